@@ -1,0 +1,103 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours is built in Swift 6 mode, and a warning in one is an error. `Lifetimes`: a cursor over borrowed bytes
+/// (`ByteReader`) says in its type that it does not outlive them.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
+
+/// The rooms of the house, from the bottom up: a target imports only those above it in this list.
+let package = Package(
+    name: "tessera",
+    products: [
+        .executable(name: "tessera", targets: ["tessera"]),
+        .library(name: "Peer", targets: ["Peer"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    ],
+    targets: [
+        // C libraries: one module map and one small shim header each.
+        .systemLibrary(name: "CFFmpeg", pkgConfig: "libavcodec libavformat libavutil libswscale libswresample"),
+        .systemLibrary(name: "COpus", pkgConfig: "opus"),
+        .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
+        .systemLibrary(name: "CYUV"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
+        .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2"),
+        .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
+        .target(name: "CNetwork"),
+
+        .target(name: "Basics", swiftSettings: strict),
+        .target(name: "Network", dependencies: ["Basics", "CNetwork"], swiftSettings: strict),
+        .target(name: "Peer", dependencies: ["Basics", "COpenSSL", "CSRTP"], swiftSettings: strict),
+        .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
+        .target(name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CYUV"], swiftSettings: strict),
+        .target(name: "Mixing", dependencies: ["Basics", "Codecs", "CPango", "CYUV"], swiftSettings: strict),
+        .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
+        .target(
+            name: "Conference",
+            dependencies: [
+                "Basics", "Network", "Peer", "Codecs", "Mixing", "Recording",
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "Conference",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ],
+            resources: [.embedInCode("Web")],
+            swiftSettings: strict),
+        .target(
+            name: "Call",
+            dependencies: [
+                "Basics", "Network", "Peer", "Codecs", "Recording", "CFFmpeg",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ], swiftSettings: strict),
+        .executableTarget(
+            name: "tessera",
+            dependencies: [
+                "Gateway", "Call",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
+        .executableTarget(
+            name: "Bench",
+            dependencies: [
+                "Basics", "Peer", "Simulation", "Codecs", "Mixing", "Conference", "Call",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
+
+        .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: strict),
+        .testTarget(name: "NetworkTests", dependencies: ["Network"], swiftSettings: strict),
+        .testTarget(
+            name: "PeerTests", dependencies: ["Peer", "Simulation"], resources: [.copy("Fixtures")],
+            swiftSettings: strict),
+        .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: strict),
+        .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),
+        .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
+        .testTarget(name: "ConferenceTests", dependencies: ["Conference", "Simulation"], swiftSettings: strict),
+        .testTarget(name: "GatewayTests", dependencies: ["Gateway"], swiftSettings: strict),
+        .testTarget(name: "CallTests", dependencies: ["Call"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

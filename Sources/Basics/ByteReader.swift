@@ -1,0 +1,88 @@
+/// A checked cursor over bytes from outside: every read says whether there was enough, none can trap.
+///
+/// Network byte order throughout. Lives no longer than the bytes that it reads.
+public struct ByteReader: ~Escapable {
+    @usableFromInline let bytes: Span<UInt8>
+    /// The index of the next byte.
+    public private(set) var offset = 0
+
+    @_lifetime(copy bytes)
+    public init(_ bytes: Span<UInt8>) {
+        self.bytes = bytes
+    }
+
+    /// How many bytes are left.
+    public var remaining: Int { bytes.count - offset }
+
+    /// Nothing was left, or less than was asked for.
+    public struct Truncated: Error {
+        public init() {}
+    }
+
+    public mutating func readUInt8() throws(Truncated) -> UInt8 {
+        guard remaining >= 1 else { throw Truncated() }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    public mutating func readUInt16() throws(Truncated) -> UInt16 {
+        guard remaining >= 2 else { throw Truncated() }
+        defer { offset += 2 }
+        return UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1])
+    }
+
+    public mutating func readUInt24() throws(Truncated) -> UInt32 {
+        guard remaining >= 3 else { throw Truncated() }
+        defer { offset += 3 }
+        return UInt32(bytes[offset]) << 16 | UInt32(bytes[offset + 1]) << 8 | UInt32(bytes[offset + 2])
+    }
+
+    public mutating func readUInt32() throws(Truncated) -> UInt32 {
+        guard remaining >= 4 else { throw Truncated() }
+        let high = try readUInt16()
+        return UInt32(high) << 16 | UInt32(try readUInt16())
+    }
+
+    public mutating func readUInt64() throws(Truncated) -> UInt64 {
+        guard remaining >= 8 else { throw Truncated() }
+        let high = try readUInt32()
+        return UInt64(high) << 32 | UInt64(try readUInt32())
+    }
+
+    /// The next `count` bytes as an array of their own.
+    public mutating func readBytes(_ count: Int) throws(Truncated) -> [UInt8] {
+        let range = try take(count)
+        return bytes.extracting(range).withUnsafeBufferPointer { Array($0) }
+    }
+
+    /// The next `count` bytes as a range of the span that is read, without a copy.
+    public mutating func take(_ count: Int) throws(Truncated) -> Range<Int> {
+        guard count >= 0, remaining >= count else { throw Truncated() }
+        defer { offset += count }
+        return offset..<offset + count
+    }
+
+    public mutating func skip(_ count: Int) throws(Truncated) {
+        _ = try take(count)
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// Appends in network byte order.
+    @inlinable public mutating func append16(_ value: UInt16) {
+        append(UInt8(truncatingIfNeeded: value >> 8))
+        append(UInt8(truncatingIfNeeded: value))
+    }
+    @inlinable public mutating func append24(_ value: UInt32) {
+        append(UInt8(truncatingIfNeeded: value >> 16))
+        append16(UInt16(truncatingIfNeeded: value))
+    }
+    @inlinable public mutating func append32(_ value: UInt32) {
+        append16(UInt16(truncatingIfNeeded: value >> 16))
+        append16(UInt16(truncatingIfNeeded: value))
+    }
+    @inlinable public mutating func append64(_ value: UInt64) {
+        append32(UInt32(truncatingIfNeeded: value >> 32))
+        append32(UInt32(truncatingIfNeeded: value))
+    }
+}

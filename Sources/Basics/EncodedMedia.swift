@@ -1,0 +1,40 @@
+/// The video codecs that Tessera speaks, both ways.
+public enum VideoCodec: String, Sendable, CaseIterable, Hashable {
+    case h264, vp8
+}
+
+/// How a frame must be turned clockwise for display (urn:3gpp:video-orientation).
+public enum Rotation: UInt8, Sendable {
+    case none = 0, clockwise90, clockwise180, clockwise270
+
+    /// Whether display swaps width and height.
+    public var isSideways: Bool { self == .clockwise90 || self == .clockwise270 }
+}
+
+/// One coded video frame: an H.264 access unit or a VP8 frame.
+public struct EncodedVideoFrame: Sendable {
+    public var codec: VideoCodec
+    /// H.264: Annex B with 4-byte start codes, SPS and PPS before every IDR. VP8: the bare frame.
+    public var data: [UInt8]
+    /// It can be decoded without any frame before it.
+    public var isKeyframe: Bool
+    /// 0 is the base; a frame of layer n needs only frames of layers up to n, and frames of layer 1 may be dropped at any time.
+    public var temporalLayer: UInt8
+    /// Media time in ticks of 90 kHz, unwrapped: of the room's clock for what the room sends, of the sender's for what came in.
+    public var timestamp: Int64
+    /// In pixels; 0 where it is not known (H.264 received before its SPS was read).
+    public var width: Int
+    public var height: Int
+
+    public init(
+        codec: VideoCodec, data: [UInt8], isKeyframe: Bool, temporalLayer: UInt8 = 0, timestamp: Int64, width: Int = 0, height: Int = 0
+    ) {
+        self.codec = codec
+        self.data = data
+        self.isKeyframe = isKeyframe
+        self.temporalLayer = temporalLayer
+        self.timestamp = timestamp
+        self.width = width
+        self.height = height
+    }
+}

@@ -1,0 +1,2 @@
+#include <vpx/vpx_encoder.h>
+#include <vpx/vp8cx.h>
