@@ -1,0 +1,153 @@
+"""A participant made of aiortc: sends one colour and one tone, keeps the last picture and the last seconds of sound."""
+
+import asyncio
+import fractions
+import json
+import time
+
+import numpy as np
+import websockets
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpSender, RTCSessionDescription
+from aiortc.contrib.media import MediaStreamError
+from aiortc.mediastreams import AudioStreamTrack, VideoStreamTrack
+from av import AudioFrame, VideoFrame
+
+from media import COLOURS, tone
+
+
+class ColourTrack(VideoStreamTrack):
+    """One colour with a marker that wanders along the top, so that every frame differs."""
+
+    def __init__(self, colour, width=640, height=360):
+        super().__init__()
+        self.rgb, self.width, self.height, self.count = COLOURS[colour], width, height, 0
+
+    async def recv(self):
+        pts, time_base = await self.next_timestamp()
+        picture = np.empty((self.height, self.width, 3), np.uint8)
+        picture[:] = self.rgb
+        x = self.count * 8 % (self.width - 16)
+        picture[:16, x:x + 16] = 255
+        self.count += 1
+        frame = VideoFrame.from_ndarray(picture, format="rgb24")
+        frame.pts, frame.time_base = pts, time_base
+        return frame
+
+
+class ToneTrack(AudioStreamTrack):
+    def __init__(self, frequency):
+        super().__init__()
+        self.frequency, self.position, self.started = frequency, 0, None
+
+    async def recv(self):
+        if self.readyState != "live":
+            raise MediaStreamError
+        if self.started is None:
+            self.started = time.monotonic()
+        else:
+            await asyncio.sleep(max(0, self.started + self.position / 48000 - time.monotonic()))
+        samples = (tone(self.frequency, 960, self.position) * 32767).astype(np.int16)
+        frame = AudioFrame.from_ndarray(samples.reshape(1, -1), format="s16", layout="mono")
+        frame.sample_rate, frame.pts, frame.time_base = 48000, self.position, fractions.Fraction(1, 48000)
+        self.position += 960
+        return frame
+
+
+class AiortcPeer:
+    def __init__(self, server, room, name, colour, frequency, codec="VP8", data_channel=None):
+        self.server, self.room, self.name, self.colour, self.frequency, self.codec = server, room, name, colour, frequency, codec
+        self.messages, self.tiles, self.id, self.participants = [], None, None, []
+        self.picture, self.picture_times, self.sound = None, [], np.zeros(0, np.float32)
+        self.data_channel, self.received_data = data_channel, []
+        self.tasks = []
+        self.waiters = []
+
+    async def join(self):
+        self.socket = await websockets.connect(self.server.signal_url, max_size=1 << 20)
+        await self.send(type="join", room=self.room, name=self.name)
+        joined = await self.next("joined")
+        self.id = joined["you"]["id"]
+        self.participants = joined.get("participants", [])
+        self.pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        self.pc.on("track", self.on_track)
+        self.pc.addTrack(ToneTrack(self.frequency))
+        video = self.pc.addTransceiver(ColourTrack(self.colour), direction="sendrecv")
+        capabilities = RTCRtpSender.getCapabilities("video").codecs
+        video.setCodecPreferences([c for c in capabilities if c.mimeType.lower() in (f"video/{self.codec}".lower(), "video/rtx")])
+        if self.data_channel:
+            self.channel = self.pc.createDataChannel(self.data_channel)
+            self.channel.on("message", self.received_data.append)
+        await self.pc.setLocalDescription(await self.pc.createOffer())
+        self.offered_at = time.monotonic()
+        await self.send(type="offer", sdp=self.pc.localDescription.sdp)
+        answer = await self.next("answer")
+        await self.pc.setRemoteDescription(RTCSessionDescription(answer["sdp"], "answer"))
+        self.tasks.append(asyncio.ensure_future(self.read_messages()))
+        return self
+
+    async def send(self, **message):
+        await self.socket.send(json.dumps(message))
+
+    def handle(self, message):
+        self.messages.append(message)
+        if message["type"] == "tiles":
+            self.tiles = message
+        elif message["type"] == "participants":
+            self.participants = message["participants"]
+
+    async def next(self, kind, timeout=10):
+        async def read():
+            while True:
+                message = json.loads(await self.socket.recv())
+                self.handle(message)
+                if message["type"] == "error" and kind != "error":
+                    raise RuntimeError(f"{self.name}: {message}")
+                if message["type"] == kind:
+                    return message
+        return await asyncio.wait_for(read(), timeout)
+
+    async def read_messages(self):
+        try:
+            async for text in self.socket:
+                self.handle(json.loads(text))
+        except websockets.ConnectionClosed:
+            pass
+
+    def on_track(self, track):
+        self.tasks.append(asyncio.ensure_future(self.read_video(track) if track.kind == "video" else self.read_audio(track)))
+
+    async def read_video(self, track):
+        while True:
+            try:
+                frame = await track.recv()
+            except MediaStreamError:
+                return
+            self.picture_times.append(time.monotonic())
+            self.picture = frame
+
+    async def read_audio(self, track):
+        while True:
+            try:
+                frame = await track.recv()
+            except MediaStreamError:
+                return
+            samples = frame.to_ndarray().reshape(-1).astype(np.float32) / 32768
+            if len(frame.layout.channels) == 2:
+                samples = samples.reshape(-1, 2).mean(axis=1)
+            self.sound = np.concatenate([self.sound, samples])[-48000 * 6:]
+
+    def rgb(self):
+        return self.picture.to_ndarray(format="rgb24")
+
+    async def leave(self):
+        try:
+            await self.send(type="leave")
+        except websockets.ConnectionClosed:
+            pass
+        await self.close()
+
+    async def close(self):
+        for task in self.tasks:
+            task.cancel()
+        await self.pc.close()
+        await self.socket.close()

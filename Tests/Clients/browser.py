@@ -1,0 +1,165 @@
+"""Headless browsers driven by their own remote protocols: Chromium by CDP, Firefox by WebDriver BiDi. No driver program."""
+
+import asyncio
+import itertools
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import websockets
+
+from server import free_port
+
+
+class Browser:
+    def __init__(self):
+        self.profile = Path(tempfile.mkdtemp(prefix="tessera-browser-"))
+        self.port = free_port()
+        self.ids = itertools.count(1)
+        self.pending = {}
+        self.events = []
+        self.process = None
+
+    async def connect(self, url):
+        self.socket = await websockets.connect(url, max_size=1 << 26)
+        self.reader = asyncio.ensure_future(self.read())
+
+    async def read(self):
+        async for text in self.socket:
+            message = json.loads(text)
+            waiting = self.pending.pop(message.get("id"), None)
+            if waiting and not waiting.done():
+                waiting.set_result(message)
+            elif "method" in message:
+                self.events.append(message)
+
+    async def call(self, method, timeout=30, **parameters):
+        number = next(self.ids)
+        self.pending[number] = asyncio.get_running_loop().create_future()
+        await self.socket.send(json.dumps({"id": number, "method": method, "params": parameters, **self.session()}))
+        answer = await asyncio.wait_for(self.pending[number], timeout)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer}")
+        return answer["result"]
+
+    def session(self):
+        return {}
+
+    async def wait_for(self, expression, timeout=20):
+        """Waits until a JavaScript expression is truthy and returns it."""
+        deadline = time.monotonic() + timeout
+        while True:
+            value = await self.evaluate(expression)
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{expression} stayed {value!r} for {timeout} s; console: {self.console()[-10:]}")
+            await asyncio.sleep(0.1)
+
+    def console(self):
+        return []
+
+    async def close(self):
+        self.reader.cancel()
+        await self.socket.close()
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+
+class Chromium(Browser):
+    async def start(self, url, width=1280, height=800, mobile=False):
+        self.process = subprocess.Popen([
+            "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--allow-loopback-in-peer-connection",
+            "--autoplay-policy=no-user-gesture-required", "--disable-background-timer-throttling",
+            "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
+            f"--user-data-dir={self.profile}", f"--remote-debugging-port={self.port}", "--remote-allow-origins=*",
+            f"--window-size={width},{height}", "about:blank",
+        ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/list", timeout=2) as response:
+                    page = next(t for t in json.load(response) if t["type"] == "page")
+                    break
+            except (OSError, StopIteration):
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.1)
+        await self.connect(page["webSocketDebuggerUrl"])
+        await self.call("Runtime.enable")
+        await self.call("Page.enable")
+        if mobile:
+            await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True)
+        await self.call("Page.navigate", url=url)
+        return self
+
+    async def evaluate(self, expression):
+        result = await self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(json.dumps(result["exceptionDetails"])[:2000])
+        return result["result"].get("value")
+
+    async def screenshot(self, path):
+        import base64
+        result = await self.call("Page.captureScreenshot", format="png")
+        Path(path).write_bytes(base64.b64decode(result["data"]))
+
+    def console(self):
+        found = []
+        for event in self.events:
+            if event["method"] == "Runtime.consoleAPICalled":
+                found.append(" ".join(str(a.get("value", a.get("description"))) for a in event["params"]["args"]))
+            elif event["method"] == "Runtime.exceptionThrown":
+                found.append(json.dumps(event["params"]["exceptionDetails"])[:600])
+        return found
+
+
+class Firefox(Browser):
+    PREFERENCES = {
+        "media.navigator.streams.fake": True, "media.navigator.permission.disabled": True,
+        "media.peerconnection.ice.obfuscate_host_addresses": False, "media.autoplay.default": 0,
+        "media.autoplay.blocking_policy": 0, "remote.active-protocols": 1, "browser.shell.checkDefaultBrowser": False,
+        "datareporting.policy.dataSubmissionEnabled": False, "app.update.enabled": False, "network.captive-portal-service.enabled": False,
+        "toolkit.startup.max_resumed_crashes": -1, "dom.min_background_timeout_value": 4, "media.peerconnection.ice.loopback": True,
+    }
+
+    async def start(self, url):
+        lines = [f'user_pref("{key}", {json.dumps(value)});' for key, value in self.PREFERENCES.items()]
+        (self.profile / "user.js").write_text("\n".join(lines))
+        self.process = subprocess.Popen([
+            "firefox-esr", "--headless", "--no-remote", "--profile", str(self.profile), f"--remote-debugging-port={self.port}", "about:blank",
+        ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"HOME": str(self.profile), "PATH": "/usr/bin:/bin", "MOZ_DISABLE_CONTENT_SANDBOX": "1"})
+        deadline = time.monotonic() + 40
+        while True:
+            try:
+                await self.connect(f"ws://127.0.0.1:{self.port}/session")
+                break
+            except (OSError, websockets.InvalidHandshake):
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.2)
+        await self.call("session.new", capabilities={})
+        tree = await self.call("browsingContext.getTree")
+        self.context = tree["contexts"][0]["context"]
+        await self.call("session.subscribe", events=["log.entryAdded"])
+        await self.call("browsingContext.navigate", context=self.context, url=url, wait="complete")
+        return self
+
+    async def evaluate(self, expression):
+        # BiDi describes values structurally; JSON text comes through as it is.
+        result = await self.call(
+            "script.evaluate", expression=f"Promise.resolve({expression}).then(v => JSON.stringify(v === undefined ? null : v))",
+            target={"context": self.context}, awaitPromise=True, userActivation=True)
+        if result["type"] != "success":
+            raise RuntimeError(json.dumps(result)[:2000])
+        return json.loads(result["result"]["value"])
+
+    def console(self):
+        return [event["params"].get("text") for event in self.events if event["method"] == "log.entryAdded"]

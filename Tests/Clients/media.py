@@ -1,0 +1,41 @@
+"""What is in a picture and in a sound: colours of tiles, tones."""
+
+import numpy as np
+
+# Colours that stay apart after 4:2:0 and a codec, as (R, G, B).
+COLOURS = {
+    "red": (200, 40, 40), "green": (40, 170, 60), "blue": (50, 70, 210), "yellow": (210, 200, 50),
+    "magenta": (190, 60, 190), "cyan": (50, 190, 200),
+}
+# Tones in Hz with no common harmonics below 4 kHz.
+TONES = [431, 587, 743, 967, 1187, 1429, 1709]
+
+
+def tone(frequency, samples, start=0, rate=48000, amplitude=0.2):
+    """A sine as float32, continuous over `start`."""
+    return (amplitude * np.sin(2 * np.pi * frequency * (start + np.arange(samples)) / rate)).astype(np.float32)
+
+
+def tone_level(samples, frequency, rate=48000):
+    """The amplitude of one tone in the samples (0.2 for a tone sent at 0.2)."""
+    samples = np.asarray(samples, dtype=np.float64)
+    window = np.hanning(len(samples))
+    wave = np.exp(-2j * np.pi * frequency * np.arange(len(samples)) / rate)
+    return 2 * abs(np.sum(samples * window * wave)) / np.sum(window)
+
+
+def colour_at(frame, tile, canvas):
+    """The median colour in the middle of a tile. `frame` is an RGB array of any size, `tile` and `canvas` in canvas pixels."""
+    height, width = frame.shape[:2]
+    sx, sy = width / canvas[0], height / canvas[1]
+    x0, x1 = (tile["x"] + tile["width"] * 0.35) * sx, (tile["x"] + tile["width"] * 0.65) * sx
+    y0, y1 = (tile["y"] + tile["height"] * 0.3) * sy, (tile["y"] + tile["height"] * 0.6) * sy
+    patch = frame[int(y0):max(int(y1), int(y0) + 1), int(x0):max(int(x1), int(x0) + 1)]
+    return tuple(int(v) for v in np.median(patch.reshape(-1, 3), axis=0))
+
+
+def nearest_colour(rgb, limit=70):
+    """The name of the colour that a pixel shows, or None when it is none of ours."""
+    name, distance = min(
+        ((name, sum(abs(a - b) for a, b in zip(rgb, value))) for name, value in COLOURS.items()), key=lambda item: item[1])
+    return name if distance <= limit * 1.5 else None

@@ -1,0 +1,113 @@
+"""A Tessera server of the test's own: free ports, a temporary directory, ended for sure."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ADDRESS = os.environ.get("TESSERA_TEST_ADDRESS", "127.0.0.1")
+PROGRAM = os.environ.get("TESSERA", "tessera")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """`with Server(tmp_path) as server:` starts one and waits until it answers."""
+
+    def __init__(self, directory, config="", arguments=(), media_port=None):
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.port = free_port()
+        self.media_port = media_port or free_port()
+        self.recordings = self.directory / "recordings"
+        self.log_path = self.directory / "server.log"
+        self.arguments = list(arguments)
+        self.config = config
+        self.process = None
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def signal_url(self):
+        return f"ws://127.0.0.1:{self.port}/signal"
+
+    def start(self):
+        command = [
+            PROGRAM, "serve", "--listen", f"0.0.0.0:{self.port}", "--media", f"0.0.0.0:{self.media_port}",
+            "--layouts", str(ROOT / "layouts"), "--recordings", str(self.recordings),
+            "--announce", ADDRESS, *self.arguments,
+        ]
+        if ADDRESS != "127.0.0.1":
+            command += ["--announce", "127.0.0.1"]
+        if self.config:
+            path = self.directory / "tessera.yaml"
+            path.write_text(self.config)
+            command += ["--config", str(path)]
+        self.log = open(self.log_path, "ab")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=self.directory)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the server ended with {self.process.returncode}:\n{self.log_text()}")
+            try:
+                if self.get("/healthz")[0] == 200:
+                    return self
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError("the server did not answer within 20 s:\n" + self.log_text())
+
+    def log_text(self):
+        return self.log_path.read_text(errors="replace")[-8000:]
+
+    def stop(self, how=signal.SIGTERM, timeout=12):
+        """Ends it and returns its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def request(self, method, path, body=None, headers=None):
+        """(status, headers, bytes), whatever the status."""
+        data = None
+        headers = dict(headers or {})
+        if body is not None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            headers.setdefault("Content-Type", "application/json")
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as response:
+                return response.status, response.headers, response.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+
+    def get(self, path, headers=None):
+        return self.request("GET", path, headers=headers)
+
+    def json(self, method, path, body=None, expect=200):
+        status, _, data = self.request(method, path, body)
+        assert status == expect, f"{method} {path}: {status} {data[:500]!r}"
+        return json.loads(data) if data else None

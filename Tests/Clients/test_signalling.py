@@ -1,0 +1,91 @@
+"""The native signalling as a client without media sees it."""
+
+import asyncio
+import json
+
+import websockets
+
+
+async def connect(server):
+    return await websockets.connect(server.signal_url, max_size=1 << 20)
+
+
+async def ask(socket, wanted, **message):
+    await socket.send(json.dumps(message))
+    return await read(socket, wanted)
+
+
+async def read(socket, wanted):
+    while True:
+        answer = json.loads(await asyncio.wait_for(socket.recv(), 5))
+        if answer["type"] == wanted:
+            return answer
+
+
+def test_bad_messages_are_answered_and_the_connection_stays(server):
+    async def run():
+        async with await connect(server) as socket:
+            for text in ["{", "[]", '{"type": 5}', '{"type": "dance"}', '{"type": "join"}', '{"type": "offer", "sdp": "v=0"}']:
+                await socket.send(text)
+                error = await read(socket, "error")
+                assert error["message"] and error["fatal"] is False, (text, error)
+            joined = await ask(socket, "joined", type="join", room="r", name="Ada")
+            assert joined["you"]["name"] == "Ada" and joined["you"]["id"] and joined["room"] == "r"
+            error = await ask(socket, "error", type="offer", sdp="this is no session description")
+            assert error["code"] == "bad_sdp"
+            error = await ask(socket, "error", type="layout", name="no-such", scope="room")
+            assert error["code"] == "unknown_layout"
+    asyncio.run(run())
+
+
+def test_chat_reaches_everyone_or_one_and_participants_are_told_of_changes(server):
+    async def run():
+        async with await connect(server) as a, await connect(server) as b, await connect(server) as c:
+            ada = (await ask(a, "joined", type="join", room="r", name="Ada"))["you"]["id"]
+            bo = (await ask(b, "joined", type="join", room="r", name="Bo"))["you"]["id"]
+            await ask(c, "joined", type="join", room="r", name="Cy")
+            people = await read(a, "participants")
+            while len(people["participants"]) < 3:
+                people = await read(a, "participants")
+            assert [p["name"] for p in people["participants"]] == ["Ada", "Bo", "Cy"]
+            await a.send(json.dumps({"type": "chat", "text": "secret", "to": bo}))
+            await a.send(json.dumps({"type": "chat", "text": "hello"}))
+            assert (await read(b, "chat"))["text"] == "secret"
+            chat = await read(c, "chat")
+            assert chat["text"] == "hello" and (chat.get("from") == ada or ada in json.dumps(chat))
+            await b.send(json.dumps({"type": "state", "audio": False, "video": True, "hand": True}))
+            while True:
+                people = await read(a, "participants")
+                other = next((p for p in people["participants"] if p["id"] == bo), None)
+                if other and other["hand"] and not other["audio"]:
+                    break
+            await c.send(json.dumps({"type": "leave"}))
+            while len((await read(a, "participants"))["participants"]) != 2:
+                pass
+    asyncio.run(run())
+
+
+def test_a_full_or_locked_room_says_so(server):
+    server.json("PUT", "/api/rooms/small", {"maxParticipants": 1}, expect=201)
+    server.json("PUT", "/api/rooms/shut", {"locked": True}, expect=201)
+
+    async def run():
+        async with await connect(server) as a, await connect(server) as b, await connect(server) as c:
+            await ask(a, "joined", type="join", room="small", name="Ada")
+            assert (await ask(b, "error", type="join", room="small", name="Bo"))["code"] == "room_full"
+            assert (await ask(c, "error", type="join", room="shut", name="Cy"))["code"] == "room_locked"
+    asyncio.run(run())
+
+
+def test_an_oversized_message_closes_only_its_own_connection(server):
+    async def run():
+        async with await connect(server) as a, await connect(server) as b:
+            await ask(a, "joined", type="join", room="r", name="Ada")
+            try:
+                await b.send(json.dumps({"type": "chat", "text": "x" * 600_000}))
+                await asyncio.wait_for(b.recv(), 5)
+                await asyncio.wait_for(b.recv(), 5)
+            except websockets.ConnectionClosed as closed:
+                assert closed.rcvd is None or closed.rcvd.code in (1009, 1002)
+            await ask(a, "error", type="dance")
+    asyncio.run(run())
