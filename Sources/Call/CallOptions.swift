@@ -1,0 +1,49 @@
+import Basics
+
+/// What `tessera call` is asked to do.
+public struct CallOptions: Sendable {
+    /// The server: `http://host:port`, `https://…`, or the signalling address itself (`ws://…/signal`).
+    public var url: String
+    public var room: String
+    /// What the others see; with `count` above one a number is added.
+    public var name: String
+    /// A file whose picture is sent, in a loop; nil sends a test pattern that flashes once a second.
+    public var video: String?
+    /// A file whose sound is sent, in a loop; nil sends the video file's own, or a beep with each flash.
+    public var audio: String?
+    /// The codec to send and, first of all, to receive.
+    public var codec: VideoCodec
+    /// Where to write what is received; with `count` above one a number is added before the ending.
+    public var save: String?
+    /// How many participants to be.
+    public var count: Int
+    /// How long to stay; nil until interrupted or sent away.
+    public var duration: Duration?
+    /// An access token, for servers with `auth.mode: token`.
+    public var token: String?
+
+    public init(
+        url: String, room: String, name: String, video: String? = nil, audio: String? = nil, codec: VideoCodec = .h264,
+        save: String? = nil, count: Int = 1, duration: Duration? = nil, token: String? = nil
+    ) {
+        self.url = url
+        self.room = room
+        self.name = name
+        self.video = video
+        self.audio = audio
+        self.codec = codec
+        self.save = save
+        self.count = count
+        self.duration = duration
+        self.token = token
+    }
+}
+
+/// Why a call could not be made or ended badly: a sentence for the person who typed the command.
+public struct CallError: Error, CustomStringConvertible {
+    public var description: String
+
+    public init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// Where the signalling of a server is, out of what a person types.
+struct SignallingAddress: Equatable {
+    var host: String
+    var port: Int
+    var isSecure: Bool
+    /// Path and query.
+    var path: String
+
+    /// Reads `http://host:8080`, `https://host/`, `ws://host/signal`, `host:8080`.
+    init(_ text: String) throws(CallError) {
+        let full = text.contains("://") ? text : "http://" + text
+        guard let url = URLComponents(string: full), let scheme = url.scheme?.lowercased(), let host = url.host, !host.isEmpty else {
+            throw CallError("'\(text)' is no server address: write http://HOST:PORT or https://HOST")
+        }
+        guard ["http", "https", "ws", "wss"].contains(scheme) else {
+            throw CallError("'\(text)': \(scheme) is not spoken here: use http, https, ws or wss")
+        }
+        isSecure = scheme == "https" || scheme == "wss"
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        port = url.port ?? (isSecure ? 443 : 80)
+        path = url.path.isEmpty || url.path == "/" || !url.path.hasSuffix("/signal") ? "/signal" : url.path
+        if let query = url.percentEncodedQuery { path += "?" + query }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import NIOWebSocket
+
+/// The client's end of `/signal`: JSON objects as WebSocket text frames, both ways.
+struct SignallingClient {
+    private enum Upgrade {
+        case websocket(NIOAsyncChannel<WebSocketFrame, WebSocketFrame>)
+        case refused
+    }
+
+    /// A joined answer, an SDP answer, why we were sent away; everything else is of no use to a headless participant.
+    enum Message: Equatable, Sendable {
+        case joined(id: String)
+        case answer(String)
+        case left(reason: String)
+        case error(code: String, message: String, fatal: Bool)
+        case other(String)
+
+        init(json: Data) {
+            let object = (try? JSONSerialization.jsonObject(with: json)) as? [String: Any] ?? [:]
+            let text = { (key: String) in object[key] as? String ?? "" }
+            switch text("type") {
+            case "joined": self = .joined(id: (object["you"] as? [String: Any])?["id"] as? String ?? "")
+            case "answer": self = .answer(text("sdp"))
+            case "left": self = .left(reason: text("reason"))
+            case "error":
+                self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false)
+            case let type: self = .other(type)
+            }
+        }
+    }
+
+    /// Sends one object.
+    struct Sender: Sendable {
+        fileprivate let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
+
+        func send(_ object: [String: any Sendable]) async throws {
+            let data = try JSONSerialization.data(withJSONObject: object)
+            try await write(.text, Array(data))
+        }
+
+        fileprivate func write(_ opcode: WebSocketOpcode, _ bytes: [UInt8]) async throws {
+            let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: ByteBuffer(bytes: bytes))
+            try await outbound.write(frame)
+        }
+    }
+
+    /// Connects, runs `body` with what arrives, and closes when it returns.
+    static func withConnection(
+        to address: SignallingAddress, body: (AsyncStream<Message>, Sender) async throws -> Void
+    ) async throws {
+        let upgrade: EventLoopFuture<Upgrade>
+        do {
+            upgrade = try await ClientBootstrap(group: NIOSingletons.posixEventLoopGroup)
+                .connectTimeout(.seconds(10))
+                .connect(host: address.host, port: address.port) { channel in
+                    channel.eventLoop.makeCompletedFuture { try configure(channel, address) }
+                }
+        } catch {
+            throw CallError("no answer from \(address.host):\(address.port): \(error)")
+        }
+        let result: Upgrade
+        do {
+            result = try await upgrade.get()
+        } catch {
+            throw CallError("\(address.host):\(address.port) does not speak Tessera's signalling at \(address.path): \(error)")
+        }
+        guard case .websocket(let channel) = result else {
+            throw CallError("\(address.host):\(address.port) has no signalling at \(address.path): is it a Tessera server?")
+        }
+        let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: .bufferingNewest(256))
+        try await channel.executeThenClose { inbound, outbound in
+            let sender = Sender(outbound: outbound)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    defer { continuation.finish() }
+                    for try await frame in inbound {
+                        switch frame.opcode {
+                        case .text: continuation.yield(Message(json: Data(frame.unmaskedData.readableBytesView)))
+                        case .ping: try await sender.write(.pong, Array(frame.unmaskedData.readableBytesView))
+                        case .connectionClose: return
+                        default: break
+                        }
+                    }
+                }
+                try await body(stream, sender)
+                try? await sender.write(.connectionClose, [0x03, 0xE8])
+                group.cancelAll()
+            }
+        }
+    }
+
+    private static func configure(_ channel: any Channel, _ address: SignallingAddress) throws -> EventLoopFuture<Upgrade> {
+        if address.isSecure {
+            let context = try NIOSSLContext(configuration: .makeClientConfiguration())
+            let name = address.host.contains(":") || address.host.allSatisfy { $0.isNumber || $0 == "." } ? nil : address.host
+            try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
+        }
+        let upgrader = NIOTypedWebSocketClientUpgrader<Upgrade>(maxFrameSize: 1 << 20) { channel, _ in
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(
+                    NIOWebSocketFrameAggregator(minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: 1 << 20))
+                return .websocket(try NIOAsyncChannel(wrappingChannelSynchronously: channel))
+            }
+        }
+        var headers = HTTPHeaders()
+        headers.add(name: "Host", value: "\(address.host):\(address.port)")
+        headers.add(name: "User-Agent", value: "tessera-call")
+        headers.add(name: "Content-Length", value: "0")
+        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.path, headers: headers)
+        let configuration = NIOTypedHTTPClientUpgradeConfiguration(upgradeRequestHead: head, upgraders: [upgrader]) { channel in
+            channel.eventLoop.makeSucceededFuture(.refused)
+        }
+        return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
+            configuration: .init(upgradeConfiguration: configuration))
+    }
+}

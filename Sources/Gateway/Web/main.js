@@ -1,0 +1,335 @@
+// The page: lobby, call, end. Everything that is drawn lives in panels.js, everything that is sent in connection.js and signalling.js.
+
+import { Connection } from '/assets/connection.js';
+import { listDevices, openDevices, remember, remembered, watchLevel } from '/assets/devices.js';
+import { Line } from '/assets/line.js';
+import { addMessage, isChatOpen, notice, showLayouts, showNames, showPeople, showSide, unread } from '/assets/panels.js';
+import { Signalling } from '/assets/signalling.js';
+
+const $ = id => document.getElementById(id);
+const query = new URLSearchParams(location.search);
+const roomInPath = location.pathname.match(/^\/r\/([^/]+)$/)?.[1];
+
+const own = { audio: true, video: true, hand: false, screen: null };
+let stream = new MediaStream();
+let signalling = null, connection = null, line = null;
+let participants = [], tiles = null, layout = null, recording = null, stopMeter = () => {}, timers = [];
+
+function show(page) {
+  for (const id of ['lobby', 'call', 'ended']) $(id).hidden = id !== page;
+}
+
+// ---- Lobby
+
+async function preview() {
+  stopMeter();
+  stream.getTracks().forEach(track => track.stop());
+  const opened = await openDevices({ camera: $('camera').value || remembered('camera'), microphone: $('microphone').value || remembered('microphone') });
+  stream = opened.stream;
+  $('preview').srcObject = stream;
+  const hasVideo = stream.getVideoTracks().length > 0;
+  $('preview-note').textContent = [...opened.problems, ...(hasVideo || opened.problems.length ? [] : ['Your camera is off'])].join(' ');
+  stopMeter = watchLevel(stream, level => { $('preview-level').value = level; });
+  await fillSelects('camera', 'microphone');
+}
+
+async function fillSelects(camera, microphone) {
+  await listDevices($(camera), 'videoinput', stream.getVideoTracks()[0]?.getSettings().deviceId ?? (remembered('camera') || 'none'));
+  await listDevices($(microphone), 'audioinput', stream.getAudioTracks()[0]?.getSettings().deviceId ?? (remembered('microphone') || 'none'));
+}
+
+async function lobby() {
+  show('lobby');
+  $('name').value = query.get('name') ?? remembered('name');
+  $('room').value = query.get('room') ?? (roomInPath ? decodeURIComponent(roomInPath) : remembered('room'));
+  for (const id of ['camera', 'microphone']) $(id).onchange = () => { remember(id, $(id).value); preview(); };
+  $('join-form').onsubmit = event => {
+    event.preventDefault();
+    remember('name', $('name').value);
+    remember('room', $('room').value);
+    join();
+  };
+  const opening = preview();
+  if (query.get('join') === '1' && $('room').value) {
+    if (!$('name').value) $('name').value = 'Guest';
+    await opening;
+    join();
+  }
+}
+
+function fail(text) {
+  $('join').disabled = false;
+  $('join-error').textContent = text;
+  $('join-error').hidden = false;
+  show('lobby');
+}
+
+// ---- Call
+
+function join() {
+  $('join').disabled = true;
+  $('join-error').hidden = true;
+  stopMeter();
+  own.audio = stream.getAudioTracks().length > 0;
+  own.video = stream.getVideoTracks().length > 0;
+  const address = new URL('/signal', location.href);
+  address.protocol = address.protocol.replace('http', 'ws');
+  const request = { room: $('room').value.trim(), name: $('name').value.trim() };
+  for (const key of ['layout', 'token', 'role']) if (query.get(key)) request[key] = query.get(key);
+  signalling = new Signalling(address.href, request);
+  listen(signalling);
+  signalling.open();
+}
+
+function listen(signalling) {
+  const on = (type, handler) => signalling.addEventListener(type, ({ detail }) => handler(detail));
+  on('joined', joined);
+  on('answer', message => connection?.answered(message.sdp).catch(error => notice(`The server's answer does not fit: ${error.message}`)));
+  on('participants', message => { participants = message.participants; refresh(); });
+  on('tiles', message => { tiles = message; refresh(); });
+  on('speaker', message => { for (const person of participants) person.speaking = person.id === message.participant; refresh(); });
+  on('layout', message => { layout = message.name ?? message.layout; });
+  on('recording', message => showRecording(message.recording === undefined ? message : message.recording));
+  on('chat', chatted);
+  on('line', message => { if (line) line.server = message; });
+  on('left', message => end(message.reason));
+  on('lost', ({ attempt }) => notice(attempt > 1 ? 'The connection to the server is lost. Trying again …' : 'Reconnecting …', 0));
+  on('error', message => {
+    if (message.fatal || !connection) {
+      signalling.close();
+      if (connection) end(message.message);
+      else fail(message.message);
+    } else notice(message.message);
+  });
+}
+
+async function joined(message) {
+  participants = message.participants ?? [];
+  layout = message.layout;
+  showRecording(message.recording);
+  notice(null);
+  if (message.resumed && connection) {
+    sendState();
+    if (connection.pc.connectionState !== 'connected') await connection.offer({ iceRestart: true });
+    return;
+  }
+  connection?.close();
+  connection = new Connection(signalling, message.iceServers ?? [], stream);
+  line = new Line(connection.pc);
+  const mix = $('mix');
+  connection.addEventListener('remote', () => {
+    mix.srcObject = connection.remote;
+    mix.play().catch(() => {
+      // The browser wants a tap before sound: show the picture until then.
+      mix.muted = true;
+      mix.play();
+      $('unmute-page').hidden = false;
+    });
+  });
+  connection.addEventListener('state', ({ detail }) => {
+    if (detail === 'connected') notice(null);
+    else if (detail === 'disconnected') notice('The line is interrupted. Waiting for it to come back …', 0);
+    else if (detail === 'failed') notice('The line broke. Trying another way …', 0);
+  });
+  $('join').disabled = false;
+  history.replaceState(null, '', `/r/${encodeURIComponent(message.room)}${location.search}`);
+  document.title = `${message.room} – Tessera`;
+  $('link').value = new URL(`/r/${encodeURIComponent(message.room)}`, location.href).href;
+  show('call');
+  await connection.offer();
+  sendState();
+  timers.forEach(clearInterval);
+  timers = [setInterval(updateLine, 1000)];
+  refresh();
+}
+
+function sendState() {
+  signalling.send({ type: 'state', audio: own.audio, video: own.video || Boolean(own.screen), hand: own.hand });
+}
+
+function refresh() {
+  showPeople(participants, signalling?.id);
+  showNames(tiles, participants, $('mix'));
+  press('toggle-audio', own.audio, 'mic', own.audio ? 'Mute' : 'Unmute');
+  press('toggle-video', own.video, 'camera', own.video ? 'Stop camera' : 'Camera');
+  $('toggle-hand').setAttribute('aria-pressed', String(own.hand));
+  $('toggle-screen').setAttribute('aria-pressed', String(Boolean(own.screen)));
+  $('toggle-screen').disabled = !navigator.mediaDevices?.getDisplayMedia;
+}
+
+function press(id, isOn, iconName, text) {
+  const button = $(id);
+  button.classList.toggle('off', !isOn);
+  button.setAttribute('aria-pressed', String(!isOn));
+  button.querySelector('use').setAttribute('href', `/assets/icons.svg#${iconName}${isOn ? '' : '-off'}`);
+  button.querySelector('span').textContent = text;
+}
+
+async function updateLine() {
+  const state = await line?.read();
+  if (!state) return;
+  $('line').textContent = state.words;
+  $('line').className = `badge line ${state.quality}`;
+  if ($('line-details').open) {
+    $('line-list').replaceChildren(...state.details.flatMap(([name, value]) => {
+      const term = document.createElement('dt'), detail = document.createElement('dd');
+      term.textContent = name;
+      detail.textContent = value;
+      return [term, detail];
+    }));
+  }
+}
+
+function showRecording(state) {
+  recording = state && state.state !== 'finished' && state.state !== 'stopped' ? state : null;
+  $('recording-badge').hidden = !recording;
+  $('recording-text').textContent = recording?.state === 'paused' ? 'Recording paused' : 'Recording';
+  $('toggle-record').setAttribute('aria-pressed', String(Boolean(recording)));
+  $('toggle-record').querySelector('span').textContent = recording ? 'Stop recording' : 'Record';
+}
+
+function chatted(message) {
+  const from = message.from ?? message.participant;
+  const name = message.name ?? participants.find(person => person.id === from)?.name ?? 'Someone';
+  addMessage({ name, text: message.text, at: message.at ?? message.time, isPrivate: Boolean(message.to) });
+  if (!isChatOpen() && from !== signalling.id) unread();
+}
+
+// ---- Controls
+
+async function toggleAudio() {
+  if (!own.audio && !stream.getAudioTracks().length) {
+    const opened = await openDevices({ camera: 'none', microphone: '' });
+    const track = opened.stream.getAudioTracks()[0];
+    if (!track) return notice(opened.problems[0]);
+    stream.addTrack(track);
+    await connection.sendAudio(track);
+  }
+  own.audio = !own.audio;
+  stream.getAudioTracks().forEach(track => { track.enabled = own.audio; });
+  sendState();
+  refresh();
+}
+
+async function toggleVideo() {
+  if (own.video) {
+    // The light beside the camera goes off only when the track is stopped.
+    stream.getVideoTracks().forEach(track => { track.stop(); stream.removeTrack(track); });
+    own.video = false;
+    if (!own.screen) await connection.sendVideo(null);
+  } else {
+    const opened = await openDevices({ microphone: 'none', camera: remembered('camera') === 'none' ? '' : remembered('camera') });
+    const track = opened.stream.getVideoTracks()[0];
+    if (!track) return notice(opened.problems[0]);
+    stream.addTrack(track);
+    own.video = true;
+    if (!own.screen) await connection.sendVideo(track);
+  }
+  sendState();
+  refresh();
+}
+
+async function toggleScreen() {
+  if (own.screen) return stopScreen();
+  try {
+    const shared = await navigator.mediaDevices.getDisplayMedia({ video: { frameRate: { max: 15 } } });
+    own.screen = shared.getVideoTracks()[0];
+  } catch (error) {
+    if (error.name !== 'NotAllowedError') notice(`The screen could not be shared (${error.message}).`);
+    return;
+  }
+  own.screen.onended = stopScreen;
+  signalling.send({ type: 'present', on: true });
+  await connection.sendVideo(own.screen, true);
+  sendState();
+  refresh();
+}
+
+async function stopScreen() {
+  own.screen?.stop();
+  own.screen = null;
+  signalling.send({ type: 'present', on: false });
+  await connection.sendVideo(own.video ? stream.getVideoTracks()[0] ?? null : null);
+  sendState();
+  refresh();
+}
+
+async function switchDevice(kind) {
+  const id = kind === 'video' ? 'call-camera' : 'call-microphone';
+  remember(kind === 'video' ? 'camera' : 'microphone', $(id).value);
+  const opened = await openDevices(kind === 'video' ? { camera: $(id).value, microphone: 'none' } : { microphone: $(id).value, camera: 'none' });
+  const track = opened.stream.getTracks()[0] ?? null;
+  if (!track && $(id).value !== 'none') return notice(opened.problems[0]);
+  stream.getTracks().filter(old => old.kind === kind).forEach(old => { old.stop(); stream.removeTrack(old); });
+  if (track) stream.addTrack(track);
+  if (kind === 'audio') {
+    own.audio = Boolean(track);
+    await connection.sendAudio(track);
+  } else {
+    own.video = Boolean(track);
+    if (!own.screen) await connection.sendVideo(track);
+  }
+  sendState();
+  refresh();
+}
+
+function end(reason) {
+  timers.forEach(clearInterval);
+  signalling?.close();
+  connection?.close();
+  connection = null;
+  own.screen?.stop();
+  own.screen = null;
+  stream.getTracks().forEach(track => track.stop());
+  tiles = null;
+  $('ended-title').textContent = reason ? 'The call ended' : 'You left the call';
+  $('ended-text').textContent = reason ? String(reason).replaceAll('_', ' ') : '';
+  show('ended');
+}
+
+function leave() {
+  signalling.send({ type: 'leave' });
+  end(null);
+}
+
+$('toggle-audio').onclick = toggleAudio;
+$('toggle-video').onclick = toggleVideo;
+$('toggle-screen').onclick = toggleScreen;
+$('toggle-hand').onclick = () => { own.hand = !own.hand; sendState(); refresh(); };
+$('toggle-record').onclick = () => signalling.send({ type: 'record', action: recording ? 'stop' : 'start' });
+$('open-people').onclick = $('tab-people').onclick = () => showSide('people');
+$('open-chat').onclick = $('tab-chat').onclick = () => showSide('chat');
+$('side-close').onclick = () => showSide(null);
+$('leave').onclick = leave;
+$('open-layout').onclick = async () => {
+  const choose = (name, scope) => {
+    signalling.send({ type: 'layout', name, scope });
+    $('layout-menu').close();
+  };
+  await showLayouts(layout, choose);
+  $('layout-menu').showModal();
+};
+$('open-settings').onclick = async () => { await fillSelects('call-camera', 'call-microphone'); $('settings').showModal(); };
+$('call-camera').onchange = () => switchDevice('video');
+$('call-microphone').onchange = () => switchDevice('audio');
+$('copy-link').onclick = () => navigator.clipboard?.writeText($('link').value).then(() => notice('Link copied', 2));
+$('line').onclick = () => ($('line-details').open ? $('line-details').close() : $('line-details').show());
+$('unmute-page').onclick = () => { $('mix').muted = false; $('mix').play(); $('unmute-page').hidden = true; };
+$('chat-form').onsubmit = event => {
+  event.preventDefault();
+  const text = $('chat-text').value.trim();
+  if (!text) return;
+  const to = $('chat-to').value;
+  signalling.send({ type: 'chat', text, ...(to ? { to } : {}) });
+  $('chat-text').value = '';
+};
+$('rejoin').onclick = () => { stream = new MediaStream(); lobby(); };
+new ResizeObserver(() => showNames(tiles, participants, $('mix'))).observe($('stage'));
+$('mix').onresize = () => showNames(tiles, participants, $('mix'));
+addEventListener('keydown', event => {
+  if ($('call').hidden || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, select, textarea')) return;
+  const action = { m: toggleAudio, v: toggleVideo, h: $('toggle-hand').onclick }[event.key];
+  action?.();
+});
+addEventListener('pagehide', () => { if (connection) signalling?.send({ type: 'leave' }); });
+lobby();
