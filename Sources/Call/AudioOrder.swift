@@ -1,0 +1,43 @@
+import Basics
+import Peer
+
+/// Puts received packets in order for a file, which can wait: a fifth of a second for what is late, then its loss is covered from
+/// the next packet's redundancy.
+struct AudioOrder {
+    struct Step {
+        enum Payload {
+            case packet([UInt8])
+            /// 20 ms are missing; `next` may carry a copy of them (RFC 6716 §4.2.5).
+            case lost(next: [UInt8])
+        }
+        var payload: Payload
+        /// Capture time in ticks of 48 kHz.
+        var timestamp: Int64
+    }
+
+    /// Packets of 20 ms that may wait behind a hole.
+    static let patience = 10
+
+    private var waiting: [ReceivedAudioPacket] = []
+    private var nextSequence: Int64?
+
+    mutating func take(_ packet: ReceivedAudioPacket) -> [Step] {
+        if let next = nextSequence, packet.sequence < next { return [] }
+        let place = waiting.firstIndex { $0.sequence >= packet.sequence } ?? waiting.endIndex
+        if place < waiting.endIndex, waiting[place].sequence == packet.sequence { return [] }
+        waiting.insert(packet, at: place)
+        var steps: [Step] = []
+        while let first = waiting.first {
+            let next = nextSequence ?? first.sequence
+            let timestamp = first.captureTime.ticks(at: 48_000)
+            if first.sequence != next {
+                guard waiting.count > Self.patience else { break }
+                steps.append(Step(payload: .lost(next: first.payload), timestamp: timestamp - 960))
+            }
+            steps.append(Step(payload: .packet(first.payload), timestamp: timestamp))
+            waiting.removeFirst()
+            nextSequence = first.sequence + 1
+        }
+        return steps
+    }
+}

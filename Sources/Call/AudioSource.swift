@@ -1,0 +1,80 @@
+import Basics
+import Codecs
+
+/// Makes the Opus packets, 20 ms each, that all participants of a `tessera call` send. Confined to the source's thread.
+protocol AudioSource: AnyObject {
+    /// The packet for a tick at `time`; nil when there is none to send.
+    func packet(at time: Instant) throws -> [UInt8]?
+}
+
+/// The test pattern's beep, encoded.
+final class PatternAudioSource: AudioSource {
+    private let pattern: TestPattern
+    private let encoder: OpusEncoder
+
+    init(seed: Int) throws {
+        pattern = TestPattern(seed: seed)
+        encoder = try OpusEncoder(bitRate: .kilobits(32))
+    }
+
+    func packet(at time: Instant) throws -> [UInt8]? {
+        try encoder.encode(pattern.samples(at: time))
+    }
+}
+
+/// A file's sound in a loop: its own Opus packets where they last 20 ms, everything else encoded.
+final class FileAudioSource: AudioSource {
+    private let reader: MediaFileReader
+    private var encoder: OpusEncoder?
+    private var samples: [Float] = []
+
+    init(path: String) throws {
+        let reader = try MediaFileReader(path: path)
+        guard reader.hasAudio else { throw CallError("\(path) has no sound: name another file with --audio") }
+        if reader.passesOpus, try Self.hasFramesOf20ms(path) {
+            self.reader = reader
+        } else {
+            self.reader = try MediaFileReader(path: path, decode: true)
+            encoder = try OpusEncoder(bitRate: .kilobits(32))
+        }
+    }
+
+    private static func hasFramesOf20ms(_ path: String) throws -> Bool {
+        let reader = try MediaFileReader(path: path)
+        var previous: Int64?
+        var seen = 0
+        while seen < 20, let sample = try reader.next() {
+            guard case .opus(_, let timestamp) = sample else { continue }
+            if let previous, timestamp - previous != 960 { return false }
+            previous = timestamp
+            seen += 1
+        }
+        return seen > 1
+    }
+
+    func packet(at time: Instant) throws -> [UInt8]? {
+        var rewinds = 0
+        while rewinds < 2 {
+            if let encoder, samples.count >= 960 {
+                defer { samples.removeFirst(960) }
+                return try encoder.encode(Array(samples[..<960]))
+            }
+            switch try reader.next() {
+            case .opus(let packet, _)? where encoder == nil: return packet
+            case .pcm(let more, _)?: samples += more
+            case nil:
+                try reader.rewind()
+                rewinds += 1
+            default: continue
+            }
+        }
+        return nil
+    }
+}
+
+/// The sound for the options: `--audio`, else the video file's own when it has one, else the beep.
+func makeAudioSource(file: String?, video: String?, seed: Int) throws -> any AudioSource {
+    if let file { return try FileAudioSource(path: file) }
+    if let video, try MediaFileReader(path: video).hasAudio { return try FileAudioSource(path: video) }
+    return try PatternAudioSource(seed: seed)
+}

@@ -1,0 +1,123 @@
+import Basics
+import Codecs
+import Network
+import Peer
+import Synchronization
+
+/// Many headless participants on one thread and one source: what each sends is encoded once, so that twenty cost little more than one.
+public final class Fleet: Sendable {
+    /// What became of one participant's media.
+    public enum Event: Sendable {
+        case connected
+        case video(ReceivedVideoFrame)
+        case audio(ReceivedAudioPacket)
+        case ended(String)
+    }
+
+    let loop: MediaLoop
+    private let wantsKeyframe = Atomic(false)
+    private let isStopped = Atomic(false)
+    private let core: FleetBox
+
+    /// Binds a socket for each participant.
+    ///
+    /// - Parameters:
+    ///   - server: decides whether loopback or the machine's other addresses are used.
+    ///   - local: the address to bind.
+    public init(count: Int, local: IPAddress) throws(NetworkError) {
+        let address = SocketAddress(local, port: 0)
+        loop = try MediaLoop(MediaLoopConfiguration(udp: Array(repeating: address, count: count)))
+        core = FleetBox(FleetCore(loop: loop))
+    }
+
+    /// Starts the network thread and the source's thread.
+    public func start(options: CallOptions) throws {
+        let videoFile = options.video, audioFile = options.audio
+        let codec = options.codec
+        let seed = options.name.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF
+        // Faulty files are told here, before anything runs.
+        let sources = SourceBox(
+            video: try makeVideoSource(file: videoFile, codec: codec, seed: seed),
+            audio: try makeAudioSource(file: audioFile, video: videoFile, seed: seed))
+        loop.start(named: "call", delegate: core.value)
+        DedicatedThread.start("call-source") { [self] in run(sources) }
+    }
+
+    /// Ends both threads; the connections say goodbye first.
+    public func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        loop.execute { [core] in core.value.closeAll(at: MonotonicClock.now()) }
+        loop.stop()
+    }
+
+    /// Makes the connection of participant `number` and returns its offer.
+    public func offer(_ number: Int, codec: VideoCodec, onEvent: @escaping @Sendable (Event) -> Void) async throws -> String {
+        try await onLoop { core in try core.addLeg(number, codec: codec, onEvent: onEvent) }
+    }
+
+    /// Takes the server's answer to the offer of participant `number`.
+    public func accept(answer: String, for number: Int) async throws {
+        try await onLoop { core in try core.accept(answer, for: number) }
+    }
+
+    /// What participant `number` has sent and received so far.
+    public func statistics(_ number: Int) async -> PeerStatistics? {
+        try? await onLoop { core in core.statistics(number) }
+    }
+
+    /// Ends participant `number`.
+    public func close(_ number: Int) {
+        loop.execute { [core] in core.value.close(number, at: MonotonicClock.now()) }
+    }
+
+    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (FleetCore) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            loop.execute { [core] in continuation.resume(with: Result { try body(core.value) }) }
+        }
+    }
+
+    /// The source's thread: absolute deadlines, what is late is skipped.
+    private func run(_ sources: SourceBox) {
+        let frameTime = Duration.nanoseconds(Int64(1e9 / sources.video.framesPerSecond))
+        // Whole seconds of the sender's clock flash: begin on an audio tick.
+        let start = MonotonicClock.now()
+        let audioTick: Int64 = 20_000_000
+        var nextAudio = Instant(nanoseconds: (start.nanoseconds / audioTick + 1) * audioTick)
+        var nextVideo = nextAudio
+        while !isStopped.load(ordering: .relaxed) {
+            MonotonicClock.sleep(until: min(nextAudio, nextVideo))
+            let now = MonotonicClock.now()
+            if now >= nextAudio {
+                if let packet = try? sources.audio.packet(at: nextAudio) {
+                    let timestamp = nextAudio.ticks(at: 48_000)
+                    loop.execute { [core] in core.value.send(audio: packet, timestamp: timestamp) }
+                }
+                nextAudio += .nanoseconds(audioTick)
+                if now - nextAudio > .milliseconds(200) { nextAudio = Instant(nanoseconds: (now.nanoseconds / audioTick + 1) * audioTick) }
+            }
+            if now >= nextVideo {
+                let keyframe = wantsKeyframe.exchange(false, ordering: .relaxed)
+                if let frame = try? sources.video.frame(at: nextVideo, keyframe: keyframe) {
+                    let packetized = PacketizedVideoFrame(frame)
+                    loop.execute { [self] in
+                        if core.value.send(packetized) { wantsKeyframe.store(true, ordering: .relaxed) }
+                    }
+                }
+                nextVideo += frameTime
+                if now - nextVideo > .milliseconds(200) { nextVideo = now + frameTime }
+            }
+        }
+    }
+}
+
+/// Both are used on the source's thread only, where `start` sends them.
+private struct SourceBox: @unchecked Sendable {
+    let video: any VideoSource
+    let audio: any AudioSource
+}
+
+/// The core is touched on the loop's thread only: every way to it goes through `MediaLoop.execute` or the loop's delegate calls.
+struct FleetBox: @unchecked Sendable {
+    let value: FleetCore
+    init(_ value: FleetCore) { self.value = value }
+}

@@ -1,0 +1,43 @@
+import Basics
+import Network
+import Peer
+
+/// One headless participant's media: a peer connection on its own UDP socket. Confined to the loop's thread.
+final class Leg {
+    let number: Int
+    /// Where this leg's socket is bound; datagrams to its port are this leg's.
+    let address: SocketAddress
+    let connection: PeerConnection
+    /// Called with what arrives and what happens.
+    let onEvent: (PeerEvent) -> Void
+    private(set) var isConnected = false
+    private(set) var wantsKeyframe = false
+
+    init(number: Int, address: SocketAddress, connection: PeerConnection, onEvent: @escaping (PeerEvent) -> Void) {
+        self.number = number
+        self.address = address
+        self.connection = connection
+        self.onEvent = onEvent
+    }
+
+    /// Reads the wish for a keyframe and clears it.
+    func takeKeyframeRequest() -> Bool {
+        defer { wantsKeyframe = false }
+        return wantsKeyframe
+    }
+
+    func advance(to now: Instant) {
+        connection.advance(to: now)
+        while let event = connection.nextEvent() {
+            switch event {
+            case .connected:
+                isConnected = true
+                wantsKeyframe = true
+            case .keyframeRequested: wantsKeyframe = true
+            case .failed, .closed: isConnected = false
+            default: break
+            }
+            onEvent(event)
+        }
+    }
+}

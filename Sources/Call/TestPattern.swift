@@ -1,0 +1,49 @@
+import Basics
+import Codecs
+import Foundation
+
+/// What a participant without a file sends: a coloured ground with a bar that wanders, which flashes white for a tenth of a second
+/// at each full second; a beep sounds just as long. Flash and beep show whether lips and voice arrive together.
+struct TestPattern {
+    static let width = 640
+    static let height = 360
+    static let framesPerSecond = 30
+    /// The beep's tone, in Hz, and its peak.
+    static let beep = 1000.0
+    static let level: Float = 0.25
+
+    /// Tells participants apart.
+    let seed: Int
+
+    init(seed: Int) {
+        self.seed = seed
+    }
+
+    private static func isFlash(millisecond: Int64) -> Bool { millisecond % 1000 < 100 }
+
+    /// Draws the picture for a time on the sender's clock.
+    func draw(at time: Instant, into picture: Picture) {
+        let milliseconds = time.nanoseconds / 1_000_000
+        let hue = Double(seed % 12) / 12 * 2 * Double.pi
+        let u = UInt8(128 + 55 * cos(hue)), v = UInt8(128 + 55 * cos(hue - Double.pi / 2))
+        let isFlash = Self.isFlash(millisecond: milliseconds)
+        picture.fill(y: isFlash ? 230 : 90, u: isFlash ? 128 : u, v: isFlash ? 128 : v)
+        // Two turns of the bar a second would be hard to encode and tell nothing more.
+        let x = Int(milliseconds % 4000) * (Self.width - 32) / 4000 & ~1
+        picture.fill(PixelRectangle(x: x, y: 0, width: 32, height: 40), y: 200, u: 128, v: 128)
+        picture.fill(PixelRectangle(x: Self.width - 32 - x, y: Self.height - 24, width: 32, height: 24), y: 40, u: 128, v: 128)
+    }
+
+    /// 20 ms of the beep's track that begin at a time on the sender's clock.
+    func samples(at time: Instant) -> [Float] {
+        let first = time.ticks(at: 48_000)
+        return (0..<960).map { index in
+            let sample = first + index
+            let inSecond = sample % 48_000
+            guard inSecond < 4800 else { return 0 }
+            // 5 ms of ramp at both ends, so that the beep does not click.
+            let edge = Float(min(inSecond, 4800 - inSecond)) / 240
+            return Self.level * min(edge, 1) * Float(sin(2 * Double.pi * Self.beep * Double(inSecond) / 48_000))
+        }
+    }
+}
