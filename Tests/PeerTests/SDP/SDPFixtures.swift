@@ -5,8 +5,9 @@ import Foundation
 /// Offers as real browsers and libraries made them.
 enum SDPFixtures {
     static let names: [String] = {
-        let urls = Bundle.module.urls(forResourcesWithExtension: "sdp", subdirectory: "Fixtures") ?? []
-        return urls.map { $0.deletingPathExtension().lastPathComponent }.sorted()
+        let path = Bundle.module.resourcePath.map { $0 + "/Fixtures" } ?? ""
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return files.filter { $0.hasSuffix(".sdp") }.map { String($0.dropLast(4)) }.sorted()
     }()
 
     /// Those that a room answers: all but the AV1- and VP9-only ones.
