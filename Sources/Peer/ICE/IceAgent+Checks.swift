@@ -62,7 +62,16 @@ extension IceAgent {
             if let consent = path.nextConsent { consider(consent) }
         }
         if needsNomination, let firstSuccess { consider(firstSuccess + configuration.nominationDelay) }
+        if let failure = selectedFailure { consider(failure) }
         return deadline
+    }
+
+    /// When the selected pair counts as broken if nothing comes on it: consent of other pairs does not speak for it.
+    private var selectedFailure: Instant? {
+        guard isControlling, let index = selected.flatMap({ self.index(of: $0) }), paths[index].isNominated,
+            case .succeeded = paths[index].check
+        else { return nil }
+        return max(paths[index].lastAlive, paths[index].lastMedia ?? .distantPast) + configuration.interruptedAfter
     }
 
     /// Some pair answered and none is nominated or about to be.
@@ -80,6 +89,12 @@ extension IceAgent {
         for index in paths.indices {
             if case .running(let transaction) = paths[index].check, transaction.nextSend <= now { retransmit(index, transaction, at: now) }
             if let consent = paths[index].nextConsent, consent <= now { sendConsentCheck(index, at: now) }
+        }
+        if let failure = selectedFailure, failure <= now, let index = selected.flatMap({ self.index(of: $0) }) {
+            // Another pair that still answers takes over; this one stands in the queue again.
+            paths[index].isNominated = false
+            paths[index].check = .waiting(since: now)
+            nextCheck = min(nextCheck ?? now, now)
         }
         if needsNomination, let firstSuccess { nominateBest(waitedSince: firstSuccess, at: now) }
         if now >= nextCheck ?? now {
