@@ -145,7 +145,7 @@ struct JSONParser {
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")):
             return JSONValue(node: .number(try number()), position: start)
         case UInt8(ascii: "/"): throw fault("a comment, which JSON does not have", "use the key \"comment\" or remove it")
         case UInt8(ascii: "]"), UInt8(ascii: "}"): throw fault("\(here) where a value is expected", "remove the comma before it")

@@ -47,7 +47,7 @@ struct LayoutDecoder {
 
     mutating func layout(_ root: JSONValue) -> Layout {
         var layout = Layout(
-            name: "", description: "", background: Colour(0x14171C), gap: 0, names: true, maxTiles: 50, rules: [])
+            name: "", description: "", background: .canvas, gap: 0, names: true, maxTiles: 50, rules: [])
         guard checkObject(root, "the layout", Self.layoutKeys) else { return layout }
         if let name = text(root, "name", required: "the layout") {
             layout.name = name.text

@@ -12,6 +12,9 @@ public struct Colour: Hashable, Sendable {
         self.init(red: UInt8(rgb >> 16 & 0xFF), green: UInt8(rgb >> 8 & 0xFF), blue: UInt8(rgb & 0xFF))
     }
 
+    /// The shipped layouts' background: a dark grey that is a little blue.
+    public static let canvas = Colour(red: 0x14, green: 0x17, blue: 0x1C)
+
     /// `#rrggbb`.
     public init?(hexadecimal text: String) {
         guard text.utf8.count == 7, text.hasPrefix("#"), text.dropFirst().allSatisfy(\.isHexDigit),
