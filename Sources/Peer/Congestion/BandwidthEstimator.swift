@@ -82,6 +82,9 @@ struct BandwidthEstimator: Sendable {
         return history.sent(size: size, cluster: cluster, at: now)
     }
 
+    /// A packet was sent again under its old number: reports about it mean nothing.
+    mutating func disregard(_ number: UInt16) { history.disregard(number) }
+
     /// The number that the next packet will carry.
     var nextSequence: UInt16 { history.nextSequence }
 

@@ -82,6 +82,16 @@ struct SentPacketHistory: Sendable {
         return results
     }
 
+    /// Whatever is still reported about this packet is not to be used.
+    mutating func disregard(_ number: UInt16) {
+        let newest = first &+ Int64(entries.count - head) &- 1
+        let offset = Int16(bitPattern: number &- UInt16(truncatingIfNeeded: newest))
+        let index = head + Int(newest &+ Int64(offset) &- first)
+        guard index >= head, index < entries.count else { return }
+        if entries[index].state == .inFlight { bytesInFlight -= entries[index].size }
+        entries[index].state = .received
+    }
+
     private mutating func expire(at now: Instant) {
         while head < entries.count, entries[head].sent + Self.horizon < now || entries.count - head > Self.capacity {
             if entries[head].state == .inFlight { bytesInFlight -= entries[head].size }

@@ -10,7 +10,6 @@ struct VideoSendQueue: Sendable {
     struct Entry: Sendable {
         var frame: PacketizedVideoFrame
         var codec: OutgoingCodec
-        var picture: PictureNumbers
         var queued: Instant
         var nextFragment = 0
     }
@@ -35,16 +34,15 @@ struct VideoSendQueue: Sendable {
         entries.append(entry)
     }
 
-    /// Removes every frame of which nothing went out yet; how many, and the picture numbers that the next frame takes over.
-    mutating func cut() -> (frames: Int, numbers: PictureNumbers?) {
+    /// Removes every frame of which nothing went out yet; how many.
+    mutating func cut() -> Int {
         let started = entries.first.map { $0.nextFragment > 0 } ?? false
         let kept = started ? 1 : 0
         let removed = entries.count - kept
-        guard removed > 0 else { return (0, nil) }
-        let numbers = entries[kept].picture
+        guard removed > 0 else { return 0 }
         for entry in entries[kept...] { bytes -= entry.frame.bytes.count }
         entries.removeLast(removed)
-        return (removed, numbers)
+        return removed
     }
 
     /// The next fragment, in order.
