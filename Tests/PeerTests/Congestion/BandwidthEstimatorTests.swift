@@ -71,7 +71,7 @@ private struct EstimatedLine {
     private mutating func feedback() {
         guard !recorded.isEmpty else { return }
         let base = nextBase
-        let last = recorded.map { $0.0 &- base }.filter { $0 < 0x8000 }.max() ?? 0
+        let last: UInt16 = recorded.map { $0.0 &- base }.filter { $0 < 0x8000 }.max() ?? 0
         var arrivals = [Duration?](repeating: nil, count: Int(last) + 1)
         for (sequence, at) in recorded where sequence &- base < 0x8000 { arrivals[Int(sequence &- base)] = at - .zero }
         nextBase = base &+ last &+ 1
