@@ -1,5 +1,14 @@
 import Basics
 
+/// What came of a frame's payloads.
+public enum AssemblyResult: Sendable {
+    case frame(EncodedVideoFrame)
+    /// Nothing to decode: parameter sets alone, or only what is stripped.
+    case nothing
+    /// They contradict the payload format.
+    case broken
+}
+
 /// Puts the packets of one access unit back into Annex B (RFC 6184), and remembers the stream's parameter sets.
 public struct H264Depacketizer: Sendable {
     /// A bound on remembered parameter sets and their size: ids are 0–31 and 0–255, browsers use one or two.
@@ -12,12 +21,16 @@ public struct H264Depacketizer: Sendable {
     public private(set) var width = 0
     public private(set) var height = 0
 
+    /// Both kinds of parameter sets were seen: an IDR without them can be decoded.
+    public var hasParameterSets: Bool { !spsByID.isEmpty && !ppsByID.isEmpty }
+
     public init() {}
 
     /// What one payload holds, without taking it apart.
     public struct Peek: Sendable, Equatable {
         /// It begins at the start of a NAL unit: not in the middle of a fragmented one.
         public var startsUnit: Bool
+        /// An IDR slice that is its picture's first (first_mb_in_slice is 0) begins here.
         public var hasIDR: Bool
         public var hasSPS: Bool
     }
@@ -28,7 +41,8 @@ public struct H264Depacketizer: Sendable {
         switch payload[0] & 31 {
         case 1...23:
             let type = payload[0] & 31
-            return Peek(startsUnit: true, hasIDR: type == H264NAL.idr, hasSPS: type == H264NAL.sps)
+            let isFirstSlice = payload.count >= 2 && payload[1] & 0x80 != 0
+            return Peek(startsUnit: true, hasIDR: type == H264NAL.idr && isFirstSlice, hasSPS: type == H264NAL.sps)
         case H264NAL.stapA:
             var result = Peek(startsUnit: true, hasIDR: false, hasSPS: false)
             var reader = ByteReader(payload)
@@ -37,7 +51,8 @@ public struct H264Depacketizer: Sendable {
                 while reader.remaining > 0 {
                     let unit = try reader.take(Int(reader.readUInt16()))
                     guard let first = unit.first else { continue }
-                    result.hasIDR = result.hasIDR || payload[first] & 31 == H264NAL.idr
+                    let isFirstSlice = unit.count >= 2 && payload[first + 1] & 0x80 != 0
+                    result.hasIDR = result.hasIDR || payload[first] & 31 == H264NAL.idr && isFirstSlice
                     result.hasSPS = result.hasSPS || payload[first] & 31 == H264NAL.sps
                 }
             } catch {
@@ -48,43 +63,44 @@ public struct H264Depacketizer: Sendable {
             guard payload.count >= 2 else { return nil }
             let starts = payload[1] & 0x80 != 0
             let type = payload[1] & 31
-            return Peek(startsUnit: starts, hasIDR: starts && type == H264NAL.idr, hasSPS: starts && type == H264NAL.sps)
+            let isFirstSlice = payload.count >= 3 && payload[2] & 0x80 != 0
+            return Peek(startsUnit: starts, hasIDR: starts && type == H264NAL.idr && isFirstSlice, hasSPS: starts && type == H264NAL.sps)
         default: return nil
         }
     }
 
-    /// The access unit of these payloads, which are contiguous and in order; nil when they are broken.
+    /// The access unit of these payloads, which are contiguous and in order.
     ///
     /// Parameter sets are remembered and put before an IDR that came without; a keyframe is an IDR with its SPS.
-    public mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> EncodedVideoFrame? {
+    public mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> AssemblyResult {
         var units: [[UInt8]] = []
         var fragment: [UInt8]?
         for payload in payloads {
             guard let first = payload.first else { continue }
             switch first & 31 {
             case 1...23:
-                guard fragment == nil else { return nil }
+                guard fragment == nil else { return .broken }
                 units.append(payload)
             case H264NAL.stapA:
-                guard fragment == nil, Self.split(payload, into: &units) else { return nil }
+                guard fragment == nil, Self.split(payload, into: &units) else { return .broken }
             case H264NAL.fuA:
-                guard payload.count >= 3 else { return nil }
+                guard payload.count >= 3 else { return .broken }
                 let header = payload[1]
                 if header & 0x80 != 0 {
-                    guard fragment == nil else { return nil }
+                    guard fragment == nil else { return .broken }
                     fragment = [first & 0xE0 | header & 31]
                 } else {
-                    guard let open = fragment?.first, open & 31 == header & 31 else { return nil }
+                    guard let open = fragment?.first, open & 31 == header & 31 else { return .broken }
                 }
                 fragment?.append(contentsOf: payload[2...])
                 if header & 0x40 != 0 {
                     if let whole = fragment { units.append(whole) }
                     fragment = nil
                 }
-            default: return nil
+            default: return .broken
             }
         }
-        guard fragment == nil else { return nil }
+        guard fragment == nil else { return .broken }
         return frame(of: units, timestamp: timestamp)
     }
 
@@ -102,7 +118,7 @@ public struct H264Depacketizer: Sendable {
         }
     }
 
-    private mutating func frame(of units: [[UInt8]], timestamp: Int64) -> EncodedVideoFrame? {
+    private mutating func frame(of units: [[UInt8]], timestamp: Int64) -> AssemblyResult {
         var hasIDR = false
         var hasPicture = false
         var hasSPS = false
@@ -125,7 +141,7 @@ public struct H264Depacketizer: Sendable {
             size += unit.count + 4
         }
         // Parameter sets alone are no picture; they are remembered for the next one.
-        guard hasPicture else { return nil }
+        guard hasPicture else { return .nothing }
         var data: [UInt8] = []
         data.reserveCapacity(size + 128)
         func append(_ unit: [UInt8]) {
@@ -145,9 +161,10 @@ public struct H264Depacketizer: Sendable {
             default: append(unit)
             }
         }
-        let isKeyframe = hasIDR && !spsByID.isEmpty && !ppsByID.isEmpty
-        return EncodedVideoFrame(
-            codec: .h264, data: data, isKeyframe: isKeyframe, timestamp: timestamp, width: width, height: height)
+        let isKeyframe = hasIDR && hasParameterSets
+        return .frame(
+            EncodedVideoFrame(
+                codec: .h264, data: data, isKeyframe: isKeyframe, timestamp: timestamp, width: width, height: height))
     }
 
     private mutating func remember(sps unit: [UInt8]) {
