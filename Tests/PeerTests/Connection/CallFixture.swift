@@ -47,21 +47,21 @@ final class CallMedia {
     }
 
     func attach(to call: SimulatedCall) {
-        call.onEvent = { [unowned self] _, side, event in
-            if case .keyframeRequested = event { wantsKeyframe[side] = true }
+        call.onEvent = { _, side, event in
+            if case .keyframeRequested = event { self.wantsKeyframe[side] = true }
         }
-        call.onTick = { [unowned self] call, now in
-            tick += 1
-            if tick % 2 == 0 {
-                let payload = [UInt8](repeating: UInt8(truncatingIfNeeded: tick / 2), count: 80)
+        call.onTick = { call, now in
+            self.tick += 1
+            if self.tick % 2 == 0 {
+                let payload = [UInt8](repeating: UInt8(truncatingIfNeeded: self.tick / 2), count: 80)
                 call.client.send(audio: [0x78] + payload, timestamp: now.ticks(at: 48_000), marker: false, level: 30, at: now)
                 call.server.send(audio: [0x78] + payload, timestamp: now.ticks(at: 48_000), marker: false, level: 40, at: now)
             }
-            if tick % 4 == 0 {
+            if self.tick % 4 == 0 {
                 for (side, peer) in [(SimulatedCall.Side.client, call.client), (.server, call.server)] where peer.isConnected {
-                    let key = wantsKeyframe[side] ?? true
-                    wantsKeyframe[side] = false
-                    peer.send(frame(isKeyframe: key, at: now), at: now)
+                    let key = self.wantsKeyframe[side] ?? true
+                    self.wantsKeyframe[side] = false
+                    peer.send(self.frame(isKeyframe: key, at: now), at: now)
                 }
             }
         }
