@@ -218,7 +218,8 @@ public struct AudioReceiveBuffer: Sendable {
     }
 
     /// What stands for the hole before `first`; nil when `first` itself is due.
-    private mutating func fill(_ gap: Int64, before first: Entry, wanted: Int, at now: Instant, target: Duration) -> AudioPlayout? {
+    private mutating func fill(_ gap: Int64, before first: Entry, wanted: Int, at now: Instant, target: Duration) -> AudioPlayout?
+    {
         let isContinuous = playedSequence.map { first.packet.sequence == $0 + 1 } ?? true
         if isContinuous {
             // Discontinuous transmission: the sender was silent, nothing is lost, and the delay may be set anew unheard.
@@ -282,7 +283,7 @@ public struct AudioReceiveBuffer: Sendable {
     private mutating func start(at now: Instant, target: Duration) -> Bool {
         guard let first = queue.first, level(of: first.packet.timestamp, at: now) >= target else { return false }
         // What is older than the target need not be heard late: nobody was listening.
-        while queue.count > 1, level(of: queue[1].packet.timestamp, at: now) >= target {
+        while queue.count > 1, level(of: queue[1].packet.timestamp, at: now) >= target + .milliseconds(20) {
             statistics.cutSamples += queue[0].samples
             queue.removeFirst()
         }

@@ -88,6 +88,14 @@ public struct VideoReceiveBuffer: Sendable {
     private var wantsKeyframe = false
     private var lastKeyframeRequest: Instant?
     private var isRetry = false
+    private var firstArrival = Instant.zero
+    private var lastArrival = Instant.distantPast
+
+    /// So much missing after such a silence is not worth repairing: the link was dead, and it needs its first moments.
+    static let staleGap = 50
+    static let outage: Duration = .milliseconds(500)
+    /// At the start a keyframe's first packet may have been overtaken.
+    static let startGrace: Duration = .milliseconds(50)
 
     public init(codecs: [UInt8: VideoCodec], configuration: VideoReceiveConfiguration = .init()) {
         self.codecs = codecs
@@ -122,7 +130,8 @@ public struct VideoReceiveBuffer: Sendable {
             statistics.recovered += 1
         }
         var slot = Slot(
-            sequence: sequence, timestamp: timestamp, marker: marker, codec: codecs[payloadType] ?? .vp8, payload: [], arrival: now,
+            sequence: sequence, timestamp: timestamp, marker: marker, codec: codecs[payloadType] ?? .vp8, payload: [],
+            arrival: now,
             keyframeStart: .no, startsVP8Frame: false)
         if codecs[payloadType] != nil, !payload.isEmpty {
             inspect(payload, into: &slot)
@@ -224,7 +233,8 @@ public struct VideoReceiveBuffer: Sendable {
     }
 
     private var nextKeyframeRequest: Instant? {
-        lastKeyframeRequest.map { $0 + (isRetry ? configuration.keyframeRetry : configuration.keyframeRequestGap) }
+        if lastKeyframeRequest == nil, statistics.keyframes == 0 { return firstArrival + Self.startGrace }
+        return lastKeyframeRequest.map { $0 + (isRetry ? configuration.keyframeRetry : configuration.keyframeRequestGap) }
     }
 
     // MARK: - Ring
@@ -238,9 +248,11 @@ public struct VideoReceiveBuffer: Sendable {
 
     /// Notes gaps and keeps the window within the ring; false when the packet is too old for it.
     private mutating func makeRoom(for sequence: Int64, at now: Instant) -> Bool {
+        defer { lastArrival = now }
         guard let highest else {
             self.highest = sequence
             oldest = sequence
+            firstArrival = now
             return true
         }
         if sequence <= highest {
@@ -253,7 +265,8 @@ public struct VideoReceiveBuffer: Sendable {
         }
         let gap = highest + 1..<sequence
         self.highest = sequence
-        if gap.count >= slots.count || !nacks.note(gap, at: now) {
+        let isStale = gap.count > Self.staleGap && now - lastArrival > Self.outage
+        if isStale || gap.count >= slots.count || !nacks.note(gap, at: now) {
             // Too much is missing to be asked for.
             statistics.lost += gap.count
             clear()
@@ -298,7 +311,9 @@ public struct VideoReceiveBuffer: Sendable {
     private func inspect(_ payload: Span<UInt8>, into slot: inout Slot) {
         switch slot.codec {
         case .vp8:
-            guard let (descriptor, size) = VP8Descriptor.parse(payload), size < payload.count, descriptor.startsFrame else { return }
+            guard let (descriptor, size) = VP8Descriptor.parse(payload), size < payload.count, descriptor.startsFrame else {
+                return
+            }
             slot.startsVP8Frame = true
             if payload[size] & 1 == 0 { slot.keyframeStart = .certain }
         case .h264:
@@ -323,7 +338,8 @@ public struct VideoReceiveBuffer: Sendable {
             case .certain: break
             case .withKnownParameters:
                 // Its own parameter sets could have been in the packet before it.
-                guard h264.hasParameterSets, let before = self.slot(sequence - 1), before.marker || before.timestamp != slot.timestamp
+                guard h264.hasParameterSets, let before = self.slot(sequence - 1),
+                    before.marker || before.timestamp != slot.timestamp
                 else { continue }
             }
             next = sequence
@@ -399,7 +415,9 @@ public struct VideoReceiveBuffer: Sendable {
         }
     }
 
-    private mutating func accept(_ frame: EncodedVideoFrame, payloads: [[UInt8]], marker: Bool, arrival: Instant) -> AssembledFrame? {
+    private mutating func accept(_ frame: EncodedVideoFrame, payloads: [[UInt8]], marker: Bool, arrival: Instant)
+        -> AssembledFrame?
+    {
         lastCodec = frame.codec
         lastEndedWithMarker = marker
         var descriptor: VP8Descriptor?
@@ -476,7 +494,8 @@ public struct VideoReceiveBuffer: Sendable {
 
     /// Steps over lost padding: the missing packets lie between two frames whose picture ids follow one another.
     private mutating func skipPadding() -> Bool {
-        guard !isAwaitingKeyframe, let start = next, slot(start) == nil, lastCodec == .vp8, lastEndedWithMarker, let last = lastVP8,
+        guard !isAwaitingKeyframe, let start = next, slot(start) == nil, lastCodec == .vp8, lastEndedWithMarker,
+            let last = lastVP8,
             let lastID = last.pictureID, let (sequence, descriptor) = vp8FrameStart(after: start),
             let id = descriptor.pictureID, descriptor.hasLongPictureID == last.hasLongPictureID
         else { return false }
