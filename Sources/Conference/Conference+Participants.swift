@@ -26,7 +26,7 @@ extension Conference {
             }
             let old = slot.room
             let views = slot.views
-            do {
+            do throws(ConferenceError) {
                 let member = try slot.room.join(request, id: id, secret: secret, at: now)
                 if let layout = request.layout, member.role != .viewer, member.kind == .participant {
                     try slot.room.setLayout(layout, scope: .room, pins: nil, by: id)

@@ -72,8 +72,8 @@ extension Conference {
         let engine = RoomEngine(
             id: id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid), rungs: configuration.video.renditions,
             audio: configuration.audio, services: mediaServices(),
-            tilesChanged: { [weak self] view, tiles in self?.control.post { self?.tilesChanged(id, view, tiles) } },
-            speakersChanged: { [weak self] speakers in self?.control.post { self?.speakersChanged(id, speakers) } })
+            tilesChanged: { [weak self] view, tiles in self?.control.post { [weak self] in self?.tilesChanged(id, view, tiles) } },
+            speakersChanged: { [weak self] speakers in self?.control.post { [weak self] in self?.speakersChanged(id, speakers) } })
         return RoomSlot(room: room, engine: engine)
     }
 
@@ -90,7 +90,6 @@ extension Conference {
                 state.roomOf[member.id] = nil
                 tell(slot, member.id, .left(reason))
             }
-            if let recording = slot.recording { state.ended[recording.id] = recording.info }
             return slot
         }
         guard let slot else { return }

@@ -17,7 +17,8 @@ public final class Conference: Sendable {
     let logger: Logger
     let loop: MediaLoop
     let layoutLibrary: LayoutLibrary
-    let catalogue: RecordingCatalogue
+    /// nil while the directory cannot be used: then only recordings fail.
+    let catalogue = Guarded<RecordingCatalogue?>(nil)
     let identity: DTLSIdentity
     let candidates: [Candidate]
     let overload = OverloadState()
@@ -33,8 +34,6 @@ public final class Conference: Sendable {
         var rooms: [String: RoomSlot] = [:]
         var roomOf: [String: String] = [:]
         var isDraining = false
-        /// Recordings that ended while we run, beside those of the catalogue.
-        var ended: [String: RecordingInfo] = [:]
     }
     let state = Guarded(State())
     /// Closed before the loop stops: what is handed to it until then is run, so nobody waits for ever.
@@ -61,7 +60,6 @@ public final class Conference: Sendable {
         candidates = HostAddresses.candidates(
             announce: configuration.media.announce, udp: loop.boundUDP, tcp: loop.boundTCP)
         layoutLibrary = LayoutLibrary(directory: configuration.layoutsDirectory)
-        catalogue = RecordingCatalogue(directory: configuration.recording.directory)
         pool = WorkPool(threads: configuration.workers)
         videoClock = VideoClock(overload: overload)
         let relay = Relay()
@@ -83,7 +81,13 @@ public final class Conference: Sendable {
 
     /// Starts the threads and closes what a crash left open of recordings.
     public func start() throws(ConferenceError) {
-        catalogue.recover()
+        do {
+            let opened = try RecordingCatalogue(directory: configuration.recording.directory)
+            for entry in opened.recover() { logger.notice("recording \(entry.id) was left open and is closed now") }
+            catalogue.locked { $0 = opened }
+        } catch {
+            logger.warning("no recordings for now: \(error)")
+        }
         pool.start()
         loop.start(delegate: host)
         audioClock.start()

@@ -6,6 +6,7 @@ import Synchronization
 /// What of a participant's sound is told outside of the audio thread.
 final class AudioFigures: Sendable {
     let delay = Atomic<Int64>(0)
+    /// Samples at 48 kHz.
     let concealed = Atomic<Int64>(0)
     let failures = Atomic<Int>(0)
 }
@@ -13,8 +14,8 @@ final class AudioFigures: Sendable {
 /// From one participant's Opus packets to 20 ms of sound each tick. Confined to the audio thread.
 final class AudioIntake {
     private static let samplesPerTick = 960
-    /// Sound that never stops being concealed is silence.
-    private static let silenceAfter = Duration.seconds(1)
+    /// Concealment that goes on for longer is silence, which needs no place in the mix.
+    private static let silenceAfter = Duration.milliseconds(300)
 
     private let inbox: AudioInbox
     private let figures: AudioFigures
@@ -27,8 +28,11 @@ final class AudioIntake {
     /// What is ready to be played, from `head`.
     private var samples: [Float] = []
     private var head = 0
-    /// The capture time of the end of `samples`.
-    private var captureEnd: Instant?
+    private var isQuiet = true
+    /// What the last packet brought: the buffer knows the capture time of its first sample.
+    private var lastAdded = 0
+    /// How much the sound waits for the picture at most.
+    private static let longestWait = Duration.milliseconds(200)
 
     init(inbox: AudioInbox, figures: AudioFigures, soundDelay: SoundDelay) {
         self.inbox = inbox
@@ -43,59 +47,65 @@ final class AudioIntake {
     func pull(at now: Instant, into output: inout [Float]) -> Bool {
         inbox.take(into: &packets)
         for packet in packets { buffer.insert(packet) }
-        var isSilent = false
         // A tick needs two decodes of 10 ms packets and more while it plays faster; more than that is a fault of ours.
-        for _ in 0..<8 where ready < Self.samplesPerTick {
-            guard let playout = buffer.next(at: now, pcmBuffered: ready) else {
-                isSilent = true
-                break
-            }
+        var isSilent = true
+        for _ in 0..<8 {
+            guard let playout = buffer.next(at: now, pcmBuffered: ready) else { break }
+            if case .silence = playout {} else { isSilent = false }
             play(playout)
         }
         figures.delay.store(buffer.currentDelay.nanoseconds, ordering: .relaxed)
-        figures.concealed.store(buffer.statistics.concealed.nanoseconds, ordering: .relaxed)
-        if ready == 0, isSilent { return false }
-        if let captureEnd { soundDelay.playing(captureEnd - Self.duration(ready), at: now) }
-        output.removeAll(keepingCapacity: true)
+        figures.concealed.store(Int64(buffer.statistics.concealedSamples), ordering: .relaxed)
         let count = min(ready, Self.samplesPerTick)
-        output.append(contentsOf: samples[head..<head + count])
-        // The last samples before silence fade rather than break off.
-        if count < Self.samplesPerTick {
-            for index in 0..<count { output[index] *= 1 - Float(index + 1) / Float(count) }
-            output.append(contentsOf: repeatElement(0, count: Self.samplesPerTick - count))
-            captureEnd = nil
+        guard count > 0 else { return false }
+        if let delay = buffer.playoutDelay(at: now, pcmBuffered: max(0, ready - lastAdded)) {
+            soundDelay.playing(now - delay, at: now)
+            waitForPicture(delay, at: now)
         }
+        output.removeAll(keepingCapacity: true)
+        output.append(contentsOf: samples[head..<head + count])
+        output.append(contentsOf: repeatElement(0, count: Self.samplesPerTick - count))
         head += count
         if head > 9600 || head == samples.count {
             samples.removeFirst(head)
             head = 0
         }
-        return true
+        let wasSilent = isQuiet
+        isQuiet = isSilent || buffer.concealedDuration > Self.silenceAfter
+        // One more tick after the last sound: what the stretcher left over.
+        return !(isQuiet && wasSilent)
+    }
+
+    /// Where pictures take longer than sound, the sound waits for them, up to the buffer's ceiling.
+    private func waitForPicture(_ delay: Duration, at now: Instant) {
+        let picture = soundDelay.pictureDelay(at: now) ?? .zero
+        let wanted = picture > delay ? buffer.currentDelay + (picture - delay) : buffer.minimumDelay - .milliseconds(1)
+        buffer.minimumDelay = min(max(wanted, .zero), Self.longestWait)
     }
 
     private func play(_ playout: AudioPlayout) {
         decoded.removeAll(keepingCapacity: true)
+        var tempo = 1.0
         do {
             let decoder = try readyDecoder()
-            switch playout.action {
-            case .decode(let packet):
+            switch playout {
+            case .decode(let packet, let speed):
+                tempo = speed
                 try decoder.decode(packet.payload, into: &decoded)
-                captureEnd = packet.captureTime + Self.duration(decoded.count)
-            case .decodeFEC(let next, let count):
-                try decoder.decodeFEC(next.payload, samples: count, into: &decoded)
-                captureEnd = next.captureTime
-            case .conceal(let count):
-                decoder.conceal(samples: count, into: &decoded)
-                captureEnd = captureEnd.map { $0 + Self.duration(decoded.count) }
-            case .silence(let count):
-                decoded.append(contentsOf: repeatElement(0, count: count))
-                captureEnd = captureEnd.map { $0 + Self.duration(count) }
+            case .decodeFEC(let next, let count): try decoder.decodeFEC(next.payload, samples: count, into: &decoded)
+            case .conceal(let count): decoder.conceal(samples: count, into: &decoded)
+            case .silence(let count): decoded.append(contentsOf: repeatElement(0, count: count))
+            case .reset:
+                decoder.reset()
+                return
             }
         } catch {
             figures.failures.wrappingAdd(1, ordering: .relaxed)
             decoded.append(contentsOf: repeatElement(0, count: Self.samplesPerTick))
         }
-        stretcher.stretch(decoded, tempo: playout.tempo, into: &samples)
+        let before = samples.count
+        stretcher.stretch(decoded, tempo: tempo, into: &samples)
+        lastAdded = samples.count - before
     }
 
     private func readyDecoder() throws(CodecError) -> OpusDecoder {
@@ -104,6 +114,4 @@ final class AudioIntake {
         decoder = made
         return made
     }
-
-    private static func duration(_ samples: Int) -> Duration { .nanoseconds(Int64(samples) * 1_000_000_000 / 48_000) }
 }

@@ -1,5 +1,6 @@
 import Basics
 import Codecs
+import Network
 import Peer
 import Synchronization
 
@@ -86,6 +87,7 @@ final class VideoIntake: Sendable {
             if decoder.value?.codec != frame.frame.codec { decoder.value = try VideoDecoder(codec: frame.frame.codec) }
             guard let picture = try decoder.value?.decode(frame.frame) else { return }
             decodedFrames.wrappingAdd(1, ordering: .relaxed)
+            soundDelay.pictureReady(frame.captureTime, at: MonotonicClock.now())
             state.withLock { state in
                 if let last = state.lastArrival, frame.arrival - last > .milliseconds(200) { state.freezes += 1 }
                 state.lastArrival = frame.arrival

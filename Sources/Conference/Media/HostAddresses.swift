@@ -13,7 +13,7 @@ enum HostAddresses {
         var entry = list
         while let current = entry {
             defer { entry = current.pointee.ifa_next }
-            guard current.pointee.ifa_flags & UInt32(IFF_UP.rawValue) != 0, let address = current.pointee.ifa_addr,
+            guard current.pointee.ifa_flags & UInt32(IFF_UP) != 0, let address = current.pointee.ifa_addr,
                 let ip = ip(address), !isLinkLocal(ip), !found.contains(ip)
             else { continue }
             found.append(ip)

@@ -16,19 +16,17 @@ struct HostEvents: Sendable {
 /// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `Conference.onLoop`.
 final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private static let linePeriod = Duration.seconds(1)
-    /// A peer that never connects gives its sockets' tables back.
     private unowned let loop: MediaLoop
     private let events: HostEvents
     private let meter: StageMeter
     private var seats: [String: PeerSeat] = [:]
-    private var takers: [RenditionKey: Set<String>] = [:]
     private var demultiplexer = Demultiplexer<String>()
     private var dirty: [PeerSeat] = []
     private var lastLines = Instant.zero
     private var ceiling = 0
     /// Of all peers together, for the metrics.
-    private(set) var bytesSent = 0
-    private(set) var bytesReceived = 0
+    let bytesSent = Atomic<Int>(0)
+    let bytesReceived = Atomic<Int>(0)
 
     init(loop: MediaLoop, events: HostEvents, meter: StageMeter) {
         self.loop = loop
@@ -58,7 +56,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     // MARK: - The loop
 
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
-        bytesReceived &+= datagram.count
+        bytesReceived.wrappingAdd(datagram.count, ordering: .relaxed)
         guard let id = demultiplexer.route(UnsafeRawBufferPointer(datagram), flow: flow), let seat = seats[id] else { return }
         seat.peer.receive(datagram, flow: flow, at: now)
         touch(seat)
@@ -103,7 +101,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     private func flush(_ seat: PeerSeat) {
         seat.peer.flush { bytes, flow in
-            bytesSent &+= bytes.count
+            bytesSent.wrappingAdd(bytes.count, ordering: .relaxed)
             loop.send(bytes, flow: flow)
         }
     }
