@@ -1,4 +1,5 @@
 import CSRTP
+import Synchronization
 
 /// The media encryption of one connection: everything that it sends and receives, whatever the SSRC.
 ///
@@ -18,7 +19,18 @@ public final class SRTPContext {
     private let outbound: srtp_t
 
     /// libsrtp's process-wide state: made once, by whoever comes first, and never torn down.
-    private static let libraryStatus = srtp_init()
+    ///
+    /// Debian's libsrtp sits on NSS, opens an NSS context per cipher and shuts NSS down with the last of them. One session that
+    /// stays for ever keeps that from happening while another thread opens its first.
+    private static let libraryStatus: srtp_err_status_t = {
+        let status = srtp_init()
+        guard status == srtp_err_status_ok else { return status }
+        _ = try? session(ssrc_any_inbound, .aes128GCM, key: [UInt8](repeating: 0, count: 28))
+        return status
+    }()
+
+    /// Sessions are made and freed one at a time, for the same reason.
+    private static let lifecycle = Mutex(())
 
     public init(_ keys: SRTPKeys) throws(SRTPError) {
         guard Self.libraryStatus == srtp_err_status_ok else { throw SRTPError(Self.libraryStatus) }
@@ -36,8 +48,10 @@ public final class SRTPContext {
     }
 
     deinit {
-        srtp_dealloc(inbound)
-        srtp_dealloc(outbound)
+        Self.lifecycle.withLock { _ in
+            _ = srtp_dealloc(inbound)
+            _ = srtp_dealloc(outbound)
+        }
     }
 
     /// Encrypts the RTP packet of `length` bytes at the buffer's start and returns its new length.
@@ -112,7 +126,7 @@ public final class SRTPContext {
         var key = key
         let status = key.withUnsafeMutableBufferPointer { bytes in
             policy.key = bytes.baseAddress
-            return srtp_create(&session, &policy)
+            return lifecycle.withLock { _ in srtp_create(&session, &policy) }
         }
         guard status == srtp_err_status_ok, let session else { throw SRTPError(status) }
         return session
