@@ -282,7 +282,7 @@ public struct AudioReceiveBuffer: Sendable {
     private mutating func start(at now: Instant, target: Duration) -> Bool {
         guard let first = queue.first, level(of: first.packet.timestamp, at: now) >= target else { return false }
         // What is older than the target need not be heard late: nobody was listening.
-        while queue.count > 1, level(of: queue[1].packet.timestamp, at: now) >= target {
+        while queue.count > 1, level(of: queue[1].packet.timestamp, at: now) >= target + .milliseconds(20) {
             statistics.cutSamples += queue[0].samples
             queue.removeFirst()
         }

@@ -88,6 +88,14 @@ public struct VideoReceiveBuffer: Sendable {
     private var wantsKeyframe = false
     private var lastKeyframeRequest: Instant?
     private var isRetry = false
+    private var firstArrival = Instant.zero
+    private var lastArrival = Instant.distantPast
+
+    /// So much missing after such a silence is not worth repairing: the link was dead, and it needs its first moments.
+    static let staleGap = 50
+    static let outage: Duration = .milliseconds(500)
+    /// At the start a keyframe's first packet may have been overtaken.
+    static let startGrace: Duration = .milliseconds(50)
 
     public init(codecs: [UInt8: VideoCodec], configuration: VideoReceiveConfiguration = .init()) {
         self.codecs = codecs
@@ -224,7 +232,8 @@ public struct VideoReceiveBuffer: Sendable {
     }
 
     private var nextKeyframeRequest: Instant? {
-        lastKeyframeRequest.map { $0 + (isRetry ? configuration.keyframeRetry : configuration.keyframeRequestGap) }
+        if lastKeyframeRequest == nil, statistics.keyframes == 0 { return firstArrival + Self.startGrace }
+        return lastKeyframeRequest.map { $0 + (isRetry ? configuration.keyframeRetry : configuration.keyframeRequestGap) }
     }
 
     // MARK: - Ring
@@ -238,9 +247,11 @@ public struct VideoReceiveBuffer: Sendable {
 
     /// Notes gaps and keeps the window within the ring; false when the packet is too old for it.
     private mutating func makeRoom(for sequence: Int64, at now: Instant) -> Bool {
+        defer { lastArrival = now }
         guard let highest else {
             self.highest = sequence
             oldest = sequence
+            firstArrival = now
             return true
         }
         if sequence <= highest {
@@ -253,7 +264,8 @@ public struct VideoReceiveBuffer: Sendable {
         }
         let gap = highest + 1..<sequence
         self.highest = sequence
-        if gap.count >= slots.count || !nacks.note(gap, at: now) {
+        let isStale = gap.count > Self.staleGap && now - lastArrival > Self.outage
+        if isStale || gap.count >= slots.count || !nacks.note(gap, at: now) {
             // Too much is missing to be asked for.
             statistics.lost += gap.count
             clear()
