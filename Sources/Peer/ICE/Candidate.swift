@@ -66,7 +66,8 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
         if text.hasPrefix("a=") { text = text.dropFirst(2) }
         if text.hasPrefix("candidate:") { text = text.dropFirst(10) }
         let parts = text.split(separator: " ")
-        guard parts.count >= 8, parts.count <= 64, parts[6] == "typ", let component = Int(parts[1]), (1...256).contains(component),
+        guard parts.count >= 8, parts.count <= 64, parts[6] == "typ", let component = Int(parts[1]),
+            (1...256).contains(component),
             let priority = UInt32(parts[3]), let port = UInt16(parts[5]), let kind = Kind(rawValue: parts[7].lowercased())
         else { return nil }
         switch parts[2].lowercased() {

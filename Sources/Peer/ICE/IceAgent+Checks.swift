@@ -76,7 +76,9 @@ extension IceAgent {
 
     /// Some pair answered and none is nominated or about to be.
     private var needsNomination: Bool {
-        guard isControlling, paths.contains(where: { if case .succeeded = $0.check { true } else { false } }) else { return false }
+        guard isControlling, paths.contains(where: { if case .succeeded = $0.check { true } else { false } }) else {
+            return false
+        }
         return !paths.contains { path in
             if case .running(let transaction) = path.check, transaction.nominates { return true }
             if case .succeeded = path.check { return path.isNominated }
@@ -87,7 +89,9 @@ extension IceAgent {
     mutating func runChecks(at now: Instant) {
         guard remote != nil else { return }
         for index in paths.indices {
-            if case .running(let transaction) = paths[index].check, transaction.nextSend <= now { retransmit(index, transaction, at: now) }
+            if case .running(let transaction) = paths[index].check, transaction.nextSend <= now {
+                retransmit(index, transaction, at: now)
+            }
             if let consent = paths[index].nextConsent, consent <= now { sendConsentCheck(index, at: now) }
         }
         if let failure = selectedFailure, failure <= now, let index = selected.flatMap({ self.index(of: $0) }) {
@@ -175,7 +179,9 @@ extension IceAgent {
 
     mutating func handleResponse(_ response: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant) {
         // RFC 8445 §7.2.5.2.1: only on the flow that the check went out on.
-        guard let index = index(of: flow), let remote, response.isAuthentic(bytes, password: remote.password) else { return ignore() }
+        guard let index = index(of: flow), let remote, response.isAuthentic(bytes, password: remote.password) else {
+            return ignore()
+        }
         if let position = paths[index].consentChecks.firstIndex(where: { $0.id == response.transaction }) {
             let transaction = paths[index].consentChecks.remove(at: position)
             if response.messageClass == .success { answered(index, transaction, at: now) }

@@ -47,7 +47,8 @@ public struct IceAgent: Sendable {
     ///   - localAddresses: for `.controlling`: the UDP addresses that the caller's flows begin at, best first.
     ///   - seed: spreads consent checks in time and makes transaction ids; give a random one outside tests.
     public init(
-        mode: Mode, local: IceCredentials, localAddresses: [SocketAddress] = [], configuration: IceConfiguration = IceConfiguration(),
+        mode: Mode, local: IceCredentials, localAddresses: [SocketAddress] = [],
+        configuration: IceConfiguration = IceConfiguration(),
         seed: UInt64? = nil, at now: Instant
     ) {
         self.mode = mode
@@ -178,7 +179,9 @@ public struct IceAgent: Sendable {
     private mutating func leaveStalePaths(at now: Instant) {
         let live = paths.filter { $0.isValidated && now - $0.lastAlive < configuration.consentTimeout }
         guard live.count < paths.count else { return }
-        if let selected, !live.contains(where: { $0.flow == selected }), let latest = live.max(by: { $0.lastAlive < $1.lastAlive }) {
+        if let selected, !live.contains(where: { $0.flow == selected }),
+            let latest = live.max(by: { $0.lastAlive < $1.lastAlive })
+        {
             select(latest.flow)
         }
         paths.removeAll { path in path.flow != selected && !live.contains { $0.flow == path.flow } }
@@ -188,7 +191,9 @@ public struct IceAgent: Sendable {
     public var nextDeadline: Instant? {
         guard !isExpired else { return nil }
         var deadline = lastConsent + configuration.consentTimeout
-        if !isInterrupted, selected != nil { deadline = min(deadline, max(lastConsent, lastMedia) + configuration.interruptedAfter) }
+        if !isInterrupted, selected != nil {
+            deadline = min(deadline, max(lastConsent, lastMedia) + configuration.interruptedAfter)
+        }
         if let check = nextCheckDeadline { deadline = min(deadline, check) }
         return deadline
     }

@@ -177,7 +177,8 @@ public struct STUNMessage: Sendable {
         if let priority { Self.append(AttributeType.priority, Self.bytes(priority), to: &bytes) }
         for (type, tieBreaker) in [(AttributeType.iceControlling, iceControlling), (AttributeType.iceControlled, iceControlled)] {
             if let tieBreaker {
-                Self.append(type, Self.bytes(UInt32(tieBreaker >> 32)) + Self.bytes(UInt32(truncatingIfNeeded: tieBreaker)), to: &bytes)
+                Self.append(
+                    type, Self.bytes(UInt32(tieBreaker >> 32)) + Self.bytes(UInt32(truncatingIfNeeded: tieBreaker)), to: &bytes)
             }
         }
         if useCandidate { Self.append(AttributeType.useCandidate, [], to: &bytes) }

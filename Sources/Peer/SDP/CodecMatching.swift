@@ -16,7 +16,8 @@ struct CodecMatching {
         }
         return order.flatMap { name in
             let same = usable.filter { $0.name == name }.enumerated()
-            return same.sorted { ($0.element.h264?.rank ?? 0, $0.offset) < ($1.element.h264?.rank ?? 0, $1.offset) }.map(\.element)
+            return same.sorted { ($0.element.h264?.rank ?? 0, $0.offset) < ($1.element.h264?.rank ?? 0, $1.offset) }.map(
+                \.element)
         }
     }
 
@@ -39,7 +40,9 @@ struct CodecMatching {
         }
         var feedback = CodecFeedback(codec.feedback).intersection(configuration.feedback)
         // transport-cc needs its header extension as well.
-        if !section.extensions.contains(where: { $0.uri == HeaderExtension.transportCC.rawValue }) { feedback.remove(.transportCC) }
+        if !section.extensions.contains(where: { $0.uri == HeaderExtension.transportCC.rawValue }) {
+            feedback.remove(.transportCC)
+        }
         return NegotiatedCodec(
             name: name, payloadType: codec.payloadType, rtxPayloadType: rtx?.payloadType, clockRate: codec.clockRate,
             parameters: codec.parameters, h264: h264, feedback: feedback)

@@ -75,7 +75,9 @@ public struct MediaDescription: Hashable, Sendable {
     /// The ceiling that this end asks for: TIAS (RFC 3890) before AS.
     public var bandwidth: BitRate? {
         if let tias = bandwidths.first(where: { $0.type == "TIAS" }) { return BitRate(bitsPerSecond: tias.value) }
-        return bandwidths.first { $0.type == "AS" }.map { BitRate(bitsPerSecond: $0.value.multipliedReportingOverflow(by: 1000).partialValue) }
+        return bandwidths.first { $0.type == "AS" }.map {
+            BitRate(bitsPerSecond: $0.value.multipliedReportingOverflow(by: 1000).partialValue)
+        }
     }
 }
 

@@ -14,7 +14,8 @@ extension Negotiation {
             throw SDPError("The offer has \(offer.media.count) sections where there were \(known). Sections may only be added.")
         }
         let chosen = try choose(offer)
-        let role = self.role ?? Self.role(offer: chosen.first.flatMap { offer.media[$0].setup }, preferred: configuration.preferredRole)
+        let role =
+            self.role ?? Self.role(offer: chosen.first.flatMap { offer.media[$0].setup }, preferred: configuration.preferredRole)
         let restarted = restartsIce(offer, chosen: chosen)
         let credentials = restarted ? newCredentials : localIce ?? newCredentials
 
@@ -58,7 +59,9 @@ extension Negotiation {
     private func choose(_ offer: SessionDescription) throws(SDPError) -> [Int] {
         var chosen: [Int] = []
         for kind in [MediaKind.audio, .video] where configuration.wish(for: kind) != nil {
-            let live = offer.media.indices.filter { offer.media[$0].kind == kind && !offer.media[$0].isRejected && offer.media[$0].isRTP }
+            let live = offer.media.indices.filter {
+                offer.media[$0].kind == kind && !offer.media[$0].isRejected && offer.media[$0].isRTP
+            }
             let usable = live.filter { !matching.codecs(of: offer.media[$0]).isEmpty }
             if usable.isEmpty, !live.isEmpty {
                 let names = kind == .audio ? "Opus" : "VP8 or H.264"
@@ -107,7 +110,8 @@ extension Negotiation {
     /// Port 0 and a format, out of the group: that is all that a rejection needs (RFC 8829 §5.3.1).
     static func rejection(of remote: MediaDescription) -> MediaDescription {
         var section = MediaDescription(
-            kind: remote.kind, port: 0, proto: remote.proto, formats: remote.isRTP ? Array(remote.formats.prefix(1)) : remote.formats)
+            kind: remote.kind, port: 0, proto: remote.proto,
+            formats: remote.isRTP ? Array(remote.formats.prefix(1)) : remote.formats)
         section.connection = "IN IP4 0.0.0.0"
         section.mid = remote.mid
         section.direction = .inactive
@@ -154,7 +158,9 @@ extension Negotiation {
         let offered = Set(remote.rids.filter(\.sends).map(\.id))
         var ids: [String] = []
         for stream in simulcast.send {
-            guard let id = stream.first.map({ String($0.drop { $0 == "~" }) }), offered.contains(id), !ids.contains(id) else { continue }
+            guard let id = stream.first.map({ String($0.drop { $0 == "~" }) }), offered.contains(id), !ids.contains(id) else {
+                continue
+            }
             ids.append(id)
         }
         guard !ids.isEmpty, ids.count <= 8 else { return }

@@ -48,7 +48,8 @@ extension Negotiation {
             throw SDPError("There is no offer to answer. Wait for one, or send an offer.")
         }
         guard answer.media.count == offer.media.count else {
-            throw SDPError("The answer has \(answer.media.count) sections, the offer \(offer.media.count). Answer each section in order.")
+            throw SDPError(
+                "The answer has \(answer.media.count) sections, the offer \(offer.media.count). Answer each section in order.")
         }
         var sections: [NegotiatedSection] = []
         var local = offer

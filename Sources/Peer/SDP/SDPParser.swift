@@ -80,7 +80,8 @@ struct SDPParser {
             throw error("\"m=\" needs a kind, a port up to 65535, a protocol and at least one format")
         }
         session.media.append(
-            MediaDescription(kind: MediaKind(parts[0]), port: port, proto: String(parts[2]), formats: parts[3...].map(String.init)))
+            MediaDescription(
+                kind: MediaKind(parts[0]), port: port, proto: String(parts[2]), formats: parts[3...].map(String.init)))
         explicitDirection.append(false)
         wildcardFeedback.append([])
     }

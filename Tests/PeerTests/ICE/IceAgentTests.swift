@@ -190,7 +190,9 @@ import Testing
                 wire.removeAll { $0.at <= now }
                 for packet in due {
                     packet.bytes.withUnsafeBytes { bytes in
-                        if packet.toServer { server.handle(stun: bytes, flow: packet.flow, at: now) } else {
+                        if packet.toServer {
+                            server.handle(stun: bytes, flow: packet.flow, at: now)
+                        } else {
                             caller.handle(stun: bytes, flow: packet.flow, at: now)
                         }
                     }

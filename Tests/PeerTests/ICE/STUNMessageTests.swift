@@ -111,10 +111,12 @@ import Testing
     }
     static let media: [UInt8] = [0x80, 96, 0, 0]
 
-    @Test(arguments: [
-        ([0, 1], DatagramKind.stun), ([22, 254], .dtls), ([0x80, 96], .rtp), ([0x80, 0xE0], .rtp), ([0x80, 200], .rtcp),
-        ([0x81, 206], .rtcp), ([64, 0], .other), ([0x80], .other), ([], .other),
-    ] as [([UInt8], DatagramKind)]) func kindsAreTold(_ bytes: [UInt8], kind: DatagramKind) {
+    @Test(
+        arguments: [
+            ([0, 1], DatagramKind.stun), ([22, 254], .dtls), ([0x80, 96], .rtp), ([0x80, 0xE0], .rtp), ([0x80, 200], .rtcp),
+            ([0x81, 206], .rtcp), ([64, 0], .other), ([0x80], .other), ([], .other),
+        ] as [([UInt8], DatagramKind)]) func kindsAreTold(_ bytes: [UInt8], kind: DatagramKind)
+    {
         #expect(bytes.withUnsafeBytes { DatagramKind($0) } == kind)
     }
 

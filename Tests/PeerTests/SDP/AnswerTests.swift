@@ -85,7 +85,8 @@ import Testing
             let rtx = local.codecs.contains { $0.isNamed("rtx") }
             #expect(local.ssrcs.map(\.ssrc) == (section.kind == .audio ? [1001] : rtx ? [2001, 2002] : [2001]))
             #expect(local.ssrcs.allSatisfy { $0.cname == "mix" })
-            #expect(local.ssrcGroups == (section.kind == .video && rtx ? [SSRCGroup(semantics: "FID", ssrcs: [2001, 2002])] : []))
+            #expect(
+                local.ssrcGroups == (section.kind == .video && rtx ? [SSRCGroup(semantics: "FID", ssrcs: [2001, 2002])] : []))
         } else {
             #expect(local.ssrcs.isEmpty)
         }
@@ -118,7 +119,8 @@ import Testing
         #expect(answer.description.contains("b=AS:1500\r\nb=TIAS:1500000\r\n"))
     }
 
-    @Test(arguments: ["chromium156-av-simulcast", "firefox153-av-simulcast"]) func simulcastIsReceivedWhole(_ name: String) throws {
+    @Test(arguments: ["chromium156-av-simulcast", "firefox153-av-simulcast"]) func simulcastIsReceivedWhole(_ name: String) throws
+    {
         var negotiation = Negotiation(configuration: F.configuration())
         let (answer, session) = try negotiation.answer(F.parsed(name), newCredentials: F.credentials)
         #expect(session.section(.video)?.remoteRIDs == ["q", "h", "f"])
@@ -185,7 +187,9 @@ import Testing
     /// Broken offers made from real ones: nothing may trap, and what is answered must be readable again.
     @Test func mutatedOffersNeverTrap() throws {
         var random = SeededRandom(seed: 20_261_121)
-        let texts = try ["chromium156-av-data", "firefox153-av-simulcast", "gst-webrtcbin1.22-av-h264"].map { Array(try F.text($0).utf8) }
+        let texts = try ["chromium156-av-data", "firefox153-av-simulcast", "gst-webrtcbin1.22-av-h264"].map {
+            Array(try F.text($0).utf8)
+        }
         var answered = 0
         for round in 0..<300 {
             var bytes = texts[round % texts.count]
@@ -194,7 +198,9 @@ import Testing
                 switch Int.random(in: 0..<5, using: &random) {
                 case 0: bytes[at] = UInt8.random(in: 0...255, using: &random)
                 case 1: bytes.removeSubrange(at..<min(bytes.count, at + Int.random(in: 1...40, using: &random)))
-                case 2: bytes.insert(contentsOf: bytes[at..<min(bytes.count, at + 60)], at: Int.random(in: 0..<bytes.count, using: &random))
+                case 2:
+                    bytes.insert(
+                        contentsOf: bytes[at..<min(bytes.count, at + 60)], at: Int.random(in: 0..<bytes.count, using: &random))
                 case 3: bytes.insert(contentsOf: Array("99999999999999999999".utf8), at: at)
                 default: bytes[at] = [10, 13, 32, 58, 61, 47, 59].randomElement(using: &random) ?? 10
                 }

@@ -26,8 +26,11 @@ enum SDPFixtures {
     static func configuration(lite: Bool = true) -> NegotiationConfiguration {
         NegotiationConfiguration(
             fingerprint: Fingerprint(algorithm: "sha-256", bytes: Array(0..<32)), isIceLite: lite,
-            candidates: ["candidate:1 1 udp 2130706431 203.0.113.5 4000 typ host", "candidate:2 1 tcp 1518280447 203.0.113.5 4000 typ host tcptype passive"]
-                .compactMap { Candidate(parsing: $0) },
+            candidates: [
+                "candidate:1 1 udp 2130706431 203.0.113.5 4000 typ host",
+                "candidate:2 1 tcp 1518280447 203.0.113.5 4000 typ host tcptype passive",
+            ]
+            .compactMap { Candidate(parsing: $0) },
             audioSSRC: 1001, videoSSRC: 2001, videoRTXSSRC: 2002, cname: "mix")
     }
 

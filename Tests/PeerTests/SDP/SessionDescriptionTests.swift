@@ -10,8 +10,11 @@ import Testing
         let parsed = try SessionDescription(parsing: text)
         #expect(try SessionDescription(parsing: parsed.description) == parsed)
         #expect(parsed.media.count == text.split(separator: "\r\n").count { $0.hasPrefix("m=") })
-        #expect(parsed.media.reduce(0) { $0 + $1.candidates.count } == text.split(separator: "\r\n").count { $0.hasPrefix("a=candidate:") })
-        #expect(parsed.media.reduce(0) { $0 + $1.codecs.count } == text.split(separator: "\r\n").count { $0.hasPrefix("a=rtpmap:") })
+        #expect(
+            parsed.media.reduce(0) { $0 + $1.candidates.count }
+                == text.split(separator: "\r\n").count { $0.hasPrefix("a=candidate:") })
+        #expect(
+            parsed.media.reduce(0) { $0 + $1.codecs.count } == text.split(separator: "\r\n").count { $0.hasPrefix("a=rtpmap:") })
         for section in parsed.media where !section.isRejected {
             #expect(section.iceUfrag != nil)
             #expect(!section.fingerprints.isEmpty)
@@ -67,7 +70,8 @@ import Testing
     @Test(arguments: [
         ("profile-level-id=42e01f;packetization-mode=1", H264Format.Profile.constrainedBaseline, 1),
         ("profile-level-id=42c01f", .constrainedBaseline, 0), ("profile-level-id=42001f", .baseline, 0), ("", .baseline, 0),
-        ("profile-level-id=4d001f", .main, 0), ("profile-level-id=640c1f", .constrainedHigh, 0), ("profile-level-id=64001F", .high, 0),
+        ("profile-level-id=4d001f", .main, 0), ("profile-level-id=640c1f", .constrainedHigh, 0),
+        ("profile-level-id=64001F", .high, 0),
     ]) func profilesAreTold(_ text: String, profile: H264Format.Profile, mode: Int) throws {
         let format = try #require(H264Format(FormatParameters(parsing: text)))
         #expect(format.profile == profile)
