@@ -10,7 +10,9 @@ import Testing
     }
 
     /// Bytes of `count` frames; frames that were dropped count as none.
-    private func bytes(_ encoder: any VideoEncoder, frames: Range<Int>, ticksPerFrame: Int = 3000, start: inout Int64) throws -> Int {
+    private func bytes(_ encoder: any VideoEncoder, frames: Range<Int>, ticksPerFrame: Int = 3000, start: inout Int64) throws
+        -> Int
+    {
         var sum = 0
         for index in frames {
             sum += try encoder.encode(scene(index), timestamp: start, forceKeyframe: false)?.data.count ?? 0
@@ -135,7 +137,8 @@ import Testing
             for frame in frames {
                 var damaged = frame
                 for _ in 0..<Int.random(in: 1...8, using: &random) {
-                    damaged.data[Int.random(in: 0..<damaged.data.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                    damaged.data[Int.random(in: 0..<damaged.data.count, using: &random)] = UInt8.random(
+                        in: 0...255, using: &random)
                 }
                 if Bool.random(using: &random) { damaged.data.removeLast(Int.random(in: 0..<damaged.data.count, using: &random)) }
                 do throws(CodecError) {
@@ -165,7 +168,8 @@ import Testing
         #expect(throws: CodecError.self) { try makeVideoEncoder(configuration(.vp8, width: 321)) }
         #expect(throws: CodecError.self) { try makeVideoEncoder(configuration(.h264, rate: .zero)) }
         #expect(throws: CodecError.self) {
-            _ = try makeVideoEncoder(configuration(.h264)).encode(scene(0, width: 64, height: 64), timestamp: 0, forceKeyframe: false)
+            _ = try makeVideoEncoder(configuration(.h264)).encode(
+                scene(0, width: 64, height: 64), timestamp: 0, forceKeyframe: false)
         }
     }
 }

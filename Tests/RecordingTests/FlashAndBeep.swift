@@ -46,7 +46,9 @@ struct FlashAndBeep {
     }
 
     /// Feeds a recorder with the time from `range`, sound ahead of the pictures as in life.
-    func feed(_ recorder: MP4Recorder, _ range: Range<Int>, sound: (Int) -> Bool = { _ in true }, video: (Int) -> Bool = { _ in true }) throws {
+    func feed(
+        _ recorder: MP4Recorder, _ range: Range<Int>, sound: (Int) -> Bool = { _ in true }, video: (Int) -> Bool = { _ in true }
+    ) throws {
         for time in stride(from: range.lowerBound, to: range.upperBound, by: 20) {
             if sound(time) {
                 let block = Self.sound(time)
