@@ -46,13 +46,13 @@ extension Picture {
         let area = rectangle.clipped(width: width, height: height)
         for row in area.y..<area.y + area.height {
             let line = y + row * yStride
-            for x in area.x..<area.x + area.width { line[x] = UInt8(clamping: 16 + (Int(line[x]) - 16) * luma >> 8) }
+            for x in area.x..<area.x + area.width { line[x] = UInt8(clamping: 16 + ((Int(line[x]) - 16) * luma) >> 8) }
         }
         for row in area.y / 2..<(area.y + area.height + 1) / 2 {
             let (blue, red) = (u + row * uStride, v + row * vStride)
             for x in area.x / 2..<(area.x + area.width + 1) / 2 {
-                blue[x] = UInt8(clamping: 128 + (Int(blue[x]) - 128) * chroma >> 8)
-                red[x] = UInt8(clamping: 128 + (Int(red[x]) - 128) * chroma >> 8)
+                blue[x] = UInt8(clamping: 128 + ((Int(blue[x]) - 128) * chroma) >> 8)
+                red[x] = UInt8(clamping: 128 + ((Int(red[x]) - 128) * chroma) >> 8)
             }
         }
     }

@@ -16,8 +16,8 @@ final class Overlay: Sendable {
 
     /// Draws with Cairo on a transparent ground of at least this size.
     init?(width wantedWidth: Int, height wantedHeight: Int, draw: (OpaquePointer) -> Void) {
-        width = max(2, wantedWidth + 1 & ~1)
-        height = max(2, wantedHeight + 1 & ~1)
+        width = max(2, (wantedWidth + 1) & ~1)
+        height = max(2, (wantedHeight + 1) & ~1)
         guard width <= 8192, height <= 8192,
             let surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, Int32(width), Int32(height))
         else { return nil }

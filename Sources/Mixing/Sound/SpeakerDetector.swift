@@ -69,7 +69,10 @@ public struct SpeakerDetector: Sendable {
         let seconds = Double(elapsed) / 1e9
         // Down at once (the quietest moment is the noise), up slowly.
         talker.noise = level < talker.noise ? max(level, -100) : min(level, talker.noise + configuration.noiseRise * seconds)
-        talker.smoothed += (level - talker.smoothed) * min(1, seconds / 0.2)
+        // Up within a syllable, down over a pause: gaps between syllables must not make somebody seem quieter.
+        talker.smoothed =
+            level > talker.smoothed
+            ? talker.smoothed + (level - talker.smoothed) * min(1, seconds / 0.1) : max(level, talker.smoothed - 15 * seconds)
         let isSpeech = level >= configuration.quietestSpeech && level >= talker.noise + configuration.aboveNoise
         if isSpeech {
             talker.evidence = min(talker.evidence + elapsed, configuration.attack.nanoseconds)

@@ -1,0 +1,147 @@
+import Basics
+import Codecs
+import Testing
+
+@testable import Mixing
+
+@Suite("Compositor") struct CompositorTests {
+    private func plain(_ luma: UInt8, width: Int = 640, height: Int = 360) -> Picture {
+        let picture = Picture(width: width, height: height)
+        picture.fill(y: luma, u: 128, v: 128)
+        return picture
+    }
+
+    private func luma(_ picture: Picture, _ x: Int, _ y: Int) -> UInt8 { picture.y[y * picture.yStride + x] }
+
+    @Test("Each participant is in their place and nothing is outside of it") func places() throws {
+        let tiles = try shipped("grid").arrange(people(4), canvasWidth: 640, canvasHeight: 360, previous: [])
+        let pictures = Dictionary(uniqueKeysWithValues: (1...4).map { ("\($0)", plain(UInt8(40 * $0))) })
+        let compositor = Compositor(width: 640, height: 360, background: Colour(red: 0, green: 0, blue: 0))
+        let canvas = try #require(
+            compositor.compose(tiles: tiles) { TileAppearance(name: "", picture: pictures[$0], pictureGeneration: 1) })
+        for y in 0..<360 {
+            for x in 0..<640 {
+                let tile = tiles.first { x >= $0.x && x < $0.x + $0.width && y >= $0.y && y < $0.y + $0.height }
+                let expected = tile.flatMap { UInt8($0.member) }.map { $0 * 40 } ?? 16
+                // The scaler may round by one.
+                if abs(Int(luma(canvas, x, y)) - Int(expected)) > 1 {
+                    Issue.record("(\(x), \(y)) is \(luma(canvas, x, y)), not \(expected)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("An unchanged canvas is nil; a changed tile leaves the returned picture alone") func changes() throws {
+        let compositor = Compositor(width: 640, height: 360)
+        let tiles = try shipped("grid").arrange(people(2), canvasWidth: 640, canvasHeight: 360, previous: [])
+        var generation: UInt64 = 1
+        var shade: UInt8 = 80
+        func compose() -> Picture? {
+            compositor.compose(tiles: tiles) { id in
+                TileAppearance(name: "Ada", picture: plain(id == "1" ? shade : 60), pictureGeneration: id == "1" ? generation : 1)
+            }
+        }
+        let first = try #require(compose())
+        #expect(compose() == nil)
+        generation = 2
+        shade = 200
+        let second = try #require(compose())
+        let tile = tiles[0]
+        let (x, y) = (tile.x + tile.width / 2, tile.y + tile.height / 2)
+        #expect(luma(first, x, y) == 80)
+        #expect(luma(second, x, y) == 200)
+        #expect(luma(second, tiles[1].x + 20, tiles[1].y + 20) == 60)
+        #expect(compositor.compose(tiles: [], appearance: { _ in TileAppearance(name: "") }) != nil)
+    }
+
+    @Test("A tile below another is redrawn under it") func layers() throws {
+        let layout = try shipped("picture-in-picture")
+        let tiles = layout.arrange(people(2, speaker: 1), canvasWidth: 640, canvasHeight: 360, previous: [])
+        let compositor = Compositor(width: 640, height: 360)
+        for generation: UInt64 in 1...2 {
+            let canvas = try #require(
+                compositor.compose(tiles: tiles) { id in
+                    TileAppearance(name: "", picture: plain(id == "1" ? 100 : 220), pictureGeneration: id == "1" ? generation : 1)
+                })
+            let small = try #require(tiles.last)
+            #expect(luma(canvas, small.x + small.width / 2, small.y + small.height / 2) > 217)
+            #expect(abs(Int(luma(canvas, 20, 20)) - 100) <= 1)
+        }
+    }
+
+    @Test("A portrait picture is whole, with sides; turned, it fills") func fit() throws {
+        let tile = [Tile(member: "1", x: 0, y: 0, width: 640, height: 360)]
+        let compositor = Compositor(width: 640, height: 360)
+        let portrait = plain(200, width: 360, height: 640)
+        let upright = try #require(compositor.compose(tiles: tile) { _ in TileAppearance(name: "", picture: portrait, pictureGeneration: 1) })
+        #expect(luma(upright, 320, 180) == 200)
+        #expect(luma(upright, 20, 180) < 120)
+        let turned = try #require(
+            compositor.compose(tiles: tile) { _ in
+                TileAppearance(name: "", picture: portrait, rotation: .clockwise90, pictureGeneration: 2)
+            })
+        #expect(luma(turned, 20, 180) == 200)
+    }
+
+    @Test("Marks show: speaking, muted, hand, frozen, avatar") func marks() throws {
+        let tile = [Tile(member: "1", x: 0, y: 0, width: 640, height: 360)]
+        let compositor = Compositor(width: 640, height: 360)
+        func canvas(_ change: (inout TileAppearance) -> Void) throws -> Picture {
+            var appearance = TileAppearance(name: "Ada Lovelace", picture: plain(120), pictureGeneration: 1)
+            change(&appearance)
+            return compositor.compose(tiles: tile) { _ in appearance } ?? compositor.current
+        }
+        func differs(_ a: Picture, _ b: Picture, _ x: Range<Int>, _ y: Range<Int>) -> Bool {
+            y.contains { row in x.contains { luma(a, $0, row) != luma(b, $0, row) } }
+        }
+        let base = try canvas { _ in }
+        #expect(differs(base, plain(120), 0..<200, 300..<360))
+        do {
+            let marked = try canvas { $0.isSpeaking = true }
+            #expect(differs(base, marked, 0..<640, 0..<1))
+        }
+        do {
+            let marked = try canvas { $0.isMuted = true }
+            #expect(differs(base, marked, 0..<60, 320..<360))
+        }
+        do {
+            let marked = try canvas { $0.handRaised = true }
+            #expect(differs(base, marked, 580..<640, 0..<60))
+        }
+        let frozen = try canvas { $0.state = .frozen }
+        #expect(luma(frozen, 100, 100) < 80)
+        do {
+            let marked = try canvas { $0.state = .avatar }
+            #expect(differs(base, marked, 300..<340, 160..<200))
+        }
+    }
+}
+
+@Suite("Text") struct TextRendererTests {
+    @Test("Every script has its glyphs", arguments: [
+        "Anna Kovács", "สมชาย ใจดี", "ليلى حداد", "山田 太郎", "김민준", "Мария", "דוד לוי", "अमित कुमार", "Ελένη",
+    ])
+    func scripts(name: String) throws {
+        #expect(TextRenderer.shared.unknownGlyphCount(in: name) == 0)
+        let label = try #require(TextRenderer.shared.overlay(.label(text: name, fontSize: 16, maxWidth: 300, isMuted: false)))
+        let empty = try #require(TextRenderer.shared.overlay(.plain(text: name, fontSize: 30)))
+        #expect(label.width <= 300 && label.width > 30)
+        #expect(empty.coverage > 0.03)
+    }
+
+    @Test("Long names are cut to the tile, hostile ones do no harm") func limits() throws {
+        let long = String(repeating: "Wolfeschlegelsteinhausen", count: 200)
+        let label = try #require(TextRenderer.shared.overlay(.label(text: long, fontSize: 16, maxWidth: 200, isMuted: true)))
+        #expect(label.width <= 202)
+        for name in ["", "\u{0}", "\u{202E}abc", "a\nb", String(repeating: "\u{301}", count: 500), "🧑‍🚀"] {
+            _ = TextRenderer.shared.overlay(.label(text: name, fontSize: 16, maxWidth: 200, isMuted: false))
+            _ = TextRenderer.shared.overlay(.initials(name: name, diameter: 80))
+        }
+    }
+
+    @Test("Initials follow the script", arguments: [
+        ("Anna Maria Kovács", "AK"), ("madonna", "M"), ("山田 太郎", "山"), ("ليلى حداد", "ل"), ("", "?"), ("  ", "?"),
+    ])
+    func initials(name: String, expected: String) { #expect(TextRenderer.initials(of: name) == expected) }
+}

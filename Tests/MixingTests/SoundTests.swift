@@ -1,0 +1,147 @@
+import Basics
+import Glibc
+import Testing
+
+@testable import Mixing
+
+@Suite("Audio mixer") struct AudioMixerTests {
+    private func tone(_ frequency: Double, _ amplitude: Float, tick: Int) -> [Float] {
+        (0..<960).map { amplitude * Float(sin(2 * .pi * frequency * Double(tick * 960 + $0) / 48_000)) }
+    }
+
+    private func mix(_ mixer: AudioMixer, _ sounds: [(String, [Float], Float)]) {
+        // The pointers live as long as the arrays do: each is copied into a buffer of its own.
+        let buffers = sounds.map { sound -> UnsafeMutableBufferPointer<Float> in
+            let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: sound.1.count)
+            _ = buffer.initialize(from: sound.1)
+            return buffer
+        }
+        defer { buffers.forEach { $0.deallocate() } }
+        mixer.mix(zip(sounds, buffers).map { AudioMixInput(id: $0.0, samples: UnsafeBufferPointer($1), gain: $0.2) })
+    }
+
+    /// How strong a frequency is in a signal.
+    private func strength(_ samples: [Float], _ frequency: Double) -> Double {
+        var (real, imaginary) = (0.0, 0.0)
+        for (index, sample) in samples.enumerated() {
+            real += Double(sample) * cos(2 * .pi * frequency * Double(index) / 48_000)
+            imaginary += Double(sample) * sin(2 * .pi * frequency * Double(index) / 48_000)
+        }
+        return 2 * (real * real + imaginary * imaginary).squareRoot() / Double(samples.count)
+    }
+
+    @Test("Everyone hears everyone but themselves") func mixMinus() {
+        let mixer = AudioMixer()
+        let voices = [("a", 300.0), ("b", 500.0), ("c", 700.0)]
+        var heard: [String: [Float]] = [:]
+        for tick in 0..<10 {
+            mix(mixer, voices.map { ($0.0, tone($0.1, 0.2, tick: tick), 1) } + [("quiet", [Float](repeating: 0, count: 960), 1)])
+            guard tick >= 5 else { continue }
+            for id in ["a", "b", "c", "quiet"] { heard[id, default: []] += mixer.mix(without: id) }
+        }
+        for (id, samples) in heard {
+            for (voice, frequency) in voices {
+                let found = strength(samples, frequency)
+                #expect(voice == id ? found < 0.001 : abs(found - 0.2) < 0.005, "\(voice) in \(id)'s: \(found)")
+            }
+        }
+        #expect(Set(mixer.contributors) == ["a", "b", "c"])
+    }
+
+    @Test("However loud, nothing exceeds the ceiling and nothing jumps") func limiter() {
+        let mixer = AudioMixer()
+        var last: Float = 0
+        for tick in 0..<100 {
+            let amplitude: Float = tick % 20 < 10 ? 1 : 0.1
+            mix(mixer, (0..<5).map { ("\($0)", tone(200 + Double($0) * 10, amplitude, tick: tick), 1) })
+            for sample in mixer.full {
+                #expect(abs(sample) <= Limiter.ceiling)
+                last = sample
+            }
+        }
+        #expect(last.isFinite)
+    }
+
+    @Test("A limited tone that comes and goes has no click") func noClick() {
+        let mixer = AudioMixer()
+        var samples: [Float] = []
+        for tick in 0..<60 {
+            // Present all the time; only the volume changes abruptly.
+            mix(mixer, [("a", tone(200, 0.9, tick: tick), tick % 10 < 5 ? 2 : 0.2)])
+            samples += mixer.full
+        }
+        // The steepest slope of 200 Hz at full scale, and what the ramps add.
+        let steepest = zip(samples, samples.dropFirst()).map { abs($1 - $0) }.max() ?? 0
+        #expect(steepest < 2 * .pi * 200 / 48_000 * 1.5)
+    }
+
+    @Test("Only the loudest are mixed, muted ones never") func loudest() {
+        let mixer = AudioMixer()
+        for tick in 0..<5 {
+            mix(mixer, (0..<10).map { ("\($0)", tone(200, 0.02 * Float($0 + 1), tick: tick), $0 == 9 ? 0 : 1) })
+        }
+        #expect(Set(mixer.contributors) == Set((3...8).map(String.init)))
+    }
+
+    @Test("Not-a-number and infinity silence nobody else") func garbage() {
+        let mixer = AudioMixer()
+        for tick in 0..<5 { mix(mixer, [("bad", [Float](repeating: .nan, count: 960), 1), ("good", tone(300, 0.3, tick: tick), .nan), ("fine", tone(400, 0.3, tick: tick), 1)]) }
+        let areFinite = mixer.full.allSatisfy { $0.isFinite }
+        #expect(areFinite)
+        #expect((mixer.full.map(abs).max() ?? 0) > 0.2)
+    }
+
+    @Test("A full-scale sine is −3 dBov") func level() {
+        let level = tone(1000, 1, tick: 0).withUnsafeBufferPointer(LevelMeter.level)
+        #expect(abs(level + 3.01) < 0.05)
+        #expect([Float](repeating: 0, count: 960).withUnsafeBufferPointer(LevelMeter.level) == -127)
+    }
+}
+
+@Suite("Speaker detector") struct SpeakerDetectorTests {
+    /// Feeds levels for `seconds`, 20 ms at a time.
+    private func run(_ detector: inout SpeakerDetector, _ time: inout Instant, _ seconds: Double, _ levels: (Int) -> [String: Double]) {
+        for tick in 0..<Int(seconds * 50) {
+            detector.update(levels: levels(tick), at: time)
+            time += .milliseconds(20)
+        }
+    }
+
+    /// Syllables: 160 ms loud, 60 ms not.
+    private func speech(_ tick: Int, _ level: Double = -22) -> Double { tick % 11 < 8 ? level : -70 }
+
+    @Test("Who speaks becomes active within half a second, and stays when silent") func attack() {
+        var detector = SpeakerDetector()
+        var time = Instant.zero
+        run(&detector, &time, 1) { _ in ["a": -80, "b": -80] }
+        #expect(detector.active == nil)
+        run(&detector, &time, 0.5) { ["a": speech($0), "b": -80] }
+        #expect(detector.active == "a")
+        #expect(detector.speaking == ["a"])
+        run(&detector, &time, 3) { _ in ["a": -80, "b": -80] }
+        #expect(detector.active == "a")
+        #expect(detector.speaking.isEmpty)
+    }
+
+    @Test("A click is nobody, a fan is nobody after a while") func noise() {
+        var detector = SpeakerDetector()
+        var time = Instant.zero
+        run(&detector, &time, 3) { ["a": $0 % 50 < 4 ? -10 : -80, "b": -80] }
+        #expect(detector.active == nil)
+        run(&detector, &time, 20) { _ in ["a": -80, "b": -40] }
+        #expect(detector.speaking.isEmpty)
+    }
+
+    @Test("Two who talk over each other do not alternate; after a pause the other takes over") func hold() {
+        var detector = SpeakerDetector()
+        var time = Instant.zero
+        run(&detector, &time, 2) { ["a": speech($0), "b": -80] }
+        run(&detector, &time, 4) { ["a": speech($0), "b": speech($0 + 5, -20)] }
+        #expect(detector.active == "a")
+        run(&detector, &time, 2) { ["a": -80, "b": speech($0)] }
+        #expect(detector.active == "b")
+        #expect(detector.ranks == ["b", "a"])
+        detector.update(levels: ["a": -80], at: time)
+        #expect(detector.active == nil)
+    }
+}
