@@ -56,7 +56,7 @@ extension Conference {
         let limits = slot.newLimits()
         if limits.isEmpty { return }
         onLoop { host, now in
-            for (id, rate) in limits { host.setReceiveLimit(rate, of: id, at: now) }
+            for (id, limit) in limits { host.setReceiveLimit(limit, of: id, at: now) }
         }
     }
 

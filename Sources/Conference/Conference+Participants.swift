@@ -125,7 +125,7 @@ extension Conference {
         var intake: Intake
         var view: ViewID
         var opensChannels: [String]
-        var limit: BitRate?
+        var limit: SenderLimit?
         var isViewer: Bool
     }
 
@@ -148,8 +148,8 @@ extension Conference {
         let seat = PeerSeat(
             id: id, peer: try makePeer(plan.isViewer, at: now), engine: plan.engine, intake: plan.intake, view: plan.view,
             opensChannels: plan.opensChannels)
-        if let limit = plan.limit { seat.peer.setReceiveLimit(limit, at: now) }
         host.add(seat)
+        if let limit = plan.limit { host.setReceiveLimit(limit, of: id, at: now) }
         return seat
     }
 
@@ -184,14 +184,10 @@ extension Conference {
         return try await fromLoop { [self] host, now in
             do throws(ConferenceError) {
                 let seat = try seat(id, plan, host, now)
-                do {
-                    let offer = try seat.peer.makeOffer(at: now, iceRestart: false)
-                    host.updateUfrags(seat)
-                    host.touch(seat)
-                    return .success(offer)
-                } catch {
-                    throw .internalFailure("\(error)")
-                }
+                let offer = seat.peer.makeOffer(at: now, iceRestart: false)
+                host.updateUfrags(seat)
+                host.touch(seat)
+                return .success(offer)
             } catch {
                 return .failure(error)
             }

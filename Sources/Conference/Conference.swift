@@ -21,6 +21,8 @@ public final class Conference: Sendable {
     let catalogue = Guarded<RecordingCatalogue?>(nil)
     let identity: DTLSIdentity
     let candidates: [Candidate]
+    /// Unix time minus monotonic time, once for all: sender reports of all peers then agree for ever.
+    let wallClockOffset: Duration
     let overload = OverloadState()
     let meters = StageMeters()
     let pool: WorkPool
@@ -59,6 +61,7 @@ public final class Conference: Sendable {
         }
         candidates = HostAddresses.candidates(
             announce: configuration.media.announce, udp: loop.boundUDP, tcp: loop.boundTCP)
+        wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
         layoutLibrary = LayoutLibrary(directory: configuration.layoutsDirectory)
         pool = WorkPool(threads: configuration.workers)
         videoClock = VideoClock(overload: overload)

@@ -5,8 +5,14 @@ import Peer
 extension Conference {
     /// A connection for one participant. On the loop.
     func makePeer(_ isViewer: Bool, at now: Instant) throws(ConferenceError) -> PeerConnection {
+        var settings = PeerConfiguration(role: .server)
+        settings.candidates = candidates
+        settings.audio = isViewer ? .sendOnly : .sendReceive
+        settings.video = isViewer ? .sendOnly : .sendReceive
+        settings.videoCodecs = configuration.video.codecs
+        settings.wallClockOffset = wallClockOffset
         do {
-            return try PeerConnection(PeerConfiguration(), identity: identity, at: now)
+            return try PeerConnection(settings, identity: identity, at: now)
         } catch {
             throw .internalFailure("\(error)")
         }

@@ -77,7 +77,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
                     seat.isDirty = false
                     drain(seat, at: now)
                     flush(seat)
-                    seat.deadline = seat.peer.nextDeadline
+                    seat.deadline = seat.peer.nextDeadline(after: now)
                 }
             }
             if now >= next {
@@ -90,7 +90,14 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         return next
     }
 
-    func closed(_ flow: Flow) { demultiplexer.remove(flow) }
+    func closed(_ flow: Flow) {
+        demultiplexer.remove(flow)
+        let now = MonotonicClock.now()
+        for seat in seats.values {
+            seat.peer.removeFlow(flow, at: now)
+            touch(seat)
+        }
+    }
 
     /// The peer has something to say or to do at the end of this turn.
     func touch(_ seat: PeerSeat) {
@@ -151,7 +158,6 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             relay(relayed, in: seat.engine.id, at: now)
             events.relayed(seat.engine.id, relayed)
         case .ufragsChanged: updateUfrags(seat)
-        default: break
         }
     }
 
@@ -160,7 +166,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         seat.isConnected = true
         seat.engine.setAudio(seat.id, profile: seat.profile, isConnected: true)
         negotiated(seat, at: now)
-        for label in seat.opensChannels where seat.channels[label]?.ours == nil { seat.peer.openChannel(label, at: now) }
+        for label in seat.opensChannels where seat.channels[label]?.ours == nil { seat.peer.openChannel(label: label, at: now) }
         if seat.intake.video.isShown { seat.peer.requestKeyframe(at: now) }
         events.media(seat.id, true)
     }
@@ -220,9 +226,11 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         touch(seat)
     }
 
-    func setReceiveLimit(_ rate: BitRate, of id: String, at now: Instant) {
+    /// What a sender's tile is worth, and how high it is.
+    func setReceiveLimit(_ limit: SenderLimit, of id: String, at now: Instant) {
         guard let seat = seats[id] else { return }
-        seat.peer.setReceiveLimit(rate, at: now)
+        seat.peer.setReceiveLimit(limit.rate, at: now)
+        seat.peer.setWantedLayer(height: limit.height, at: now)
         touch(seat)
     }
 

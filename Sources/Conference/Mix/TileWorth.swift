@@ -1,5 +1,12 @@
 import Basics
 
+/// What a sender is asked for.
+struct SenderLimit: Hashable, Sendable {
+    var rate: BitRate
+    /// Of its largest tile, to choose among simulcast layers; nil: it has none.
+    var height: Int?
+}
+
 /// What a sender's tile is worth: asking for more would be scaled away.
 enum TileWorth {
     /// For 30 frames/s: 640×360 comes to 690 kbit/s, 320×180 to 170.

@@ -14,7 +14,7 @@ struct RoomSlot {
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?
     /// What senders were told that their tiles are worth.
-    var limits: [String: BitRate] = [:]
+    var limits: [String: SenderLimit] = [:]
     /// The tiles of each view, as last told.
     var tiles: [ViewID: TilesInfo] = [:]
     /// Made by `createRoom`: it waits for its first guest as long as that takes.
@@ -58,18 +58,24 @@ struct RoomSlot {
     }
 
     /// What each sender's largest tile is worth, where that changed by more than a tenth.
-    mutating func newLimits() -> [String: BitRate] {
-        var areas: [String: Int] = [:]
+    mutating func newLimits() -> [String: SenderLimit] {
+        var largest: [String: TilesInfo.Tile] = [:]
         for view in tiles.values {
-            for tile in view.tiles { areas[tile.participant] = max(areas[tile.participant] ?? 0, tile.width * tile.height) }
+            for tile in view.tiles {
+                let known = largest[tile.participant]
+                if known.map({ $0.width * $0.height < tile.width * tile.height }) ?? true { largest[tile.participant] = tile }
+            }
         }
-        var changed: [String: BitRate] = [:]
+        var changed: [String: SenderLimit] = [:]
         for member in room.members where member.kind == .participant {
-            let rate = TileWorth.rate(area: areas[member.id], isPresenting: member.isPresenting)
-            let old = limits[member.id] ?? .zero
-            guard abs(rate.bitsPerSecond - old.bitsPerSecond) * 10 > old.bitsPerSecond else { continue }
-            limits[member.id] = rate
-            changed[member.id] = rate
+            let tile = largest[member.id]
+            let limit = SenderLimit(
+                rate: TileWorth.rate(area: tile.map { $0.width * $0.height }, isPresenting: member.isPresenting),
+                height: tile?.height)
+            let old = limits[member.id]?.rate.bitsPerSecond ?? 0
+            guard abs(limit.rate.bitsPerSecond - old) * 10 > old else { continue }
+            limits[member.id] = limit
+            changed[member.id] = limit
         }
         return changed
     }
