@@ -116,15 +116,3 @@ extension Conference {
         }
     }
 }
-
-/// The first answer counts.
-private final class Once<Value: Sendable>: Sendable {
-    private let continuation: Guarded<CheckedContinuation<Value, Never>?>
-    init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Guarded(continuation) }
-    func resume(_ value: Value) {
-        continuation.locked { continuation in
-            defer { continuation = nil }
-            return continuation
-        }?.resume(returning: value)
-    }
-}

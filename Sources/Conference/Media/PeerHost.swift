@@ -127,7 +127,9 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         case .interrupted: disconnect(seat)
         case .failed, .closed:
             disconnect(seat)
+            // The participant may be back with another connection already.
             guard seats[seat.id] === seat else { return }
+            remove(seat.id, at: now)
             var reason = LeaveReason.failed
             if case .closed = event { reason = .left }
             events.ended(seat.id, reason)
