@@ -1,5 +1,5 @@
-// The files of Sources/Gateway/Web, each by its three lines here. The compiler notes them as dependencies of this file, so
-// that a change to one is taken up by the next build.
+// The files of Sources/Gateway/Web: three lines here bring one in, and ASSET names it. The compiler notes them as
+// dependencies of this file, so that the next build takes up a change to one.
 #include "CWeb.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
@@ -10,7 +10,9 @@ static const unsigned char index_html[] = {
 
 #define ASSET(name, bytes) {name, bytes, sizeof bytes}
 
-const struct web_asset web_assets[] = {
+static const struct web_asset assets[] = {
     ASSET("index.html", index_html),
 };
-const size_t web_assets_count = sizeof web_assets / sizeof web_assets[0];
+
+size_t web_asset_count(void) { return sizeof assets / sizeof assets[0]; }
+struct web_asset web_asset_at(size_t index) { return assets[index]; }

@@ -10,8 +10,9 @@ struct web_asset {
     size_t count;
 };
 
-/// All of them.
-extern const struct web_asset web_assets[];
-extern const size_t web_assets_count;
+/// How many there are.
+size_t web_asset_count(void);
+/// The one at `index`, which is less than their count.
+struct web_asset web_asset_at(size_t index);
 
 #endif

@@ -1,3 +1,4 @@
+import Conference
 import Foundation
 
 /// `GET /api/rooms`: one line of the list.
@@ -27,7 +28,7 @@ struct RoomDetail: Codable, Sendable, Equatable {
 }
 
 /// `PUT /api/rooms/{room}`: what to change; what is missing stays.
-struct RoomSettings: Codable, Sendable, Equatable {
+struct RoomPatch: Codable, Sendable, Equatable {
     var layout: String?
     var width: Int?
     var height: Int?
@@ -67,7 +68,7 @@ struct ParticipantModel: Codable, Sendable, Equatable {
 }
 
 /// `PATCH /api/rooms/{room}/participants/{id}`.
-struct ParticipantChange: Codable, Sendable, Equatable {
+struct ParticipantPatch: Codable, Sendable, Equatable {
     var audioMuted: Bool?
     var videoMuted: Bool?
     var pinned: Bool?

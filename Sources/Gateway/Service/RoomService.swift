@@ -1,3 +1,5 @@
+import Conference
+
 /// What the doors need of the conference: rooms, participants, recordings, layouts, in the words of the API.
 ///
 /// `LiveRoomService` is the real one; tests of the doors bring their own.
@@ -10,12 +12,12 @@ protocol RoomService: Sendable {
     func rooms() async -> [RoomSummary]
     func room(_ id: String) async throws(ServiceError) -> RoomDetail
     /// Makes the room or changes it; `created` says which.
-    func putRoom(_ id: String, _ settings: RoomSettings) async throws(ServiceError) -> (room: RoomDetail, created: Bool)
+    func putRoom(_ id: String, _ settings: RoomPatch) async throws(ServiceError) -> (room: RoomDetail, created: Bool)
     func endRoom(_ id: String) async throws(ServiceError)
     /// The current composite picture as PNG.
     func snapshot(_ room: String) async throws(ServiceError) -> [UInt8]
 
-    func changeParticipant(_ id: String, in room: String, _ change: ParticipantChange) async throws(ServiceError) -> ParticipantModel
+    func changeParticipant(_ id: String, in room: String, _ change: ParticipantPatch) async throws(ServiceError) -> ParticipantModel
     func removeParticipant(_ id: String, from room: String) async throws(ServiceError)
     func statistics(of participant: String, in room: String) async throws(ServiceError) -> JSONValue
 
@@ -52,6 +54,8 @@ struct JoinDemand: Sendable, Equatable {
     var role: Role = .participant
     var layout: String?
     var kind = Kind.participant
+    /// The seat ends with its media: there is no connection whose end would say so (WHIP, WHEP).
+    var endsWithMedia = false
 }
 
 /// A participant's place in a room, held by a door on behalf of its client.
@@ -104,9 +108,11 @@ struct ICERestart: Sendable, Equatable {
     var candidates: [String]
 }
 
+/// On the wire as the contract writes them.
+extension Role: Codable {}
+
 enum LayoutScope: String, Sendable, Codable, CaseIterable { case room, me }
 enum RecordAction: String, Sendable, Codable, CaseIterable { case start, pause, resume, stop }
-enum Role: String, Sendable, Codable, CaseIterable { case participant, presenter, moderator, viewer }
 
 /// What happens in the room, for whoever sits in it.
 enum SeatEvent: Sendable, Equatable {
