@@ -1,6 +1,30 @@
+#include <errno.h>
+#include <stdarg.h>
 #include <libavcodec/avcodec.h>
+#include <libavcodec/bsf.h>
 #include <libavformat/avformat.h>
-#include <libavutil/opt.h>
 #include <libavutil/imgutils.h>
+#include <libavutil/log.h>
+#include <libavutil/opt.h>
 #include <libswscale/swscale.h>
 #include <libswresample/swresample.h>
+
+// What Swift's importer cannot see: function-like macros and macros that are expressions.
+static const int kAVERROR_EOF = AVERROR_EOF;
+static const int kAVERROR_EAGAIN = AVERROR(EAGAIN);
+static const int kAVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
+static const int kAVERROR_ENOMEM = AVERROR(ENOMEM);
+static const int64_t kAV_NOPTS_VALUE = AV_NOPTS_VALUE;
+static inline int cffmpeg_error_from_errno(int code) { return AVERROR(code); }
+static inline int cffmpeg_errno_from_error(int code) { return AVUNERROR(code); }
+
+static inline void cffmpeg_set_mono(AVChannelLayout *layout) { *layout = (AVChannelLayout)AV_CHANNEL_LAYOUT_MONO; }
+
+static inline void cffmpeg_discard_log(void *object, int level, const char *format, va_list arguments) {
+  (void)object; (void)level; (void)format; (void)arguments;
+}
+// FFmpeg and x264 write to stderr otherwise; what goes wrong reaches us as return codes.
+static inline void cffmpeg_silence(void) {
+  av_log_set_level(AV_LOG_ERROR);
+  av_log_set_callback(cffmpeg_discard_log);
+}

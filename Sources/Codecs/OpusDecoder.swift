@@ -1,0 +1,100 @@
+import COpus
+
+/// Decodes one Opus stream to mono at 48 kHz and covers what is missing. Not Sendable: one owner.
+public final class OpusDecoder {
+    private let decoder: OpaquePointer
+    private var scratch = [Float](repeating: 0, count: OpusDecoder.maxPacketSamples)
+    /// How much has been invented since the last real packet, in samples.
+    private var concealed = 0
+
+    /// RFC 6716 §2.1.4: a packet has at most 120 ms.
+    private static let maxPacketSamples = 5760
+    /// Concealment sounds right for about this long …
+    private static let fadeStart = 4800
+    /// … and is silent from here on: a voice that goes on droning is worse than a hole.
+    private static let fadeEnd = 9600
+    /// 5 ms: how fast the sound comes back after a hole that had faded.
+    private static let returnRamp = 240
+
+    public init() throws(CodecError) {
+        var code: Int32 = 0
+        // Stereo packets are mixed to mono by the decoder itself.
+        guard let decoder = opus_decoder_create(48_000, 1, &code), code == OPUS_OK else {
+            throw .failed(operation: "Opus decoder", reason: Self.reason(code))
+        }
+        self.decoder = decoder
+    }
+
+    deinit { opus_decoder_destroy(decoder) }
+
+    /// Appends the packet's samples. A damaged packet appends nothing.
+    public func decode(_ payload: [UInt8], into output: inout [Float]) throws(CodecError) {
+        guard !payload.isEmpty else { throw .invalidData("Opus packet") }
+        try decode(payload, samples: Self.maxPacketSamples, fec: false, into: &output)
+    }
+
+    /// Appends `samples` for the packet before `next`, from what `next` carries of it; conceals when it carries nothing.
+    public func decodeFEC(_ next: [UInt8], samples: Int, into output: inout [Float]) throws(CodecError) {
+        guard !next.isEmpty else { throw .invalidData("Opus packet") }
+        try decode(next, samples: Self.concealable(samples), fec: true, into: &output)
+    }
+
+    /// Appends `samples` invented from what came before: the voice goes on, fades after 100 ms, is gone by 200 ms.
+    public func conceal(samples: Int, into output: inout [Float]) {
+        let count = Self.concealable(samples)
+        let start = output.count
+        if concealed < Self.fadeEnd {
+            let made = opus_decode_float(decoder, nil, 0, &scratch, Int32(count), 0)
+            output.append(contentsOf: scratch[..<max(Int(made), 0)])
+        }
+        output.append(contentsOf: repeatElement(0, count: count - (output.count - start)))
+        for index in 0..<count {
+            let age = concealed + index
+            if age >= Self.fadeStart { output[start + index] *= Self.gain(age) }
+        }
+        concealed += count
+    }
+
+    /// Forgets the stream so far.
+    public func reset() {
+        copus_decoder_reset(decoder)
+        concealed = 0
+    }
+
+    /// How many samples at 48 kHz a packet holds; nil when it is damaged.
+    public static func sampleCount(of payload: [UInt8]) -> Int? {
+        guard let length = Int32(exactly: payload.count), length > 0 else { return nil }
+        let count = opus_packet_get_nb_samples(payload, length, 48_000)
+        return count > 0 ? Int(count) : nil
+    }
+
+    private func decode(_ payload: [UInt8], samples: Int, fec: Bool, into output: inout [Float]) throws(CodecError) {
+        guard let length = Int32(exactly: payload.count) else { throw .invalidData("Opus packet") }
+        let count = opus_decode_float(decoder, payload, length, &scratch, Int32(samples), fec ? 1 : 0)
+        guard count >= 0 else { throw .invalidData("Opus packet (\(Self.reason(count)))") }
+        let start = output.count
+        output.append(contentsOf: scratch[..<Int(count)])
+        if concealed > Self.fadeStart {
+            // The hole ended at this gain; climbing from it avoids a click.
+            let from = Self.gain(concealed)
+            for index in 0..<min(Self.returnRamp, Int(count)) {
+                output[start + index] *= from + (1 - from) * Float(index) / Float(Self.returnRamp)
+            }
+        }
+        concealed = 0
+    }
+
+    private static func gain(_ age: Int) -> Float {
+        if age < fadeStart { return 1 }
+        return max(0, 1 - Float(age - fadeStart) / Float(fadeEnd - fadeStart))
+    }
+
+    /// Opus conceals in steps of 2.5 ms.
+    private static func concealable(_ samples: Int) -> Int {
+        min(max(samples / 120 * 120, 120), maxPacketSamples)
+    }
+
+    static func reason(_ code: Int32) -> String {
+        opus_strerror(code).map { String(cString: $0) } ?? "error \(code)"
+    }
+}

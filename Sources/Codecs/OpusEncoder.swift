@@ -1,0 +1,91 @@
+import Basics
+import COpus
+
+/// Encodes one sound in packets of 20 ms at 48 kHz. Not Sendable: one owner.
+public final class OpusEncoder {
+    public enum Application: Sendable {
+        /// Speech: tuned to be understood, 6.5 ms look-ahead.
+        case voice
+        /// Any sound; at complexity 5 a third of the cost of `.voice`.
+        case audio
+        /// 2.5 ms look-ahead, no speech model and so no in-band FEC.
+        case lowDelay
+    }
+
+    public let channels: Int
+    /// How many samples the decoder's output lags behind the input, at 48 kHz: what an Opus file calls pre-skip.
+    public let lookahead: Int
+
+    private let encoder: OpaquePointer
+    private var buffer = [UInt8](repeating: 0, count: OpusEncoder.maxPacketSize)
+
+    /// Samples per channel of a packet.
+    public static let frameSize = 960
+    /// RFC 6716 §3.4: a frame of 20 ms has at most 1275 bytes.
+    private static let maxPacketSize = 1276
+
+    /// `complexity` 0…10: 5 is the knee of cost against quality.
+    public init(
+        bitRate: BitRate, channels: Int = 1, application: Application = .voice, complexity: Int = 5
+    ) throws(CodecError) {
+        guard channels == 1 || channels == 2 else { throw .unsupportedInput("Opus with \(channels) channels") }
+        let mode =
+            switch application {
+            case .voice: OPUS_APPLICATION_VOIP
+            case .audio: OPUS_APPLICATION_AUDIO
+            case .lowDelay: OPUS_APPLICATION_RESTRICTED_LOWDELAY
+            }
+        var code: Int32 = 0
+        guard let encoder = opus_encoder_create(48_000, Int32(channels), mode, &code), code == OPUS_OK else {
+            throw .failed(operation: "Opus encoder", reason: OpusDecoder.reason(code))
+        }
+        self.encoder = encoder
+        self.channels = channels
+        var value: Int32 = 0
+        copus_encoder_get(encoder, OPUS_GET_LOOKAHEAD_REQUEST, &value)
+        lookahead = Int(value)
+        copus_encoder_set(encoder, OPUS_SET_COMPLEXITY_REQUEST, Int32(min(max(complexity, 0), 10)))
+        setBitRate(bitRate)
+    }
+
+    deinit { opus_encoder_destroy(encoder) }
+
+    /// The packet for 960 samples per channel, interleaved, ±1. With DTX on, a packet of 1 or 2 bytes need not be sent.
+    public func encode(_ samples: UnsafeBufferPointer<Float>) throws(CodecError) -> [UInt8] {
+        guard samples.count == Self.frameSize * channels, let base = samples.baseAddress else {
+            throw .unsupportedInput("\(samples.count) samples for an Opus packet of \(Self.frameSize * channels)")
+        }
+        let count = buffer.withUnsafeMutableBufferPointer { output in
+            output.baseAddress.map {
+                opus_encode_float(encoder, base, Int32(Self.frameSize), $0, opus_int32(output.count))
+            } ?? OPUS_ALLOC_FAIL
+        }
+        guard count >= 0 else { throw .failed(operation: "Opus encoder", reason: OpusDecoder.reason(count)) }
+        return Array(buffer[..<Int(count)])
+    }
+
+    /// The same for an array.
+    public func encode(_ samples: [Float]) throws(CodecError) -> [UInt8] {
+        try samples.withUnsafeBufferPointer { (buffer) throws(CodecError) in try encode(buffer) }
+    }
+
+    /// Kept within 6…510 kbit/s.
+    public func setBitRate(_ rate: BitRate) {
+        copus_encoder_set(encoder, OPUS_SET_BITRATE_REQUEST, Int32(min(max(rate.bitsPerSecond, 6000), 510_000)))
+    }
+
+    /// In per cent: how much of the rate goes into FEC, and how little each packet leans on the last.
+    public func setExpectedLoss(_ percent: Int) {
+        copus_encoder_set(encoder, OPUS_SET_PACKET_LOSS_PERC_REQUEST, Int32(min(max(percent, 0), 100)))
+    }
+
+    /// Whether each packet carries the last one again, more coarsely (RFC 6716 §2.1.7). Works in speech modes only.
+    public func setFEC(_ isOn: Bool) {
+        copus_encoder_set(encoder, OPUS_SET_INBAND_FEC_REQUEST, isOn ? 1 : 0)
+    }
+
+    /// Whether silence shrinks to a packet of a byte or two.
+    public func setDTX(_ isOn: Bool) {
+        copus_encoder_set(encoder, OPUS_SET_DTX_REQUEST, isOn ? 1 : 0)
+    }
+}

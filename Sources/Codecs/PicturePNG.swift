@@ -1,0 +1,80 @@
+import CFFmpeg
+import CYUV
+import Glibc
+
+extension Picture {
+    /// The picture as a PNG file's bytes, RGB of 8 bit.
+    public func pngData() throws(CodecError) -> [UInt8] {
+        FFmpeg.silenced
+        guard let codec = avcodec_find_encoder_by_name("png") else { throw .unavailable("the PNG encoder") }
+        var context = avcodec_alloc_context3(codec)
+        defer { avcodec_free_context(&context) }
+        let settings = try FFmpeg.allocated(context, "PNG encoder")
+        settings.pointee.width = Int32(width)
+        settings.pointee.height = Int32(height)
+        settings.pointee.pix_fmt = AV_PIX_FMT_RGB24
+        settings.pointee.time_base = AVRational(num: 1, den: 1)
+        settings.pointee.thread_count = 1
+        try FFmpeg.check(avcodec_open2(settings, codec, nil), "PNG encoder")
+
+        let frame = try Frame()
+        frame.pointer.pointee.width = Int32(width)
+        frame.pointer.pointee.height = Int32(height)
+        frame.pointer.pointee.format = AV_PIX_FMT_RGB24.rawValue
+        try FFmpeg.check(av_frame_get_buffer(frame.pointer, 0), "PNG frame")
+        // libyuv's "RAW" is R, G, B in memory order, which FFmpeg calls RGB24.
+        I420ToRAW(
+            y, Int32(yStride), u, Int32(uStride), v, Int32(vStride),
+            frame.pointer.pointee.data.0, frame.pointer.pointee.linesize.0, Int32(width), Int32(height))
+        try FFmpeg.check(avcodec_send_frame(settings, frame.pointer), "PNG encoder")
+        let packet = try Packet()
+        try FFmpeg.check(avcodec_receive_packet(settings, packet.pointer), "PNG encoder")
+        return packet.bytes
+    }
+
+    /// Writes the picture to a PNG file, which is replaced when it exists.
+    public func writePNG(path: String) throws(CodecError) {
+        let data = try pngData()
+        guard let file = fopen(path, "wb") else { throw .file(path: path, reason: String(cString: strerror(errno))) }
+        let written = fwrite(data, 1, data.count, file)
+        guard fclose(file) == 0, written == data.count else {
+            throw .file(path: path, reason: String(cString: strerror(errno)))
+        }
+    }
+
+    /// Reads a PNG file's bytes; transparency is ignored.
+    public static func load(png data: [UInt8]) throws(CodecError) -> Picture {
+        FFmpeg.silenced
+        guard let codec = avcodec_find_decoder_by_name("png") else { throw .unavailable("the PNG decoder") }
+        var context = avcodec_alloc_context3(codec)
+        defer { avcodec_free_context(&context) }
+        let decoder = try FFmpeg.allocated(context, "PNG decoder")
+        decoder.pointee.thread_count = 1
+        decoder.pointee.max_pixels = VideoDecoder.maxPixels
+        try FFmpeg.check(avcodec_open2(decoder, codec, nil), "PNG decoder")
+        let packet = try Packet()
+        try packet.fill(data)
+        try FFmpeg.check(avcodec_send_packet(decoder, packet.pointer), "PNG")
+        try FFmpeg.check(avcodec_send_packet(decoder, nil), "PNG")
+        let frame = try Frame()
+        try FFmpeg.check(avcodec_receive_frame(decoder, frame.pointer), "PNG")
+        // RGB has full range in itself; swscale must not take the frame's tag for a tag of YUV.
+        frame.pointer.pointee.color_range = AVCOL_RANGE_UNSPECIFIED
+        var converter = PixelConverter()
+        return try converter.picture(from: frame)
+    }
+
+    /// Reads a PNG file.
+    public static func load(path: String) throws(CodecError) -> Picture {
+        guard let file = fopen(path, "rb") else { throw .file(path: path, reason: String(cString: strerror(errno))) }
+        defer { fclose(file) }
+        var data: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = fread(&chunk, 1, chunk.count, file)
+            if count == 0 { break }
+            data.append(contentsOf: chunk[..<count])
+        }
+        return try load(png: data)
+    }
+}

@@ -1,0 +1,90 @@
+import Synchronization
+
+/// Pictures of one size whose memory is used again.
+///
+/// A picture gives its memory back when its last holder lets go, on whichever thread that is.
+public final class PicturePool: Sendable {
+    public let width: Int
+    public let height: Int
+    private let store: Store
+
+    /// `limit` is how many idle pictures' memory is kept; more may be in use.
+    public init(width: Int, height: Int, limit: Int = 8) {
+        self.width = width
+        self.height = height
+        store = Store(shape: PictureShape(width: width, height: height), limit: limit)
+    }
+
+    /// A picture with whatever pixels its memory held last.
+    public func make() -> Picture {
+        Picture(shape: store.shape, memory: store.lend(), store: store)
+    }
+
+    /// How many pictures' memory lies idle.
+    public var idleCount: Int { store.idleCount }
+
+    /// Outlives the pool while pictures of it are in use.
+    final class Store: Sendable {
+        let shape: PictureShape
+        private let limit: Int
+        private let idle = Mutex<[Idle]>([])
+
+        /// Memory that nobody but the store refers to: that makes it Sendable.
+        private struct Idle: @unchecked Sendable { let memory: UnsafeMutableRawPointer }
+
+        init(shape: PictureShape, limit: Int) {
+            self.shape = shape
+            self.limit = limit
+        }
+
+        var idleCount: Int { idle.withLock { $0.count } }
+
+        func lend() -> UnsafeMutableRawPointer {
+            idle.withLock { $0.popLast() }?.memory ?? shape.allocate()
+        }
+
+        func takeBack(_ memory: UnsafeMutableRawPointer) {
+            let block = Idle(memory: memory)
+            let kept = idle.withLock { list in
+                if list.count < limit {
+                    list.append(block)
+                    return true
+                }
+                return false
+            }
+            if !kept { block.memory.deallocate() }
+        }
+
+        deinit {
+            idle.withLock { list in
+                for block in list { block.memory.deallocate() }
+                list = []
+            }
+        }
+    }
+}
+
+/// Where the planes of a picture of our own lie in its memory.
+struct PictureShape: Sendable {
+    let width, height, yStride, chromaStride, uOffset, vOffset, byteCount: Int
+
+    /// Rows start on 32 bytes, which libyuv's and x264's vector code likes.
+    private static let alignment = 32
+
+    init(width: Int, height: Int) {
+        precondition(width > 0 && height > 0, "a picture has pixels")
+        self.width = width
+        self.height = height
+        let aligned = { (value: Int) in (value + Self.alignment - 1) / Self.alignment * Self.alignment }
+        yStride = aligned(width)
+        chromaStride = aligned((width + 1) / 2)
+        uOffset = yStride * height
+        vOffset = uOffset + chromaStride * ((height + 1) / 2)
+        // Vector code may read (not write) past a row's end: one row's alignment more.
+        byteCount = vOffset + chromaStride * ((height + 1) / 2) + Self.alignment
+    }
+
+    func allocate() -> UnsafeMutableRawPointer {
+        .allocate(byteCount: byteCount, alignment: Self.alignment)
+    }
+}

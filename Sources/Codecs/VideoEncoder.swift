@@ -1,0 +1,83 @@
+import Basics
+
+/// What a video encoder is opened for.
+public struct VideoEncoderConfiguration: Sendable, Hashable {
+    public enum Speed: Sendable, Hashable {
+        /// x264 superfast, VP8 −8.
+        case normal
+        /// For an overloaded machine: x264 ultrafast with deblocking, VP8 −12; about a quarter less work.
+        case fast
+    }
+
+    public var codec: VideoCodec
+    /// In pixels.
+    public var width: Int
+    public var height: Int
+    public var framesPerSecond: Double
+    public var bitRate: BitRate
+    /// 1 or 2. With 2 every second frame is of layer 1 and may be dropped by anyone. VP8 only: an H.264 encoder has one layer.
+    public var temporalLayers: Int
+    /// The largest H.264 NAL unit in bytes, for receivers of packetization-mode 0 (RFC 6184 §6.2); nil for any size.
+    public var maxNALSize: Int?
+    public var speed: Speed
+    /// A keyframe at least this often, so that a recording can be searched; nil for keyframes on request only.
+    public var keyframeInterval: Duration?
+    /// How far a frame, a keyframe above all, may run ahead of the rate.
+    public var bufferDuration: Duration
+
+    public init(
+        codec: VideoCodec, width: Int, height: Int, framesPerSecond: Double, bitRate: BitRate, temporalLayers: Int = 1,
+        maxNALSize: Int? = nil, speed: Speed = .normal, keyframeInterval: Duration? = nil,
+        bufferDuration: Duration = .milliseconds(500)
+    ) {
+        self.codec = codec
+        self.width = width
+        self.height = height
+        self.framesPerSecond = framesPerSecond
+        self.bitRate = bitRate
+        self.temporalLayers = temporalLayers
+        self.maxNALSize = maxNALSize
+        self.speed = speed
+        self.keyframeInterval = keyframeInterval
+        self.bufferDuration = bufferDuration
+    }
+
+    var keyframeIntervalFrames: Int? {
+        keyframeInterval.map { max(Int($0.inSeconds * framesPerSecond), 1) }
+    }
+}
+
+/// Encodes pictures of one size, on the caller's thread, with no frame held back.
+public protocol VideoEncoder: AnyObject {
+    /// As it is now: what the codec could not do has been taken out, later changes of rate are in it.
+    var configuration: VideoEncoderConfiguration { get }
+
+    /// The frame for a picture; nil when the encoder dropped it to hold its rate.
+    ///
+    /// `timestamp` (90 kHz) must grow from call to call and comes back in the frame. `picture` must have the configured
+    /// size. A keyframe that was asked for is always made.
+    func encode(_ picture: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame?
+
+    /// Takes effect with the next frame, without a keyframe.
+    func setBitRate(_ rate: BitRate)
+
+    /// How many pictures a second will come from now on; takes effect with the next frame.
+    func setFrameRate(_ framesPerSecond: Double)
+}
+
+/// An encoder for the configuration's codec: x264 through libavcodec, or libvpx itself.
+public func makeVideoEncoder(_ configuration: VideoEncoderConfiguration) throws(CodecError) -> any VideoEncoder {
+    guard (16...8192).contains(configuration.width), (16...8192).contains(configuration.height),
+        configuration.width.isMultiple(of: 2), configuration.height.isMultiple(of: 2)
+    else {
+        throw .unsupportedInput("a video size of \(configuration.width)×\(configuration.height): sides must be even, 16 to 8192")
+    }
+    guard (1...120).contains(configuration.framesPerSecond), configuration.bitRate.bitsPerSecond >= 10_000 else {
+        throw .unsupportedInput(
+            "\(configuration.framesPerSecond) frames/s at \(configuration.bitRate): needs 1 to 120 frames/s and at least 10k")
+    }
+    return switch configuration.codec {
+    case .h264: try H264Encoder(configuration)
+    case .vp8: try VP8Encoder(configuration)
+    }
+}

@@ -1,0 +1,105 @@
+import Basics
+
+/// An address at which an end may be reached (RFC 8839 §5.1, RFC 6544 §4.5).
+public struct Candidate: Hashable, Sendable, CustomStringConvertible {
+    public enum Kind: String, Sendable {
+        case host, serverReflexive = "srflx", peerReflexive = "prflx", relayed = "relay"
+    }
+    public enum TCPType: String, Sendable {
+        case active, passive, simultaneousOpen = "so"
+    }
+
+    public var foundation: String
+    /// 1 for RTP (with RTCP muxed), 2 for RTCP of old.
+    public var component: Int
+    public var transport: Flow.Transport
+    public var priority: UInt32
+    /// An IP address, or an mDNS name (`….local`) that only the peer's own network could resolve.
+    public var address: String
+    public var port: UInt16
+    public var kind: Kind
+    public var related: (address: String, port: UInt16)? {
+        get { relatedAddress.map { ($0, relatedPort) } }
+        set {
+            relatedAddress = newValue?.address
+            relatedPort = newValue?.port ?? 0
+        }
+    }
+    public var tcpType: TCPType?
+    /// Whatever follows, as name and value pairs: `generation 0`.
+    public var extensions: [SDPAttribute]
+    private var relatedAddress: String?
+    private var relatedPort: UInt16 = 0
+
+    public init(
+        foundation: String, component: Int = 1, transport: Flow.Transport, priority: UInt32, address: String, port: UInt16,
+        kind: Kind = .host, tcpType: TCPType? = nil, extensions: [SDPAttribute] = []
+    ) {
+        self.foundation = foundation
+        self.component = component
+        self.transport = transport
+        self.priority = priority
+        self.address = address
+        self.port = port
+        self.kind = kind
+        self.tcpType = tcpType
+        self.extensions = extensions
+    }
+
+    /// A host candidate of ours. `preference` is 0 for the best address, 1 for the next (RFC 8445 §5.1.2.1).
+    public static func host(_ address: SocketAddress, transport: Flow.Transport = .udp, preference: Int = 0) -> Candidate {
+        // Type preference 126 for UDP; TCP 90, so that it is taken only where UDP fails (RFC 6544 §4.2).
+        let type: UInt32 = transport == .udp ? 126 : 90
+        let local = UInt32(max(0, min(65_535, 65_535 - preference)))
+        return Candidate(
+            foundation: "\(transport == .udp ? 1 : 2)\(preference)", transport: transport,
+            priority: type << 24 | local << 8 | 255, address: "\(address.ip)", port: address.port,
+            tcpType: transport == .tcp ? .passive : nil)
+    }
+
+    /// Where to send, if the address is an IP address.
+    public var socketAddress: SocketAddress? { IPAddress(address).map { SocketAddress($0, port: port) } }
+
+    /// Reads `candidate:1 1 udp 2130706431 192.0.2.1 50000 typ host`, with or without `a=` and `candidate:` before it.
+    public init?(parsing text: some StringProtocol) {
+        var text = Substring(text)
+        if text.hasPrefix("a=") { text = text.dropFirst(2) }
+        if text.hasPrefix("candidate:") { text = text.dropFirst(10) }
+        let parts = text.split(separator: " ")
+        guard parts.count >= 8, parts.count <= 64, parts[6] == "typ", let component = Int(parts[1]), (1...256).contains(component),
+            let priority = UInt32(parts[3]), let port = UInt16(parts[5]), let kind = Kind(rawValue: parts[7].lowercased())
+        else { return nil }
+        switch parts[2].lowercased() {
+        case "udp": transport = .udp
+        case "tcp": transport = .tcp
+        default: return nil
+        }
+        foundation = String(parts[0])
+        self.component = component
+        self.priority = priority
+        address = String(parts[4])
+        self.port = port
+        self.kind = kind
+        extensions = []
+        var index = 8
+        while index + 1 < parts.count {
+            let value = String(parts[index + 1])
+            switch parts[index] {
+            case "raddr": relatedAddress = value
+            case "rport": relatedPort = UInt16(value) ?? 0
+            case "tcptype": tcpType = TCPType(rawValue: value.lowercased())
+            default: extensions.append(SDPAttribute(String(parts[index]), value))
+            }
+            index += 2
+        }
+    }
+
+    /// `candidate:…`, the value of an attribute line and of trickled candidates.
+    public var description: String {
+        var text = "candidate:\(foundation) \(component) \(transport) \(priority) \(address) \(port) typ \(kind.rawValue)"
+        if let related { text += " raddr \(related.address) rport \(related.port)" }
+        if let tcpType { text += " tcptype \(tcpType.rawValue)" }
+        for item in extensions { text += " \(item.name) \(item.value ?? "")" }
+        return text
+    }
+}

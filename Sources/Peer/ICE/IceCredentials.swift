@@ -1,0 +1,40 @@
+import COpenSSL
+
+/// A user name fragment and its password (RFC 8445 §5.3).
+public struct IceCredentials: Hashable, Sendable {
+    public var ufrag: String
+    public var password: String
+
+    /// 8 characters of 6 bits: the fragment also finds the peer on a port that all share, so it must be unique.
+    static let ufragLength = 8
+    /// 144 bits; RFC 8445 §5.3 asks for 128.
+    static let passwordLength = 24
+
+    public init(ufrag: String, password: String) {
+        self.ufrag = ufrag
+        self.password = password
+    }
+
+    /// New credentials from the cryptographic library's generator.
+    public static func random() -> IceCredentials {
+        IceCredentials(ufrag: randomToken(ufragLength), password: randomToken(passwordLength))
+    }
+
+    /// `count` random ice-chars.
+    public static func randomToken(_ count: Int) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        return String(decoding: randomBytes(count).map { alphabet[Int($0 & 63)] }, as: UTF8.self)
+    }
+
+    static func randomBytes(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        // A generator that fails means an operating system without entropy: the system's own generator stands in.
+        if RAND_bytes(&bytes, Int32(count)) != 1 {
+            for index in bytes.indices { bytes[index] = UInt8.random(in: 0...255) }
+        }
+        return bytes
+    }
+
+    /// Whether `text` is made of printable characters without spaces. RFC 8839's ice-char is narrower, but peers are not.
+    static func isToken(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+}

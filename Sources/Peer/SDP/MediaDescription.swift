@@ -1,0 +1,129 @@
+import Basics
+
+/// What a section carries.
+public enum MediaKind: Hashable, Sendable, CustomStringConvertible {
+    case audio, video, application
+    case other(String)
+
+    public init(_ name: some StringProtocol) {
+        switch name {
+        case "audio": self = .audio
+        case "video": self = .video
+        case "application": self = .application
+        default: self = .other(String(name))
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .audio: "audio"
+        case .video: "video"
+        case .application: "application"
+        case .other(let name): name
+        }
+    }
+}
+
+/// One `m=` section. Attributes that stood at session level and count for every section are already copied in.
+public struct MediaDescription: Hashable, Sendable {
+    public var kind: MediaKind
+    /// 0 rejects the section, unless it is `bundleOnly` (RFC 9143 §6).
+    public var port: UInt16
+    public var proto: String
+    public var formats: [String]
+    /// The value of `c=`.
+    public var connection: String?
+    public var bandwidths: [BandwidthLine] = []
+    public var mid: String?
+    public var direction = Direction.sendReceive
+    public var iceUfrag: String?
+    public var icePassword: String?
+    public var iceOptions: [String] = []
+    public var fingerprints: [Fingerprint] = []
+    public var setup: SetupRole?
+    public var candidates: [Candidate] = []
+    public var endOfCandidates = false
+    public var rtcpMux = false
+    public var rtcpReducedSize = false
+    public var bundleOnly = false
+    public var extmapAllowMixed = false
+    public var codecs: [CodecDescription] = []
+    public var extensions: [ExtensionMapping] = []
+    public var ssrcs: [SSRCDescription] = []
+    public var ssrcGroups: [SSRCGroup] = []
+    public var msids: [MediaStreamID] = []
+    public var rids: [RestrictionID] = []
+    public var simulcast: SimulcastDescription?
+    public var sctpPort: UInt16?
+    public var maxMessageSize: Int?
+    /// Everything else, in its order.
+    public var attributes: [SDPAttribute] = []
+
+    public init(kind: MediaKind, port: UInt16, proto: String, formats: [String]) {
+        self.kind = kind
+        self.port = port
+        self.proto = proto
+        self.formats = formats
+    }
+
+    /// Rejected or stopped: port 0 without `a=bundle-only`.
+    public var isRejected: Bool { port == 0 && !bundleOnly }
+    public var isRTP: Bool { proto.contains("RTP/") }
+
+    public func codec(_ payloadType: UInt8) -> CodecDescription? { codecs.first { $0.payloadType == payloadType } }
+
+    /// The ceiling that this end asks for: TIAS (RFC 3890) before AS.
+    public var bandwidth: BitRate? {
+        if let tias = bandwidths.first(where: { $0.type == "TIAS" }) { return BitRate(bitsPerSecond: tias.value) }
+        return bandwidths.first { $0.type == "AS" }.map { BitRate(bitsPerSecond: $0.value.multipliedReportingOverflow(by: 1000).partialValue) }
+    }
+}
+
+extension MediaDescription: CustomStringConvertible {
+    /// The section as text, lines ending in CRLF.
+    public var description: String {
+        var lines = ["m=\(kind) \(port) \(proto) \(formats.joined(separator: " "))"]
+        if let connection { lines.append("c=\(connection)") }
+        lines += bandwidths.map { "b=\($0.type):\($0.value)" }
+        if let mid { lines.append("a=mid:\(mid)") }
+        if bundleOnly { lines.append("a=bundle-only") }
+        if let iceUfrag { lines.append("a=ice-ufrag:\(iceUfrag)") }
+        if let icePassword { lines.append("a=ice-pwd:\(icePassword)") }
+        if !iceOptions.isEmpty { lines.append("a=ice-options:\(iceOptions.joined(separator: " "))") }
+        lines += fingerprints.map { "a=fingerprint:\($0)" }
+        if let setup { lines.append("a=setup:\(setup.rawValue)") }
+        if isRTP || direction != .sendReceive { lines.append("a=\(direction.rawValue)") }
+        if rtcpMux { lines.append("a=rtcp-mux") }
+        if rtcpReducedSize { lines.append("a=rtcp-rsize") }
+        if extmapAllowMixed { lines.append("a=extmap-allow-mixed") }
+        for mapping in extensions {
+            let way = mapping.direction.map { "/\($0.rawValue)" } ?? ""
+            let rest = mapping.attributes.map { " \($0)" } ?? ""
+            lines.append("a=extmap:\(mapping.id)\(way) \(mapping.uri)\(rest)")
+        }
+        lines += msids.map { "a=msid:\($0)" }
+        for codec in codecs {
+            let channels = codec.channels.map { "/\($0)" } ?? ""
+            lines.append("a=rtpmap:\(codec.payloadType) \(codec.name)/\(codec.clockRate)\(channels)")
+            lines += codec.feedback.map { "a=rtcp-fb:\(codec.payloadType) \($0)" }
+            if !codec.parameters.entries.isEmpty { lines.append("a=fmtp:\(codec.payloadType) \(codec.parameters)") }
+        }
+        for rid in rids {
+            lines.append("a=rid:\(rid.id) \(rid.sends ? "send" : "recv")\(rid.restrictions.map { " \($0)" } ?? "")")
+        }
+        if let simulcast {
+            let list = { (streams: [[String]]) in streams.map { $0.joined(separator: ",") }.joined(separator: ";") }
+            let send = simulcast.send.isEmpty ? [] : ["send \(list(simulcast.send))"]
+            let receive = simulcast.receive.isEmpty ? [] : ["recv \(list(simulcast.receive))"]
+            lines.append("a=simulcast:\((send + receive).joined(separator: " "))")
+        }
+        lines += ssrcGroups.map { "a=ssrc-group:\($0.semantics) \($0.ssrcs.map(String.init).joined(separator: " "))" }
+        for source in ssrcs { lines += source.attributes.map { "a=ssrc:\(source.ssrc) \($0)" } }
+        if let sctpPort { lines.append("a=sctp-port:\(sctpPort)") }
+        if let maxMessageSize { lines.append("a=max-message-size:\(maxMessageSize)") }
+        lines += attributes.map { "a=\($0)" }
+        lines += candidates.map { "a=\($0)" }
+        if endOfCandidates { lines.append("a=end-of-candidates") }
+        return lines.map { $0 + "\r\n" }.joined()
+    }
+}

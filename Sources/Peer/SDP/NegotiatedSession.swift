@@ -1,0 +1,178 @@
+import Basics
+
+/// Header extensions that Tessera knows (RFC 8285).
+public enum HeaderExtension: String, Hashable, Sendable, CaseIterable {
+    case mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
+    case rid = "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
+    case repairedRID = "urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id"
+    case audioLevel = "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
+    case absSendTime = "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
+    case transportCC = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+    case videoOrientation = "urn:3gpp:video-orientation"
+    case playoutDelay = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
+
+    /// Whether it belongs on a section of this kind.
+    func applies(to kind: MediaKind) -> Bool {
+        switch self {
+        case .mid, .absSendTime, .transportCC: true
+        case .audioLevel: kind == .audio
+        case .rid, .repairedRID, .videoOrientation, .playoutDelay: kind == .video
+        }
+    }
+}
+
+/// The ids that were agreed for one section.
+public struct HeaderExtensionMap: Hashable, Sendable {
+    private var ids: [HeaderExtension: UInt8] = [:]
+
+    public init() {}
+
+    public subscript(_ kind: HeaderExtension) -> UInt8? {
+        get { ids[kind] }
+        set { ids[kind] = newValue }
+    }
+
+    public var mid: UInt8? { self[.mid] }
+    public var rid: UInt8? { self[.rid] }
+    public var repairedRID: UInt8? { self[.repairedRID] }
+    public var audioLevel: UInt8? { self[.audioLevel] }
+    public var absSendTime: UInt8? { self[.absSendTime] }
+    public var transportCC: UInt8? { self[.transportCC] }
+    public var videoOrientation: UInt8? { self[.videoOrientation] }
+    public var playoutDelay: UInt8? { self[.playoutDelay] }
+}
+
+/// RTCP feedback that both ends agreed on for a payload type (RFC 4585 §4.2).
+public struct CodecFeedback: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    public static let nack = CodecFeedback(rawValue: 1)
+    public static let pli = CodecFeedback(rawValue: 2)
+    public static let fir = CodecFeedback(rawValue: 4)
+    public static let remb = CodecFeedback(rawValue: 8)
+    public static let transportCC = CodecFeedback(rawValue: 16)
+    public static let all: CodecFeedback = [.nack, .pli, .fir, .remb, .transportCC]
+
+    static let names: [(feedback: CodecFeedback, text: String)] = [
+        (.remb, "goog-remb"), (.transportCC, "transport-cc"), (.fir, "ccm fir"), (.nack, "nack"), (.pli, "nack pli"),
+    ]
+
+    init(_ lines: [String]) {
+        self = []
+        for (feedback, text) in Self.names where lines.contains(text) { insert(feedback) }
+    }
+
+    var lines: [String] { Self.names.filter { contains($0.feedback) }.map(\.text) }
+}
+
+/// One codec of a section, with the payload type that both ends use for it.
+public struct NegotiatedCodec: Hashable, Sendable {
+    public enum Name: String, Hashable, Sendable {
+        case opus, h264, vp8
+
+        /// Nil for audio.
+        public var video: VideoCodec? {
+            switch self {
+            case .opus: nil
+            case .h264: .h264
+            case .vp8: .vp8
+            }
+        }
+    }
+
+    public var name: Name
+    public var payloadType: UInt8
+    /// The payload type of its retransmissions (RFC 4588), if the peer takes them.
+    public var rtxPayloadType: UInt8?
+    public var clockRate: Int
+    /// The peer's parameters: its wishes as a receiver.
+    public var parameters: FormatParameters
+    /// Only for H.264.
+    public var h264: H264Format?
+    public var feedback: CodecFeedback
+}
+
+/// One media source that the peer announced.
+public struct RemoteSource: Hashable, Sendable {
+    public var ssrc: UInt32
+    /// The SSRC of its retransmissions, from the FID group.
+    public var rtx: UInt32?
+    public var cname: String?
+}
+
+/// What the peer's Opus parameters ask of our encoder (RFC 7587 §6.1).
+public struct OpusParameters: Hashable, Sendable {
+    public var stereo = false
+    public var useInbandFEC = false
+    public var useDTX = false
+    public var maxAverageBitRate: BitRate?
+    /// In Hz.
+    public var maxPlaybackRate: Int?
+    /// In milliseconds.
+    public var packetTime: Int?
+
+    public init(_ parameters: FormatParameters = FormatParameters()) {
+        stereo = parameters["stereo"] == "1"
+        useInbandFEC = parameters["useinbandfec"] == "1"
+        useDTX = parameters["usedtx"] == "1"
+        // RFC 7587 §6.1: 6000 to 510000; values outside are no wish to follow.
+        maxAverageBitRate = parameters.integer("maxaveragebitrate").flatMap {
+            (6000...510_000).contains($0) ? BitRate(bitsPerSecond: $0) : nil
+        }
+        maxPlaybackRate = parameters.integer("maxplaybackrate").flatMap { (8000...48_000).contains($0) ? $0 : nil }
+        packetTime = parameters.integer("ptime").flatMap { (3...120).contains($0) ? $0 : nil }
+    }
+}
+
+/// One section as agreed.
+public struct NegotiatedSection: Hashable, Sendable {
+    public var mid: String?
+    public var kind: MediaKind
+    /// False for a rejected or stopped section; it keeps its place.
+    public var accepted = false
+    /// Ours: what we send and receive.
+    public var direction = Direction.inactive
+    /// In the answer's order: the first is what the peer will send.
+    public var codecs: [NegotiatedCodec] = []
+    public var headerExtensions = HeaderExtensionMap()
+    public var remoteSources: [RemoteSource] = []
+    /// The encodings that the peer may send, in its order (browsers: the best last).
+    public var remoteRIDs: [String] = []
+    public var remoteMsid: MediaStreamID?
+    /// Only for audio.
+    public var opus: OpusParameters?
+    /// What the peer is willing to receive (`b=`).
+    public var remoteBandwidth: BitRate?
+    public var remoteReducedSizeRTCP = false
+
+    public init(mid: String?, kind: MediaKind) {
+        self.mid = mid
+        self.kind = kind
+    }
+}
+
+/// What was agreed with the peer: all that a connection needs.
+public struct NegotiatedSession: Hashable, Sendable {
+    public var localIce: IceCredentials
+    public var remoteIce: IceCredentials
+    /// The peer restarted ICE with this description, or we did.
+    public var iceRestarted: Bool
+    public var remoteCandidates: [Candidate]
+    public var remoteIsLite: Bool
+    public var remoteFingerprints: [Fingerprint]
+    /// Ours; it never changes for the life of a connection.
+    public var dtlsRole: DTLSRole
+    /// In m-line order, rejected ones included.
+    public var sections: [NegotiatedSection]
+    /// The peer's SCTP port, if a data channel section is agreed.
+    public var sctpPort: UInt16?
+    /// Bytes; 0 means without limit (RFC 8841 §6.1).
+    public var remoteMaxMessageSize: Int
+    public var extmapAllowMixed: Bool
+
+    /// The agreed section of a kind.
+    public func section(_ kind: MediaKind) -> NegotiatedSection? { sections.first { $0.accepted && $0.kind == kind } }
+}

@@ -1,0 +1,164 @@
+extension Negotiation {
+    /// Answers an offer: match, reject what is not wanted, then codecs, extensions, directions and transport, in this order.
+    ///
+    /// `newCredentials` are used for the first answer and when the peer restarts ICE; otherwise the present ones stay. An offer of
+    /// ours that still waits is given up: one side offers, so a peer that offers has not seen it.
+    /// - Throws: `SDPError`; then nothing has changed.
+    public mutating func answer(
+        _ offer: SessionDescription, newCredentials: IceCredentials
+    ) throws(SDPError) -> (SessionDescription, NegotiatedSession) {
+        guard !offer.media.isEmpty else {
+            throw SDPError("The offer has no \"m=\" section. Add a transceiver, a track or a data channel before offering.")
+        }
+        if let known = localDescription?.media.count, offer.media.count < known {
+            throw SDPError("The offer has \(offer.media.count) sections where there were \(known). Sections may only be added.")
+        }
+        let chosen = try choose(offer)
+        let role = self.role ?? Self.role(offer: chosen.first.flatMap { offer.media[$0].setup }, preferred: configuration.preferredRole)
+        let restarted = restartsIce(offer, chosen: chosen)
+        let credentials = restarted ? newCredentials : localIce ?? newCredentials
+
+        var draft = self
+        var answer = draft.newDescription()
+        answer.extmapAllowMixed = offer.extmapAllowMixed
+        let bundle = offer.bundles.first { group in chosen.contains { offer.media[$0].mid.map(group.contains) ?? false } }
+        let bundled = (bundle ?? []).filter { mid in chosen.contains { offer.media[$0].mid == mid } }
+        if !bundled.isEmpty { answer.bundles = [bundled] }
+        var sections: [NegotiatedSection] = []
+        for (index, remote) in offer.media.enumerated() {
+            guard chosen.contains(index) else {
+                answer.media.append(Self.rejection(of: remote))
+                sections.append(NegotiatedSection(mid: remote.mid, kind: remote.kind))
+                continue
+            }
+            let codecs = matching.codecs(of: remote)
+            var local = accepted(remote, codecs: codecs, mixed: offer.extmapAllowMixed || remote.extmapAllowMixed)
+            let carriesCandidates = remote.mid == nil || !bundled.contains(remote.mid ?? "") || remote.mid == bundled.first
+            addTransport(
+                &local, credentials: credentials, setup: role == .server ? .passive : .active, withCandidates: carriesCandidates)
+            answer.media.append(local)
+            sections.append(negotiated(remote, codecs: codecs, local: local))
+        }
+        let mixed = offer.extmapAllowMixed || offer.media.contains(where: \.extmapAllowMixed)
+        let session = try session(
+            remote: offer, sections: sections, localIce: credentials, restarted: restarted, role: role, mixed: mixed)
+
+        draft.role = role
+        draft.localIce = credentials
+        draft.pendingOffer = nil
+        draft.pendingCredentials = nil
+        draft.localDescription = answer
+        draft.remoteDescription = offer
+        draft.agreed = session
+        self = draft
+        return (answer, session)
+    }
+
+    /// The indices of the sections to accept: one audio, one video, one data channel.
+    private func choose(_ offer: SessionDescription) throws(SDPError) -> [Int] {
+        var chosen: [Int] = []
+        for kind in [MediaKind.audio, .video] where configuration.wish(for: kind) != nil {
+            let live = offer.media.indices.filter { offer.media[$0].kind == kind && !offer.media[$0].isRejected && offer.media[$0].isRTP }
+            let usable = live.filter { !matching.codecs(of: offer.media[$0]).isEmpty }
+            if usable.isEmpty, !live.isEmpty {
+                let names = kind == .audio ? "Opus" : "VP8 or H.264"
+                throw SDPError(
+                    "The offer's \(kind) has no codec in common with this room. Offer \(names).", code: .noCommonCodec)
+            }
+            // What the peer sends matters more than what it only receives; among equals the one in use stays.
+            let best = usable.min { rank(offer.media[$0], at: $0) < rank(offer.media[$1], at: $1) }
+            if let best { chosen.append(best) }
+        }
+        if configuration.acceptsDataChannels {
+            let data = offer.media.indices.filter { index in
+                let section = offer.media[index]
+                return section.kind == .application && !section.isRejected && section.proto.contains("DTLS/SCTP")
+                    && (section.formats.contains("webrtc-datachannel") || section.sctpPort != nil)
+            }
+            if let index = data.first { chosen.append(index) }
+        }
+        if chosen.isEmpty, agreed == nil {
+            throw SDPError("The offer has no audio, video or data channel that this room takes. Offer Opus, VP8 or H.264.")
+        }
+        return chosen.sorted()
+    }
+
+    private func rank(_ section: MediaDescription, at index: Int) -> (Int, Int, Int) {
+        let use = section.direction.sends ? 0 : section.direction.receives ? 1 : 2
+        let previous = agreed?.sections.indices.contains(index) == true ? agreed?.sections[index] : nil
+        return (use, previous?.accepted == true && previous?.mid == section.mid ? 0 : 1, index)
+    }
+
+    /// RFC 4145 §4.1 and RFC 8842 §5.3; absent means active.
+    static func role(offer: SetupRole?, preferred: DTLSRole) -> DTLSRole {
+        switch offer {
+        case .active, nil: .server
+        case .passive: .client
+        case .actpass, .holdconn: preferred
+        }
+    }
+
+    /// Both the fragment and the password are new (RFC 8839 §4.4.1.1.1); the first description is no restart.
+    private func restartsIce(_ offer: SessionDescription, chosen: [Int]) -> Bool {
+        guard let previous = agreed?.remoteIce, let section = chosen.first.map({ offer.media[$0] }) else { return false }
+        return section.iceUfrag != previous.ufrag && section.icePassword != previous.password
+    }
+
+    /// Port 0 and a format, out of the group: that is all that a rejection needs (RFC 8829 §5.3.1).
+    static func rejection(of remote: MediaDescription) -> MediaDescription {
+        var section = MediaDescription(
+            kind: remote.kind, port: 0, proto: remote.proto, formats: remote.isRTP ? Array(remote.formats.prefix(1)) : remote.formats)
+        section.connection = "IN IP4 0.0.0.0"
+        section.mid = remote.mid
+        section.direction = .inactive
+        if remote.isRTP {
+            section.codecs = remote.codecs.filter { String($0.payloadType) == remote.formats.first }.map { codec in
+                CodecDescription(
+                    payloadType: codec.payloadType, name: codec.name, clockRate: codec.clockRate, channels: codec.channels)
+            }
+        }
+        return section
+    }
+
+    private func accepted(_ remote: MediaDescription, codecs: [NegotiatedCodec], mixed: Bool) -> MediaDescription {
+        var local = MediaDescription(kind: remote.kind, port: 9, proto: remote.proto, formats: remote.formats)
+        local.mid = remote.mid
+        if remote.kind == .application {
+            if local.formats.contains("webrtc-datachannel") {
+                local.sctpPort = configuration.sctpPort
+            } else {
+                // The form before RFC 8841 names the port as the format.
+                local.attributes = [SDPAttribute("sctpmap", "\(remote.formats.first ?? "5000") webrtc-datachannel 1024")]
+            }
+            local.maxMessageSize = configuration.maxMessageSize
+            return local
+        }
+        local.direction = remote.direction.mirrored.intersection(configuration.wish(for: remote.kind) ?? .inactive)
+        local.codecs = matching.descriptions(codecs)
+        local.formats = local.codecs.map { String($0.payloadType) }
+        local.extensions = matching.extensions(of: remote, mixed: mixed)
+        local.extmapAllowMixed = remote.extmapAllowMixed
+        local.rtcpMux = remote.rtcpMux
+        local.rtcpReducedSize = remote.rtcpReducedSize
+        addBandwidth(&local)
+        if local.direction.sends { addSources(&local, rtx: codecs.contains { $0.rtxPayloadType != nil }) }
+        if local.direction.receives { acceptSimulcast(remote, &local) }
+        return local
+    }
+
+    /// Takes every encoding that the peer offers to send (RFC 8853 §5.3.2); without the RID extension they could not be told apart.
+    private func acceptSimulcast(_ remote: MediaDescription, _ local: inout MediaDescription) {
+        guard configuration.acceptsSimulcast, let simulcast = remote.simulcast,
+            local.extensions.contains(where: { $0.uri == HeaderExtension.rid.rawValue })
+        else { return }
+        let offered = Set(remote.rids.filter(\.sends).map(\.id))
+        var ids: [String] = []
+        for stream in simulcast.send {
+            guard let id = stream.first.map({ String($0.drop { $0 == "~" }) }), offered.contains(id), !ids.contains(id) else { continue }
+            ids.append(id)
+        }
+        guard !ids.isEmpty, ids.count <= 8 else { return }
+        local.rids = ids.map { RestrictionID(id: $0, sends: false) }
+        local.simulcast = SimulcastDescription(receive: ids.map { [$0] })
+    }
+}

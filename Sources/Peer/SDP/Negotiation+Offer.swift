@@ -1,0 +1,183 @@
+import Basics
+
+extension Negotiation {
+    /// An offer: the first one with a section per accepted kind, later ones with the sections in force.
+    ///
+    /// - Parameter iceRestart: new credentials, if the path is to be found anew. Must differ in both parts.
+    public mutating func makeOffer(iceRestart: IceCredentials? = nil) -> SessionDescription {
+        let credentials = iceRestart ?? pendingCredentials ?? localIce ?? configuration.credentials
+        let previous = localDescription
+        var offer = newDescription()
+        offer.extmapAllowMixed = previous?.extmapAllowMixed ?? !configuration.isCompact
+        let media = previous?.media ?? firstSections()
+        let mids = media.filter { !$0.isRejected }.compactMap(\.mid)
+        if !mids.isEmpty { offer.bundles = [mids] }
+        for var section in media {
+            guard !section.isRejected else {
+                offer.media.append(section)
+                continue
+            }
+            section.candidates = []
+            section.endOfCandidates = false
+            // An answer's receiving rids make no offer.
+            section.rids = []
+            section.simulcast = nil
+            let wish = configuration.wish(for: section.kind)
+            if section.isRTP {
+                section.direction = wish ?? .inactive
+                section.ssrcs = []
+                section.ssrcGroups = []
+                section.msids = []
+                if section.direction.sends { addSources(&section, rtx: section.codecs.contains { $0.isNamed("rtx") }) }
+            }
+            let carriesCandidates = section.mid == nil || section.mid == mids.first
+            // RFC 8842 §5.2: actpass in every offer, whatever the role has become.
+            addTransport(&section, credentials: credentials, setup: .actpass, withCandidates: carriesCandidates)
+            offer.media.append(section)
+        }
+        pendingOffer = offer
+        pendingCredentials = credentials
+        return offer
+    }
+
+    /// Takes the answer to the offer made last.
+    ///
+    /// - Throws: `SDPError`; then the offer still waits.
+    public mutating func accept(answer: SessionDescription) throws(SDPError) -> NegotiatedSession {
+        guard let offer = pendingOffer, let credentials = pendingCredentials else {
+            throw SDPError("There is no offer to answer. Wait for one, or send an offer.")
+        }
+        guard answer.media.count == offer.media.count else {
+            throw SDPError("The answer has \(answer.media.count) sections, the offer \(offer.media.count). Answer each section in order.")
+        }
+        var sections: [NegotiatedSection] = []
+        var local = offer
+        var lacksCodec = false
+        for (index, remote) in answer.media.enumerated() {
+            let offered = offer.media[index]
+            guard remote.kind == offered.kind, remote.mid == nil || remote.mid == offered.mid else {
+                throw SDPError("Section \(index + 1) of the answer is not that of the offer. Keep the order and the mids.")
+            }
+            var section = NegotiatedSection(mid: offered.mid, kind: offered.kind)
+            if remote.isRejected || offered.isRejected {
+                local.media[index] = Self.rejection(of: offered)
+            } else if let agreed = agreement(remote, &local.media[index]) {
+                section = agreed
+            } else {
+                lacksCodec = true
+                local.media[index] = Self.rejection(of: offered)
+            }
+            section.mid = offered.mid
+            sections.append(section)
+        }
+        if lacksCodec, !sections.contains(where: { $0.accepted && $0.kind != .application }) {
+            throw SDPError("The answer takes none of the offered codecs. Answer with Opus, VP8 or H.264.", code: .noCommonCodec)
+        }
+        guard sections.contains(where: \.accepted) else {
+            throw SDPError("The answer rejects every section. Accept audio, video or the data channel.")
+        }
+        let setup = zip(answer.media, sections).first { $0.1.accepted }?.0.setup
+        // RFC 4145 §4.1: the answerer's choice, active if it says nothing.
+        let role = self.role ?? (setup == .passive ? .client : .server)
+        let restarted = localIce.map { $0 != credentials } ?? false
+        let session = try session(
+            remote: answer, sections: sections, localIce: credentials, restarted: restarted, role: role,
+            mixed: offer.extmapAllowMixed && (answer.extmapAllowMixed || answer.media.contains(where: \.extmapAllowMixed)))
+        self.role = role
+        localIce = credentials
+        localDescription = local
+        remoteDescription = answer
+        pendingOffer = nil
+        pendingCredentials = nil
+        agreed = session
+        return session
+    }
+
+    /// What an answered section and our offer of it have in common; nil without a codec. `local` is narrowed to it.
+    private func agreement(_ remote: MediaDescription, _ local: inout MediaDescription) -> NegotiatedSection? {
+        if remote.kind == .application { return negotiated(remote, codecs: [], local: local) }
+        let offered = local
+        var answered = remote
+        // The answer may only choose among the offered payload types and extension ids.
+        answered.codecs.removeAll { codec in
+            guard let ours = offered.codec(codec.payloadType), ours.isNamed(codec.name.lowercased()) else { return true }
+            guard codec.isNamed("h264"), let theirs = H264Format(codec.parameters), let format = H264Format(ours.parameters)
+            else { return false }
+            return !theirs.matches(format)
+        }
+        answered.extensions.removeAll { mapping in !offered.extensions.contains { $0.id == mapping.id && $0.uri == mapping.uri } }
+        var codecs = matching.codecs(of: answered)
+        guard !codecs.isEmpty else { return nil }
+        for index in codecs.indices {
+            codecs[index].feedback.formIntersection(CodecFeedback(offered.codec(codecs[index].payloadType)?.feedback ?? []))
+        }
+        local.codecs = matching.descriptions(codecs)
+        local.formats = local.codecs.map { String($0.payloadType) }
+        local.extensions = matching.extensions(of: answered, mixed: remote.extmapAllowMixed)
+        local.direction = remote.direction.mirrored.intersection(offered.direction)
+        return negotiated(answered, codecs: codecs, local: local)
+    }
+
+    private func firstSections() -> [MediaDescription] {
+        var sections: [MediaDescription] = []
+        let feedback = configuration.feedback
+        func add(_ kind: MediaKind, proto: String, formats: [String] = [], _ fill: (inout MediaDescription) -> Void) {
+            var section = MediaDescription(kind: kind, port: 9, proto: proto, formats: formats)
+            section.mid = String(sections.count)
+            fill(&section)
+            if section.isRTP {
+                section.formats = section.codecs.map { String($0.payloadType) }
+                section.rtcpMux = true
+                section.rtcpReducedSize = true
+                section.extensions = offeredExtensions(kind)
+                addBandwidth(&section)
+            }
+            sections.append(section)
+        }
+        if configuration.audio != nil {
+            add(.audio, proto: "UDP/TLS/RTP/SAVPF") { section in
+                section.codecs = matching.descriptions([
+                    NegotiatedCodec(
+                        name: .opus, payloadType: 111, clockRate: 48_000, parameters: FormatParameters(),
+                        feedback: feedback.intersection(.transportCC))
+                ])
+            }
+        }
+        if configuration.video != nil {
+            add(.video, proto: "UDP/TLS/RTP/SAVPF") { section in
+                section.codecs = matching.descriptions((configuration.videoCodecs ?? [.vp8, .h264]).map(offered))
+            }
+        }
+        if configuration.acceptsDataChannels {
+            add(.application, proto: "UDP/DTLS/SCTP", formats: ["webrtc-datachannel"]) { section in
+                section.sctpPort = configuration.sctpPort
+                section.maxMessageSize = configuration.maxMessageSize
+            }
+        }
+        return sections
+    }
+
+    private func offered(_ codec: VideoCodec) -> NegotiatedCodec {
+        switch codec {
+        case .vp8:
+            NegotiatedCodec(
+                name: .vp8, payloadType: 96, rtxPayloadType: 97, clockRate: 90_000, parameters: FormatParameters(),
+                feedback: configuration.feedback)
+        case .h264:
+            NegotiatedCodec(
+                name: .h264, payloadType: 102, rtxPayloadType: 103, clockRate: 90_000,
+                parameters: FormatParameters(parsing: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
+                feedback: configuration.feedback)
+        }
+    }
+
+    private func offeredExtensions(_ kind: MediaKind) -> [ExtensionMapping] {
+        let order: [HeaderExtension] = [.audioLevel, .absSendTime, .transportCC, .mid, .playoutDelay]
+        return order.enumerated().compactMap { index, item in
+            guard configuration.headerExtensions.contains(item), item.applies(to: kind),
+                !(configuration.isCompact && item == .absSendTime)
+            else { return nil }
+            return ExtensionMapping(id: UInt8(index + 1), uri: item.rawValue)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Basics
+
+/// Offers and answers for the life of one connection (RFC 3264, RFC 8829). A value without I/O: keeps the order of sections, the
+/// version, the DTLS role and the ICE credentials.
+public struct Negotiation: Sendable {
+    public var configuration: NegotiationConfiguration
+
+    /// What both ends agreed on last.
+    public internal(set) var agreed: NegotiatedSession?
+    /// The description of ours that is in force.
+    public internal(set) var localDescription: SessionDescription?
+    /// An offer of ours that waits for its answer.
+    var pendingOffer: SessionDescription?
+    var pendingCredentials: IceCredentials?
+    var localIce: IceCredentials?
+    var remoteDescription: SessionDescription?
+    /// Settled by the first description and never changed: Chrome cannot (RFC 8842 §5.5 allows it only with a new association).
+    var role: DTLSRole?
+    private let sessionID: String
+    private var version: UInt64 = 0
+
+    public init(configuration: NegotiationConfiguration) {
+        self.configuration = configuration
+        // RFC 8829 §5.2.1: 64 bits with the highest 0, decimal; never about the machine or the user.
+        let id = IceCredentials.randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 1
+        sessionID = String(id)
+    }
+
+    var matching: CodecMatching { CodecMatching(configuration: configuration) }
+
+    mutating func newDescription() -> SessionDescription {
+        version += 1
+        var description = SessionDescription(origin: .init(sessionID: sessionID, version: version))
+        description.isIceLite = configuration.isIceLite
+        description.msidSemantic = " WMS *"
+        return description
+    }
+
+    /// Fills in what every accepted section says about its transport.
+    func addTransport(_ section: inout MediaDescription, credentials: IceCredentials, setup: SetupRole, withCandidates: Bool) {
+        section.connection = "IN IP4 0.0.0.0"
+        section.iceUfrag = credentials.ufrag
+        section.icePassword = credentials.password
+        section.fingerprints = [configuration.fingerprint]
+        section.setup = setup
+        if withCandidates {
+            section.candidates = configuration.candidates
+            section.endOfCandidates = true
+        }
+    }
+
+    /// Our sources on a section that we send on.
+    func addSources(_ section: inout MediaDescription, rtx: Bool) {
+        let cname = SDPAttribute("cname", configuration.cname)
+        let track = section.kind == .audio ? configuration.audioTrackID : configuration.videoTrackID
+        let msid = MediaStreamID(stream: configuration.streamID, track: track)
+        section.msids = [msid]
+        var sources = [section.kind == .audio ? configuration.audioSSRC : configuration.videoSSRC]
+        if section.kind == .video, rtx {
+            sources.append(configuration.videoRTXSSRC)
+            section.ssrcGroups = [SSRCGroup(semantics: "FID", ssrcs: sources)]
+        }
+        // Plan B clients know tracks only from the msid of an ssrc line.
+        let attributes = configuration.isCompact ? [cname] : [cname, SDPAttribute("msid", msid.description)]
+        section.ssrcs = sources.map { SSRCDescription(ssrc: $0, attributes: attributes) }
+    }
+
+    func addBandwidth(_ section: inout MediaDescription) {
+        guard let rate = section.kind == .audio ? configuration.audioBandwidth : configuration.videoBandwidth else { return }
+        // Firefox and RFC 3890 want TIAS, older libwebrtc only AS.
+        section.bandwidths = [
+            BandwidthLine(type: "AS", value: (rate.bitsPerSecond + 999) / 1000),
+            BandwidthLine(type: "TIAS", value: rate.bitsPerSecond),
+        ]
+    }
+
+    /// What a remote section and our description of it agree on.
+    func negotiated(_ remote: MediaDescription, codecs: [NegotiatedCodec], local: MediaDescription) -> NegotiatedSection {
+        var section = NegotiatedSection(mid: remote.mid, kind: remote.kind)
+        section.accepted = true
+        guard remote.kind != .application else { return section }
+        section.direction = local.direction
+        section.codecs = codecs
+        section.headerExtensions = CodecMatching.map(local.extensions)
+        section.remoteSources = sources(of: remote)
+        section.remoteRIDs = local.rids.filter { !$0.sends }.map(\.id)
+        section.remoteMsid = remote.msids.first ?? remote.ssrcs.lazy.compactMap(\.msid).first
+        section.opus = remote.kind == .audio ? OpusParameters(codecs.first?.parameters ?? FormatParameters()) : nil
+        section.remoteBandwidth = remote.bandwidth
+        section.remoteReducedSizeRTCP = remote.rtcpReducedSize
+        return section
+    }
+
+    private func sources(of remote: MediaDescription) -> [RemoteSource] {
+        let pairs = remote.ssrcGroups.filter { $0.semantics == "FID" && $0.ssrcs.count == 2 }
+        let repairs = Set(pairs.map { $0.ssrcs[1] })
+        return remote.ssrcs.filter { !repairs.contains($0.ssrc) }.map { source in
+            RemoteSource(
+                ssrc: source.ssrc, rtx: pairs.first { $0.ssrcs[0] == source.ssrc }?.ssrcs[1], cname: source.cname)
+        }
+    }
+
+    /// The transport of the peer: that of the first section in use; bundled ones all say the same.
+    func session(
+        remote: SessionDescription, sections: [NegotiatedSection], localIce: IceCredentials, restarted: Bool, role: DTLSRole,
+        mixed: Bool
+    ) throws(SDPError) -> NegotiatedSession {
+        let used = zip(remote.media, sections).filter(\.1.accepted).map(\.0)
+        let first = used.first { $0.iceUfrag != nil } ?? used.first
+        let remoteIce: IceCredentials
+        if let ufrag = first?.iceUfrag, let password = first?.icePassword {
+            remoteIce = IceCredentials(ufrag: ufrag, password: password)
+        } else if first == nil, let previous = agreed?.remoteIce {
+            remoteIce = previous
+        } else {
+            throw SDPError("The description has no ice-ufrag and ice-pwd. Send it as the browser made it.")
+        }
+        var fingerprints = first?.fingerprints ?? []
+        if first == nil { fingerprints = agreed?.remoteFingerprints ?? [] }
+        guard !fingerprints.isEmpty else {
+            throw SDPError("The description has no fingerprint, so the media could not be encrypted. Use DTLS-SRTP.")
+        }
+        var candidates: [Candidate] = []
+        var known = Set<Candidate>()
+        for section in used {
+            for candidate in section.candidates where candidate.component == 1 && known.insert(candidate).inserted {
+                candidates.append(candidate)
+            }
+        }
+        let application = used.first { $0.kind == .application }
+        return NegotiatedSession(
+            localIce: localIce, remoteIce: remoteIce, iceRestarted: restarted, remoteCandidates: candidates,
+            remoteIsLite: remote.isIceLite, remoteFingerprints: fingerprints, dtlsRole: role, sections: sections,
+            sctpPort: application.map { $0.sctpPort ?? 5000 },
+            // RFC 8841 §6.1: absent means 64 KiB.
+            remoteMaxMessageSize: application?.maxMessageSize ?? 65_536, extmapAllowMixed: mixed)
+    }
+}

@@ -1,0 +1,56 @@
+/// A whole session description (RFC 8866) as WebRTC uses it (RFC 8829).
+///
+/// Parsing and printing keep the meaning, not the order of lines: attributes that count for every section are printed in each.
+public struct SessionDescription: Hashable, Sendable {
+    /// `o=` (RFC 8866 §5.2). The id stays for the life of a session, the version grows with each description.
+    public struct Origin: Hashable, Sendable {
+        public var username: String
+        public var sessionID: String
+        public var version: UInt64
+        public var address: String
+
+        public init(username: String = "-", sessionID: String, version: UInt64, address: String = "IN IP4 127.0.0.1") {
+            self.username = username
+            self.sessionID = sessionID
+            self.version = version
+            self.address = address
+        }
+    }
+
+    public var origin: Origin
+    public var name = "-"
+    /// The mids of each `a=group:BUNDLE`.
+    public var bundles: [[String]] = []
+    /// `a=ice-lite`: session level only (RFC 8839 §5.3).
+    public var isIceLite = false
+    public var extmapAllowMixed = false
+    public var msidSemantic: String?
+    /// Every other session attribute, in its order.
+    public var attributes: [SDPAttribute] = []
+    public var media: [MediaDescription] = []
+
+    public init(origin: Origin) {
+        self.origin = origin
+    }
+
+    /// Whether `mid` shares its transport with others.
+    public func isBundled(_ mid: String?) -> Bool {
+        guard let mid else { return false }
+        return bundles.contains { $0.contains(mid) }
+    }
+}
+
+extension SessionDescription: CustomStringConvertible {
+    /// The description as text, lines ending in CRLF.
+    public var description: String {
+        var lines = [
+            "v=0", "o=\(origin.username) \(origin.sessionID) \(origin.version) \(origin.address)", "s=\(name)", "t=0 0",
+        ]
+        if isIceLite { lines.append("a=ice-lite") }
+        lines += bundles.map { (["a=group:BUNDLE"] + $0).joined(separator: " ") }
+        if extmapAllowMixed { lines.append("a=extmap-allow-mixed") }
+        if let msidSemantic { lines.append("a=msid-semantic:\(msidSemantic)") }
+        lines += attributes.map { "a=\($0)" }
+        return lines.map { $0 + "\r\n" }.joined() + media.map(\.description).joined()
+    }
+}
