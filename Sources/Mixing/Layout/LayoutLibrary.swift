@@ -1,0 +1,211 @@
+import Glibc
+import Synchronization
+
+/// The layouts that rooms can use: those of a directory, over the shipped ones, which are built in.
+///
+/// The caller polls; a file that became broken is reported and its last good state stays in use. Safe from any thread.
+public final class LayoutLibrary: Sendable {
+    /// What a poll, put or delete changed.
+    public struct Change: Sendable {
+        /// Names of layouts that are new, different or gone.
+        public var changed: Set<String> = []
+        /// Of files that cannot be used as they are, each reported once per state of the file.
+        public var faults: [LayoutFault] = []
+    }
+
+    /// Why a layout could not be stored or removed.
+    public enum StoreError: Error, Sendable, CustomStringConvertible {
+        case faults(LayoutFaults)
+        case unknown(String)
+        case builtIn(String)
+        case file(path: String, reason: String)
+
+        public var description: String {
+            switch self {
+            case .faults(let faults): faults.description
+            case .unknown(let name): "there is no layout \"\(name)\""
+            case .builtIn(let name): "\"\(name)\" is built in: it can be replaced, not removed"
+            case .file(let path, let reason): "\(path) cannot be written: \(reason)"
+            }
+        }
+    }
+
+    /// Nil: only the built-in layouts and what is put at run time.
+    public let directory: String?
+
+    private struct Stamp: Equatable {
+        var seconds: Int
+        var nanoseconds: Int
+        var size: Int
+        var inode: UInt
+    }
+
+    private struct State {
+        var layouts: [String: Layout] = [:]
+        var stamps: [String: Stamp] = [:]
+    }
+
+    private let state: Mutex<State>
+
+    /// Reads the directory. A missing one is like an empty one, so that a server without files works; what is wrong with its
+    /// files is told by the first `poll()`.
+    public init(directory: String?) {
+        self.directory = directory
+        state = Mutex(State(layouts: Self.builtIn))
+    }
+
+    /// The shipped layouts, parsed once.
+    public static let builtIn: [String: Layout] = {
+        var layouts: [String: Layout] = [:]
+        for file in BuiltInLayouts.files {
+            // A test parses every one of them, so none is left out here.
+            if let layout = try? Layout.parse(json: Array(file.json.utf8), file: "\(file.name).json") { layouts[file.name] = layout }
+        }
+        return layouts
+    }()
+
+    /// The names of the shipped layouts, in the order in which a person would look for them.
+    public static let builtInNames = BuiltInLayouts.files.map(\.name)
+
+    /// The layout of that name.
+    public subscript(name: String) -> Layout? { state.withLock { $0.layouts[name] } }
+
+    /// All of them: the shipped ones in their order, then the others by name.
+    public var all: [Layout] {
+        let layouts = state.withLock { $0.layouts }
+        let shipped = Self.builtInNames.compactMap { layouts[$0] }
+        return shipped + layouts.values.filter { !Self.builtInNames.contains($0.name) }.sorted { $0.name < $1.name }
+    }
+
+    /// Looks for new, changed and removed files: call it at least every 2 s, from a thread that may block on a disk.
+    public func poll() -> Change {
+        guard let directory else { return Change() }
+        return state.withLock { state in
+            var change = Change()
+            let files = Self.list(directory)
+            for (file, stamp) in files.sorted(by: { $0.key < $1.key }) where state.stamps[file] != stamp {
+                let name = String(file.dropLast(5))
+                let path = "\(directory)/\(file)"
+                guard let bytes = Self.read(path) else {
+                    change.faults.append(
+                        LayoutFault(file: path, line: 1, column: 1, what: "it cannot be read", mend: "check its permissions"))
+                    state.stamps[file] = stamp
+                    continue
+                }
+                state.stamps[file] = stamp
+                do throws(LayoutFaults) {
+                    let layout = try Self.parse(bytes, name: name, file: path)
+                    if state.layouts[name] != layout {
+                        state.layouts[name] = layout
+                        change.changed.insert(name)
+                    }
+                } catch {
+                    change.faults += error.faults
+                }
+            }
+            for file in state.stamps.keys where files[file] == nil {
+                state.stamps[file] = nil
+                let name = String(file.dropLast(5))
+                if state.layouts[name] != Self.builtIn[name] {
+                    state.layouts[name] = Self.builtIn[name]
+                    change.changed.insert(name)
+                }
+            }
+            return change
+        }
+    }
+
+    /// Adds or replaces a layout, after the same checks as for files, and keeps it in the directory if there is one.
+    public func put(name: String, json bytes: [UInt8]) throws(StoreError) -> Layout {
+        let layout: Layout
+        do {
+            layout = try Self.parse(bytes, name: name, file: "\(name).json")
+        } catch {
+            throw .faults(error)
+        }
+        let failure: StoreError? = state.withLock { state in
+            if let directory {
+                let path = "\(directory)/\(name).json"
+                if let reason = Self.write(bytes, path) { return .file(path: path, reason: reason) }
+                state.stamps["\(name).json"] = Self.stamp(path)
+            }
+            state.layouts[name] = layout
+            return nil
+        }
+        if let failure { throw failure }
+        return layout
+    }
+
+    /// Removes a layout; a replaced built-in one becomes what it was.
+    public func delete(name: String) throws(StoreError) {
+        let failure: StoreError? = state.withLock { state in
+            guard let layout = state.layouts[name] else { return .unknown(name) }
+            let path = directory.map { "\($0)/\(name).json" }
+            let isFile = path.map { Self.stamp($0) != nil } ?? false
+            if Self.builtIn[name] == layout, !isFile { return .builtIn(name) }
+            if let path, isFile, unlink(path) != 0 { return .file(path: path, reason: String(cString: strerror(errno))) }
+            state.stamps["\(name).json"] = nil
+            state.layouts[name] = Self.builtIn[name]
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    private static func parse(_ bytes: [UInt8], name: String, file: String) throws(LayoutFaults) -> Layout {
+        let layout = try Layout.parse(json: bytes, file: file)
+        if layout.name == name { return layout }
+        let place = (try? JSONParser.parse(bytes))?["name"]?.position ?? TextPosition()
+        throw LayoutFaults([
+            LayoutFault(
+                file: file, line: place.line, column: place.column, what: "the name \"\(layout.name)\" is not that of the file",
+                mend: "write \"\(name)\", or rename the file to \(layout.name).json")
+        ])
+    }
+
+    // MARK: Files
+
+    private static func list(_ directory: String) -> [String: Stamp] {
+        guard let handle = opendir(directory) else { return [:] }
+        defer { closedir(handle) }
+        var files: [String: Stamp] = [:]
+        while let entry = readdir(handle) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard name.hasSuffix(".json"), name != "schema.json", !name.hasPrefix("."), files.count < 1000 else { continue }
+            if let stamp = stamp("\(directory)/\(name)") { files[name] = stamp }
+        }
+        return files
+    }
+
+    private static func stamp(_ path: String) -> Stamp? {
+        var info = stat()
+        guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Stamp(
+            seconds: info.st_mtim.tv_sec, nanoseconds: info.st_mtim.tv_nsec, size: Int(info.st_size), inode: UInt(info.st_ino))
+    }
+
+    /// At most a byte more than a layout may have, which the parser then refuses.
+    static func read(_ path: String) -> [UInt8]? {
+        guard let file = fopen(path, "rb") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: JSONParser.maximumBytes + 1)
+        let count = fread(&bytes, 1, bytes.count, file)
+        guard ferror(file) == 0 else { return nil }
+        return Array(bytes.prefix(count))
+    }
+
+    /// Beside the file and then renamed, so that nobody reads half of it. The reason of a failure, or nil.
+    private static func write(_ bytes: [UInt8], _ path: String) -> String? {
+        let beside = path + ".new"
+        guard let file = fopen(beside, "wb") else { return String(cString: strerror(errno)) }
+        let written = fwrite(bytes, 1, bytes.count, file)
+        let closed = fclose(file)
+        guard written == bytes.count, closed == 0, rename(beside, path) == 0 else {
+            let reason = String(cString: strerror(errno))
+            unlink(beside)
+            return reason
+        }
+        return nil
+    }
+}

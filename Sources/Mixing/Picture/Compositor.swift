@@ -1,0 +1,192 @@
+import Basics
+import Codecs
+
+/// What a participant's tile shows now.
+public struct TileAppearance: Sendable {
+    public enum State: Sendable, Hashable {
+        case live
+        /// The last picture, dimmed and marked: nothing new has come for a while.
+        case frozen
+        /// Initials instead of a picture.
+        case avatar
+    }
+
+    public var name: String
+    /// The newest picture; nil shows the avatar.
+    public var picture: Picture?
+    /// How the picture must be turned for display.
+    public var rotation: Rotation
+    /// Changes whenever the picture does.
+    public var pictureGeneration: UInt64
+    public var state: State
+    public var isSpeaking: Bool
+    public var isMuted: Bool
+    public var handRaised: Bool
+
+    public init(
+        name: String, picture: Picture? = nil, rotation: Rotation = .none, pictureGeneration: UInt64 = 0, state: State = .live,
+        isSpeaking: Bool = false, isMuted: Bool = false, handRaised: Bool = false
+    ) {
+        self.name = name
+        self.picture = picture
+        self.rotation = rotation
+        self.pictureGeneration = pictureGeneration
+        self.state = state
+        self.isSpeaking = isSpeaking
+        self.isMuted = isMuted
+        self.handRaised = handRaised
+    }
+}
+
+/// What is the same in every tile.
+public struct CompositorStyle: Hashable, Sendable {
+    /// Around who speaks.
+    public var speaking = Colour(0x4ADE80)
+    /// `auto` crops a picture to fill its tile when at most this part of it is lost; 3:2 in 16:9 loses 16 %, 4:3 loses 25 %.
+    public var largestCrop = 0.2
+    /// Beside pictures that are shown whole on request, such as screens.
+    public var bars = Colour(0x0B0D10)
+
+    public init() {}
+}
+
+/// Draws a room's canvas from its tiles: only those that changed, scaled straight into the canvas.
+///
+/// Confined to one thread at a time. A picture that `compose` returned never changes again: the next one is another from
+/// the pool, into which the unchanged rest is copied (about 24 µs at 1280×720, against a third of a millisecond to scale it all).
+/// In the steady state nothing is allocated but the picture's own object.
+public final class Compositor {
+    public let width: Int
+    public let height: Int
+    public let style: CompositorStyle
+    /// The layout's; a new one redraws everything.
+    public var background: Colour
+
+    /// The last composed picture; plain background before the first.
+    public private(set) var current: Picture
+
+    private let pool: PicturePool
+    private let painter: TilePainter
+    private var shown: [Shown] = []
+    private var shownBackground: Colour?
+
+    /// One tile of `current` and what it was drawn from.
+    private struct Shown {
+        var tile: Tile
+        var look: Look
+        var backdrop: Backdrop
+    }
+
+    /// `width` and `height` are rounded down to even pixels.
+    public init(
+        width: Int, height: Int, background: Colour = .canvas, style: CompositorStyle = CompositorStyle(),
+        text: TextRenderer = .shared
+    ) {
+        self.width = max(2, width & ~1)
+        self.height = max(2, height & ~1)
+        self.background = background
+        self.style = style
+        pool = PicturePool(width: self.width, height: self.height, limit: 4)
+        painter = TilePainter(canvasHeight: self.height, style: style, text: text)
+        current = pool.make()
+        current.fill(background)
+    }
+
+    /// The canvas for these tiles, or nil when it looks just like the last one.
+    ///
+    /// `tiles` as from `Layout.arrange` for this canvas; what does not lie inside is left out. `appearance` is asked once for
+    /// each tile, from below upwards.
+    public func compose(tiles: [Tile], appearance: (String) -> TileAppearance) -> Picture? {
+        let usable = tiles.filter { isInside($0) }
+        let ordered = usable.contains { $0.z != usable[0].z } ? stableByLayer(usable) : usable
+        let isNew = shownBackground != background || ordered.count != shown.count || !zip(ordered, shown).allSatisfy { $0 == $1.tile }
+        if isNew {
+            // Backdrops move with their participant, so that they do not flash.
+            let backdrops = Dictionary(shown.map { ($0.tile.member, $0.backdrop) }, uniquingKeysWith: { first, _ in first })
+            shown = ordered.map { tile in
+                var backdrop = backdrops[tile.member] ?? Backdrop()
+                backdrop.fit(width: tile.width, height: tile.height)
+                return Shown(tile: tile, look: Look.none, backdrop: backdrop)
+            }
+        }
+
+        var canvas: Picture?
+        if isNew {
+            let fresh = pool.make()
+            fresh.fill(background)
+            canvas = fresh
+            shownBackground = background
+        }
+        var redrawn: [PixelRectangle] = []
+        for index in shown.indices {
+            let tile = shown[index].tile
+            let now = appearance(tile.member)
+            let look = Look(now)
+            guard look != shown[index].look || redrawn.contains(where: { $0.overlaps(tile.frame) }) else { continue }
+            let target: Picture
+            if let canvas {
+                target = canvas
+            } else {
+                target = pool.make()
+                target.replace(with: current)
+                canvas = target
+            }
+            painter.paint(tile, now, &shown[index].backdrop, on: target)
+            shown[index].look = look
+            redrawn.append(tile.frame)
+        }
+        guard let canvas else { return nil }
+        current = canvas
+        return canvas
+    }
+
+    private func isInside(_ tile: Tile) -> Bool {
+        let isEven = (tile.x | tile.y | tile.width | tile.height) & 1 == 0
+        return isEven && tile.x >= 0 && tile.y >= 0 && tile.width >= 2 && tile.height >= 2 && tile.width <= width - tile.x
+            && tile.height <= height - tile.y
+    }
+
+    private func stableByLayer(_ tiles: [Tile]) -> [Tile] {
+        tiles.enumerated().sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
+    }
+}
+
+/// Everything that a tile's pixels follow from, except its place.
+private struct Look: Equatable {
+    var name: String
+    var showsPicture: Bool
+    var generation: UInt64
+    var rotation: Rotation
+    var state: TileAppearance.State
+    var isSpeaking: Bool
+    var isMuted: Bool
+    var handRaised: Bool
+
+    /// Of a tile that was not drawn yet: like no real one.
+    static let none = Look(TileAppearance(name: "\u{0}not drawn"))
+
+    init(_ appearance: TileAppearance) {
+        let showsPicture = appearance.picture != nil && appearance.state != .avatar
+        name = appearance.name
+        // New pictures behind an avatar change nothing that is seen.
+        self.showsPicture = showsPicture
+        generation = showsPicture ? appearance.pictureGeneration : 0
+        rotation = showsPicture ? appearance.rotation : .none
+        state = showsPicture ? appearance.state : .avatar
+        isSpeaking = appearance.isSpeaking
+        isMuted = appearance.isMuted
+        handRaised = appearance.handRaised
+    }
+}
+
+extension Picture {
+    func fill(_ colour: Colour) {
+        let (y, u, v) = colour.yuv
+        fill(y: y, u: u, v: v)
+    }
+
+    func fill(_ rectangle: PixelRectangle, _ colour: Colour) {
+        let (y, u, v) = colour.yuv
+        fill(rectangle, y: y, u: u, v: v)
+    }
+}

@@ -1,0 +1,87 @@
+import CPango
+import CYUV
+import Codecs
+
+/// Something small to lay over the canvas: I420 with an opacity for each pixel. Drawn once, blended often.
+final class Overlay: Sendable {
+    /// Even.
+    let width: Int
+    let height: Int
+    private let y: [UInt8]
+    private let u: [UInt8]
+    private let v: [UInt8]
+    private let alpha: [UInt8]
+
+    var byteCount: Int { y.count + u.count + v.count + alpha.count }
+
+    /// Draws with Cairo on a transparent ground of at least this size.
+    init?(width wantedWidth: Int, height wantedHeight: Int, draw: (OpaquePointer) -> Void) {
+        width = max(2, wantedWidth + 1 & ~1)
+        height = max(2, wantedHeight + 1 & ~1)
+        guard width <= 8192, height <= 8192,
+            let surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, Int32(width), Int32(height))
+        else { return nil }
+        defer { cairo_surface_destroy(surface) }
+        guard cairo_surface_status(surface) == CAIRO_STATUS_SUCCESS, let context = cairo_create(surface) else { return nil }
+        draw(context)
+        cairo_destroy(context)
+        cairo_surface_flush(surface)
+        guard let pixels = cairo_image_surface_get_data(surface) else { return nil }
+        let rowBytes = Int(cairo_image_surface_get_stride(surface))
+
+        var y = [UInt8](repeating: 16, count: width * height)
+        var alpha = [UInt8](repeating: 0, count: width * height)
+        var u = [UInt8](repeating: 128, count: width / 2 * height / 2)
+        var v = u
+        let chromaWidth = width / 2
+        for row in stride(from: 0, to: height, by: 2) {
+            for column in stride(from: 0, to: width, by: 2) {
+                // Chroma is the mean of the four pixels, each as much as it is opaque: Cairo's premultiplied sums are just that.
+                var red = 0, green = 0, blue = 0, opacity = 0
+                for (dy, dx) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                    let pixel = pixels + (row + dy) * rowBytes + (column + dx) * 4
+                    let a = Int(pixel[3])
+                    guard a > 0 else { continue }
+                    // Native-endian ARGB32: B, G, R, A on every machine that Swift runs on.
+                    let b = Int(pixel[0]), g = Int(pixel[1]), r = Int(pixel[2])
+                    red += r
+                    green += g
+                    blue += b
+                    opacity += a
+                    let index = (row + dy) * width + column + dx
+                    alpha[index] = pixel[3]
+                    y[index] = Overlay.colour(r, g, b, a).yuv.y
+                }
+                guard opacity > 0 else { continue }
+                let chroma = Overlay.colour(red, green, blue, opacity).yuv
+                u[row / 2 * chromaWidth + column / 2] = chroma.u
+                v[row / 2 * chromaWidth + column / 2] = chroma.v
+            }
+        }
+        self.y = y
+        self.u = u
+        self.v = v
+        self.alpha = alpha
+    }
+
+    private static func colour(_ red: Int, _ green: Int, _ blue: Int, _ alpha: Int) -> Colour {
+        Colour(
+            red: UInt8(clamping: red * 255 / alpha), green: UInt8(clamping: green * 255 / alpha), blue: UInt8(clamping: blue * 255 / alpha))
+    }
+
+    /// Lays it over `canvas` with its upper left at an even point; what does not lie inside is not drawn at all.
+    func blend(over canvas: Picture, x: Int, y top: Int) {
+        guard x >= 0, top >= 0, x & 1 == 0, top & 1 == 0, x + width <= canvas.width, top + height <= canvas.height else { return }
+        let toY = canvas.y + top * canvas.yStride + x
+        let toU = canvas.u + top / 2 * canvas.uStride + x / 2
+        let toV = canvas.v + top / 2 * canvas.vStride + x / 2
+        // Source and destination may be the same memory: each row is read before it is written, sample by sample.
+        I420Blend(
+            y, Int32(width), u, Int32(width / 2), v, Int32(width / 2), toY, Int32(canvas.yStride), toU, Int32(canvas.uStride), toV,
+            Int32(canvas.vStride), alpha, Int32(width), toY, Int32(canvas.yStride), toU, Int32(canvas.uStride), toV,
+            Int32(canvas.vStride), Int32(width), Int32(height))
+    }
+
+    /// How much of it is not transparent, 0…1: for tests.
+    var coverage: Double { Double(alpha.reduce(0) { $0 + Int($1) }) / Double(255 * alpha.count) }
+}

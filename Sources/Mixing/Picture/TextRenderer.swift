@@ -1,0 +1,185 @@
+import CPango
+import Synchronization
+
+/// Draws names, initials and marks, in any script: Pango shapes, orders right-to-left text and finds a font for each character.
+///
+/// One for the whole server, since a font map with all its fonts is large and what it draws is the same in every room. Safe
+/// from any thread: text is drawn when it changes, not with every picture, so the lock is hardly ever waited for.
+public final class TextRenderer: Sendable {
+    /// The one that everybody shares.
+    public static let shared = TextRenderer()
+
+    /// What overlays may take together before those not used for longest are dropped.
+    private static let cacheBytes = 32 << 20
+    /// Longer names are cut before shaping: nobody can read them, and shaping takes time.
+    static let longestText = 120
+
+    enum Key: Hashable {
+        /// A pill with a name and, if muted, a crossed microphone. Sizes in pixels.
+        case label(text: String, fontSize: Int, maxWidth: Int, isMuted: Bool)
+        /// A disc in the colour of the name with its initials.
+        case initials(name: String, diameter: Int)
+        case hand(size: Int)
+        case frozen(size: Int)
+        /// Large text without a ground, for previews.
+        case plain(text: String, fontSize: Int)
+    }
+
+    /// Touched only inside the mutex: that makes its C objects safe to hand from thread to thread.
+    private struct State: @unchecked Sendable {
+        var context: OpaquePointer?
+        var cache: [Key: (overlay: Overlay, used: UInt64)] = [:]
+        var bytes = 0
+        var clock: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let family: String
+
+    /// `family`: font families by preference, comma-separated; for what they lack, any installed font is taken.
+    public init(family: String = "Noto Sans, DejaVu Sans, sans-serif") {
+        self.family = family
+        // A map of our own: the default one belongs to the thread that asked first.
+        var state = State()
+        if let map = pango_cairo_font_map_new() {
+            state.context = pango_font_map_create_context(map)
+            g_object_unref(map)
+        }
+        self.state = Mutex(state)
+    }
+
+    deinit {
+        state.withLock { if let context = $0.context { g_object_unref(UnsafeMutableRawPointer(context)) } }
+    }
+
+    /// From the cache, or drawn now; nil only when memory runs out.
+    func overlay(_ key: Key) -> Overlay? {
+        state.withLock { state in
+            state.clock += 1
+            if let known = state.cache[key] {
+                state.cache[key]?.used = state.clock
+                return known.overlay
+            }
+            guard let context = state.context, let overlay = draw(key, context) else { return nil }
+            state.cache[key] = (overlay, state.clock)
+            state.bytes += overlay.byteCount
+            while state.bytes > Self.cacheBytes, state.cache.count > 1,
+                let oldest = state.cache.min(by: { $0.value.used < $1.value.used })
+            {
+                state.bytes -= oldest.value.overlay.byteCount
+                state.cache[oldest.key] = nil
+            }
+            return overlay
+        }
+    }
+
+    /// How many characters of a text no installed font has (they show as boxes).
+    public func unknownGlyphCount(in text: String) -> Int {
+        state.withLock { state in
+            guard let context = state.context else { return text.count }
+            return withLayout(context, text, size: 20, bold: false) { Int(pango_layout_get_unknown_glyphs_count($0)) } ?? text.count
+        }
+    }
+
+    /// The first letters of the first and the last word; one letter where words are not written apart.
+    static func initials(of name: String) -> String {
+        let words = name.split { !($0.isLetter || $0.isNumber) }
+        guard let first = words.first?.first else { return name.first { !$0.isWhitespace }.map(String.init) ?? "?" }
+        guard words.count > 1, let last = words.last?.first, isCased(first), isCased(last) else { return first.uppercased() }
+        return first.uppercased() + last.uppercased()
+    }
+
+    /// Two letters side by side are initials only in scripts that have capitals; in others they would read as a word.
+    private static func isCased(_ letter: Character) -> Bool { letter.isCased || letter.isNumber }
+
+    // MARK: Drawing
+
+    private func withLayout<R>(_ context: OpaquePointer, _ text: String, size: Int, bold: Bool, _ body: (OpaquePointer) -> R) -> R? {
+        guard let layout = pango_layout_new(context), let font = pango_font_description_new() else { return nil }
+        defer {
+            g_object_unref(UnsafeMutableRawPointer(layout))
+            pango_font_description_free(font)
+        }
+        pango_font_description_set_family(font, family)
+        pango_font_description_set_absolute_size(font, Double(size) * Double(PANGO_SCALE))
+        pango_font_description_set_weight(font, bold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_MEDIUM)
+        pango_layout_set_font_description(layout, font)
+        pango_layout_set_single_paragraph_mode(layout, 1)
+        pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END)
+        // NUL would end it early and control characters would show as boxes.
+        var shown = String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.longestText).filter { $0.value >= 0x20 && $0.value != 0x7F }))
+        shown.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { pango_layout_set_text(layout, $0.baseAddress, Int32($0.count)) }
+        }
+        return body(layout)
+    }
+
+    private func draw(_ key: Key, _ context: OpaquePointer) -> Overlay? {
+        switch key {
+        case .label(let text, let fontSize, let maxWidth, let isMuted):
+            label(context, text, Double(fontSize), Double(maxWidth), isMuted)
+        case .initials(let name, let diameter): disc(context, name, Double(diameter))
+        case .hand(let size): Overlay(width: size, height: size) { Marks.hand($0, size: Double(size)) }
+        case .frozen(let size): Overlay(width: size, height: size / 2) { Marks.dots($0, width: Double(size), height: Double(size / 2)) }
+        case .plain(let text, let fontSize):
+            withLayout(context, text, size: fontSize, bold: true) { layout in
+                let box = extents(layout)
+                return Overlay(width: box.width, height: box.height) { cairo in
+                    cairo_set_source_rgb(cairo, 1, 1, 1)
+                    cairo_move_to(cairo, Double(-box.x), Double(-box.y))
+                    pango_cairo_show_layout(cairo, layout)
+                }
+            } ?? nil
+        }
+    }
+
+    private func extents(_ layout: OpaquePointer) -> (x: Int, y: Int, width: Int, height: Int) {
+        var logical = PangoRectangle()
+        pango_layout_get_pixel_extents(layout, nil, &logical)
+        return (Int(logical.x), Int(logical.y), Int(logical.width), Int(logical.height))
+    }
+
+    private func label(_ context: OpaquePointer, _ text: String, _ fontSize: Double, _ maxWidth: Double, _ isMuted: Bool) -> Overlay? {
+        let height = (fontSize * 1.75 / 2).rounded() * 2
+        let padding = fontSize * 0.55
+        let icon = isMuted ? fontSize * 0.9 : 0
+        let between = isMuted && !text.isEmpty ? fontSize * 0.3 : 0
+        let forText = maxWidth - 2 * padding - icon - between
+        return withLayout(context, text, size: Int(fontSize), bold: false) { layout in
+            let natural = Double(extents(layout).width)
+            let shows = !text.isEmpty && forText >= fontSize
+            if natural > forText { pango_layout_set_width(layout, Int32(max(forText, fontSize)) * PANGO_SCALE) }
+            let box = shows ? extents(layout) : (x: 0, y: 0, width: 0, height: 0)
+            guard shows || isMuted else { return nil }
+            let width = 2 * padding + icon + (shows ? between + Double(box.width) : 0)
+            return Overlay(width: Int(width.rounded(.up)), height: Int(height)) { cairo in
+                Marks.roundedRectangle(cairo, 0, 0, (width / 2).rounded(.up) * 2, height, radius: height * 0.3)
+                cairo_set_source_rgba(cairo, 0.05, 0.06, 0.08, 0.66)
+                cairo_fill(cairo)
+                if isMuted { Marks.mutedMicrophone(cairo, x: padding, y: (height - icon) / 2, size: icon) }
+                guard shows else { return }
+                cairo_set_source_rgb(cairo, 1, 1, 1)
+                cairo_move_to(cairo, padding + icon + between - Double(box.x), ((height - Double(box.height)) / 2).rounded())
+                pango_cairo_show_layout(cairo, layout)
+            }
+        } ?? nil
+    }
+
+    private func disc(_ context: OpaquePointer, _ name: String, _ diameter: Double) -> Overlay? {
+        withLayout(context, Self.initials(of: name), size: max(6, Int(diameter * 0.4)), bold: true) { layout in
+            var ink = PangoRectangle()
+            pango_layout_get_pixel_extents(layout, &ink, nil)
+            return Overlay(width: Int(diameter), height: Int(diameter)) { cairo in
+                let colour = Colour.forName(name)
+                cairo_arc(cairo, diameter / 2, diameter / 2, diameter / 2, 0, 2 * .pi)
+                cairo_set_source_rgb(cairo, Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
+                cairo_fill(cairo)
+                cairo_set_source_rgb(cairo, 1, 1, 1)
+                // Centred by what is seen, not by the line: initials have no descenders.
+                cairo_move_to(
+                    cairo, diameter / 2 - Double(ink.width) / 2 - Double(ink.x), diameter / 2 - Double(ink.height) / 2 - Double(ink.y))
+                pango_cairo_show_layout(cairo, layout)
+            }
+        } ?? nil
+    }
+}
