@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Network
+@testable import Sockets
 
 @Suite struct FrameReaderTests {
     private func frames(of chunks: [[UInt8]]) -> (frames: [[UInt8]], valid: Bool) {

@@ -2,7 +2,7 @@ import Basics
 import Synchronization
 import Testing
 
-@testable import Network
+@testable import Sockets
 
 /// Answers each datagram with itself, and counts.
 private final class Echo: MediaLoopDelegate {

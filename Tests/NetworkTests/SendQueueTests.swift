@@ -1,7 +1,7 @@
 import Basics
 import Testing
 
-@testable import Network
+@testable import Sockets
 
 @Suite struct SendQueueTests {
     private func flow(_ port: UInt16) -> Flow {
