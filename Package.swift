@@ -88,8 +88,9 @@ let package = Package(
         .executableTarget(
             name: "tessera",
             dependencies: [
-                "Gateway", "Call",
+                "Basics", "Codecs", "Mixing", "Recording", "Gateway", "Call",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .executableTarget(
             name: "Bench",
