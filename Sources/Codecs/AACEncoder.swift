@@ -6,7 +6,7 @@ public struct AACPacket: Sendable {
     public var data: [UInt8]
     /// The index of its first sample; −1024 for the first packet, which only primes the decoder.
     public var position: Int64
-    /// How many samples it holds.
+    /// How many samples of it are to be heard: 1024, fewer in the last.
     public var sampleCount: Int
 }
 
@@ -72,10 +72,10 @@ public final class AACEncoder {
         pending.removeFirst(start)
     }
 
-    /// Fills the last frame with silence and hands on all that is left; the encoder is spent afterwards.
+    /// Hands on all that is left; the encoder is spent afterwards.
     public func finish(_ deliver: (AACPacket) -> Void) throws(CodecError) {
         if !pending.isEmpty {
-            pending += [Float](repeating: 0, count: Self.frameSize - pending.count)
+            // The last frame may be short: its packet's duration then ends with the last real sample.
             try encodeFrame(pending[...], deliver)
             pending = []
         }
@@ -85,7 +85,7 @@ public final class AACEncoder {
 
     private func encodeFrame(_ samples: ArraySlice<Float>, _ deliver: (AACPacket) -> Void) throws(CodecError) {
         let frame = input.pointer
-        frame.pointee.nb_samples = Int32(Self.frameSize)
+        frame.pointee.nb_samples = Int32(samples.count)
         frame.pointee.format = AV_SAMPLE_FMT_FLTP.rawValue
         frame.pointee.sample_rate = Int32(Self.sampleRate)
         cffmpeg_set_mono(&frame.pointee.ch_layout)
@@ -96,7 +96,7 @@ public final class AACEncoder {
             UnsafeMutableRawPointer(plane).copyMemory(from: base, byteCount: source.count * MemoryLayout<Float>.stride)
         }
         frame.pointee.pts = position
-        position += Int64(Self.frameSize)
+        position += Int64(samples.count)
         try FFmpeg.check(avcodec_send_frame(context, frame), "AAC encoder")
         try drain(deliver)
     }
@@ -107,7 +107,11 @@ public final class AACEncoder {
             if result == kAVERROR_EAGAIN || result == kAVERROR_EOF { return }
             try FFmpeg.check(result, "AAC encoder")
             // libavcodec counts from −initial_padding and cuts the last packet's duration to the real samples.
-            deliver(AACPacket(data: output.bytes, position: output.pointer.pointee.pts, sampleCount: Self.frameSize))
+            let duration = Int(output.pointer.pointee.duration)
+            deliver(
+                AACPacket(
+                    data: output.bytes, position: output.pointer.pointee.pts,
+                    sampleCount: duration > 0 ? duration : Self.frameSize))
             av_packet_unref(output.pointer)
         }
     }

@@ -118,10 +118,11 @@ final class MixView: Sendable {
         _ view: Scene.View, _ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void
     ) {
         let members = scene.layoutMembers(for: id) { MixView.coarse(intakes[$0]?.aspectRatio ?? 16.0 / 9) }
-        guard members != canvas.value.members || view.layout != canvas.value.layout else { return }
+        guard let layout = view.layout, members != canvas.value.members || layout != canvas.value.layout else { return }
         canvas.value.members = members
-        canvas.value.layout = view.layout
-        let tiles = view.layout.arrange(members, canvasWidth: width, canvasHeight: height, previous: canvas.value.tiles)
+        canvas.value.layout = layout
+        canvas.value.compositor.background = layout.background
+        let tiles = layout.arrange(members, canvasWidth: width, canvasHeight: height, previous: canvas.value.tiles)
         guard tiles != canvas.value.tiles else { return }
         canvas.value.tiles = tiles
         published.withLock { info in

@@ -26,7 +26,8 @@ struct Scene: Sendable {
     }
 
     struct View: Sendable {
-        var layout: Layout
+        /// nil: there is none of that name, and the tiles stay.
+        var layout: Layout?
         /// nil: the persons' own `isPinned`.
         var pins: [String]?
     }

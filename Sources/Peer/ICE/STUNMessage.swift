@@ -209,14 +209,14 @@ public struct STUNMessage: Sendable {
         return value
     }
 
-    private static func append(_ type: UInt16, _ value: [UInt8], to bytes: inout [UInt8]) {
+    static func append(_ type: UInt16, _ value: [UInt8], to bytes: inout [UInt8]) {
         bytes.append16(type)
         bytes.append16(UInt16(truncatingIfNeeded: value.count))
         bytes.append(contentsOf: value)
         for _ in 0..<(-value.count & 3) { bytes.append(0) }
     }
 
-    private static func setLength(of bytes: inout [UInt8], to length: Int) {
+    static func setLength(of bytes: inout [UInt8], to length: Int) {
         bytes[2] = UInt8(truncatingIfNeeded: length >> 8)
         bytes[3] = UInt8(truncatingIfNeeded: length)
     }
@@ -239,7 +239,7 @@ public struct STUNMessage: Sendable {
         }
     }
 
-    private static func hmac(_ bytes: [UInt8], password: String) -> [UInt8] {
+    static func hmac(_ bytes: [UInt8], password: String) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 20)
         var length: UInt32 = 0
         let key = Array(password.utf8)

@@ -1,0 +1,100 @@
+import Basics
+
+/// Answering checks (RFC 8445 §7.3, RFC 8489 §6.3 and §9.1.3).
+extension IceAgent {
+    mutating func handleRequest(_ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant) {
+        guard !isExpired else { return ignore() }
+        guard let username = request.username, request.integrityOffset != nil else {
+            return refuse(request, flow, code: 400, password: nil, at: now)
+        }
+        let ufrag = username.utf8.firstIndex(of: UInt8(ascii: ":")).map { username[..<$0] } ?? Substring(username)
+        // A name that is not ours gets no answer at all: nobody is to be found here by guessing.
+        guard let credentials = [local, previousLocal].lazy.compactMap({ $0 }).first(where: { $0.ufrag == ufrag }) else {
+            return ignore()
+        }
+        guard request.isAuthentic(bytes, password: credentials.password) else {
+            return refuse(request, flow, code: 401, password: nil, at: now)
+        }
+        guard request.unknownAttributes.isEmpty else {
+            return refuse(request, flow, code: 420, password: credentials.password, at: now)
+        }
+        guard request.priority != nil else {
+            return refuse(request, flow, code: 400, password: credentials.password, at: now)
+        }
+        guard !hasRoleConflict(request, at: now) else {
+            return refuse(request, flow, code: 487, password: credentials.password, at: now)
+        }
+        guard allowsReply(flow, refusal: false, at: now) else { return ignore() }
+
+        if credentials == local { retirePreviousCredentials() }
+        var response = STUNMessage(.success, transaction: request.transaction)
+        response.xorMappedAddress = SocketAddress(flow.remote.ip.unmapped, port: flow.remote.port)
+        send(response.encoded(password: credentials.password), flow)
+        consent(at: now)
+        guard let index = noteRequest(request, flow, at: now) else { return }
+        if request.useCandidate, isControlled { nominated(index, at: now) }
+    }
+
+    /// RFC 8445 §7.3.1.1. A lite agent is always controlled; otherwise the larger tie-breaker controls.
+    private mutating func hasRoleConflict(_ request: STUNMessage, at now: Instant) -> Bool {
+        if mode == .lite { return request.iceControlled != nil }
+        if isControlling, let theirs = request.iceControlling {
+            if tieBreaker >= theirs { return true }
+            switchRole(controlling: false, at: now)
+        } else if !isControlling, let theirs = request.iceControlled {
+            if tieBreaker < theirs { return true }
+            switchRole(controlling: true, at: now)
+        }
+        return false
+    }
+
+    private mutating func refuse(_ request: STUNMessage, _ flow: Flow, code: Int, password: String?, at now: Instant) {
+        ignore()
+        guard allowsReply(flow, refusal: true, at: now) else { return }
+        var response = STUNMessage(.failure, transaction: request.transaction)
+        response.errorCode = code
+        if code == 420 { response.unknownAttributes = request.unknownAttributes }
+        send(response.encoded(password: password), flow)
+    }
+
+    /// The path of an authentic request; makes it (a peer-reflexive candidate) if it is new.
+    private mutating func noteRequest(_ request: STUNMessage, _ flow: Flow, at now: Instant) -> Int? {
+        if let index = index(of: flow) {
+            paths[index].isValidated = true
+            paths[index].lastAlive = now
+            return index
+        }
+        let limit = mode == .lite ? configuration.pathLimit : configuration.pairLimit
+        if paths.count >= limit {
+            let spare = paths.indices.filter { paths[$0].flow != selected }
+            guard let oldest = spare.min(by: { paths[$0].lastAlive < paths[$1].lastAlive }) else { return nil }
+            paths.remove(at: oldest)
+        }
+        var path = IcePath(flow: flow, lastAlive: now, created: now)
+        path.isValidated = true
+        if mode == .controlling {
+            // A triggered check (RFC 8445 §7.3.1.4).
+            path.priority = UInt64(request.priority ?? 0)
+            path.check = .waiting(since: now)
+            nextCheck = min(nextCheck ?? now, now)
+        }
+        paths.append(path)
+        return paths.count - 1
+    }
+
+    /// USE-CANDIDATE came. Chrome repeats it in every check of the pair that it uses, Firefox sends it once on every pair that it
+    /// checks: so a nomination wins, unless authentic media keeps coming on the nominated flow that is in use.
+    private mutating func nominated(_ index: Int, at now: Instant) {
+        paths[index].isNominated = true
+        let flow = paths[index].flow
+        guard selected != flow else { return }
+        guard let current = selected.flatMap({ self.index(of: $0) }), paths[current].isNominated else { return select(flow) }
+        let age = paths[current].lastMedia.map { now - $0 }
+        if let age, age < configuration.mediaKeepsSelection,
+            (paths[index].lastMedia ?? .distantPast) <= (paths[current].lastMedia ?? .distantPast)
+        {
+            return
+        }
+        select(flow)
+    }
+}

@@ -1,0 +1,247 @@
+import Basics
+
+/// Finds and keeps the way to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock.
+///
+/// `.lite` is the server: it answers checks, believes the peer's nomination, and never checks itself (RFC 8445 §2.5). It needs no
+/// candidates of the peer: the first authentic check tells where the peer is, so mDNS names do not matter.
+/// `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates, nominates, and keeps consent.
+public struct IceAgent: Sendable {
+    public enum Mode: Sendable {
+        case lite, controlling
+    }
+
+    public let mode: Mode
+    /// What we offered last.
+    public private(set) var local: IceCredentials
+    /// Valid until the first check with the new ones.
+    public private(set) var previousLocal: IceCredentials?
+    public private(set) var remote: IceCredentials?
+    /// Where to send. Before nomination: where authentic media came from.
+    public private(set) var selected: Flow?
+    /// Smoothed, of our checks; nil for a lite agent, which sends none.
+    public internal(set) var roundTripTime: Duration?
+    public private(set) var isInterrupted = false
+    public private(set) var isExpired = false
+    /// Messages that were dropped: not STUN, not ours, not authentic, or too many.
+    public private(set) var ignoredMessages = 0
+
+    var configuration: IceConfiguration
+    var paths: [IcePath] = []
+    var localAddresses: [SocketAddress]
+    var remoteCandidates: [Candidate] = []
+    var random: SeededRandom
+    /// False once a role conflict was lost (RFC 8445 §7.3.1.1).
+    var isControlling: Bool
+    var tieBreaker: UInt64
+    var nextCheck: Instant?
+    var firstSuccess: Instant?
+    private var transmits: [(bytes: [UInt8], flow: Flow)] = []
+    private var events: [IceEvent] = []
+    /// The latest authentic check or response; before any, when we began to wait.
+    private var lastConsent: Instant
+    private var lastMedia: Instant
+    private var replies: ReplyLimiter
+    private var refusals: ReplyLimiter
+
+    /// - Parameters:
+    ///   - localAddresses: for `.controlling`: the UDP addresses that the caller's flows begin at, best first.
+    ///   - seed: spreads consent checks in time and makes transaction ids; give a random one outside tests.
+    public init(
+        mode: Mode, local: IceCredentials, localAddresses: [SocketAddress] = [], configuration: IceConfiguration = IceConfiguration(),
+        seed: UInt64? = nil, at now: Instant
+    ) {
+        self.mode = mode
+        self.local = local
+        self.localAddresses = localAddresses
+        self.configuration = configuration
+        random = SeededRandom(seed: seed ?? IceCredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+        isControlling = mode == .controlling
+        tieBreaker = random.next()
+        lastConsent = now
+        lastMedia = now
+        replies = ReplyLimiter(perSecond: configuration.repliesPerSecond)
+        refusals = ReplyLimiter(perSecond: configuration.refusalsPerSecond)
+    }
+
+    /// Every fragment of ours that a check may name now.
+    public var localUfrags: [String] { [local.ufrag] + (previousLocal.map { [$0.ufrag] } ?? []) }
+
+    // MARK: From the negotiation
+
+    /// The peer's side of a description. New credentials in `.controlling` mode begin the checks anew.
+    public mutating func setRemote(_ credentials: IceCredentials, candidates: [Candidate] = [], at now: Instant) {
+        let isNew = remote != credentials
+        remote = credentials
+        guard mode == .controlling else { return }
+        if isNew {
+            remoteCandidates = []
+            firstSuccess = nil
+            for index in paths.indices {
+                paths[index].check = .waiting(since: now)
+                paths[index].consentChecks = []
+                paths[index].isNominated = false
+            }
+        }
+        for candidate in candidates { addRemoteCandidate(candidate, at: now) }
+        if nextCheck == nil { nextCheck = now }
+    }
+
+    /// A candidate that came later. A lite agent needs none; names (`….local`) and active TCP candidates are of no use to a caller.
+    public mutating func addRemoteCandidate(_ candidate: Candidate, at now: Instant) {
+        guard mode == .controlling, candidate.component == 1, remoteCandidates.count < configuration.pairLimit,
+            !remoteCandidates.contains(candidate)
+        else { return }
+        remoteCandidates.append(candidate)
+        addPairs(with: candidate, at: now)
+    }
+
+    /// New credentials of ours (ICE restart, RFC 8445 §9). The flow in use stays selected until the peer nominates again.
+    public mutating func restart(local credentials: IceCredentials, at now: Instant) {
+        guard credentials != local else { return }
+        previousLocal = local
+        local = credentials
+        isExpired = false
+        lastConsent = max(lastConsent, now)
+        // A nomination of before the restart does not count for the new session.
+        for index in paths.indices where paths[index].flow != selected { paths[index].isNominated = false }
+    }
+
+    // MARK: From the network
+
+    /// Takes a STUN message; replies and events are queued.
+    public mutating func handle(stun bytes: UnsafeRawBufferPointer, flow: Flow, at now: Instant) {
+        guard let message = STUNMessage(parsing: bytes) else {
+            ignoredMessages &+= 1
+            return
+        }
+        switch message.messageClass {
+        case .request: handleRequest(message, bytes, flow, at: now)
+        // Keepalives (RFC 8445 §11): not authenticated, so they say nothing.
+        case .indication: break
+        case .success, .failure:
+            if mode == .controlling { handleResponse(message, bytes, flow, at: now) } else { ignoredMessages &+= 1 }
+        }
+    }
+
+    /// DTLS or SRTP that proved authentic came on `flow`: the best sign of which path the peer uses.
+    public mutating func authenticMedia(on flow: Flow, at now: Instant) {
+        guard let index = index(of: flow), paths[index].isValidated else { return }
+        paths[index].lastMedia = now
+        lastMedia = now
+        recover(at: now)
+        guard selected != flow, isControlled else { return }
+        guard let current = selected.flatMap({ self.index(of: $0) }) else { return select(flow) }
+        let quiet = paths[current].lastMedia.map { now - $0 >= configuration.mediaMovesSelection } ?? true
+        if quiet, paths[index].isNominated || !paths[current].isNominated { select(flow) }
+    }
+
+    /// Forgets a flow that ended (TCP). If it was selected, the best of the others takes over.
+    public mutating func remove(_ flow: Flow, at now: Instant) {
+        paths.removeAll { $0.flow == flow }
+        guard selected == flow else { return }
+        selected = nil
+        if isControlling, mode == .controlling {
+            firstSuccess = nil
+            checkAgain(at: now)
+        }
+        let best = paths.filter(\.isValidated).max {
+            ($0.isNominated ? 1 : 0, $0.lastAlive) < ($1.isNominated ? 1 : 0, $1.lastAlive)
+        }
+        if let best { select(best.flow) }
+    }
+
+    /// Whether an authentic check came on `flow`, so that DTLS and SRTP from it may be taken and answered.
+    public func isValidated(_ flow: Flow) -> Bool { paths.contains { $0.flow == flow && $0.isValidated } }
+
+    // MARK: Time and outputs
+
+    public mutating func advance(to now: Instant) {
+        guard !isExpired else { return }
+        let alive = max(lastConsent, lastMedia)
+        if !isInterrupted, selected != nil, now - alive >= configuration.interruptedAfter {
+            isInterrupted = true
+            events.append(.interrupted)
+            if mode == .controlling { checkAgain(at: now) }
+        }
+        if now - lastConsent >= configuration.consentTimeout {
+            isExpired = true
+            selected = nil
+            paths = []
+            nextCheck = nil
+            events.append(.expired)
+            return
+        }
+        if mode == .controlling { runChecks(at: now) } else { leaveStalePaths(at: now) }
+    }
+
+    /// Consent is per path (RFC 7675 §5.1): a selected one that fell silent gives way to one that lives, others are forgotten.
+    private mutating func leaveStalePaths(at now: Instant) {
+        let live = paths.filter { $0.isValidated && now - $0.lastAlive < configuration.consentTimeout }
+        guard live.count < paths.count else { return }
+        if let selected, !live.contains(where: { $0.flow == selected }), let latest = live.max(by: { $0.lastAlive < $1.lastAlive }) {
+            select(latest.flow)
+        }
+        paths.removeAll { path in path.flow != selected && !live.contains { $0.flow == path.flow } }
+    }
+
+    /// When `advance` has something to do.
+    public var nextDeadline: Instant? {
+        guard !isExpired else { return nil }
+        var deadline = lastConsent + configuration.consentTimeout
+        if !isInterrupted, selected != nil { deadline = min(deadline, max(lastConsent, lastMedia) + configuration.interruptedAfter) }
+        if let check = nextCheckDeadline { deadline = min(deadline, check) }
+        return deadline
+    }
+
+    /// A datagram to send, in order.
+    public mutating func nextTransmit() -> (bytes: [UInt8], flow: Flow)? { transmits.isEmpty ? nil : transmits.removeFirst() }
+
+    public mutating func nextEvent() -> IceEvent? { events.isEmpty ? nil : events.removeFirst() }
+
+    // MARK: Within
+
+    var isControlled: Bool { mode == .lite || !isControlling }
+
+    func index(of flow: Flow) -> Int? { paths.firstIndex { $0.flow == flow } }
+
+    mutating func send(_ bytes: [UInt8], _ flow: Flow) {
+        // Drained after every turn; a caller that never drains must not grow us.
+        guard transmits.count < 256 else { return }
+        transmits.append((bytes, flow))
+    }
+
+    mutating func ignore() { ignoredMessages &+= 1 }
+
+    mutating func select(_ flow: Flow) {
+        guard selected != flow else { return }
+        selected = flow
+        events.append(.selected(flow))
+    }
+
+    /// The peer proved that it still wants our media.
+    mutating func consent(at now: Instant) {
+        lastConsent = max(lastConsent, now)
+        recover(at: now)
+    }
+
+    private mutating func recover(at now: Instant) {
+        guard isInterrupted else { return }
+        isInterrupted = false
+        events.append(.recovered)
+    }
+
+    mutating func allowsReply(_ flow: Flow, refusal: Bool, at now: Instant) -> Bool {
+        refusal ? refusals.allows(flow.remote, at: now) : replies.allows(flow.remote, at: now)
+    }
+
+    /// The first check with the new credentials ends the old ones.
+    mutating func retirePreviousCredentials() {
+        guard previousLocal != nil else { return }
+        previousLocal = nil
+        events.append(.oldCredentialsExpired)
+    }
+
+    mutating func newTransactionID() -> STUNMessage.TransactionID {
+        .init(high: UInt32(truncatingIfNeeded: random.next()), low: random.next())
+    }
+}

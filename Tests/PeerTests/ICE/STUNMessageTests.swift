@@ -1,0 +1,154 @@
+import Basics
+import Testing
+
+@testable import Peer
+
+@Suite struct STUNMessageTests {
+    /// RFC 5769 §2: the password of all three vectors.
+    static let password = "VOkJxbRl1RmTxUk/WvJxBt"
+
+    static func bytes(_ hex: String) -> [UInt8] { hex.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) } }
+
+    /// RFC 5769 §2.1.
+    static let request = bytes(
+        """
+        00 01 00 58 21 12 a4 42 b7 e7 a7 01 bc 34 d6 86 fa 87 df ae
+        80 22 00 10 53 54 55 4e 20 74 65 73 74 20 63 6c 69 65 6e 74
+        00 24 00 04 6e 00 01 ff
+        80 29 00 08 93 2f f9 b1 51 26 3b 36
+        00 06 00 09 65 76 74 6a 3a 68 36 76 59 20 20 20
+        00 08 00 14 9a ea a7 0c bf d8 cb 56 78 1e f2 b5 b2 d3 f2 49 c1 b5 71 a2
+        80 28 00 04 e5 7a 3b cf
+        """)
+    /// RFC 5769 §2.2.
+    static let response4 = bytes(
+        """
+        01 01 00 3c 21 12 a4 42 b7 e7 a7 01 bc 34 d6 86 fa 87 df ae
+        80 22 00 0b 74 65 73 74 20 76 65 63 74 6f 72 20
+        00 20 00 08 00 01 a1 47 e1 12 a6 43
+        00 08 00 14 2b 91 f5 99 fd 9e 90 c3 8c 74 89 f9 2a f9 ba 53 f0 6b e7 d7
+        80 28 00 04 c0 7d 4c 96
+        """)
+    /// RFC 5769 §2.3.
+    static let response6 = bytes(
+        """
+        01 01 00 48 21 12 a4 42 b7 e7 a7 01 bc 34 d6 86 fa 87 df ae
+        80 22 00 0b 74 65 73 74 20 76 65 63 74 6f 72 20
+        00 20 00 14 00 02 a1 47 01 13 a9 fa a5 d3 f1 79 bc 25 f4 b5 be d2 b9 d9
+        00 08 00 14 a3 82 95 4e 4b e6 7b f1 17 84 c9 7c 82 92 c2 75 bf e3 ed 41
+        80 28 00 04 c8 fb 0b 4c
+        """)
+
+    @Test func theSampleRequestIsRead() throws {
+        try Self.request.withUnsafeBytes { bytes in
+            let message = try #require(STUNMessage(parsing: bytes))
+            #expect(message.messageClass == .request)
+            #expect(message.username == "evtj:h6vY")
+            #expect(message.priority == 0x6E00_01FF)
+            #expect(message.iceControlled == 0x932F_F9B1_5126_3B36)
+            #expect(message.hasFingerprint)
+            #expect(message.unknownAttributes.isEmpty)
+            #expect(message.isAuthentic(bytes, password: Self.password))
+            #expect(!message.isAuthentic(bytes, password: "wrong"))
+        }
+    }
+
+    @Test(arguments: [(response4, "192.0.2.1:32853"), (response6, "[2001:db8:1234:5678:11:2233:4455:6677]:32853")])
+    func theSampleResponsesAreRead(_ sample: [UInt8], address: String) throws {
+        try sample.withUnsafeBytes { bytes in
+            let message = try #require(STUNMessage(parsing: bytes))
+            #expect(message.messageClass == .success)
+            #expect(message.xorMappedAddress == SocketAddress(address))
+            #expect(message.isAuthentic(bytes, password: Self.password))
+        }
+    }
+
+    @Test func whatIsWrittenIsRead() throws {
+        var message = STUNMessage(.request, transaction: .init(high: 1, low: 2))
+        message.username = "ab:cde"
+        message.priority = 7
+        message.useCandidate = true
+        message.iceControlling = 0x0102_0304_0506_0708
+        try message.encoded(password: "secret").withUnsafeBytes { bytes in
+            let read = try #require(STUNMessage(parsing: bytes))
+            #expect(read.username == "ab:cde" && read.priority == 7 && read.useCandidate)
+            #expect(read.iceControlling == 0x0102_0304_0506_0708)
+            #expect(read.isAuthentic(bytes, password: "secret"))
+        }
+        var response = STUNMessage(.success, transaction: .init(high: 0xDEAD_BEEF, low: 42))
+        response.xorMappedAddress = SocketAddress("[2001:db8::7]:9")
+        response.encoded(password: "secret").withUnsafeBytes { bytes in
+            #expect(STUNMessage(parsing: bytes)?.xorMappedAddress == SocketAddress("[2001:db8::7]:9"))
+        }
+    }
+
+    @Test func everyFlippedBitIsNoticed() {
+        for bit in 0..<Self.response4.count * 8 {
+            var broken = Self.response4
+            broken[bit / 8] ^= 1 << (bit % 8)
+            broken.withUnsafeBytes { bytes in
+                // Only a flip of the FINGERPRINT's own type leaves a message without one, and that still is authentic.
+                if let message = STUNMessage(parsing: bytes) { #expect(!message.hasFingerprint) }
+            }
+        }
+    }
+
+    @Test func everyCutIsRefused() {
+        for length in 0..<Self.request.count {
+            Array(Self.request[..<length]).withUnsafeBytes { #expect(STUNMessage(parsing: $0) == nil) }
+        }
+    }
+}
+
+@Suite struct DemultiplexerTests {
+    static func flow(_ port: UInt16) -> Flow {
+        Flow(.udp, local: SocketAddress(.v4(1), port: 1), remote: SocketAddress(.v4(2), port: port))
+    }
+    static func check(_ ufrag: String) -> [UInt8] {
+        var message = STUNMessage(.request, transaction: .init(high: 1, low: 1))
+        message.username = "\(ufrag):x"
+        return message.encoded(password: "p")
+    }
+    static let media: [UInt8] = [0x80, 96, 0, 0]
+
+    @Test(arguments: [
+        ([0, 1], DatagramKind.stun), ([22, 254], .dtls), ([0x80, 96], .rtp), ([0x80, 0xE0], .rtp), ([0x80, 200], .rtcp),
+        ([0x81, 206], .rtcp), ([64, 0], .other), ([0x80], .other), ([], .other),
+    ] as [([UInt8], DatagramKind)]) func kindsAreTold(_ bytes: [UInt8], kind: DatagramKind) {
+        #expect(bytes.withUnsafeBytes { DatagramKind($0) } == kind)
+    }
+
+    @Test func checksOpenTheWayForMedia() {
+        var table = Demultiplexer<Int>()
+        table.add(ufrag: "a", 1)
+        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == nil)
+        #expect(Self.check("z").withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == nil)
+        #expect(Self.check("a").withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == 1)
+        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == 1)
+        table.remove(1)
+        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == nil)
+        #expect(Self.check("a").withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == nil)
+        #expect(table.flowCount == 0)
+    }
+
+    @Test func anAddressThatChangesHandsFollowsTheNewUser() {
+        var table = Demultiplexer<Int>()
+        table.add(ufrag: "a", 1)
+        table.add(ufrag: "b", 2)
+        _ = Self.check("a").withUnsafeBytes { table.route($0, flow: Self.flow(5)) }
+        _ = Self.check("b").withUnsafeBytes { table.route($0, flow: Self.flow(5)) }
+        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == 2)
+        table.remove(1)
+        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == 2)
+    }
+
+    @Test func tablesAreBounded() {
+        var table = Demultiplexer<Int>(flowLimit: 20, flowsPerPeer: 16)
+        table.add(ufrag: "a", 1)
+        table.add(ufrag: "b", 2)
+        for port in 0..<100 { _ = Self.check("a").withUnsafeBytes { table.route($0, flow: Self.flow(UInt16(port))) } }
+        #expect(table.flowCount == 16)
+        for port in 200..<300 { _ = Self.check("b").withUnsafeBytes { table.route($0, flow: Self.flow(UInt16(port))) } }
+        #expect(table.flowCount == 20)
+    }
+}
