@@ -37,15 +37,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            let file = try readFile()
-            guard let level = Logger.Level(rawValue: logLevel.lowercased()) else {
-                throw ConfigurationFaults([
-                    ConfigurationFault(
-                        key: "--log-level", value: logLevel,
-                        what: "not allowed; allowed is " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
-                ])
-            }
-            let settings = try ConfigurationLoader.load(file: file, environment: ProcessInfo.processInfo.environment, flags: flags)
+            let level = try readLevel()
+            let settings = try ConfigurationLoader.load(
+                file: try readFile(), environment: ProcessInfo.processInfo.environment, flags: flags)
             LoggingSystem.bootstrap { label in
                 var handler = StreamLogHandler.standardError(label: label)
                 handler.logLevel = level
@@ -56,6 +50,14 @@ struct ServeCommand: AsyncParsableCommand {
             for fault in faults.faults { printError("tessera: \(fault)") }
             throw ExitCode(ConfigurationFaults.exitStatus)
         }
+    }
+
+    private func readLevel() throws(ConfigurationFaults) -> Logger.Level {
+        if let level = Logger.Level(rawValue: logLevel.lowercased()) { return level }
+        let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ConfigurationFaults([
+            ConfigurationFault(key: "--log-level", value: logLevel, what: "not allowed; allowed is " + levels)
+        ])
     }
 
     private func readFile() throws(ConfigurationFaults) -> ConfigurationLoader.File? {

@@ -9,6 +9,13 @@ public struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible {
     /// `tessera.yaml:12`, where known.
     public var place: String?
 
+    public init(key: String, value: String?, what: String, place: String? = nil) {
+        self.key = key
+        self.value = value
+        self.what = what
+        self.place = place
+    }
+
     public var description: String {
         let subject = value.map { "\(key): \($0)" } ?? key
         return "\(subject): \(what)" + (place.map { " (\($0))" } ?? "")
