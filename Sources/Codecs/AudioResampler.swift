@@ -28,6 +28,8 @@ public final class AudioResampler {
         var context: OpaquePointer?
         let result = swr_alloc_set_opts2(
             &context, &mono, AV_SAMPLE_FMT_FLT, Int32(outputRate), &layout, format, Int32(inputRate), 0, nil)
+        // Floats are mixed down without a limit otherwise: 5.1 would come out three times too loud.
+        if let context { av_opt_set_double(UnsafeMutableRawPointer(context), "rematrix_maxval", 1, 0) }
         let opened = result < 0 ? result : swr_init(context)
         guard opened >= 0, let ready = context else {
             swr_free(&context)

@@ -83,7 +83,9 @@ public final class MediaFileReader {
             defer { av_packet_unref(packet.pointer) }
             if result < 0 {
                 isAtEnd = true
-                if result != kAVERROR_EOF, result != kAVERROR_INVALIDDATA { throw .file(path: path, reason: FFmpeg.reason(result)) }
+                if result != kAVERROR_EOF, result != kAVERROR_INVALIDDATA {
+                    throw .file(path: path, reason: FFmpeg.reason(result))
+                }
                 try? video?.take(nil, origin: origin, into: &ready)
                 try? audio?.take(nil, origin: origin, into: &ready)
             } else if packet.pointer.pointee.flags & AV_PKT_FLAG_CORRUPT == 0 {

@@ -27,10 +27,12 @@ public enum Scaler {
         let upright = Picture(width: size.0, height: size.1)
         scale(source, from, upright, PixelRectangle(x: 0, y: 0, width: size.0, height: size.1))
         let planes = destination.planes(from: target.x, target.y)
-        I420Rotate(
-            upright.y, Int32(upright.yStride), upright.u, Int32(upright.uStride), upright.v, Int32(upright.vStride),
-            planes.y, Int32(destination.yStride), planes.u, Int32(destination.uStride), planes.v, Int32(destination.vStride),
-            Int32(upright.width), Int32(upright.height), rotation.libyuv)
+        withExtendedLifetime(upright) {
+            _ = I420Rotate(
+                upright.y, Int32(upright.yStride), upright.u, Int32(upright.uStride), upright.v, Int32(upright.vStride),
+                planes.y, Int32(destination.yStride), planes.u, Int32(destination.uStride), planes.v, Int32(destination.vStride),
+                Int32(upright.width), Int32(upright.height), rotation.libyuv)
+        }
     }
 
     /// The same with the rectangle's sides one by one.
@@ -72,7 +74,9 @@ public enum Scaler {
 
 extension Picture {
     /// The planes from an even pixel on.
-    func planes(from x: Int, _ y: Int) -> (y: UnsafeMutablePointer<UInt8>, u: UnsafeMutablePointer<UInt8>, v: UnsafeMutablePointer<UInt8>) {
+    func planes(from x: Int, _ y: Int) -> (
+        y: UnsafeMutablePointer<UInt8>, u: UnsafeMutablePointer<UInt8>, v: UnsafeMutablePointer<UInt8>
+    ) {
         (
             self.y + y * yStride + x,
             u + y / 2 * uStride + x / 2,

@@ -52,7 +52,7 @@ final class RecorderWork: @unchecked Sendable {
 
     func append(_ video: EncodedVideoFrame) {
         attempt { () throws(RecordingError) in
-            if isSegmentDue, video.isKeyframe { try startNextPart(at: video) }
+            if video.isKeyframe, isSegmentDue(at: video) { try startNextPart(at: video) }
             try session.append(video)
             if session.isWaiting { onKeyframeNeeded() }
         }
@@ -62,7 +62,11 @@ final class RecorderWork: @unchecked Sendable {
         attempt { () throws(RecordingError) in try session.append(audio: samples, time: timestamp &* 15) }
     }
 
-    func pause(at instant: Instant) { session.pause(at: instant.ticks(at: RecordingSession.ticksPerSecond)) }
+    func pause(at instant: Instant) {
+        attempt { () throws(RecordingError) in
+            try session.pause(at: instant.ticks(at: RecordingSession.ticksPerSecond))
+        }
+    }
 
     func resume(at instant: Instant) {
         session.resume(at: instant.ticks(at: RecordingSession.ticksPerSecond))
@@ -91,19 +95,20 @@ final class RecorderWork: @unchecked Sendable {
         }
     }
 
-    private var isSegmentDue: Bool {
-        shape.segment > .zero && session.hasStarted && !session.isWaiting
-            && session.length >= shape.segment.nanoseconds * 9 / 12_500
+    private func isSegmentDue(at keyframe: EncodedVideoFrame) -> Bool {
+        shape.segment > .zero && session.isRunning
+            && session.position(of: keyframe.timestamp &* 8) >= shape.segment.nanoseconds * 9 / 12_500
     }
 
     private func startNextPart(at keyframe: EncodedVideoFrame) throws(RecordingError) {
         let cut = keyframe.timestamp &* 8
-        try session.finish(at: cut)
+        let soundAhead = try session.finish(at: cut)
         closePart(inBackground: true)
         earlierLength += session.length
         partNumber += 1
         sink = try FileSink(path: path(partNumber), capacity: shape.capacity)
         session = try Self.makeSession(shape, sink)
+        session.adopt(soundAhead)
     }
 
     /// `name.mp4`, `name-2.mp4`, `name-3.mp4` …

@@ -22,7 +22,8 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
         case .notWritable(let path, let reason):
             "the recording \(path) cannot be written (\(reason)): choose another directory or change its permissions"
         case .diskFull(let path): "no space is left for the recording \(path): it was stopped, what was recorded is kept"
-        case .writeFailed(let path, let reason): "writing the recording \(path) failed (\(reason)): it was stopped, what was recorded is kept"
+        case .writeFailed(let path, let reason):
+            "writing the recording \(path) failed (\(reason)): it was stopped, what was recorded is kept"
         case .nothingRecorded(let path): "there is nothing in the recording \(path)"
         case .unreadable(let path, let reason): "\(path) cannot be read as a recording: \(reason)"
         case .codec(let reason): "the recording cannot be encoded: \(reason)"

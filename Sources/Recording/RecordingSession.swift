@@ -10,7 +10,7 @@ final class RecordingSession: @unchecked Sendable {
     typealias Time = Int64
     static let ticksPerSecond: Time = 720_000
     private static let ticksPerVideoTick: Time = 8
-    private static let ticksPerSample: Time = 15
+    static let ticksPerSample: Time = 15
 
     private enum State {
         /// For a keyframe at or after `from`; `pausedAt` is where the file's content ended, when it has any.
@@ -35,10 +35,22 @@ final class RecordingSession: @unchecked Sendable {
     /// Samples in the file so far.
     private var soundPosition: Int64 = 0
     private var fragmentStart: Time = 0
-    /// Sound that came ahead of the keyframe that it belongs to: encoding takes longer than mixing.
-    private var early: [(samples: [Float], time: Time)] = []
+    /// Sound that is ahead of the pictures, since encoding them takes longer than mixing: it waits for them, so that a
+    /// keyframe that starts a file, ends one or ends a pause finds all sound from its own time on still here.
+    private var ahead: [SoundBlock] = []
 
-    private static let maxEarly = 100
+    struct SoundBlock {
+        var samples: [Float]
+        var time: Time
+        var end: Time { time + Time(samples.count) * RecordingSession.ticksPerSample }
+    }
+
+    /// 2 s: more is not kept while there is no keyframe.
+    private static let maxBlocksAhead = 100
+    /// Sound waits no longer than this for pictures.
+    private static let maxLead = ticksPerSecond
+    /// Samples after which any of the encoders has given out a packet.
+    private static let minFirstSound: Int64 = 4096
     /// Jitter of this many samples between ticks (1 ms) is rounding, not a hole.
     private static let tolerance: Int64 = 48
 
@@ -53,6 +65,10 @@ final class RecordingSession: @unchecked Sendable {
         frameTime = Time(Double(Self.ticksPerSecond) / max(framesPerSecond, 1))
     }
 
+    /// Pictures and sound go into the file.
+    var isRunning: Bool { if case .running = state { true } else { false } }
+    /// Where in the file a room time lies.
+    func position(of time: Time) -> Time { time - origin }
     /// Something is in the file.
     var hasStarted: Bool { writer != nil }
     /// How long the file is so far.
@@ -81,6 +97,7 @@ final class RecordingSession: @unchecked Sendable {
             place = max(place, 0)
         }
         held = (frame, place)
+        try placeDue()
         // Without any sound the track goes on in silence, half a second behind so that late ticks still fit.
         let second = Self.ticksPerSecond
         if place - soundPosition * Self.ticksPerSample > second * 3 / 2 { try silence(until: place - second / 2) }
@@ -88,27 +105,36 @@ final class RecordingSession: @unchecked Sendable {
     }
 
     func append(audio samples: [Float], time: Time) throws(RecordingError) {
+        let block = SoundBlock(samples: samples, time: time)
         switch state {
-        case .running: try place(samples, at: time, before: nil)
-        case .paused(let end): try place(samples, at: time, before: end)
+        case .running:
+            ahead.append(block)
+            try placeDue()
+        case .paused(let end):
+            guard time < end else { return }
+            ahead.append(block)
+            try placeAll(before: end)
         case .waiting(_, let pausedAt):
             if let pausedAt, time < pausedAt {
-                try place(samples, at: time, before: pausedAt)
+                try place(block, before: pausedAt)
             } else {
-                early.append((samples, time))
-                if early.count > Self.maxEarly { early.removeFirst() }
+                ahead.append(block)
+                if ahead.count > Self.maxBlocksAhead { ahead.removeFirst() }
             }
         }
     }
 
     /// What comes from `time` on is left out.
-    func pause(at time: Time) {
+    func pause(at time: Time) throws(RecordingError) {
         switch state {
-        case .running: state = .paused(at: time)
-        case .waiting(_, let pausedAt): state = .paused(at: pausedAt ?? time)
+        case .running:
+            state = .paused(at: time)
+            try placeAll(before: time)
+        case .waiting(_, let pausedAt):
+            state = .paused(at: pausedAt ?? time)
+            ahead = []
         case .paused: break
         }
-        early = []
     }
 
     /// Goes on with the first keyframe at or after `time`, as if there had been no pause.
@@ -117,22 +143,30 @@ final class RecordingSession: @unchecked Sendable {
         state = .waiting(from: time, pausedAt: hasStarted ? end : nil)
     }
 
-    /// Writes what is held back; both tracks end together.
-    func finish(at cut: Time? = nil) throws(RecordingError) {
-        guard let writer, let held else { return }
+    /// Writes what is held back; both tracks end together, at `cut` when it is given. Gives the sound from there on.
+    @discardableResult
+    func finish(at cut: Time? = nil) throws(RecordingError) -> [SoundBlock] {
+        guard let writer, let held else { return ahead }
+        let pausedAt: Time? =
+            switch state {
+            case .paused(let end), .waiting(_, let end?): end
+            default: nil
+            }
+        let left = cut.map { cut in ahead.filter { $0.end > cut } } ?? []
+        if !isWaiting { try placeAll(before: cut ?? pausedAt) }
         var end = max(held.time + frameTime, soundPosition * Self.ticksPerSample)
-        switch state {
-        case .paused(let pausedAt), .waiting(_, let pausedAt?): end = max(pausedAt - origin, held.time + Self.ticksPerVideoTick)
-        default: break
-        }
-        if let cut { end = max(cut - origin, held.time + Self.ticksPerVideoTick) }
+        if let stop = cut ?? pausedAt { end = max(stop - origin, held.time + Self.ticksPerVideoTick) }
         try write(held.frame, from: held.time, to: end)
-        self.held = nil
+        self.held = (held.frame, end)
         try silence(until: end)
         for packet in try sound.finish() { try writer.write(packet) }
         try writer.endFragment()
         self.writer = nil
+        return left
     }
+
+    /// Sound that came before this file began and may belong to it.
+    func adopt(_ blocks: [SoundBlock]) { ahead = blocks }
 
     /// Lets the file go as it is.
     func abandon() {
@@ -151,20 +185,35 @@ final class RecordingSession: @unchecked Sendable {
             origin += time - pausedAt
         }
         state = .running
-        let waiting = early
-        early = []
-        for block in waiting { try place(block.samples, at: block.time, before: nil) }
+        ahead.removeAll { $0.end <= time }
+    }
+
+    /// Puts the sound into the file that the pictures have caught up with, or that waited long enough.
+    private func placeDue() throws(RecordingError) {
+        guard let newest = ahead.last?.time else { return }
+        let shown = held.map { $0.time + origin } ?? origin
+        while let block = ahead.first, block.end <= shown || newest - block.time > Self.maxLead {
+            ahead.removeFirst()
+            try place(block, before: nil)
+        }
+    }
+
+    private func placeAll(before end: Time?) throws(RecordingError) {
+        let blocks = ahead
+        ahead = []
+        for block in blocks { try place(block, before: end) }
     }
 
     /// Puts samples where they belong, cut to what the file shows; a hole before them becomes silence.
-    private func place(_ samples: [Float], at time: Time, before end: Time?) throws(RecordingError) {
+    private func place(_ block: SoundBlock, before end: Time?) throws(RecordingError) {
         guard writer != nil else { return }
-        var samples = samples[...]
+        var samples = block.samples[...]
         if let end {
-            let room = max((end - time) / Self.ticksPerSample, 0)
+            let room = max((end - block.time) / Self.ticksPerSample, 0)
             samples = samples.prefix(Int(min(room, Int64(samples.count))))
         }
-        let hole = (time - origin) / Self.ticksPerSample - soundPosition
+        guard !samples.isEmpty else { return }
+        let hole = (block.time - origin) / Self.ticksPerSample - soundPosition
         if hole > Self.tolerance {
             try silence(samples: hole)
         } else if hole < -Self.tolerance {
@@ -201,6 +250,10 @@ final class RecordingSession: @unchecked Sendable {
 
     private func endFragmentIfDue(_ time: Time) throws(RecordingError) {
         guard time - fragmentStart >= fragment else { return }
+        if fragmentStart == 0, soundPosition < Self.minFirstSound {
+            // The header, written with the first fragment, must have seen sound to say how it is primed.
+            try silence(until: max(time - Self.ticksPerSecond / 2, Self.minFirstSound * Self.ticksPerSample))
+        }
         fragmentStart = time
         try writer?.endFragment()
     }

@@ -10,7 +10,9 @@ import Testing
     }
 
     /// Bytes of `count` frames; frames that were dropped count as none.
-    private func bytes(_ encoder: any VideoEncoder, frames: Range<Int>, ticksPerFrame: Int = 3000, start: inout Int64) throws -> Int {
+    private func bytes(_ encoder: any VideoEncoder, frames: Range<Int>, ticksPerFrame: Int = 3000, start: inout Int64) throws
+        -> Int
+    {
         var sum = 0
         for index in frames {
             sum += try encoder.encode(scene(index), timestamp: start, forceKeyframe: false)?.data.count ?? 0
@@ -135,7 +137,8 @@ import Testing
             for frame in frames {
                 var damaged = frame
                 for _ in 0..<Int.random(in: 1...8, using: &random) {
-                    damaged.data[Int.random(in: 0..<damaged.data.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                    damaged.data[Int.random(in: 0..<damaged.data.count, using: &random)] = UInt8.random(
+                        in: 0...255, using: &random)
                 }
                 if Bool.random(using: &random) { damaged.data.removeLast(Int.random(in: 0..<damaged.data.count, using: &random)) }
                 do throws(CodecError) {
@@ -148,6 +151,34 @@ import Testing
         decoder.reset()
         let picture = try #require(try decoder.decode(frames[0]))
         #expect(luminancePSNR(scene(0), picture) > 24 && !decoder.needsKeyframe)
+    }
+
+    @Test("The fast setting still deblocks and holds its rate", arguments: VideoCodec.allCases)
+    func fast(codec: VideoCodec) throws {
+        var wanted = configuration(codec)
+        wanted.speed = .fast
+        let encoder = try makeVideoEncoder(wanted)
+        let decoder = try VideoDecoder(codec: codec)
+        var bytes = 0
+        for index in 0..<60 {
+            let picture = scene(index)
+            guard let frame = try encoder.encode(picture, timestamp: Int64(index) * 3000, forceKeyframe: false) else { continue }
+            bytes += frame.data.count
+            let decoded = try #require(try decoder.decode(frame))
+            #expect(luminancePSNR(picture, decoded) > 25, "frame \(index)")
+        }
+        #expect((300...900).contains(bytes * 8 / 2 / 1000), "\(bytes)")
+    }
+
+    @Test("A keyframe comes at least as often as asked", arguments: VideoCodec.allCases)
+    func keyframeInterval(codec: VideoCodec) throws {
+        var wanted = configuration(codec)
+        wanted.keyframeInterval = .seconds(1)
+        let encoder = try makeVideoEncoder(wanted)
+        let keyframes = try (0..<65).filter {
+            try encoder.encode(scene($0), timestamp: Int64($0) * 3000, forceKeyframe: false)?.isKeyframe ?? false
+        }
+        #expect(keyframes == [0, 30, 60])
     }
 
     @Test("Frames before the first keyframe show nothing", arguments: VideoCodec.allCases)
@@ -165,7 +196,8 @@ import Testing
         #expect(throws: CodecError.self) { try makeVideoEncoder(configuration(.vp8, width: 321)) }
         #expect(throws: CodecError.self) { try makeVideoEncoder(configuration(.h264, rate: .zero)) }
         #expect(throws: CodecError.self) {
-            _ = try makeVideoEncoder(configuration(.h264)).encode(scene(0, width: 64, height: 64), timestamp: 0, forceKeyframe: false)
+            _ = try makeVideoEncoder(configuration(.h264)).encode(
+                scene(0, width: 64, height: 64), timestamp: 0, forceKeyframe: false)
         }
     }
 }
