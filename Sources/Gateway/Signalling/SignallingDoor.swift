@@ -202,7 +202,7 @@ final class SignallingTalk: Sendable {
 extension [SignallingSession.Action] {
     fileprivate var isBadMessage: Bool {
         contains {
-            if case .send(.error(code: "bad_message", _, _)) = $0 { true } else { false }
+            if case .send(.error(code: "bad_message", message: _, fatal: _)) = $0 { true } else { false }
         }
     }
 }
