@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Mixing
-import Network
+import Sockets
 
 /// How a room changes: every change goes through `change`, which tells everyone what is new and lets the media follow.
 extension Conference {

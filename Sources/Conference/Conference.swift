@@ -2,7 +2,7 @@ import Basics
 import Foundation
 import Logging
 import Mixing
-import Network
+import Sockets
 import Peer
 import Recording
 import Synchronization
