@@ -18,7 +18,7 @@ final class FleetCore: MediaLoopDelegate {
         let identity = try self.identity ?? DTLSIdentity.generate()
         self.identity = identity
         let address = loop.boundUDP[number]
-        var configuration = PeerConfiguration(role: .controlling)
+        var configuration = PeerConfiguration(role: .client)
         configuration.localAddresses = [address]
         configuration.videoCodecs = [codec] + VideoCodec.allCases.filter { $0 != codec }
         let connection = try PeerConnection(configuration, identity: identity, at: now)
@@ -34,7 +34,7 @@ final class FleetCore: MediaLoopDelegate {
         }
         legs[number] = leg
         byPort[address.port] = leg
-        return try connection.makeOffer(at: now)
+        return connection.makeOffer(at: now)
     }
 
     func accept(_ answer: String, for number: Int) throws {
@@ -84,7 +84,7 @@ final class FleetCore: MediaLoopDelegate {
         for leg in legs.values {
             leg.advance(to: now)
             flush(leg)
-            if let next = leg.connection.nextDeadline { deadline = min(deadline ?? next, next) }
+            if let next = leg.connection.nextDeadline(after: now) { deadline = min(deadline ?? next, next) }
         }
         return deadline
     }
