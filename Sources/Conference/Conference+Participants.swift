@@ -136,7 +136,8 @@ extension Conference {
                 let member = slot.room.member(id)
             else { throw .participantNotFound(id) }
             return Plan(
-                engine: slot.engine, intake: intake, view: slot.view(of: id), opensChannels: slot.listeners[id]?.opensChannels ?? [],
+                engine: slot.engine, intake: intake, view: slot.view(of: id),
+                opensChannels: slot.listeners[id]?.opensChannels ?? [],
                 limit: slot.limits[id], isViewer: member.kind == .viewer)
         }
     }

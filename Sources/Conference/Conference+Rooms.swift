@@ -72,8 +72,10 @@ extension Conference {
         let engine = RoomEngine(
             id: id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid), rungs: configuration.video.renditions,
             audio: configuration.audio, services: mediaServices(),
-            tilesChanged: { [weak self] view, tiles in self?.control.post { [weak self] in self?.tilesChanged(id, view, tiles) } },
-            speakersChanged: { [weak self] speakers in self?.control.post { [weak self] in self?.speakersChanged(id, speakers) } })
+            tilesChanged: { [weak self] view, tiles in self?.control.post { [weak self] in self?.tilesChanged(id, view, tiles) }
+            },
+            speakersChanged: { [weak self] speakers in self?.control.post { [weak self] in self?.speakersChanged(id, speakers) } }
+        )
         return RoomSlot(room: room, engine: engine)
     }
 
