@@ -29,7 +29,13 @@ struct TokenVerifier: Sendable {
     private let keys: JWTKeyCollection
 
     init(secret: String) async {
-        keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
+        keys = await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256)
+    }
+
+    /// JWTKit traps on keys under 32 bytes. HMAC fills short keys with zeros itself (RFC 2104 §2), so these change nothing.
+    static func key(_ secret: String) -> [UInt8] {
+        let bytes = Array(secret.utf8)
+        return bytes + [UInt8](repeating: 0, count: max(0, 32 - bytes.count))
     }
 
     /// - Throws: whatever is wrong with the token; the holder is told only that it is not valid.

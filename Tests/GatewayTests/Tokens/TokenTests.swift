@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct TokenTests {
     private func token(_ claims: TokenClaims, secret: String = "correct") async throws -> String {
-        try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256).sign(claims)
+        try await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256).sign(claims)
     }
 
     private func admit(_ claims: TokenClaims, role: Role? = nil, room: String = "r", secret: String = "correct") async throws -> JoinDemand {
