@@ -1,9 +1,8 @@
-"""Everything runs in a network namespace of the test's own: the session starts itself again inside one."""
+"""Run through in_namespace.sh, so that everything happens in a network namespace of the test's own."""
 
 import functools
 import http.server
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -13,17 +12,12 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-if "PEER_NAMESPACE" not in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
-    os.environ["PEER_NAMESPACE"] = "1"
-    sys.stdout.flush()
-    os.execv(str(HERE / "in_namespace.sh"), [str(HERE / "in_namespace.sh"), sys.executable, "-m", "pytest", *sys.argv[1:]])
-
 from server import Server  # noqa: E402
 
 
 @pytest.fixture
-def server(tmp_path):
-    with Server(tmp_path / "server") as server:
+def server(tmp_path, pages):
+    with Server(tmp_path / "server", origin=pages) as server:
         yield server
         if server.process.poll() is not None:
             pytest.fail(f"the server died with {server.process.returncode}:\n{server.log_text()}")
