@@ -190,7 +190,7 @@ final class Rendition: Sendable {
         let made = try makeVideoEncoder(
             VideoEncoderConfiguration(
                 codec: key.codec, width: rung.width, height: rung.height, framesPerSecond: Double(rung.framesPerSecond),
-                bitRate: rate, temporalLayers: key.codec == .vp8 && rung.framesPerSecond > 15 ? 2 : 1,
+                bitRate: rate, temporalLayers: rung.framesPerSecond > 15 ? 2 : 1,
                 maxNALSize: key.singleNAL ? Self.maxPayload : nil, speed: speed))
         encoder.value = made
         return made
