@@ -2,3 +2,22 @@
 #include <openssl/err.h>
 #include <openssl/rand.h>
 #include <openssl/hmac.h>
+#include <openssl/x509.h>
+#include <openssl/evp.h>
+#include <openssl/ec.h>
+#include <openssl/rsa.h>
+#include <openssl/srtp.h>
+
+// What Swift's importer cannot see: macros over SSL_ctrl, SSL_OP_BIT values, varargs.
+static inline EVP_PKEY *ossl_generate_p256(void) { return EVP_EC_gen("P-256"); }
+static inline EVP_PKEY *ossl_generate_rsa(unsigned int bits) { return EVP_RSA_gen(bits); }
+static inline long ossl_set_mtu(SSL *ssl, long mtu) { return SSL_set_mtu(ssl, mtu); }
+static inline long ossl_handle_timeout(SSL *ssl) { return DTLSv1_handle_timeout(ssl); }
+static inline long ossl_set_min_version(SSL_CTX *context, int version) { return SSL_CTX_set_min_proto_version(context, version); }
+static inline long ossl_set_max_version(SSL_CTX *context, int version) { return SSL_CTX_set_max_proto_version(context, version); }
+static inline long ossl_set_groups(SSL_CTX *context, const char *list) { return SSL_CTX_set1_groups_list(context, (char *)list); }
+static inline long ossl_disable_session_cache(SSL_CTX *context) { return SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); }
+static inline void ossl_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
+static inline void ossl_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
+static const uint64_t ossl_options_dtls =
+    SSL_OP_NO_QUERY_MTU | SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE;

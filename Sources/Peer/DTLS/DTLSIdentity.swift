@@ -1,0 +1,126 @@
+import COpenSSL
+
+/// A key and its self-signed certificate: who this server is to its peers. One a process is enough.
+///
+/// `@unchecked Sendable`: the two contexts, which own the key and certificate, are configured in `init` and only read after it;
+/// making a connection from one locks inside OpenSSL.
+public final class DTLSIdentity: @unchecked Sendable {
+    /// The kinds of key that peers can be met with.
+    public enum Key: Hashable, Sendable {
+        /// ECDSA on P-256: small certificates and quick to make. What every WebRTC end must take.
+        case p256
+        /// RSA of 2048 bits, as older ends have it.
+        case rsa2048
+    }
+
+    /// The certificate's SHA-256, for `a=fingerprint`.
+    public let fingerprint: Fingerprint
+    /// DTLS 1.2 only (RFC 8827 §6.5).
+    let context: OpaquePointer
+    /// DTLS 1.0 too, for peers that must be let in by configuration.
+    let legacyContext: OpaquePointer
+
+    /// Makes a new key and certificate.
+    public static func generate(_ key: Key = .p256) throws(DTLSError) -> DTLSIdentity {
+        try DTLSIdentity(key)
+    }
+
+    private init(_ kind: Key) throws(DTLSError) {
+        ERR_clear_error()
+        guard let key = kind == .p256 ? ossl_generate_p256() : ossl_generate_rsa(2048) else {
+            throw DTLSError("making a key")
+        }
+        defer { EVP_PKEY_free(key) }
+        let certificate = try Self.certificate(of: key)
+        defer { X509_free(certificate) }
+        guard let hash = Self.digest(of: certificate, algorithm: "sha-256") else {
+            throw DTLSError("hashing the certificate")
+        }
+        fingerprint = Fingerprint(algorithm: "sha-256", bytes: hash)
+        let context = try Self.context(key, certificate, legacy: false)
+        do {
+            legacyContext = try Self.context(key, certificate, legacy: true)
+        } catch {
+            SSL_CTX_free(context)
+            throw error
+        }
+        self.context = context
+    }
+
+    deinit {
+        SSL_CTX_free(context)
+        SSL_CTX_free(legacyContext)
+    }
+
+    /// The hash of a certificate under SDP's name for the hash function (RFC 8122 §5); nil when it is unknown or too weak.
+    static func digest(of certificate: OpaquePointer, algorithm: String) -> [UInt8]? {
+        let type =
+            switch algorithm {
+            case "sha-256": EVP_sha256()
+            case "sha-384": EVP_sha384()
+            case "sha-512": EVP_sha512()
+            case "sha-224": EVP_sha224()
+            default: OpaquePointer?.none
+            }
+        guard let type else { return nil }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        var length: UInt32 = 0
+        guard X509_digest(certificate, type, &bytes, &length) == 1, let count = Int(exactly: length), count <= bytes.count
+        else { return nil }
+        return Array(bytes[0..<count])
+    }
+
+    private static func certificate(of key: OpaquePointer) throws(DTLSError) -> OpaquePointer {
+        guard let certificate = X509_new() else { throw DTLSError("making a certificate") }
+        var serial = [UInt8](repeating: 0, count: 8)
+        let day = 86_400
+        let name = X509_get_subject_name(certificate)
+        guard RAND_bytes(&serial, 8) == 1,
+            X509_set_version(certificate, 2) == 1,
+            // Positive and never zero (RFC 5280 §4.1.2.2).
+            ASN1_INTEGER_set_uint64(
+                X509_get_serialNumber(certificate), serial.reduce(0) { $0 << 8 | UInt64($1) } >> 1 | 1) == 1,
+            // Yesterday, because peers' clocks are wrong.
+            X509_gmtime_adj(X509_getm_notBefore(certificate), -day) != nil,
+            X509_gmtime_adj(X509_getm_notAfter(certificate), 365 * day) != nil,
+            X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, "tessera", -1, -1, 0) == 1,
+            X509_set_issuer_name(certificate, name) == 1,
+            X509_set_pubkey(certificate, key) == 1,
+            X509_sign(certificate, key, EVP_sha256()) > 0
+        else {
+            X509_free(certificate)
+            throw DTLSError("making a certificate")
+        }
+        return certificate
+    }
+
+    /// `SSL_CTX` with everything that connections of this identity share.
+    private static func context(
+        _ key: OpaquePointer, _ certificate: OpaquePointer, legacy: Bool
+    ) throws(DTLSError) -> OpaquePointer {
+        guard let context = SSL_CTX_new(DTLS_method()) else { throw DTLSError("making a DTLS context") }
+        let profiles = SRTPProfile.allCases.map(\.name).joined(separator: ":")
+        // An ECDSA certificate serves only the ECDHE-ECDSA suites, which are all that aiortc offers; the RSA ones are for when
+        // we are the client of an RSA server.
+        let ciphers =
+            "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA"
+        guard ossl_set_min_version(context, legacy ? DTLS1_VERSION : DTLS1_2_VERSION) == 1,
+            ossl_set_max_version(context, DTLS1_2_VERSION) == 1,
+            // Security level 0 is what still signs with SHA-1, as DTLS 1.0 must.
+            SSL_CTX_set_cipher_list(context, legacy ? ciphers + ":@SECLEVEL=0" : ciphers) == 1,
+            ossl_set_groups(context, "X25519:P-256:P-384") == 1,
+            // Unlike its neighbours this one returns 0 for success.
+            SSL_CTX_set_tlsext_use_srtp(context, profiles) == 0,
+            SSL_CTX_use_certificate(context, certificate) == 1,
+            SSL_CTX_use_PrivateKey(context, key) == 1
+        else {
+            SSL_CTX_free(context)
+            throw DTLSError("configuring DTLS")
+        }
+        _ = SSL_CTX_set_options(context, ossl_options_dtls)
+        _ = ossl_disable_session_cache(context)
+        // Certificates are self-signed: the fingerprint from the signalling is what is checked, after the handshake.
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT) { _, _ in 1 }
+        return context
+    }
+}

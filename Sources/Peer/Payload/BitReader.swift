@@ -1,0 +1,46 @@
+/// Bits of a parameter set, most significant first; every read says whether there was enough.
+struct BitReader: ~Escapable {
+    private let bytes: Span<UInt8>
+    private var position = 0
+
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>) {
+        self.bytes = bytes
+    }
+
+    struct Malformed: Error {}
+
+    mutating func bit() throws(Malformed) -> UInt32 {
+        guard position >> 3 < bytes.count else { throw Malformed() }
+        defer { position += 1 }
+        return UInt32(bytes[position >> 3] >> (7 - UInt8(position & 7)) & 1)
+    }
+
+    mutating func bits(_ count: Int) throws(Malformed) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<min(count, 32) { value = value << 1 | (try bit()) }
+        return value
+    }
+
+    mutating func skip(_ count: Int) throws(Malformed) {
+        guard count >= 0, position + count <= bytes.count * 8 else { throw Malformed() }
+        position += count
+    }
+
+    /// ue(v) of H.264 §9.1; at most 31 leading zeros.
+    mutating func unsigned() throws(Malformed) -> UInt32 {
+        var zeros = 0
+        while try bit() == 0 {
+            zeros += 1
+            guard zeros < 32 else { throw Malformed() }
+        }
+        return (1 << UInt32(zeros)) - 1 + (try bits(zeros))
+    }
+
+    /// se(v) of H.264 §9.1.1.
+    mutating func signed() throws(Malformed) -> Int32 {
+        let value = try unsigned()
+        let half = Int32(truncatingIfNeeded: (value >> 1) &+ (value & 1))
+        return value & 1 == 1 ? half : 0 &- half
+    }
+}

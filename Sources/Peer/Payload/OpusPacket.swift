@@ -1,0 +1,44 @@
+/// What an Opus packet's first bytes say (RFC 6716 §3.1, §3.2).
+public struct OpusPacket: Sendable, Equatable {
+    /// 120 ms (RFC 6716 §3.2.5, R5).
+    public static let maximumSamples = 5760
+
+    public var isStereo: Bool
+    public var frameCount: Int
+    /// Of one frame, at 48 kHz.
+    public var samplesPerFrame: Int
+    /// Of the whole packet, at 48 kHz.
+    public var samples: Int { frameCount * samplesPerFrame }
+    /// It is a comfort packet of discontinuous transmission: it holds no sound.
+    public var isComfort: Bool
+    /// SILK or hybrid: only these modes can carry forward error correction.
+    public var canCarryFEC: Bool
+
+    /// nil when it is empty or its duration is beyond 120 ms.
+    public init?(_ payload: Span<UInt8>) {
+        guard payload.count >= 1 else { return nil }
+        let toc = payload[0]
+        let configuration = Int(toc >> 3)
+        isStereo = toc & 4 != 0
+        switch configuration {
+        case 0..<12: samplesPerFrame = [480, 960, 1920, 2880][configuration & 3]
+        case 12..<16: samplesPerFrame = [480, 960][configuration & 1]
+        default: samplesPerFrame = [120, 240, 480, 960][configuration & 3]
+        }
+        canCarryFEC = configuration < 16
+        switch toc & 3 {
+        case 0: frameCount = 1
+        case 1, 2: frameCount = 2
+        default:
+            guard payload.count >= 2 else { return nil }
+            frameCount = Int(payload[1] & 0x3F)
+        }
+        // libopus sends one byte (or two) for a frame that it leaves out.
+        isComfort = payload.count <= 2
+        guard frameCount > 0, samples <= Self.maximumSamples else { return nil }
+    }
+
+    public init?(_ payload: [UInt8]) {
+        self.init(payload.span)
+    }
+}

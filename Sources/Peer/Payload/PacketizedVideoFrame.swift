@@ -1,0 +1,154 @@
+import Basics
+
+/// A frame cut for the wire once, sent to many.
+///
+/// H.264 payloads are complete (RFC 6184). VP8 payloads carry no descriptor: each sender writes its own before them, since
+/// picture ids continue over renditions per peer (RFC 7741 §4.2).
+public final class PacketizedVideoFrame: Sendable {
+    /// One packet's payload.
+    public struct Fragment: Sendable, Equatable {
+        /// In `bytes`.
+        public var range: Range<Int>
+        /// The frame's first packet: VP8's S bit.
+        public var isFirst: Bool
+        /// The frame's last packet: the marker.
+        public var isLast: Bool
+    }
+
+    /// With header, extensions, VP8 descriptor, RTX's OSN and SRTP's tag it stays below 1200 bytes of UDP payload.
+    public static let defaultMaxPayload = 1100
+
+    public let codec: VideoCodec
+    public let isKeyframe: Bool
+    public let temporalLayer: UInt8
+    /// A layer-1 frame that needs only the base layer; true for the two-layer pattern, where each refers to the base.
+    public let layerSync: Bool
+    /// Room time in 90 kHz.
+    public let timestamp: Int64
+    public let width: Int
+    public let height: Int
+    public let bytes: [UInt8]
+    public let fragments: [Fragment]
+    /// A NAL unit was larger than `maxPayload` though packetization-mode 0 cannot cut it; it goes out as one large packet.
+    public let hasOversizeFragment: Bool
+
+    /// `packetizationMode` is H.264's: 0 allows single NAL units only, so the encoder must keep them small.
+    public init(
+        _ frame: EncodedVideoFrame, maxPayload: Int = PacketizedVideoFrame.defaultMaxPayload, packetizationMode: Int = 1,
+        layerSync: Bool? = nil
+    ) {
+        codec = frame.codec
+        isKeyframe = frame.isKeyframe
+        temporalLayer = frame.temporalLayer
+        self.layerSync = layerSync ?? (frame.temporalLayer > 0)
+        timestamp = frame.timestamp
+        width = frame.width
+        height = frame.height
+        let limit = max(maxPayload, 16)
+        switch frame.codec {
+        case .vp8:
+            bytes = frame.data
+            fragments = Self.evenParts(of: 0..<frame.data.count, limit: limit).enumerated().map { index, range in
+                Fragment(range: range, isFirst: index == 0, isLast: range.upperBound == frame.data.count)
+            }
+        case .h264:
+            var cutter = H264Cutter(source: frame.data, limit: limit)
+            for unit in H264NAL.units(inAnnexB: frame.data) { cutter.add(unit, mode: packetizationMode) }
+            cutter.endAggregate()
+            bytes = cutter.bytes
+            fragments = cutter.ranges.enumerated().map { [last = cutter.ranges.count - 1] index, range in
+                Fragment(range: range, isFirst: index == 0, isLast: index == last)
+            }
+        }
+        hasOversizeFragment = fragments.contains { $0.range.count > limit }
+    }
+
+    /// Parts of nearly equal size: a frame just over the limit must not end in a packet of three bytes.
+    static func evenParts(of range: Range<Int>, limit: Int) -> [Range<Int>] {
+        guard !range.isEmpty else { return [] }
+        let count = (range.count + limit - 1) / limit
+        var start = range.lowerBound
+        return (0..<count).map { index in
+            let size = (range.upperBound - start + count - index - 1) / (count - index)
+            defer { start += size }
+            return start..<start + size
+        }
+    }
+}
+
+/// Writes RFC 6184 payloads of one access unit: single NAL, STAP-A for parameter sets and other small units, FU-A.
+private struct H264Cutter {
+    let source: [UInt8]
+    let limit: Int
+    var bytes: [UInt8] = []
+    var ranges: [Range<Int>] = []
+    /// Small units that wait to share a packet.
+    private var pending: [Range<Int>] = []
+    private var pendingSize = 1
+
+    init(source: [UInt8], limit: Int) {
+        self.source = source
+        self.limit = limit
+        bytes.reserveCapacity(source.count + 64)
+    }
+
+    mutating func add(_ unit: Range<Int>, mode: Int) {
+        switch source[unit.lowerBound] & 31 {
+        // They help nobody on the wire (RFC 6184 §5.2 has no use for them) and confuse receivers' frame assembly.
+        case H264NAL.accessUnitDelimiter, H264NAL.filler, 0, 24...31: return
+        default: break
+        }
+        guard mode >= 1 else {
+            single(unit)
+            return
+        }
+        if unit.count + 2 > limit - 1 {
+            endAggregate()
+            unit.count <= limit ? single(unit) : fragment(unit)
+        } else {
+            if pendingSize + 2 + unit.count > limit { endAggregate() }
+            pending.append(unit)
+            pendingSize += 2 + unit.count
+        }
+    }
+
+    /// RFC 6184 §5.7.1. The aggregate's NRI is the largest inside, F the union.
+    mutating func endAggregate() {
+        defer {
+            pending = []
+            pendingSize = 1
+        }
+        guard pending.count > 1 else {
+            if let unit = pending.first { single(unit) }
+            return
+        }
+        let start = bytes.count
+        let headers = pending.map { source[$0.lowerBound] }
+        let importance = headers.map { $0 & 0x60 }.max() ?? 0
+        bytes.append(headers.reduce(0) { $0 | $1 & 0x80 } | importance | H264NAL.stapA)
+        for unit in pending {
+            bytes.append16(UInt16(truncatingIfNeeded: unit.count))
+            bytes += source[unit]
+        }
+        ranges.append(start..<bytes.count)
+    }
+
+    private mutating func single(_ unit: Range<Int>) {
+        let start = bytes.count
+        bytes += source[unit]
+        ranges.append(start..<bytes.count)
+    }
+
+    /// RFC 6184 §5.8.
+    private mutating func fragment(_ unit: Range<Int>) {
+        let header = source[unit.lowerBound]
+        let parts = PacketizedVideoFrame.evenParts(of: unit.lowerBound + 1..<unit.upperBound, limit: limit - 2)
+        for (index, part) in parts.enumerated() {
+            let start = bytes.count
+            bytes.append(header & 0xE0 | H264NAL.fuA)
+            bytes.append((index == 0 ? 0x80 : 0) | (index == parts.count - 1 ? 0x40 : 0) | header & 31)
+            bytes += source[part]
+            ranges.append(start..<bytes.count)
+        }
+    }
+}

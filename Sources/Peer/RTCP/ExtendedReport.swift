@@ -1,0 +1,83 @@
+import Basics
+
+/// RTCP 207 (RFC 3611): how a receiver that sends no media measures its round trip.
+public struct ExtendedReport: Sendable, Equatable {
+    public static let packetType: UInt8 = 207
+
+    /// One answer to a receiver reference time (RFC 3611 §4.5).
+    public struct DelaySinceReference: Sendable, Equatable {
+        public var ssrc: UInt32
+        /// The middle 32 bits of the reference time's NTP.
+        public var lastReference: UInt32
+        /// In 1/65536 s.
+        public var delay: UInt32
+        public init(ssrc: UInt32, lastReference: UInt32, delay: UInt32) {
+            self.ssrc = ssrc
+            self.lastReference = lastReference
+            self.delay = delay
+        }
+    }
+
+    public enum Block: Sendable, Equatable {
+        /// RRTR (RFC 3611 §4.4): the receiver's own NTP time.
+        case receiverReferenceTime(UInt64)
+        /// DLRR (RFC 3611 §4.5).
+        case delaySinceLastReference([DelaySinceReference])
+    }
+
+    public var ssrc: UInt32
+    /// Blocks of other types are skipped.
+    public var blocks: [Block]
+
+    public init(ssrc: UInt32, blocks: [Block]) {
+        self.ssrc = ssrc
+        self.blocks = blocks
+    }
+
+    init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
+        ssrc = try reader.readUInt32()
+        blocks = []
+        while reader.remaining > 0 {
+            let type = try reader.readUInt8()
+            try reader.skip(1)
+            let words = Int(try reader.readUInt16())
+            guard reader.remaining >= 4 * words else { throw ByteReader.Truncated() }
+            switch (type, words) {
+            case (4, 2):
+                blocks.append(.receiverReferenceTime(try reader.readUInt64()))
+            case (5, _) where words % 3 == 0:
+                var items: [DelaySinceReference] = []
+                for _ in 0..<words / 3 {
+                    items.append(
+                        DelaySinceReference(
+                            ssrc: try reader.readUInt32(), lastReference: try reader.readUInt32(), delay: try reader.readUInt32()))
+                }
+                blocks.append(.delaySinceLastReference(items))
+            default:
+                try reader.skip(4 * words)
+            }
+        }
+    }
+
+    public func encode(into bytes: inout [UInt8]) {
+        var body: [UInt8] = []
+        body.append32(ssrc)
+        for block in blocks {
+            switch block {
+            case .receiverReferenceTime(let time):
+                body.append32(0x0400_0002)
+                body.append64(time)
+            case .delaySinceLastReference(let items):
+                body.append16(0x0500)
+                body.append16(UInt16(truncatingIfNeeded: items.count * 3))
+                for item in items {
+                    body.append32(item.ssrc)
+                    body.append32(item.lastReference)
+                    body.append32(item.delay)
+                }
+            }
+        }
+        RTCPPacket.encodeHeader(Self.packetType, count: 0, bodyBytes: body.count, into: &bytes)
+        bytes += body
+    }
+}

@@ -1,0 +1,69 @@
+import Basics
+
+/// RTCP 205/1 (RFC 4585 §6.2.1): which packets are missing, as first number and bit mask of the 16 after it.
+public struct GenericNack: Sendable, Equatable {
+    public static let format: UInt8 = 1
+    /// So that a NACK stays below 1200 bytes.
+    public static let maximumEntries = 250
+
+    public struct Entry: Sendable, Equatable {
+        public var packetID: UInt16
+        public var mask: UInt16
+        public init(packetID: UInt16, mask: UInt16) {
+            self.packetID = packetID
+            self.mask = mask
+        }
+    }
+
+    public var senderSSRC: UInt32
+    public var mediaSSRC: UInt32
+    public var entries: [Entry]
+
+    public init(senderSSRC: UInt32, mediaSSRC: UInt32, entries: [Entry]) {
+        self.senderSSRC = senderSSRC
+        self.mediaSSRC = mediaSSRC
+        self.entries = entries
+    }
+
+    /// Packs sequence numbers, which must be in rising order (across a wrap too).
+    public init(senderSSRC: UInt32, mediaSSRC: UInt32, missing: [UInt16]) {
+        var entries: [Entry] = []
+        for sequence in missing {
+            if let last = entries.last, case let distance = sequence &- last.packetID, distance <= 16 {
+                if distance > 0 { entries[entries.count - 1].mask |= 1 << (distance - 1) }
+            } else if entries.count < Self.maximumEntries {
+                entries.append(Entry(packetID: sequence, mask: 0))
+            }
+        }
+        self.init(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, entries: entries)
+    }
+
+    init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
+        senderSSRC = try reader.readUInt32()
+        mediaSSRC = try reader.readUInt32()
+        entries = []
+        while reader.remaining > 0 {
+            entries.append(Entry(packetID: try reader.readUInt16(), mask: try reader.readUInt16()))
+        }
+    }
+
+    /// The missing sequence numbers, in rising order.
+    public var missing: [UInt16] {
+        var result: [UInt16] = []
+        for entry in entries {
+            result.append(entry.packetID)
+            for bit in UInt16(0)..<16 where entry.mask >> bit & 1 == 1 { result.append(entry.packetID &+ bit &+ 1) }
+        }
+        return result
+    }
+
+    public func encode(into bytes: inout [UInt8]) {
+        RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 8 + 4 * entries.count, into: &bytes)
+        bytes.append32(senderSSRC)
+        bytes.append32(mediaSSRC)
+        for entry in entries {
+            bytes.append16(entry.packetID)
+            bytes.append16(entry.mask)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Basics
+
+/// RTCP 206/15 "REMB" (draft-alvestrand-rmcat-remb-03 §2.2): the most that the receiver wants.
+public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
+    public static let format: UInt8 = 15
+    static let identifier: UInt32 = 0x5245_4D42
+
+    public var senderSSRC: UInt32
+    public var bitRate: BitRate
+    public var ssrcs: [UInt32]
+
+    public init(senderSSRC: UInt32, bitRate: BitRate, ssrcs: [UInt32]) {
+        self.senderSSRC = senderSSRC
+        self.bitRate = bitRate
+        self.ssrcs = ssrcs
+    }
+
+    /// nil for another application's feedback.
+    init?(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
+        senderSSRC = try reader.readUInt32()
+        try reader.skip(4)
+        guard try reader.readUInt32() == Self.identifier else { return nil }
+        let count = Int(try reader.readUInt8())
+        let packed = try reader.readUInt24()
+        let exponent = Int(packed >> 18)
+        let mantissa = UInt64(packed & 0x3FFFF)
+        // Exponents go to 63: what does not fit is as good as no limit.
+        let rate = exponent <= 44 ? mantissa << UInt64(exponent) : (mantissa == 0 ? 0 : UInt64(Int.max))
+        bitRate = BitRate(bitsPerSecond: Int(clamping: rate))
+        ssrcs = []
+        for _ in 0..<count { ssrcs.append(try reader.readUInt32()) }
+    }
+
+    public func encode(into bytes: inout [UInt8]) {
+        let ssrcs = ssrcs.prefix(255)
+        RTCPPacket.encodeHeader(RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 16 + 4 * ssrcs.count, into: &bytes)
+        bytes.append32(senderSSRC)
+        bytes.append32(0)
+        bytes.append32(Self.identifier)
+        bytes.append(UInt8(ssrcs.count))
+        var mantissa = UInt64(max(bitRate.bitsPerSecond, 0))
+        var exponent: UInt32 = 0
+        while mantissa > 0x3FFFF {
+            mantissa >>= 1
+            exponent += 1
+        }
+        bytes.append24(exponent << 18 | UInt32(mantissa))
+        for ssrc in ssrcs { bytes.append32(ssrc) }
+    }
+}

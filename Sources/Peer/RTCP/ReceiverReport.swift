@@ -1,0 +1,28 @@
+import Basics
+
+/// RTCP 201 (RFC 3550 §6.4.2).
+public struct ReceiverReport: Sendable, Equatable {
+    public static let packetType: UInt8 = 201
+
+    public var ssrc: UInt32
+    /// At most 31 are written.
+    public var reports: [ReportBlock]
+
+    public init(ssrc: UInt32, reports: [ReportBlock] = []) {
+        self.ssrc = ssrc
+        self.reports = reports
+    }
+
+    init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
+        ssrc = try reader.readUInt32()
+        reports = []
+        for _ in 0..<count { reports.append(try ReportBlock(&reader)) }
+    }
+
+    public func encode(into bytes: inout [UInt8]) {
+        let blocks = reports.prefix(31)
+        RTCPPacket.encodeHeader(Self.packetType, count: blocks.count, bodyBytes: 4 + ReportBlock.size * blocks.count, into: &bytes)
+        bytes.append32(ssrc)
+        for block in blocks { block.encode(into: &bytes) }
+    }
+}

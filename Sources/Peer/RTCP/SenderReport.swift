@@ -1,0 +1,48 @@
+import Basics
+
+/// RTCP 200 (RFC 3550 §6.4.1).
+public struct SenderReport: Sendable, Equatable {
+    public static let packetType: UInt8 = 200
+
+    public var ssrc: UInt32
+    /// 32.32 fixed point, seconds since 1900.
+    public var ntpTime: UInt64
+    /// The media clock at that same instant.
+    public var rtpTimestamp: UInt32
+    public var packetCount: UInt32
+    public var octetCount: UInt32
+    /// At most 31 are written.
+    public var reports: [ReportBlock]
+
+    public init(
+        ssrc: UInt32, ntpTime: UInt64, rtpTimestamp: UInt32, packetCount: UInt32 = 0, octetCount: UInt32 = 0, reports: [ReportBlock] = []
+    ) {
+        self.ssrc = ssrc
+        self.ntpTime = ntpTime
+        self.rtpTimestamp = rtpTimestamp
+        self.packetCount = packetCount
+        self.octetCount = octetCount
+        self.reports = reports
+    }
+
+    init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
+        ssrc = try reader.readUInt32()
+        ntpTime = try reader.readUInt64()
+        rtpTimestamp = try reader.readUInt32()
+        packetCount = try reader.readUInt32()
+        octetCount = try reader.readUInt32()
+        reports = []
+        for _ in 0..<count { reports.append(try ReportBlock(&reader)) }
+    }
+
+    public func encode(into bytes: inout [UInt8]) {
+        let blocks = reports.prefix(31)
+        RTCPPacket.encodeHeader(Self.packetType, count: blocks.count, bodyBytes: 24 + ReportBlock.size * blocks.count, into: &bytes)
+        bytes.append32(ssrc)
+        bytes.append64(ntpTime)
+        bytes.append32(rtpTimestamp)
+        bytes.append32(packetCount)
+        bytes.append32(octetCount)
+        for block in blocks { block.encode(into: &bytes) }
+    }
+}

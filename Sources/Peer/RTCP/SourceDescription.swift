@@ -1,0 +1,67 @@
+import Basics
+
+/// RTCP 202 (RFC 3550 §6.5).
+public struct SourceDescription: Sendable, Equatable {
+    public static let packetType: UInt8 = 202
+    public static let cname: UInt8 = 1
+
+    public struct Item: Sendable, Equatable {
+        public var type: UInt8
+        /// At most 255 bytes of UTF-8 are written.
+        public var text: String
+        public init(type: UInt8, text: String) {
+            self.type = type
+            self.text = text
+        }
+    }
+
+    public struct Chunk: Sendable, Equatable {
+        public var ssrc: UInt32
+        public var items: [Item]
+        public init(ssrc: UInt32, items: [Item]) {
+            self.ssrc = ssrc
+            self.items = items
+        }
+        public var cname: String? { items.first { $0.type == SourceDescription.cname }?.text }
+    }
+
+    public var chunks: [Chunk]
+
+    public init(chunks: [Chunk]) { self.chunks = chunks }
+    public init(ssrc: UInt32, cname: String) {
+        chunks = [Chunk(ssrc: ssrc, items: [Item(type: Self.cname, text: cname)])]
+    }
+
+    init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
+        chunks = []
+        for _ in 0..<count {
+            // Every chunk starts on a word; the reader starts after the packet's first word.
+            let start = reader.offset
+            var chunk = Chunk(ssrc: try reader.readUInt32(), items: [])
+            while true {
+                let type = try reader.readUInt8()
+                if type == 0 { break }
+                let text = try reader.readBytes(Int(reader.readUInt8()))
+                chunk.items.append(Item(type: type, text: String(decoding: text, as: UTF8.self)))
+            }
+            try reader.skip((4 - (reader.offset - start) % 4) % 4)
+            chunks.append(chunk)
+        }
+    }
+
+    public func encode(into bytes: inout [UInt8]) {
+        var body: [UInt8] = []
+        for chunk in chunks.prefix(31) {
+            body.append32(chunk.ssrc)
+            for item in chunk.items {
+                let text = Array(item.text.utf8.prefix(255))
+                body.append(item.type)
+                body.append(UInt8(text.count))
+                body += text
+            }
+            repeat { body.append(0) } while body.count % 4 != 0
+        }
+        RTCPPacket.encodeHeader(Self.packetType, count: min(chunks.count, 31), bodyBytes: body.count, into: &bytes)
+        bytes += body
+    }
+}

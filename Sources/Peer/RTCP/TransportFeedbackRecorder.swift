@@ -1,0 +1,97 @@
+import Basics
+
+/// Remembers when transport-wide numbers arrived and writes the feedback about them.
+///
+/// A late packet below what was reported lowers the next feedback's base, so that reordering never stays "lost" in the
+/// sender's eyes (mediasoup#1059).
+public struct TransportFeedbackRecorder: Sendable {
+    /// Arrivals are kept this long to be told again around a late one.
+    public static let memory: Duration = .milliseconds(500)
+    /// The largest feedback, header included: the safe UDP payload less SRTCP's trailer (pion/interceptor#416 exceeded the MTU).
+    public static let maximumBytes = 1150
+    /// What one feedback may span; a larger jump of numbers starts anew.
+    static let maximumSpan: Int64 = 0x7FFF
+    /// A bound on what is kept: 500 ms of 16 000 packets a second.
+    static let maximumRecords = 8192
+
+    private var unwrapper = SequenceUnwrapper()
+    /// Sorted by number.
+    private var records: [(sequence: Int64, arrival: Instant)] = []
+    private var nextToReport: Int64?
+    private var feedbackCount: UInt8 = 0
+
+    public init() {}
+
+    /// Something arrived since the last feedback.
+    public var hasNews: Bool {
+        guard let nextToReport, let last = records.last else { return false }
+        return last.sequence >= nextToReport
+    }
+
+    /// Notes the arrival of a packet; every packet counts, padding, probes and RTX too.
+    public mutating func received(_ sequence: UInt16, at now: Instant) {
+        let number = unwrapper.unwrap(sequence)
+        if let last = records.last, abs(number - last.sequence) > Self.maximumSpan {
+            records.removeAll(keepingCapacity: true)
+            nextToReport = nil
+        }
+        // Almost always the newest: the search from the end is one step.
+        var index = records.count
+        while index > 0, records[index - 1].sequence > number { index -= 1 }
+        if index > 0, records[index - 1].sequence == number { return }
+        records.insert((number, now), at: index)
+        nextToReport = min(nextToReport ?? number, number)
+        if records.count > Self.maximumRecords { records.removeFirst(records.count - Self.maximumRecords) }
+    }
+
+    /// The feedbacks for everything new since the last call, each within `maximumBytes`; none when nothing is new.
+    public mutating func makeFeedback(senderSSRC: UInt32, mediaSSRC: UInt32, at now: Instant) -> [TransportFeedback] {
+        guard var base = nextToReport, hasNews else { return [] }
+        var result: [TransportFeedback] = []
+        var index = records.firstIndex { $0.sequence >= base } ?? records.count
+        // What fell out of memory is not told as lost a second time.
+        if index < records.count, records[index].sequence - base > Self.maximumSpan { base = records[index].sequence }
+        while index < records.count {
+            let first = records[index]
+            let reference = first.arrival.nanoseconds / 64_000_000
+            var time = reference * 64_000_000
+            var feedback = TransportFeedback(
+                senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, baseSequence: UInt16(truncatingIfNeeded: base), statusCount: 0,
+                referenceTime: (Int32(truncatingIfNeeded: reference) << 8) >> 8, feedbackCount: feedbackCount, arrivals: [])
+            var position = base
+            var cost = 24 * 7  // in sevenths of a byte: a two-bit vector spends two bytes on seven symbols
+            while index < records.count {
+                let record = records[index]
+                let ticks = Self.roundedTicks(record.arrival.nanoseconds - time)
+                guard let delta = Int16(exactly: ticks), record.sequence - base < Self.maximumSpan else { break }
+                let gap = Int(record.sequence - position)
+                let gapCost = gap < 21 ? gap * 2 : 7 * (8 + 2 * (gap / 0x1FFF))
+                let step = gapCost + 2 + 7 * ((0...255).contains(delta) ? 1 : 2)
+                if cost + step > 7 * Self.maximumBytes { break }
+                cost += step
+                feedback.arrivals.append(.init(sequence: UInt16(truncatingIfNeeded: record.sequence), delta: delta))
+                time += ticks * 250_000
+                position = record.sequence + 1
+                index += 1
+            }
+            guard position > base else {
+                // Its delta does not fit from this base: start at the record itself.
+                base = first.sequence
+                continue
+            }
+            feedback.statusCount = UInt16(truncatingIfNeeded: position - base)
+            result.append(feedback)
+            feedbackCount &+= 1
+            base = position
+        }
+        nextToReport = base
+        let oldest = now - Self.memory
+        let stale = records.firstIndex { $0.arrival >= oldest } ?? records.count
+        if stale > 0 { records.removeFirst(stale) }
+        return result
+    }
+
+    private static func roundedTicks(_ nanoseconds: Int64) -> Int64 {
+        (nanoseconds + (nanoseconds >= 0 ? 125_000 : -125_000)) / 250_000
+    }
+}

@@ -1,0 +1,134 @@
+import Basics
+
+/// Why bytes are no RTP packet.
+public enum RTPError: Error, Equatable, Sendable {
+    case truncated
+    case wrongVersion
+    /// The padding count is zero or larger than what it pads.
+    case wrongPadding
+}
+
+/// The fixed header of an RTP packet and where its parts lie (RFC 3550 §5.1, RFC 8285).
+///
+/// Holds no bytes: ranges index the span that was parsed. Parsing allocates nothing.
+public struct RTPHeader: Sendable, Equatable {
+    public static let fixedSize = 12
+
+    public var marker: Bool
+    public var payloadType: UInt8
+    public var sequence: UInt16
+    public var timestamp: UInt32
+    public var ssrc: UInt32
+    public var csrcCount: Int
+    /// The "defined by profile" word of the extension; 0 without one.
+    public var extensionProfile: UInt16
+    /// The extension's elements, without its four-byte head.
+    public var extensionRange: Range<Int>
+    /// The payload without padding; empty in a padding-only packet.
+    public var payloadRange: Range<Int>
+    /// How many bytes of padding follow the payload, the count byte included.
+    public var paddingCount: Int
+
+    /// It carries padding and nothing else: a probe, which still uses a sequence number of its stream.
+    public var isPaddingOnly: Bool { paddingCount > 0 && payloadRange.isEmpty }
+
+    public init(parsing bytes: Span<UInt8>) throws(RTPError) {
+        var reader = ByteReader(bytes)
+        do {
+            let first = try reader.readUInt8()
+            guard first >> 6 == 2 else { throw RTPError.wrongVersion }
+            let second = try reader.readUInt8()
+            marker = second & 0x80 != 0
+            payloadType = second & 0x7F
+            sequence = try reader.readUInt16()
+            timestamp = try reader.readUInt32()
+            ssrc = try reader.readUInt32()
+            csrcCount = Int(first & 0x0F)
+            try reader.skip(4 * csrcCount)
+            if first & 0x10 != 0 {
+                extensionProfile = try reader.readUInt16()
+                extensionRange = try reader.take(4 * Int(reader.readUInt16()))
+            } else {
+                extensionProfile = 0
+                extensionRange = 0..<0
+            }
+            let rest = try reader.take(reader.remaining)
+            paddingCount = 0
+            if first & 0x20 != 0 {
+                guard !rest.isEmpty else { throw RTPError.wrongPadding }
+                paddingCount = Int(bytes[rest.upperBound - 1])
+                guard paddingCount >= 1, paddingCount <= rest.count else { throw RTPError.wrongPadding }
+            }
+            payloadRange = rest.lowerBound..<rest.upperBound - paddingCount
+        } catch let error as RTPError {
+            throw error
+        } catch {
+            throw .truncated
+        }
+    }
+
+    /// Where the value of extension element `id` lies; nil when the packet has none.
+    ///
+    /// Browsers mix the one-byte and the two-byte form packet by packet once `extmap-allow-mixed` is agreed, so the form is
+    /// read from each packet (RFC 8285 §4.1.2).
+    public func extensionElement(_ id: UInt8, in bytes: Span<UInt8>) -> Range<Int>? {
+        guard id != 0 else { return nil }
+        let twoByte = extensionProfile & 0xFFF0 == 0x1000
+        guard twoByte || extensionProfile == 0xBEDE, extensionRange.upperBound <= bytes.count else { return nil }
+        var index = extensionRange.lowerBound
+        let end = extensionRange.upperBound
+        while index < end {
+            let first = bytes[index]
+            index += 1
+            if first == 0 { continue }  // padding between elements
+            let elementID: UInt8
+            let length: Int
+            if twoByte {
+                guard index < end else { return nil }
+                elementID = first
+                length = Int(bytes[index])
+                index += 1
+            } else {
+                elementID = first >> 4
+                if elementID == 15 { return nil }  // RFC 8285 §4.2: stop
+                length = Int(first & 0x0F) + 1
+            }
+            guard length <= end - index else { return nil }
+            // An id of zero with a length is padding too (RFC 8285 §4.2: ignore it).
+            if elementID == id { return index..<index + length }
+            index += length
+        }
+        return nil
+    }
+
+    /// The 16-bit value of an element, e.g. the transport-wide sequence number.
+    public func extension16(_ id: UInt8, in bytes: Span<UInt8>) -> UInt16? {
+        guard let range = extensionElement(id, in: bytes), range.count >= 2 else { return nil }
+        return UInt16(bytes[range.lowerBound]) << 8 | UInt16(bytes[range.lowerBound + 1])
+    }
+
+    /// The first byte of an element, e.g. audio level or rotation.
+    public func extension8(_ id: UInt8, in bytes: Span<UInt8>) -> UInt8? {
+        guard let range = extensionElement(id, in: bytes), range.count >= 1 else { return nil }
+        return bytes[range.lowerBound]
+    }
+}
+
+/// The audio level element of RFC 6464: one byte, voice flag and −dBov.
+public struct AudioLevel: Sendable, Equatable {
+    public var isVoice: Bool
+    /// 0 is the loudest, 127 silence.
+    public var level: UInt8
+
+    public init(byte: UInt8) {
+        isVoice = byte & 0x80 != 0
+        level = byte & 0x7F
+    }
+
+    public init(isVoice: Bool, level: UInt8) {
+        self.isVoice = isVoice
+        self.level = min(level, 127)
+    }
+
+    public var byte: UInt8 { (isVoice ? 0x80 : 0) | level & 0x7F }
+}

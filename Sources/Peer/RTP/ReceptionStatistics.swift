@@ -1,0 +1,90 @@
+import Basics
+
+/// Loss, jitter and timing of one received stream, as receiver reports need them (RFC 3550 §6.4.1, A.3, A.8).
+public struct ReceptionStatistics: Sendable {
+    public let ssrc: UInt32
+    public let clockRate: Int64
+
+    /// Packets that arrived, duplicates included (RFC 3550 A.3 counts them too).
+    public private(set) var packetsReceived = 0
+    public private(set) var bytesReceived = 0
+    /// In ticks of the clock rate.
+    public var jitterTicks: UInt32 { UInt32(truncatingIfNeeded: Int64(jitter)) }
+    public var jitterDuration: Duration { .nanoseconds(Int64(jitter * 1e9 / Double(clockRate))) }
+    /// Of the interval before the last report, 0…1.
+    public private(set) var lossFraction = 0.0
+
+    private var base: Int64?
+    private var highest: Int64 = 0
+    private var jitter = 0.0
+    private var lastTransit: Int64?
+    private var expectedPrior: Int64 = 0
+    private var receivedPrior = 0
+    private var lastSenderReport: (middle: UInt32, arrival: Instant)?
+
+    public init(ssrc: UInt32, clockRate: Int64) {
+        self.ssrc = ssrc
+        self.clockRate = max(clockRate, 1)
+    }
+
+    /// Notes a packet. Sequence and timestamp are unwrapped; retransmissions on another SSRC are not this stream's.
+    public mutating func received(sequence: Int64, timestamp: Int64, bytes: Int, at now: Instant) {
+        if let start = base {
+            base = min(start, sequence)
+            highest = max(highest, sequence)
+        } else {
+            base = sequence
+            highest = sequence
+        }
+        packetsReceived += 1
+        bytesReceived += bytes
+        let transit = now.ticks(at: clockRate) &- timestamp
+        if let lastTransit {
+            let difference = Double(abs(transit &- lastTransit))
+            // A jump of the sender's clock is no jitter.
+            if difference < Double(clockRate) * 5 { jitter += (difference - jitter) / 16 }
+        }
+        lastTransit = transit
+    }
+
+    /// Starts the count anew after a sequence reset, so that the jump is not reported as loss.
+    public mutating func reset() {
+        base = nil
+        lastTransit = nil
+        expectedPrior = 0
+        receivedPrior = 0
+        packetsReceived = 0
+    }
+
+    /// Notes the stream's sender report: its NTP time's middle bits come back in ours.
+    public mutating func received(_ report: SenderReport, at now: Instant) {
+        lastSenderReport = (UInt32(truncatingIfNeeded: report.ntpTime >> 16), now)
+    }
+
+    public var packetsExpected: Int64 { base.map { highest - $0 + 1 } ?? 0 }
+    /// May be negative when duplicates outnumber losses.
+    public var packetsLost: Int64 { packetsExpected - Int64(packetsReceived) }
+
+    /// The block for the next report; ends the interval of the loss fraction. nil before the first packet.
+    public mutating func makeReportBlock(at now: Instant) -> ReportBlock? {
+        guard base != nil else { return nil }
+        let expected = packetsExpected - expectedPrior
+        let received = Int64(packetsReceived - receivedPrior)
+        expectedPrior = packetsExpected
+        receivedPrior = packetsReceived
+        let lost = max(0, expected - received)
+        let fraction = expected > 0 ? min(255, lost * 256 / expected) : 0
+        lossFraction = expected > 0 ? Double(lost) / Double(expected) : 0
+        var block = ReportBlock(ssrc: ssrc)
+        block.fractionLost = UInt8(truncatingIfNeeded: fraction)
+        block.cumulativeLost = Int32(truncatingIfNeeded: min(max(packetsLost, -0x80_0000), 0x7F_FFFF))
+        block.highestSequence = UInt32(truncatingIfNeeded: highest)
+        block.jitter = jitterTicks
+        if let lastSenderReport {
+            block.lastSenderReport = lastSenderReport.middle
+            let delay = max(0, (now - lastSenderReport.arrival).inSeconds)
+            block.delaySinceLastSenderReport = UInt32(min(delay * 65536, Double(UInt32.max)))
+        }
+        return block
+    }
+}

@@ -1,0 +1,81 @@
+/// Extends 16-bit sequence numbers to 64 bits by the shortest way from the last one.
+public struct SequenceUnwrapper: Sendable {
+    private var last: Int64?
+
+    public init() {}
+
+    /// The first number stays as it is; later ones may lie before it, even below zero.
+    public mutating func unwrap(_ sequence: UInt16) -> Int64 {
+        let value = peek(sequence)
+        last = value
+        return value
+    }
+
+    /// What `unwrap` would answer, without moving: for numbers named by others (NACK, RTX).
+    public func peek(_ sequence: UInt16) -> Int64 {
+        guard let last else { return Int64(sequence) }
+        return last + Int64(Int16(truncatingIfNeeded: Int64(sequence) &- last))
+    }
+}
+
+/// Extends 32-bit RTP timestamps to 64 bits by the shortest way from the last one.
+public struct TimestampUnwrapper: Sendable {
+    private var last: Int64?
+
+    public init() {}
+
+    public mutating func unwrap(_ timestamp: UInt32) -> Int64 {
+        let value = peek(timestamp)
+        last = value
+        return value
+    }
+
+    public func peek(_ timestamp: UInt32) -> Int64 {
+        guard let last else { return Int64(timestamp) }
+        return last + Int64(Int32(truncatingIfNeeded: Int64(timestamp) &- last))
+    }
+}
+
+/// Unwraps a stream's sequence numbers by the rules of RFC 3550 A.1: a jump is believed only when the next packet
+/// continues from it.
+public struct SequenceTracker: Sendable {
+    public enum Outcome: Sendable, Equatable {
+        /// In order, reordered or a duplicate.
+        case accepted(Int64)
+        /// The sender started anew: everything buffered before is history. Numbers go on above all former ones.
+        case reset(Int64)
+        /// A jump too large to believe: drop the packet and wait for its successor.
+        case suspect
+    }
+
+    /// RFC 3550 A.1, MAX_DROPOUT.
+    public static let maximumDropout: Int64 = 3000
+    /// RFC 3550 A.1 says 100; late retransmissions on the same stream come from further back (mediasoup takes 1500).
+    public static let maximumMisorder: Int64 = 1500
+
+    private var highest: Int64?
+    private var expectedAfterJump: UInt16?
+
+    public init() {}
+
+    public mutating func accept(_ sequence: UInt16) -> Outcome {
+        guard let highest else {
+            self.highest = Int64(sequence)
+            return .accepted(Int64(sequence))
+        }
+        let delta = Int64(Int16(truncatingIfNeeded: Int64(sequence) &- highest))
+        if delta < Self.maximumDropout, delta > -Self.maximumMisorder {
+            expectedAfterJump = nil
+            self.highest = max(highest, highest + delta)
+            return .accepted(highest + delta)
+        }
+        guard sequence == expectedAfterJump else {
+            expectedAfterJump = sequence &+ 1
+            return .suspect
+        }
+        expectedAfterJump = nil
+        let forward = Int64(UInt16(truncatingIfNeeded: Int64(sequence) &- highest))
+        self.highest = highest + forward
+        return .reset(highest + forward)
+    }
+}

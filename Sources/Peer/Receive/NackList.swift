@@ -1,0 +1,97 @@
+import Basics
+
+/// Which packets are missing and when to ask for each again (RFC 4585 §3.5; constants as libwebrtc's nack_requester).
+struct NackList: Sendable {
+    struct Entry: Sendable {
+        var sequence: Int64
+        var noticed: Instant
+        var due: Instant
+        var tries = 0
+    }
+
+    static let maximumEntries = 1000
+    static let maximumTries = 10
+    static let minimumRetry: Duration = .milliseconds(20)
+    /// What a gap waits before it is asked for, since it may be mere reordering.
+    static let minimumReorderDelay: Duration = .milliseconds(10)
+    static let maximumReorderDelay: Duration = .milliseconds(60)
+
+    /// In rising order.
+    private(set) var entries: [Entry] = []
+    /// Grows with the reordering seen, so that a jittery path does not provoke needless repair; falls over seconds.
+    private(set) var reorderDelay = minimumReorderDelay
+    private var lastReorder = Instant.distantPast
+
+    /// Notes a gap; false when it is too large to repair.
+    mutating func note(_ range: Range<Int64>, at now: Instant) -> Bool {
+        relax(at: now)
+        guard range.count + entries.count <= Self.maximumEntries else { return false }
+        for sequence in range { entries.append(Entry(sequence: sequence, noticed: now, due: now + reorderDelay)) }
+        return true
+    }
+
+    /// A missing packet came; answers how often it had been asked for, nil when it was not missing.
+    mutating func arrived(_ sequence: Int64, isRetransmission: Bool, roundTrip: Duration, at now: Instant) -> Int? {
+        guard let index = index(of: sequence) else { return nil }
+        let entry = entries.remove(at: index)
+        // It came by itself: never asked for, or sooner after the request than a repair could.
+        let wait = now - entry.noticed
+        if !isRetransmission, entry.tries == 0 || wait < reorderDelay + roundTrip * 0.8 {
+            let observed = min(wait + .milliseconds(2), Self.maximumReorderDelay)
+            if observed >= reorderDelay {
+                reorderDelay = observed
+                lastReorder = now
+            }
+        }
+        return entry.tries
+    }
+
+    /// What to ask for now.
+    mutating func due(at now: Instant, roundTrip: Duration) -> [Int64] {
+        var result: [Int64] = []
+        for index in entries.indices where entries[index].due <= now && entries[index].tries < Self.maximumTries {
+            entries[index].tries += 1
+            entries[index].due = now + max(roundTrip, Self.minimumRetry)
+            result.append(entries[index].sequence)
+        }
+        return result
+    }
+
+    var nextDue: Instant? { entries.lazy.filter { $0.tries < Self.maximumTries }.map(\.due).min() }
+
+    /// The first missing packet at or after `sequence`.
+    func first(from sequence: Int64) -> Entry? { entries.first { $0.sequence >= sequence } }
+
+    /// Forgets what is before `sequence`; answers how many that were.
+    @discardableResult
+    mutating func removeBefore(_ sequence: Int64) -> Int {
+        let count = entries.firstIndex { $0.sequence >= sequence } ?? entries.count
+        if count > 0 { entries.removeFirst(count) }
+        return count
+    }
+
+    @discardableResult
+    mutating func removeOlder(than time: Instant) -> Int {
+        let before = entries.count
+        entries.removeAll { $0.noticed < time }
+        return before - entries.count
+    }
+
+    mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
+
+    private mutating func relax(at now: Instant) {
+        guard reorderDelay > Self.minimumReorderDelay, now - lastReorder > .seconds(2) else { return }
+        reorderDelay = max(Self.minimumReorderDelay, reorderDelay * 0.9)
+        lastReorder = now - .seconds(1)
+    }
+
+    private func index(of sequence: Int64) -> Int? {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].sequence < sequence { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].sequence == sequence ? low : nil
+    }
+}

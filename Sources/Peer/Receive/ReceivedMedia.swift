@@ -1,0 +1,49 @@
+import Basics
+
+/// One Opus packet as it came, with all that playout needs to know.
+public struct ReceivedAudioPacket: Sendable {
+    public var payload: [UInt8]
+    /// Unwrapped.
+    public var sequence: Int64
+    /// At 48 kHz, unwrapped.
+    public var timestamp: Int64
+    /// The first packet after silence.
+    public var marker: Bool
+    /// −dBov, 0 the loudest (RFC 6464).
+    public var level: UInt8?
+    /// Room time at which it was spoken, by the sender's reports.
+    public var captureTime: Instant
+    public var arrival: Instant
+    /// A change of it is a new stream.
+    public var ssrc: UInt32
+
+    public init(
+        payload: [UInt8], sequence: Int64, timestamp: Int64, marker: Bool = false, level: UInt8? = nil, captureTime: Instant,
+        arrival: Instant, ssrc: UInt32 = 0
+    ) {
+        self.payload = payload
+        self.sequence = sequence
+        self.timestamp = timestamp
+        self.marker = marker
+        self.level = level
+        self.captureTime = captureTime
+        self.arrival = arrival
+        self.ssrc = ssrc
+    }
+}
+
+/// One whole frame that can be decoded, with when it was captured.
+public struct ReceivedVideoFrame: Sendable {
+    public var frame: EncodedVideoFrame
+    public var rotation: Rotation
+    /// Room time, by the sender's reports.
+    public var captureTime: Instant
+    public var arrival: Instant
+
+    public init(frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant) {
+        self.frame = frame
+        self.rotation = rotation
+        self.captureTime = captureTime
+        self.arrival = arrival
+    }
+}

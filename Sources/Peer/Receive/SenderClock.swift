@@ -1,0 +1,113 @@
+import Basics
+
+/// Maps the RTP timestamps of one participant's streams to room time.
+///
+/// Sender reports tie each stream's RTP clock to the participant's NTP clock (RFC 3550 §6.4.1). One offset from that NTP clock
+/// to room time, the smallest arrival − NTP of a window, serves all streams, so that sound and picture of a participant stay
+/// together whatever the reports' own jitter. Until a stream's first report its fastest packets stand for their capture.
+public struct SenderClock: Sendable {
+    /// Long enough for reports (about one a second) to meet an idle link, short enough that 300 ppm of drift make 3 ms.
+    public static let window: Duration = .seconds(10)
+    /// The window of the fastest packet before the first report.
+    static let arrivalWindow: Duration = .seconds(2)
+    /// An NTP clock that jumps further than this was set, not delayed.
+    static let ntpStep: Duration = .seconds(2)
+    /// A mapping that lies further from arrival is not believed.
+    static let plausible: Duration = .seconds(10)
+    static let maximumStreams = 32
+
+    private struct Stream {
+        var lastTimestamp: Int64?
+        var report: (ntp: Int64, timestamp: UInt32)?
+        var fastest = SlidingMinimum()
+        var lastSeen: Instant
+    }
+
+    private var streams: [UInt32: Stream] = [:]
+    private var offset = SlidingMinimum()
+    private var stepCandidate: Int64?
+
+    public init() {}
+
+    /// Whether captures of this stream are on the common clock already.
+    public func isSynchronized(ssrc: UInt32) -> Bool { streams[ssrc]?.report != nil && offset.value != nil }
+
+    public mutating func received(_ report: SenderReport, at now: Instant) {
+        // Some senders write zero before their clock is known.
+        guard report.ntpTime != 0 else { return }
+        let ntp = Self.nanoseconds(ntp: report.ntpTime)
+        let sample = now.nanoseconds &- ntp
+        if let current = offset.value, abs(sample &- current) > Self.ntpStep.nanoseconds {
+            // Once may be a report that was stuck; twice alike is a clock that was set.
+            if let candidate = stepCandidate, abs(sample &- candidate) < Self.ntpStep.nanoseconds {
+                offset = SlidingMinimum()
+                stepCandidate = nil
+            } else {
+                stepCandidate = sample
+                return
+            }
+        } else {
+            stepCandidate = nil
+        }
+        offset.insert(sample, at: now, window: Self.window)
+        touch(report.ssrc, at: now)
+        streams[report.ssrc]?.report = (ntp, report.rtpTimestamp)
+    }
+
+    /// When the sample of `timestamp` (unwrapped) was captured, in room time; never after its arrival.
+    public mutating func captureTime(ssrc: UInt32, timestamp: Int64, clockRate: Int64, arrival: Instant) -> Instant {
+        touch(ssrc, at: arrival)
+        guard var stream = streams[ssrc] else { return arrival }
+        stream.lastTimestamp = timestamp
+        stream.lastSeen = arrival
+        let media = Instant(ticks: timestamp, at: clockRate).nanoseconds
+        stream.fastest.insert(arrival.nanoseconds &- media, at: arrival, window: Self.arrivalWindow)
+        streams[ssrc] = stream
+        if let report = stream.report, let offset = offset.value {
+            // The report's timestamp is the nearest to the stream's own.
+            let distance = Int64(Int32(truncatingIfNeeded: timestamp &- Int64(report.timestamp)))
+            let capture = Instant(nanoseconds: report.ntp &+ offset &+ Instant(ticks: distance, at: clockRate).nanoseconds)
+            if abs((arrival - capture).nanoseconds) < Self.plausible.nanoseconds { return min(capture, arrival) }
+        }
+        guard let fastest = stream.fastest.value else { return arrival }
+        return min(Instant(nanoseconds: media &+ fastest), arrival)
+    }
+
+    public mutating func forget(ssrc: UInt32) { streams[ssrc] = nil }
+
+    private mutating func touch(_ ssrc: UInt32, at now: Instant) {
+        guard streams[ssrc] == nil else { return }
+        if streams.count >= Self.maximumStreams, let oldest = streams.min(by: { $0.value.lastSeen < $1.value.lastSeen }) {
+            streams[oldest.key] = nil
+        }
+        streams[ssrc] = Stream(lastSeen: now)
+    }
+
+    /// 32.32 fixed point to nanoseconds since 1900, which fit into 63 bits.
+    static func nanoseconds(ntp: UInt64) -> Int64 {
+        let seconds = Int64(ntp >> 32)
+        let fraction = Int64((ntp & 0xFFFF_FFFF) * 1_000_000_000 >> 32)
+        return seconds * 1_000_000_000 + fraction
+    }
+}
+
+/// The smallest of the values of the last while; amortised constant time.
+struct SlidingMinimum: Sendable {
+    /// Values rise from front to back: each is the smallest of all that came after it.
+    private var entries: [(time: Instant, value: Int64)] = []
+
+    /// nil before the first value. The newest value never leaves.
+    var value: Int64? { entries.first?.value }
+
+    mutating func insert(_ value: Int64, at now: Instant, window: Duration) {
+        while let last = entries.last, last.value >= value { entries.removeLast() }
+        entries.append((now, value))
+        let oldest = now - window
+        let stale = entries.firstIndex { $0.time >= oldest } ?? entries.count - 1
+        if stale > 0 { entries.removeFirst(stale) }
+        // Values that only rise (a slow clock) would fill the window: halve its resolution.
+        if entries.count > 512 {
+            entries = entries.enumerated().filter { $0.offset == 0 || $0.offset % 2 == 1 }.map(\.element)
+        }
+    }
+}

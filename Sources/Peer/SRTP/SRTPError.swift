@@ -1,0 +1,48 @@
+import CSRTP
+
+/// Why a packet was neither encrypted nor decrypted. Expected of a network: counted, not logged one by one.
+public enum SRTPError: Error, Hashable, Sendable {
+    /// The packet was there before, or is older than the window tells.
+    case replayed
+    /// The tag is wrong: forged, damaged, or of a rollover that was missed.
+    case unauthenticated
+    /// Too short, or not a packet at all.
+    case malformed
+    /// The buffer has no room for the tag (`SRTPContext.maximumOverhead`).
+    case noRoom
+    /// This key has encrypted all that it may (2⁴⁸ packets; RFC 3711 §9.2).
+    case keyExhausted
+    /// Anything else, with libsrtp's number.
+    case library(UInt32)
+
+    init(_ status: srtp_err_status_t) {
+        switch status {
+        case srtp_err_status_replay_fail, srtp_err_status_replay_old: self = .replayed
+        case srtp_err_status_auth_fail, srtp_err_status_cipher_fail: self = .unauthenticated
+        case srtp_err_status_bad_param, srtp_err_status_parse_err: self = .malformed
+        case srtp_err_status_key_expired: self = .keyExhausted
+        default: self = .library(UInt32(status.rawValue))
+        }
+    }
+}
+
+/// How many packets went through one context, and why others did not.
+public struct SRTPStatistics: Hashable, Sendable {
+    public var protected = 0
+    public var unprotected = 0
+    public var replayed = 0
+    public var unauthenticated = 0
+    public var malformed = 0
+    public var otherFailures = 0
+
+    public init() {}
+
+    mutating func count(_ error: SRTPError) {
+        switch error {
+        case .replayed: replayed += 1
+        case .unauthenticated: unauthenticated += 1
+        case .malformed: malformed += 1
+        case .noRoom, .keyExhausted, .library: otherFailures += 1
+        }
+    }
+}

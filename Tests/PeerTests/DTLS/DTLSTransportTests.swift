@@ -1,0 +1,242 @@
+import Basics
+import Peer
+import Testing
+
+@Suite struct DTLSTransportTests {
+    private func link(seed: UInt64 = 1, fingerprints: Bool = true) throws -> DTLSLink {
+        try DTLSLink(
+            client: TestIdentities.first.get(), server: TestIdentities.second.get(), seed: seed,
+            exchangeFingerprints: fingerprints)
+    }
+
+    @Test func `Both ends connect in two round trips with mirrored keys of the cheapest profile`() throws {
+        let link = try link()
+        link.start()
+        let took = link.run(for: .seconds(5)) { $0.bothConnected }
+        let client = try #require(link.clientKeys)
+        let server = try #require(link.serverKeys)
+        #expect(took == .milliseconds(40))
+        #expect(client.profile == .aes128GCM)
+        #expect(client.local == server.remote)
+        #expect(client.remote == server.local)
+        #expect(client.local != client.remote)
+        #expect(client.local.count == 28)
+        #expect(link.largest <= 1200)
+        #expect(link.client.nextDeadline == nil)
+        #expect(link.server.nextDeadline == nil)
+    }
+
+    @Test(arguments: [(true, false), (false, true), (true, true)])
+    func `An RSA peer is met in either role`(rsaClient: Bool, rsaServer: Bool) throws {
+        let rsa = try TestIdentities.rsa.get()
+        let ecdsa = try TestIdentities.first.get()
+        let link = try DTLSLink(client: rsaClient ? rsa : ecdsa, server: rsaServer ? rsa : ecdsa)
+        link.start()
+        link.run(for: .seconds(5)) { $0.bothConnected }
+        #expect(link.bothConnected)
+        #expect(link.largest <= 1200)
+    }
+
+    @Test func `Flights are cut to the MTU`() throws {
+        var configuration = DTLSConfiguration()
+        configuration.mtu = 300
+        let rsa = try TestIdentities.rsa.get()
+        let link = try DTLSLink(client: rsa, server: rsa, configuration: configuration)
+        link.start()
+        link.run(for: .seconds(5)) { $0.bothConnected }
+        #expect(link.bothConnected)
+        #expect(link.largest <= 300)
+    }
+
+    @Test func `A legacy transport still prefers what is new`() throws {
+        var configuration = DTLSConfiguration()
+        configuration.allowsLegacyVersions = true
+        let link = try DTLSLink(
+            client: TestIdentities.first.get(), server: TestIdentities.second.get(), configuration: configuration)
+        link.start()
+        link.run(for: .seconds(5)) { $0.bothConnected }
+        #expect(link.clientKeys?.profile == .aes128GCM)
+    }
+
+    @Test(arguments: 0..<6)
+    func `Any one lost datagram costs less than half a second`(index: Int) throws {
+        for fromClient in [true, false] {
+            let link = try link()
+            link.drop = { $0 == fromClient && $1 == index }
+            link.start()
+            let took = link.run(for: .seconds(5)) { $0.bothConnected }
+            #expect(link.bothConnected)
+            #expect(took < .milliseconds(500), "lost \(fromClient ? "client" : "server") datagram \(index)")
+        }
+    }
+
+    @Test(arguments: 1...20)
+    func `A third of all datagrams lost, some twice, some late, and the handshake still ends`(seed: UInt64) throws {
+        let link = try link(seed: seed)
+        link.loss = 0.3
+        link.duplication = 0.2
+        link.reordering = 0.3
+        link.start()
+        let took = link.run(for: .seconds(30)) { $0.bothConnected }
+        #expect(link.bothConnected, "\(link.clientEvents) \(link.serverEvents)")
+        #expect(took < .seconds(20))
+    }
+
+    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, and given up after 30 s`() throws {
+        let link = try link()
+        link.drop = { _, _ in true }
+        link.start()
+        var waits: [Duration] = []
+        while let deadline = link.client.nextDeadline {
+            let before = link.client.statistics.retransmissions
+            let wait = deadline - link.now
+            link.now = deadline
+            link.client.advance(to: deadline)
+            if link.client.statistics.retransmissions > before {
+                waits.append(wait)
+                #expect(link.client.nextTransmit() != nil)
+            }
+            link.collect()
+        }
+        #expect(waits.prefix(7) == [100, 200, 400, 800, 1600, 3200, 4000].map { Duration.milliseconds($0) }[...])
+        #expect(link.clientEvents.failure?.contains("30") == true)
+        link.run(for: .seconds(40))
+        #expect(link.serverEvents.failure != nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `A client's hello in two datagrams is put together, in either order`(reversed: Bool) throws {
+        let link = try link()
+        link.start()
+        // The browsers' hellos of 1.4 kB come like this. Content 22, version, epoch and sequence, length; then type, length,
+        // message number, fragment offset and fragment length.
+        let client = link.client
+        let hello = try #require(client.nextTransmit())
+        let body = Array(hello[25...])
+        let cut = body.count / 2
+        func fragment(_ range: Range<Int>, sequence: UInt8) -> [UInt8] {
+            var bytes = Array(hello[0..<10]) + [sequence]
+            bytes.append16(UInt16(12 + range.count))
+            bytes += hello[13..<19]
+            bytes.append24(UInt32(range.lowerBound))
+            bytes.append24(UInt32(range.count))
+            return bytes + body[range]
+        }
+        // The client numbers its next records from 1, and a number is taken once.
+        let fragments = [fragment(0..<cut, sequence: 0), fragment(cut..<body.count, sequence: 40)]
+        for bytes in reversed ? fragments.reversed() : fragments {
+            #expect(link.server.nextTransmit() == nil)
+            bytes.withUnsafeBytes { link.server.receive($0, at: link.now) }
+        }
+        link.run(for: .seconds(5)) { $0.bothConnected }
+        #expect(link.bothConnected)
+        #expect(link.client.statistics.retransmissions == 0)
+    }
+
+    @Test func `A certificate that the signalling did not name ends it before anything is delivered`() throws {
+        let link = try link()
+        link.server.setRemoteFingerprints([try TestIdentities.rsa.get().fingerprint])
+        link.start()
+        link.run(for: .seconds(5))
+        #expect(link.serverKeys == nil)
+        #expect(link.serverEvents.failure?.contains("certificate") == true)
+        #expect(link.serverEvents.data.isEmpty)
+        #expect(link.clientEvents.last == .closed)
+    }
+
+    @Test func `Fingerprints that come late are waited for, and what came meanwhile is kept`() throws {
+        let link = try link(fingerprints: false)
+        link.client.setRemoteFingerprints([try TestIdentities.second.get().fingerprint])
+        link.start()
+        link.run(for: .seconds(2))
+        #expect(link.clientKeys != nil)
+        #expect(link.serverEvents.isEmpty)
+        #expect(!link.server.send([1]))
+        link.client.send([1, 2, 3])
+        link.run(for: .seconds(60))
+        #expect(link.serverEvents.isEmpty)
+        link.server.setRemoteFingerprints([try TestIdentities.first.get().fingerprint])
+        link.collect()
+        #expect(link.serverKeys != nil)
+        #expect(link.serverEvents.count == 2)
+        #expect(link.serverEvents.last == .data([1, 2, 3]))
+    }
+
+    @Test func `Records packed into one datagram are all read`() throws {
+        let link = try link()
+        link.start()
+        link.run(for: .seconds(5)) { $0.bothConnected }
+        var packed: [UInt8] = []
+        for value in 0..<5 as Range<UInt8> {
+            #expect(link.client.send([value, value]))
+            packed += try #require(link.client.nextTransmit())
+        }
+        packed.withUnsafeBytes { link.server.receive($0, at: link.now) }
+        link.collect()
+        #expect(link.serverEvents.data == (0..<5 as Range<UInt8>).map { [$0, $0] })
+    }
+
+    @Test func `Data goes both ways, and what no datagram could hold is refused`() throws {
+        let link = try link()
+        link.start()
+        link.run(for: .seconds(5)) { $0.bothConnected }
+        let largest = [UInt8](repeating: 7, count: 1200 - DTLSTransport.recordOverhead)
+        #expect(link.client.send(largest))
+        #expect(!link.client.send(largest + [7]))
+        #expect(!link.client.send([]))
+        #expect(link.server.send([9]))
+        link.run(for: .milliseconds(50))
+        #expect(link.serverEvents.data == [largest])
+        #expect(link.clientEvents.data == [[9]])
+        #expect(link.largest <= 1200)
+    }
+
+    @Test func `A goodbye reaches the peer, once`() throws {
+        let link = try link()
+        link.start()
+        link.run(for: .seconds(5)) { $0.bothConnected }
+        link.client.close()
+        link.run(for: .milliseconds(50))
+        #expect(link.serverEvents.last == .closed)
+        #expect(link.serverEvents.filter { $0 == .closed }.count == 1)
+        #expect(!link.client.send([1]))
+        #expect(!link.server.send([1]))
+    }
+
+    @Test func `Junk before, during and after the handshake changes nothing`() throws {
+        let link = try link()
+        var random = SeededRandom(seed: 99)
+        func junk() {
+            for _ in 0..<40 {
+                var bytes = (0..<Int.random(in: 0...100, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+                if !bytes.isEmpty, Bool.random(using: &random) { bytes[0] = UInt8.random(in: 20...25, using: &random) }
+                bytes.withUnsafeBytes { link.server.receive($0, at: link.now) }
+                bytes.withUnsafeBytes { link.client.receive($0, at: link.now) }
+            }
+        }
+        link.server.start(at: link.now)
+        junk()
+        link.start()
+        junk()
+        link.run(for: .seconds(5)) { link in
+            junk()
+            return link.bothConnected
+        }
+        #expect(link.bothConnected)
+        junk()
+        #expect(link.client.send([5]))
+        link.run(for: .milliseconds(50))
+        #expect(link.serverEvents.data == [[5]])
+        #expect(link.server.statistics.ignoredDatagrams > 0)
+    }
+}
+
+@Suite struct DTLSIdentityTests {
+    @Test func `Each identity is new and has a SHA-256 fingerprint`() throws {
+        let first = try TestIdentities.first.get()
+        let second = try TestIdentities.second.get()
+        #expect(first.fingerprint.algorithm == "sha-256")
+        #expect(first.fingerprint.bytes.count == 32)
+        #expect(first.fingerprint != second.fingerprint)
+    }
+}

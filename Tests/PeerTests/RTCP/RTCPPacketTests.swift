@@ -1,0 +1,142 @@
+import Basics
+import Peer
+import Testing
+
+@Suite struct RTCPPacketTests {
+    static let block: ReportBlock = {
+        var block = ReportBlock(ssrc: 2)
+        block.fractionLost = 0x40
+        block.cumulativeLost = -2
+        block.highestSequence = 0x0001_FFFF
+        block.jitter = 3
+        block.lastSenderReport = 0x0102_0304
+        block.delaySinceLastSenderReport = 0x10000
+        return block
+    }()
+    static let blockBytes: [UInt8] = [
+        0, 0, 0, 2, 0x40, 0xFF, 0xFF, 0xFE, 0, 1, 0xFF, 0xFF, 0, 0, 0, 3, 1, 2, 3, 4, 0, 1, 0, 0,
+    ]
+    static let golden: [(RTCPPacket, [UInt8])] = [
+        (
+            .senderReport(
+                SenderReport(
+                    ssrc: 1, ntpTime: 0x0102_0304_0506_0708, rtpTimestamp: 9, packetCount: 10, octetCount: 11, reports: [block])),
+            [0x81, 200, 0, 12, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 9, 0, 0, 0, 10, 0, 0, 0, 11] + blockBytes
+        ),
+        (.receiverReport(ReceiverReport(ssrc: 1, reports: [block])), [0x81, 201, 0, 7, 0, 0, 0, 1] + blockBytes),
+        (.sourceDescription(SourceDescription(ssrc: 1, cname: "ab")), [0x81, 202, 0, 3, 0, 0, 0, 1, 1, 2, 0x61, 0x62, 0, 0, 0, 0]),
+        (.goodbye(Goodbye(ssrcs: [1], reason: "bye")), [0x81, 203, 0, 2, 0, 0, 0, 1, 3, 0x62, 0x79, 0x65]),
+        (
+            .nack(GenericNack(senderSSRC: 1, mediaSSRC: 2, missing: [65534, 65535, 14, 15, 16])),
+            [0x81, 205, 0, 4, 0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xFE, 0x80, 1, 0, 15, 0, 1]
+        ),
+        (.pictureLoss(PictureLossIndication(senderSSRC: 1, mediaSSRC: 2)), [0x81, 206, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2]),
+        (
+            .fullIntraRequest(FullIntraRequest(senderSSRC: 1, entries: [.init(ssrc: 2, sequence: 7)])),
+            [0x84, 206, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 7, 0, 0, 0]
+        ),
+        (
+            .maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: 1, bitRate: BitRate(bitsPerSecond: 2_500_000), ssrcs: [2])),
+            [0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0x52, 0x45, 0x4D, 0x42, 1, 0x12, 0x62, 0x5A, 0, 0, 0, 2]
+        ),
+        (
+            // Received, lost, received with a large negative delta.
+            .transportFeedback(
+                TransportFeedback(
+                    senderSSRC: 1, mediaSSRC: 2, baseSequence: 65535, statusCount: 3, referenceTime: -1, feedbackCount: 5,
+                    arrivals: [.init(sequence: 65535, delta: 4), .init(sequence: 1, delta: -8)])),
+            [
+                0xAF, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xFF, 0, 3, 0xFF, 0xFF, 0xFF, 5, 0xD2, 0, 4, 0xFF, 0xF8, 0, 0, 3,
+            ]
+        ),
+        (
+            .extendedReport(
+                ExtendedReport(
+                    ssrc: 1,
+                    blocks: [.receiverReferenceTime(5), .delaySinceLastReference([.init(ssrc: 2, lastReference: 3, delay: 4)])])),
+            [0x80, 207, 0, 8, 0, 0, 0, 1, 4, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 5, 5, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4]
+        ),
+    ]
+
+    static func read(_ bytes: [UInt8]) -> (packets: [RTCPPacket], isBroken: Bool, malformed: Int) {
+        var reader = RTCPReader(bytes.span)
+        var packets: [RTCPPacket] = []
+        while let packet = reader.next() { packets.append(packet) }
+        return (packets, reader.isBroken, reader.malformedCount)
+    }
+
+    @Test(arguments: golden.indices) func `Every type has its bytes, both ways`(index: Int) {
+        let (packet, bytes) = Self.golden[index]
+        var written: [UInt8] = []
+        packet.encode(into: &written)
+        #expect(written == bytes)
+        #expect(Self.read(bytes).packets == [packet])
+    }
+
+    @Test func `A compound of all is read in order`() {
+        let result = Self.read(Self.golden.flatMap(\.1))
+        #expect(result.packets == Self.golden.map(\.0) && !result.isBroken && result.malformed == 0)
+    }
+
+    @Test func `A body cut short costs its packet, a wrong length the rest`() {
+        let good = Self.golden[5].1
+        let short: [UInt8] = [0x81, 201, 0, 1, 0, 0, 0, 1]  // claims a block
+        let result = Self.read(short + good)
+        #expect(result.packets == [Self.golden[5].0] && result.malformed == 1)
+        #expect(Self.read(good + [0x80, 201, 0, 9, 0, 0, 0, 1]).isBroken)
+        #expect(Self.read(good + [0x80, 204, 0, 0] + good).packets.count == 3)
+        // Feedback that claims 8191 received packets and brings no delta.
+        #expect(Self.read([0x8F, 205, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0x20, 0, 0, 0, 0, 0, 0x3F, 0xFF, 0, 0]).malformed == 1)
+    }
+
+    @Test func `Any damage is survived`() {
+        var random = SeededRandom(seed: 7)
+        for _ in 0..<5000 {
+            var bytes = Self.golden.randomElement(using: &random)?.1 ?? []
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            for packet in Self.read(Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))).packets {
+                if case .transportFeedback(let feedback) = packet { feedback.forEachStatus { _, _ in } }
+            }
+        }
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3]) func `Transport feedback tells each arrival, split and over the wrap`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var recorder = TransportFeedbackRecorder()
+        var sent: [UInt16: Int64] = [:]
+        var now = Instant(nanoseconds: 7_000_000_000)
+        var sequence: UInt16 = 64_000
+        for _ in 0..<3000 {
+            sequence &+= 1
+            now += .microseconds(Int64.random(in: 10...20_000, using: &random))
+            if Int.random(in: 0..<10, using: &random) == 0 { continue }
+            recorder.received(sequence, at: now)
+            sent[sequence] = now.nanoseconds / 1000
+        }
+        var told: [UInt16: Int64] = [:]
+        for feedback in recorder.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: now) {
+            var bytes: [UInt8] = []
+            feedback.encode(into: &bytes)
+            #expect(bytes.count <= 1200)
+            #expect(Self.read(bytes).packets == [.transportFeedback(feedback)])
+            feedback.forEachStatus { if let arrival = $1 { told[$0] = arrival } }
+        }
+        #expect(Set(told.keys) == Set(sent.keys))
+        for (sequence, arrival) in sent { #expect(abs((told[sequence] ?? 0) - arrival) <= 250) }
+    }
+
+    @Test func `A late packet is told with a lower base`() throws {
+        var recorder = TransportFeedbackRecorder()
+        for sequence: UInt16 in [10, 12] { recorder.received(sequence, at: .zero + .milliseconds(100)) }
+        let first = recorder.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: .zero + .milliseconds(150))
+        let second = recorder.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: .zero + .milliseconds(160))
+        #expect(first.count == 1 && second.isEmpty)
+        recorder.received(11, at: .zero + .milliseconds(170))
+        let third = recorder.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: .zero + .milliseconds(200))
+        let again = try #require(third.first)
+        #expect(again.baseSequence == 11 && again.statusCount == 2 && again.arrivals.map(\.sequence) == [11, 12])
+        #expect(again.feedbackCount == 1)
+    }
+}

@@ -1,0 +1,212 @@
+import Basics
+import Peer
+import Testing
+
+/// A talker, a way with delay and loss, and a mixer that asks each 20 ms; tempo is applied to sample counts only.
+private struct AudioLink {
+    var random: SeededRandom
+    var buffer = AudioReceiveBuffer()
+    var now = Instant(nanoseconds: 5_000_000_000)
+    var loss = 0.0
+    var delay: (Int) -> Duration = { _ in .milliseconds(30) }
+    var drift = 0.0
+    var frameSamples = 960
+    var payload: [UInt8] = [0x78, 1, 2, 3]
+    var pcm = 0
+    var flying: [ReceivedAudioPacket] = []
+    var sent = 0
+    var sequence: Int64 = 65_500
+    var timestamp: Int64 = 0
+    var sendAt = 5_000_000_000.0
+    var decoded: [Int64] = []
+    var delays: [Duration] = []
+    var resets = 0
+
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+    mutating func run(seconds: Double, sending: Bool = true) {
+        let end = now + .nanoseconds(Int64(seconds * 1e9))
+        while now < end {
+            while sendAt <= Double(now.nanoseconds) {
+                if sending { send() }
+                timestamp += Int64(frameSamples)
+                sendAt += Double(frameSamples) / 48_000 * 1e9 * (1 + drift)
+            }
+            for packet in flying.filter({ $0.arrival <= now }).sorted(by: { $0.arrival < $1.arrival }) { buffer.insert(packet) }
+            flying.removeAll { $0.arrival <= now }
+            if now.nanoseconds % 20_000_000 == 0 { tick() }
+            now += .milliseconds(1)
+        }
+    }
+
+    mutating func send() {
+        let at = Instant(nanoseconds: Int64(sendAt))
+        if Double.random(in: 0..<1, using: &random) >= loss {
+            flying.append(
+                ReceivedAudioPacket(
+                    payload: payload, sequence: sequence, timestamp: timestamp, captureTime: at, arrival: at + delay(sent)))
+        }
+        sequence += 1
+        sent += 1
+    }
+
+    mutating func tick() {
+        var rounds = 0
+        while let step = buffer.next(at: now, pcmBuffered: pcm) {
+            rounds += 1
+            #expect(rounds < 50)
+            if rounds >= 50 { break }
+            switch step {
+            case .decode(let packet, let tempo):
+                decoded.append(packet.sequence)
+                pcm += Int(Double(OpusPacket(packet.payload)?.samples ?? 0) / tempo)
+            case .decodeFEC(_, let samples), .conceal(let samples), .silence(let samples): pcm += samples
+            case .reset: resets += 1
+            }
+        }
+        if let delay = buffer.playoutDelay(at: now, pcmBuffered: 0) { delays.append(delay) }
+        pcm -= 960
+    }
+}
+
+@Suite struct AudioReceiveBufferTests {
+    // TOC bytes: 2.5, 10, 20, 40, 60 ms and 120 ms.
+    @Test(arguments: [(0x80, 120), (0x70, 480), (0x78, 960), (0x10, 1920), (0x18, 2880), (0x1B, 5760)] as [(UInt8, Int)])
+    func `Packets of any length play without a gap on a clean way`(toc: UInt8, samples: Int) {
+        var link = AudioLink(seed: 1)
+        link.frameSamples = samples
+        link.payload = samples == 5760 ? [toc, 2, 1, 1] : [toc, 1, 1, 1]
+        link.run(seconds: 10)
+        #expect(link.buffer.statistics.concealedSamples == 0 && link.buffer.statistics.late == 0)
+        #expect(link.decoded == Array(65_500..<65_500 + Int64(link.decoded.count)) && link.decoded.count * samples > 9 * 48_000)
+    }
+
+    @Test func `A lost packet is made from the next one's error correction`() {
+        var link = AudioLink(seed: 2)
+        link.loss = 0.05
+        link.run(seconds: 20)
+        #expect(link.buffer.statistics.fecSamples > 20 * 960)
+        #expect(link.buffer.statistics.concealedSamples < 20 * 480)
+    }
+
+    @Test func `The delay follows the jitter up and falls back within ten seconds`() {
+        var link = AudioLink(seed: 3)
+        link.run(seconds: 5)
+        #expect(link.buffer.currentDelay < .milliseconds(80))
+        var jitter = SeededRandom(seed: 30)
+        let delays = (0..<20_000).map { _ in Duration.milliseconds(30 + Int64.random(in: 0...100, using: &jitter)) }
+        link.delay = { delays[$0] }
+        link.run(seconds: 10)
+        let target = link.buffer.targetDelay(at: link.now)
+        #expect(target >= .milliseconds(85) && target <= .milliseconds(160))
+        let concealed = link.buffer.statistics.concealedSamples
+        link.run(seconds: 10)
+        #expect(link.buffer.statistics.concealedSamples - concealed < 480_000 / 50)
+        link.delay = { _ in .milliseconds(30) }
+        link.run(seconds: 11)
+        #expect(link.buffer.currentDelay < .milliseconds(80))
+    }
+
+    @Test func `Bursts never add up to delay`() {
+        var link = AudioLink(seed: 4)
+        // Every two seconds nothing comes for 300 ms and then all at once.
+        link.delay = { .milliseconds(30 + max(0, 300 - Int64($0 % 100) * 20)) }
+        link.run(seconds: 60)
+        #expect(link.delays.max() ?? .zero < .milliseconds(650))
+        link.delay = { _ in .milliseconds(30) }
+        link.run(seconds: 10)
+        #expect(link.buffer.currentDelay < .milliseconds(90))
+    }
+
+    @Test(arguments: [-300e-6, 300e-6]) func `Drift of 300 ppm is taken up without a hole`(drift: Double) {
+        var link = AudioLink(seed: 5)
+        link.drift = drift
+        link.run(seconds: 300)
+        #expect(link.buffer.statistics.concealedSamples < 4800 && link.buffer.statistics.late == 0)
+        #expect(link.buffer.currentDelay > .milliseconds(15) && link.buffer.currentDelay < .milliseconds(90))
+    }
+
+    @Test func `Silence by discontinuous transmission is no loss`() {
+        var link = AudioLink(seed: 6)
+        link.run(seconds: 2)
+        link.payload = [0x78]
+        link.run(seconds: 0.02)
+        link.run(seconds: 2, sending: false)
+        link.payload = [0x78, 1, 2, 3]
+        link.run(seconds: 2)
+        #expect(link.buffer.statistics.concealedSamples == 0 && link.buffer.statistics.lost == 0 && link.resets == 0)
+        #expect(link.decoded == Array(65_500..<65_500 + Int64(link.decoded.count)))
+    }
+
+    @Test func `A dead way fades out, and comes back at the normal delay`() {
+        var link = AudioLink(seed: 7)
+        link.run(seconds: 3)
+        link.loss = 1
+        link.run(seconds: 3)
+        #expect(link.buffer.statistics.concealedSamples <= 9600 + 960)
+        link.loss = 0
+        let before = link.decoded.count
+        link.run(seconds: 1)
+        #expect(link.decoded.count - before > 40)
+        link.run(seconds: 4)
+        #expect(link.buffer.currentDelay < .milliseconds(90))
+    }
+
+    @Test func `A jump of the clock and a new SSRC start anew`() {
+        var link = AudioLink(seed: 8)
+        link.run(seconds: 2)
+        link.timestamp += 48_000 * 3600
+        link.run(seconds: 2)
+        #expect(link.resets == 1 && link.buffer.currentDelay < .milliseconds(90))
+        #expect(link.buffer.statistics.concealedSamples < 960 * 12)
+    }
+
+    @Test func `Lip synchronisation can hold the sound back`() {
+        var link = AudioLink(seed: 9)
+        link.run(seconds: 2)
+        link.buffer.minimumDelay = .milliseconds(150)
+        link.run(seconds: 3)
+        #expect(abs((link.buffer.currentDelay - .milliseconds(150)).inMilliseconds) < 30)
+        #expect(link.buffer.statistics.concealedSamples == 0)
+        #expect((link.delays.last ?? .zero) > .milliseconds(150))
+    }
+}
+
+@Suite struct SenderClockTests {
+    static func ntp(_ nanoseconds: Int64) -> UInt64 {
+        let seconds = UInt64(nanoseconds / 1_000_000_000)
+        return seconds << 32 | (UInt64(nanoseconds % 1_000_000_000) << 32) / 1_000_000_000
+    }
+
+    @Test(arguments: [-300e-6, 0, 300e-6]) func `Sound and picture of one moment meet, through jitter and drift`(drift: Double) {
+        var random = SeededRandom(seed: 11)
+        var clock = SenderClock()
+        var worst = Duration.zero
+        for step in 0..<3000 {
+            let now = Instant(nanoseconds: Int64(step) * 20_000_000 + 1_000_000_000)
+            let sender = 3_900_000_000_000_000_000 + Int64(Double(now.nanoseconds) * (1 + drift))
+            let audio = Int64(Double(now.nanoseconds) * (1 + drift) * 48e-6) + 777
+            let video = Int64(Double(now.nanoseconds) * (1 + drift) * 90e-6) + 99_999_999_999
+            if step % 50 == 0 {
+                let arrival = now + .milliseconds(Int64.random(in: 20...60, using: &random))
+                clock.received(
+                    SenderReport(ssrc: 1, ntpTime: Self.ntp(sender), rtpTimestamp: UInt32(truncatingIfNeeded: audio)), at: arrival)
+                clock.received(
+                    SenderReport(ssrc: 2, ntpTime: Self.ntp(sender), rtpTimestamp: UInt32(truncatingIfNeeded: video)), at: arrival)
+            }
+            // The picture comes 80 ms after the sound.
+            let first = clock.captureTime(ssrc: 1, timestamp: audio, clockRate: 48_000, arrival: now + .milliseconds(60))
+            let second = clock.captureTime(ssrc: 2, timestamp: video, clockRate: 90_000, arrival: now + .milliseconds(140))
+            if step > 100 { worst = max(worst, first < second ? second - first : first - second) }
+            if step > 500 { #expect(abs((first - now).inMilliseconds - 20) < 30) }
+        }
+        #expect(worst < .milliseconds(1))
+    }
+
+    @Test func `Before the first report the fastest packet stands for its capture`() {
+        var clock = SenderClock()
+        let a = clock.captureTime(ssrc: 1, timestamp: 0, clockRate: 48_000, arrival: .zero + .milliseconds(100))
+        let b = clock.captureTime(ssrc: 1, timestamp: 960, clockRate: 48_000, arrival: .zero + .milliseconds(190))
+        #expect(b - a == .milliseconds(20) && !clock.isSynchronized(ssrc: 1))
+    }
+}

@@ -1,0 +1,199 @@
+import Basics
+import Peer
+import Testing
+
+/// Bytes from hexadecimal digits; spaces are ignored.
+private func hex(_ text: String) -> [UInt8] {
+    let digits = text.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+}
+
+/// Runs one in-place operation on a copy with room behind it.
+private func apply(
+    _ packet: [UInt8], _ body: (UnsafeMutableRawBufferPointer, Int) throws(SRTPError) -> Int
+) throws(SRTPError) -> [UInt8] {
+    var buffer = packet + [UInt8](repeating: 0, count: SRTPContext.maximumOverhead)
+    var result: Result<Int, SRTPError> = .failure(.malformed)
+    buffer.withUnsafeMutableBytes { bytes in
+        do throws(SRTPError) { result = .success(try body(bytes, packet.count)) } catch { result = .failure(error) }
+    }
+    return Array(buffer[0..<(try result.get())])
+}
+
+private func keys(_ profile: SRTPProfile) -> (SRTPKeys, SRTPKeys) {
+    let length = profile.keyLength + profile.saltLength
+    let a = (0..<length).map { UInt8($0) }
+    let b = (0..<length).map { UInt8(200 - $0) }
+    return (SRTPKeys(profile: profile, local: a, remote: b), SRTPKeys(profile: profile, local: b, remote: a))
+}
+
+private func rtp(_ sequence: UInt16, ssrc: UInt32 = 0x1234_5678, payload: [UInt8] = Array(repeating: 0x5A, count: 40)) -> [UInt8] {
+    var bytes: [UInt8] = [0x80, 96]
+    bytes.append16(sequence)
+    bytes.append32(UInt32(sequence) * 3000)
+    bytes.append32(ssrc)
+    return bytes + payload
+}
+
+private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
+    var bytes: [UInt8] = [0x80, 201, 0, 1]
+    bytes.append32(ssrc)
+    return bytes
+}
+
+@Suite struct SRTPContextTests {
+    struct Vector: CustomTestStringConvertible, Sendable {
+        let name: String
+        let profile: SRTPProfile
+        let key: String
+        let rtp: String
+        let srtp: String
+        let rtcp: String
+        let srtcp: String
+        var testDescription: String { name }
+    }
+
+    /// The RTP header of libsrtp's validation packets, over the master keys of RFC 3711 B.3 and of the RFC 7714 examples.
+    /// The examples in RFC 7714 §16 start from session keys, which the library does not take.
+    static let vectors = [
+        Vector(
+            name: "AES-CM-128-HMAC-SHA1-80", profile: .aes128CounterSHA1_80,
+            key: "e1f97a0d3e018be0d64fa32c06de4139 0ec675ad498afeebb6960b3aabe6",
+            rtp: "800f1234decafbadcafebabe abababababababababababababababab",
+            srtp: "800f1234decafbadcafebabe 4e55dc4ce79978d88ca4d215949d2402 b78d6acc99ea179b8dbb",
+            rtcp: "81c8000bcafebabe abababababababababababababababab",
+            srtcp: "81c8000bcafebabe 7128035be487b9bdbef89041f977a5a8 80000001 993e08cd54d6c1230798"),
+        Vector(
+            name: "AEAD-AES-128-GCM", profile: .aes128GCM,
+            key: "000102030405060708090a0b0c0d0e0f a0a1a2a3a4a5a6a7a8a9aaab",
+            rtp: "800f1234decafbadcafebabe abababababababababababababababab",
+            srtp: "800f1234decafbadcafebabe c5002ede04cfdd2eb91159e0880aa06e d2976826f796b201df3131a127e8a392",
+            rtcp: "81c8000bcafebabe abababababababababababababababab",
+            srtcp: "81c8000bcafebabe c98b8b5df0392a55852b6c21ac8e7025 c52c6fbea2b3b446ea31123ba88ce61e 80000001"),
+    ]
+
+    @Test(arguments: vectors)
+    func `Known packets encrypt to known bytes, and back`(vector: Vector) throws {
+        let key = hex(vector.key)
+        let context = try SRTPContext(SRTPKeys(profile: vector.profile, local: key, remote: key))
+        #expect(try apply(hex(vector.rtp), context.protectRTP) == hex(vector.srtp))
+        #expect(try apply(hex(vector.srtp), context.unprotectRTP) == hex(vector.rtp))
+        #expect(try apply(hex(vector.rtcp), context.protectRTCP) == hex(vector.srtcp))
+        #expect(try apply(hex(vector.srtcp), context.unprotectRTCP) == hex(vector.rtcp))
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `What one end encrypts the other decrypts, across two wraps of the sequence and for several sources`(
+        profile: SRTPProfile
+    ) throws {
+        let (a, b) = keys(profile)
+        let sender = try SRTPContext(a)
+        let receiver = try SRTPContext(b)
+        // 37 a step: no more than the window apart.
+        for step in 0..<4000 {
+            let sequence = UInt16(truncatingIfNeeded: 30_000 + step * 37)
+            for ssrc in [7, 8] as [UInt32] {
+                let packet = rtp(sequence, ssrc: ssrc)
+                let encrypted = try apply(packet, sender.protectRTP)
+                #expect(encrypted.count == packet.count + profile.tagLength)
+                #expect(encrypted[12...] != packet[12...])
+                #expect(try apply(encrypted, receiver.unprotectRTP) == packet)
+            }
+        }
+        #expect(receiver.statistics.unprotected == 8000)
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `Packets late by less than the window are taken around a wrap`(profile: SRTPProfile) throws {
+        let (a, b) = keys(profile)
+        let sender = try SRTPContext(a)
+        let receiver = try SRTPContext(b)
+        let packets = (0..<200).map { rtp(UInt16(truncatingIfNeeded: 65_436 + $0)) }
+        var encrypted: [[UInt8]] = []
+        for packet in packets { encrypted.append(try apply(packet, sender.protectRTP)) }
+        // The first, then every other one, then those left out.
+        for index in [0] + Array(stride(from: 1, to: 200, by: 2)) + Array(stride(from: 2, to: 200, by: 2)) {
+            #expect(try apply(encrypted[index], receiver.unprotectRTP) == packets[index])
+        }
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `A packet counts once`(profile: SRTPProfile) throws {
+        let (a, b) = keys(profile)
+        let sender = try SRTPContext(a)
+        let receiver = try SRTPContext(b)
+        let first = try apply(rtp(5), sender.protectRTP)
+        _ = try apply(first, receiver.unprotectRTP)
+        #expect(throws: SRTPError.replayed) { try apply(first, receiver.unprotectRTP) }
+        let report = try apply(rtcp(), sender.protectRTCP)
+        _ = try apply(report, receiver.unprotectRTCP)
+        #expect(throws: SRTPError.replayed) { try apply(report, receiver.unprotectRTCP) }
+        // Older than the window.
+        for sequence in 6..<1200 { _ = try apply(try apply(rtp(UInt16(sequence)), sender.protectRTP), receiver.unprotectRTP) }
+        #expect(throws: SRTPError.replayed) { try apply(first, receiver.unprotectRTP) }
+        #expect(receiver.statistics.replayed == 3)
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `Any changed bit is noticed`(profile: SRTPProfile) throws {
+        let (a, b) = keys(profile)
+        let sender = try SRTPContext(a)
+        let receiver = try SRTPContext(b)
+        _ = try apply(try apply(rtp(1), sender.protectRTP), receiver.unprotectRTP)
+        let encrypted = try apply(rtp(2), sender.protectRTP)
+        for index in 12..<encrypted.count {
+            var changed = encrypted
+            changed[index] ^= 0x10
+            #expect(throws: SRTPError.unauthenticated) { try apply(changed, receiver.unprotectRTP) }
+        }
+        #expect(receiver.statistics.unauthenticated == encrypted.count - 12)
+        #expect(try apply(encrypted, receiver.unprotectRTP) == rtp(2))
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `The same packet may be sent twice`(profile: SRTPProfile) throws {
+        let (a, b) = keys(profile)
+        let sender = try SRTPContext(a)
+        let receiver = try SRTPContext(b)
+        let once = try apply(rtp(9), sender.protectRTP)
+        _ = try apply(rtp(10), sender.protectRTP)
+        let again = try apply(rtp(9), sender.protectRTP)
+        #expect(once == again)
+        #expect(try apply(again, receiver.unprotectRTP) == rtp(9))
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `Lengths are checked before anything is read or written`(profile: SRTPProfile) throws {
+        let context = try SRTPContext(keys(profile).0)
+        for count in 0..<12 {
+            let short = [UInt8](repeating: 0x80, count: count)
+            #expect(throws: SRTPError.malformed) { try apply(short, context.protectRTP) }
+            #expect(throws: SRTPError.malformed) { try apply(short, context.unprotectRTP) }
+            #expect(throws: SRTPError.malformed) { try apply(short, context.unprotectRTCP) }
+        }
+        var exact = rtp(1)
+        exact.withUnsafeMutableBytes { buffer in
+            #expect(throws: SRTPError.noRoom) { try context.protectRTP(buffer, length: buffer.count) }
+            #expect(throws: SRTPError.malformed) { try context.protectRTP(buffer, length: buffer.count + 1) }
+        }
+        // A header that promises contributing sources and an extension that are not there.
+        var promised = rtp(1, payload: Array(repeating: 0xFF, count: 20))
+        promised[0] = 0x9F
+        #expect(throws: SRTPError.malformed) { try apply(promised, context.unprotectRTP) }
+    }
+
+    @Test func `Keys of the wrong length are refused`() {
+        #expect(throws: SRTPError.malformed) { try SRTPContext(SRTPKeys(profile: .aes128GCM, local: [1], remote: [2])) }
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `Bytes from outside never trap`(profile: SRTPProfile) throws {
+        let context = try SRTPContext(keys(profile).0)
+        var random = SeededRandom(seed: 4711)
+        for _ in 0..<3000 {
+            let bytes = (0..<Int.random(in: 0...120, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            #expect(throws: SRTPError.self) { try apply(bytes, context.unprotectRTP) }
+            #expect(throws: SRTPError.self) { try apply(bytes, context.unprotectRTCP) }
+        }
+    }
+}
