@@ -80,10 +80,12 @@ let package = Package(
                 "Gateway", "Call",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
+        .target(
+            name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "Conference"], swiftSettings: strict),
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Peer", "Simulation", "Codecs", "Mixing", "Conference", "Call",
+                "Basics", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
@@ -96,6 +98,7 @@ let package = Package(
         .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),
         .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
         .testTarget(name: "ConferenceTests", dependencies: ["Conference", "Simulation"], swiftSettings: strict),
+        .testTarget(name: "ScenariosTests", dependencies: ["Scenarios"], swiftSettings: strict),
         .testTarget(name: "GatewayTests", dependencies: ["Gateway"], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["Call"], swiftSettings: strict),
     ],

@@ -64,7 +64,8 @@ public struct H264Depacketizer: Sendable {
             let starts = payload[1] & 0x80 != 0
             let type = payload[1] & 31
             let isFirstSlice = payload.count >= 3 && payload[2] & 0x80 != 0
-            return Peek(startsUnit: starts, hasIDR: starts && type == H264NAL.idr && isFirstSlice, hasSPS: starts && type == H264NAL.sps)
+            return Peek(
+                startsUnit: starts, hasIDR: starts && type == H264NAL.idr && isFirstSlice, hasSPS: starts && type == H264NAL.sps)
         default: return nil
         }
     }

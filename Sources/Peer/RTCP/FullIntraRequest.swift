@@ -32,7 +32,8 @@ public struct FullIntraRequest: Sendable, Equatable {
     }
 
     public func encode(into bytes: inout [UInt8]) {
-        RTCPPacket.encodeHeader(RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 8 + 8 * entries.count, into: &bytes)
+        RTCPPacket.encodeHeader(
+            RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 8 + 8 * entries.count, into: &bytes)
         bytes.append32(senderSSRC)
         bytes.append32(0)
         for entry in entries {

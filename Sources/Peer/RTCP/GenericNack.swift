@@ -58,7 +58,8 @@ public struct GenericNack: Sendable, Equatable {
     }
 
     public func encode(into bytes: inout [UInt8]) {
-        RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 8 + 4 * entries.count, into: &bytes)
+        RTCPPacket.encodeHeader(
+            RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 8 + 4 * entries.count, into: &bytes)
         bytes.append32(senderSSRC)
         bytes.append32(mediaSSRC)
         for entry in entries {

@@ -104,8 +104,10 @@ public struct RTCPReader: ~Escapable {
         case (SourceDescription.packetType, _): return .sourceDescription(try SourceDescription(&reader, count: count))
         case (Goodbye.packetType, _): return .goodbye(try Goodbye(&reader, count: count))
         case (RTCPPacket.transportFeedbackType, GenericNack.format): return .nack(try GenericNack(&reader))
-        case (RTCPPacket.transportFeedbackType, TransportFeedback.format): return .transportFeedback(try TransportFeedback(&reader))
-        case (RTCPPacket.payloadFeedbackType, PictureLossIndication.format): return .pictureLoss(try PictureLossIndication(&reader))
+        case (RTCPPacket.transportFeedbackType, TransportFeedback.format):
+            return .transportFeedback(try TransportFeedback(&reader))
+        case (RTCPPacket.payloadFeedbackType, PictureLossIndication.format):
+            return .pictureLoss(try PictureLossIndication(&reader))
         case (RTCPPacket.payloadFeedbackType, FullIntraRequest.format): return .fullIntraRequest(try FullIntraRequest(&reader))
         case (RTCPPacket.payloadFeedbackType, ReceiverEstimatedMaxBitrate.format):
             guard let packet = try ReceiverEstimatedMaxBitrate(&reader) else { return .unknown(type: type, format: format) }

@@ -33,7 +33,8 @@ public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
 
     public func encode(into bytes: inout [UInt8]) {
         let ssrcs = ssrcs.prefix(255)
-        RTCPPacket.encodeHeader(RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 16 + 4 * ssrcs.count, into: &bytes)
+        RTCPPacket.encodeHeader(
+            RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 16 + 4 * ssrcs.count, into: &bytes)
         bytes.append32(senderSSRC)
         bytes.append32(0)
         bytes.append32(Self.identifier)

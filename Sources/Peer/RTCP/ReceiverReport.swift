@@ -21,7 +21,8 @@ public struct ReceiverReport: Sendable, Equatable {
 
     public func encode(into bytes: inout [UInt8]) {
         let blocks = reports.prefix(31)
-        RTCPPacket.encodeHeader(Self.packetType, count: blocks.count, bodyBytes: 4 + ReportBlock.size * blocks.count, into: &bytes)
+        RTCPPacket.encodeHeader(
+            Self.packetType, count: blocks.count, bodyBytes: 4 + ReportBlock.size * blocks.count, into: &bytes)
         bytes.append32(ssrc)
         for block in blocks { block.encode(into: &bytes) }
     }

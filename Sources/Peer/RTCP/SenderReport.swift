@@ -15,7 +15,8 @@ public struct SenderReport: Sendable, Equatable {
     public var reports: [ReportBlock]
 
     public init(
-        ssrc: UInt32, ntpTime: UInt64, rtpTimestamp: UInt32, packetCount: UInt32 = 0, octetCount: UInt32 = 0, reports: [ReportBlock] = []
+        ssrc: UInt32, ntpTime: UInt64, rtpTimestamp: UInt32, packetCount: UInt32 = 0, octetCount: UInt32 = 0,
+        reports: [ReportBlock] = []
     ) {
         self.ssrc = ssrc
         self.ntpTime = ntpTime
@@ -37,7 +38,8 @@ public struct SenderReport: Sendable, Equatable {
 
     public func encode(into bytes: inout [UInt8]) {
         let blocks = reports.prefix(31)
-        RTCPPacket.encodeHeader(Self.packetType, count: blocks.count, bodyBytes: 24 + ReportBlock.size * blocks.count, into: &bytes)
+        RTCPPacket.encodeHeader(
+            Self.packetType, count: blocks.count, bodyBytes: 24 + ReportBlock.size * blocks.count, into: &bytes)
         bytes.append32(ssrc)
         bytes.append64(ntpTime)
         bytes.append32(rtpTimestamp)

@@ -31,7 +31,8 @@ public struct TransportFeedback: Sendable, Equatable {
     public var arrivals: [Arrival]
 
     public init(
-        senderSSRC: UInt32, mediaSSRC: UInt32, baseSequence: UInt16, statusCount: UInt16, referenceTime: Int32, feedbackCount: UInt8,
+        senderSSRC: UInt32, mediaSSRC: UInt32, baseSequence: UInt16, statusCount: UInt16, referenceTime: Int32,
+        feedbackCount: UInt8,
         arrivals: [Arrival]
     ) {
         self.senderSSRC = senderSSRC

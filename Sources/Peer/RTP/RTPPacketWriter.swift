@@ -11,7 +11,8 @@ public struct RTPPacketWriter {
 
     /// `twoByteExtensions` chooses the form for the whole packet: one-byte carries ids 1–14 and 1–16 bytes (RFC 8285 §4.2).
     public init(
-        _ buffer: UnsafeMutableRawBufferPointer, marker: Bool, payloadType: UInt8, sequence: UInt16, timestamp: UInt32, ssrc: UInt32,
+        _ buffer: UnsafeMutableRawBufferPointer, marker: Bool, payloadType: UInt8, sequence: UInt16, timestamp: UInt32,
+        ssrc: UInt32,
         twoByteExtensions: Bool = false
     ) {
         self.buffer = buffer

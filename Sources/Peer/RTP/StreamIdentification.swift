@@ -85,7 +85,8 @@ public struct StreamIdentification: Sendable {
 
     /// Takes a new description; latches of sections that are still there under their MID stay.
     public mutating func update(sections new: [Section], extensions: ExtensionIDs, at now: Instant) {
-        let kept = Set(new.filter { section in sections.contains { $0.index == section.index && $0.mid == section.mid } }.map(\.index))
+        let kept = Set(
+            new.filter { section in sections.contains { $0.index == section.index && $0.mid == section.mid } }.map(\.index))
         sections = new
         ids = extensions
         for (ssrc, latch) in latches where !kept.contains(latch.seat.section) { forget(ssrc: ssrc) }
@@ -175,7 +176,9 @@ public struct StreamIdentification: Sendable {
 
     /// A late packet of a replaced SSRC is dropped, unless its successor has gone silent.
     private mutating func reclaim(_ ssrc: UInt32, _ latch: Latch, at now: Instant) -> Bool {
-        if let holder = current[latch.seat], let other = latches[holder], now - other.lastSeen < Self.returnTimeout { return false }
+        if let holder = current[latch.seat], let other = latches[holder], now - other.lastSeen < Self.returnTimeout {
+            return false
+        }
         if let holder = current[latch.seat] { latches[holder]?.isReplaced = true }
         current[latch.seat] = ssrc
         latches[ssrc]?.isReplaced = false

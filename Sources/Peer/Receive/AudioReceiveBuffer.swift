@@ -218,7 +218,8 @@ public struct AudioReceiveBuffer: Sendable {
     }
 
     /// What stands for the hole before `first`; nil when `first` itself is due.
-    private mutating func fill(_ gap: Int64, before first: Entry, wanted: Int, at now: Instant, target: Duration) -> AudioPlayout? {
+    private mutating func fill(_ gap: Int64, before first: Entry, wanted: Int, at now: Instant, target: Duration) -> AudioPlayout?
+    {
         let isContinuous = playedSequence.map { first.packet.sequence == $0 + 1 } ?? true
         if isContinuous {
             // Discontinuous transmission: the sender was silent, nothing is lost, and the delay may be set anew unheard.

@@ -130,7 +130,8 @@ public struct VideoReceiveBuffer: Sendable {
             statistics.recovered += 1
         }
         var slot = Slot(
-            sequence: sequence, timestamp: timestamp, marker: marker, codec: codecs[payloadType] ?? .vp8, payload: [], arrival: now,
+            sequence: sequence, timestamp: timestamp, marker: marker, codec: codecs[payloadType] ?? .vp8, payload: [],
+            arrival: now,
             keyframeStart: .no, startsVP8Frame: false)
         if codecs[payloadType] != nil, !payload.isEmpty {
             inspect(payload, into: &slot)
@@ -310,7 +311,9 @@ public struct VideoReceiveBuffer: Sendable {
     private func inspect(_ payload: Span<UInt8>, into slot: inout Slot) {
         switch slot.codec {
         case .vp8:
-            guard let (descriptor, size) = VP8Descriptor.parse(payload), size < payload.count, descriptor.startsFrame else { return }
+            guard let (descriptor, size) = VP8Descriptor.parse(payload), size < payload.count, descriptor.startsFrame else {
+                return
+            }
             slot.startsVP8Frame = true
             if payload[size] & 1 == 0 { slot.keyframeStart = .certain }
         case .h264:
@@ -335,7 +338,8 @@ public struct VideoReceiveBuffer: Sendable {
             case .certain: break
             case .withKnownParameters:
                 // Its own parameter sets could have been in the packet before it.
-                guard h264.hasParameterSets, let before = self.slot(sequence - 1), before.marker || before.timestamp != slot.timestamp
+                guard h264.hasParameterSets, let before = self.slot(sequence - 1),
+                    before.marker || before.timestamp != slot.timestamp
                 else { continue }
             }
             next = sequence
@@ -411,7 +415,9 @@ public struct VideoReceiveBuffer: Sendable {
         }
     }
 
-    private mutating func accept(_ frame: EncodedVideoFrame, payloads: [[UInt8]], marker: Bool, arrival: Instant) -> AssembledFrame? {
+    private mutating func accept(_ frame: EncodedVideoFrame, payloads: [[UInt8]], marker: Bool, arrival: Instant)
+        -> AssembledFrame?
+    {
         lastCodec = frame.codec
         lastEndedWithMarker = marker
         var descriptor: VP8Descriptor?
@@ -488,7 +494,8 @@ public struct VideoReceiveBuffer: Sendable {
 
     /// Steps over lost padding: the missing packets lie between two frames whose picture ids follow one another.
     private mutating func skipPadding() -> Bool {
-        guard !isAwaitingKeyframe, let start = next, slot(start) == nil, lastCodec == .vp8, lastEndedWithMarker, let last = lastVP8,
+        guard !isAwaitingKeyframe, let start = next, slot(start) == nil, lastCodec == .vp8, lastEndedWithMarker,
+            let last = lastVP8,
             let lastID = last.pictureID, let (sequence, descriptor) = vp8FrameStart(after: start),
             let id = descriptor.pictureID, descriptor.hasLongPictureID == last.hasLongPictureID
         else { return false }

@@ -54,7 +54,9 @@ import Testing
         for count in 0..<8 { #expect(Self.size(Array(Self.sps.prefix(count))) == nil) }
         var random = SeededRandom(seed: 3)
         for _ in 0..<5000 {
-            let bytes = [0x67] + (0..<40).map { _ in UInt8.random(in: 0...255, using: &random) & UInt8.random(in: 0...255, using: &random) }
+            let bytes =
+                [0x67]
+                + (0..<40).map { _ in UInt8.random(in: 0...255, using: &random) & UInt8.random(in: 0...255, using: &random) }
             _ = H264NAL.pictureSize(ofSPS: bytes.span)
         }
     }
@@ -86,10 +88,11 @@ import Testing
         #expect(result.data == data && result.isKeyframe && result.width == 320 && result.height == 180)
     }
 
-    @Test(arguments: [
-        ([0x78, 1, 2], 960, false), ([0xFC, 1, 2], 960, true), ([0x18, 0], 2880, false), ([0x83, 0x02, 1], 240, false),
-        ([0x7B, 0x06, 1], 5760, false),
-    ] as [([UInt8], Int, Bool)])
+    @Test(
+        arguments: [
+            ([0x78, 1, 2], 960, false), ([0xFC, 1, 2], 960, true), ([0x18, 0], 2880, false), ([0x83, 0x02, 1], 240, false),
+            ([0x7B, 0x06, 1], 5760, false),
+        ] as [([UInt8], Int, Bool)])
     func `Opus says how long it lasts`(payload: [UInt8], samples: Int, stereo: Bool) {
         let packet = OpusPacket(payload)
         #expect(packet?.samples == samples && packet?.isStereo == stereo)

@@ -24,7 +24,10 @@ import Testing
             [0x81, 200, 0, 12, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 9, 0, 0, 0, 10, 0, 0, 0, 11] + blockBytes
         ),
         (.receiverReport(ReceiverReport(ssrc: 1, reports: [block])), [0x81, 201, 0, 7, 0, 0, 0, 1] + blockBytes),
-        (.sourceDescription(SourceDescription(ssrc: 1, cname: "ab")), [0x81, 202, 0, 3, 0, 0, 0, 1, 1, 2, 0x61, 0x62, 0, 0, 0, 0]),
+        (
+            .sourceDescription(SourceDescription(ssrc: 1, cname: "ab")),
+            [0x81, 202, 0, 3, 0, 0, 0, 1, 1, 2, 0x61, 0x62, 0, 0, 0, 0]
+        ),
         (.goodbye(Goodbye(ssrcs: [1], reason: "bye")), [0x81, 203, 0, 2, 0, 0, 0, 1, 3, 0x62, 0x79, 0x65]),
         (
             .nack(GenericNack(senderSSRC: 1, mediaSSRC: 2, missing: [65534, 65535, 14, 15, 16])),

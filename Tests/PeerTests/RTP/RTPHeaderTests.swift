@@ -19,7 +19,8 @@ extension RTPHeader {
             1, 2, 3, 0, 0, 3,
         ]
         let header = try RTPHeader(bytes)
-        #expect(header.marker && header.payloadType == 96 && header.sequence == 0x1234 && header.timestamp == 9 && header.ssrc == 7)
+        #expect(
+            header.marker && header.payloadType == 96 && header.sequence == 0x1234 && header.timestamp == 9 && header.ssrc == 7)
         #expect(header.payloadRange == 28..<31 && header.paddingCount == 3 && !header.isPaddingOnly)
         #expect(header.value8(1, bytes) == 0x8A)
         #expect(header.value16(3, bytes) == 0xABCD)
@@ -35,14 +36,15 @@ extension RTPHeader {
         #expect(header.value8(4, bytes) == 0x61)
     }
 
-    @Test(arguments: [
-        ([0x80, 96, 0, 1], RTPError.truncated),
-        ([0x40, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7], .wrongVersion),
-        ([0xA0, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7], .wrongPadding),
-        ([0xA0, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0], .wrongPadding),
-        ([0xA0, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 2], .wrongPadding),
-        ([0x90, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0xBE, 0xDE, 0, 1], .truncated),
-    ] as [([UInt8], RTPError)])
+    @Test(
+        arguments: [
+            ([0x80, 96, 0, 1], RTPError.truncated),
+            ([0x40, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7], .wrongVersion),
+            ([0xA0, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7], .wrongPadding),
+            ([0xA0, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0], .wrongPadding),
+            ([0xA0, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 2], .wrongPadding),
+            ([0x90, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0xBE, 0xDE, 0, 1], .truncated),
+        ] as [([UInt8], RTPError)])
     func `Broken headers say what is wrong`(bytes: [UInt8], error: RTPError) {
         #expect(throws: error) { try RTPHeader(bytes) }
     }
@@ -123,7 +125,8 @@ extension RTPHeader {
     @Test func `Reports count loss over the interval and in all`() throws {
         var statistics = ReceptionStatistics(ssrc: 5, clockRate: 90_000)
         for sequence in Int64(65_530)..<65_550 where sequence % 4 != 0 {
-            statistics.received(sequence: sequence, timestamp: sequence * 900, bytes: 10, at: Instant(nanoseconds: sequence * 10_000_000))
+            statistics.received(
+                sequence: sequence, timestamp: sequence * 900, bytes: 10, at: Instant(nanoseconds: sequence * 10_000_000))
         }
         statistics.received(SenderReport(ssrc: 5, ntpTime: 0x1111_2222_3333_4444, rtpTimestamp: 0), at: .zero)
         let made = statistics.makeReportBlock(at: .zero + .seconds(1))

@@ -190,9 +190,11 @@ private struct AudioLink {
             if step % 50 == 0 {
                 let arrival = now + .milliseconds(Int64.random(in: 20...60, using: &random))
                 clock.received(
-                    SenderReport(ssrc: 1, ntpTime: Self.ntp(sender), rtpTimestamp: UInt32(truncatingIfNeeded: audio)), at: arrival)
+                    SenderReport(ssrc: 1, ntpTime: Self.ntp(sender), rtpTimestamp: UInt32(truncatingIfNeeded: audio)), at: arrival
+                )
                 clock.received(
-                    SenderReport(ssrc: 2, ntpTime: Self.ntp(sender), rtpTimestamp: UInt32(truncatingIfNeeded: video)), at: arrival)
+                    SenderReport(ssrc: 2, ntpTime: Self.ntp(sender), rtpTimestamp: UInt32(truncatingIfNeeded: video)), at: arrival
+                )
             }
             // The picture comes 80 ms after the sound.
             let first = clock.captureTime(ssrc: 1, timestamp: audio, clockRate: 48_000, arrival: now + .milliseconds(60))

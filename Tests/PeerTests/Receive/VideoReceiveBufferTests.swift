@@ -76,7 +76,9 @@ private struct VideoLink {
         }
         buffer.advance(to: now, roundTrip: roundTrip)
         for wanted in buffer.nextNacks(at: now) {
-            guard var packet = history.values.first(where: { UInt16(truncatingIfNeeded: $0.sequence) == wanted }) else { continue }
+            guard var packet = history.values.first(where: { UInt16(truncatingIfNeeded: $0.sequence) == wanted }) else {
+                continue
+            }
             packet.isRetransmission = true
             if Double.random(in: 0..<1, using: &random) < loss { continue }
             packet.arrival = now + roundTrip
@@ -171,11 +173,12 @@ private struct VideoLink {
             at: .zero + .milliseconds(ms))
     }
 
-    @Test(arguments: [
-        // arrivals (sequence, ms), ask at ms, asked
-        ([(1, 0), (3, 1)], 5, []), ([(1, 0), (3, 1)], 11, [2]), ([(1, 0), (3, 1), (2, 8)], 20, []),
-        ([(65534, 0), (65537, 1)], 11, [65535, 0]), ([(1, 0), (5, 1), (3, 2)], 12, [2, 4]), ([(1, 0), (1500, 1)], 50, []),
-    ] as [([(Int64, Int64)], Int64, [UInt16])])
+    @Test(
+        arguments: [
+            // arrivals (sequence, ms), ask at ms, asked
+            ([(1, 0), (3, 1)], 5, []), ([(1, 0), (3, 1)], 11, [2]), ([(1, 0), (3, 1), (2, 8)], 20, []),
+            ([(65534, 0), (65537, 1)], 11, [65535, 0]), ([(1, 0), (5, 1), (3, 2)], 12, [2, 4]), ([(1, 0), (1500, 1)], 50, []),
+        ] as [([(Int64, Int64)], Int64, [UInt16])])
     func `Gaps are asked for once reordering is ruled out`(arrivals: [(Int64, Int64)], at: Int64, asked: [UInt16]) {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
         for (sequence, ms) in arrivals { packet(&buffer, sequence, at: ms) }
