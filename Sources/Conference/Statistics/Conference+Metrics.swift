@@ -28,6 +28,7 @@ extension Conference {
             samples.append(MetricSample("tessera_stage_jobs_total", "Jobs done by stage.", .counter, Double(meter.count), labels: stage))
             samples.append(MetricSample("tessera_stage_dropped_total", "Jobs dropped because the stage was behind.", .counter, Double(meter.dropped), labels: stage))
         }
+        samples += meters.delays.samples
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(MetricSample("tessera_compose_late_ticks_total", "Picture ticks skipped in running rooms because composing was behind.", .counter, Double(late)))
