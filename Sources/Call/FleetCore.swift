@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Peer
 
 /// The participants of a fleet, on the loop's thread.

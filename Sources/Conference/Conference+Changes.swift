@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Mixing
-import Network
+import Sockets
 
 /// How a room changes: every change goes through `change`, which tells everyone what is new and lets the media follow.
 extension Conference {
@@ -97,7 +97,6 @@ extension Conference {
             state.roomOf[participant].flatMap { state.rooms[$0]?.room.member(participant) }
         }
         guard let member else { return }
-        onLoop { host, now in host.remove(participant, at: now) }
         if member.endsWithMedia || !member.hasSignalling || member.signallingLostAt != nil {
             leave(participant, reason)
         }

@@ -13,8 +13,8 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-if "TESSERA_TEST_NAMESPACE" not in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
-    os.environ["TESSERA_TEST_NAMESPACE"] = "1"
+if "PEER_NAMESPACE" not in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["PEER_NAMESPACE"] = "1"
     sys.stdout.flush()
     os.execv(str(HERE / "in_namespace.sh"), [str(HERE / "in_namespace.sh"), sys.executable, "-m", "pytest", *sys.argv[1:]])
 
@@ -45,5 +45,5 @@ def pages():
 
 @pytest.fixture
 def needs_address():
-    if "TESSERA_TEST_ADDRESS" not in os.environ:
+    if "PEER_ADDRESS" not in os.environ:
         pytest.skip("this machine does not allow network namespaces, and these clients need an address beside loopback")

@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-ADDRESS = os.environ.get("TESSERA_TEST_ADDRESS", "127.0.0.1")
+ADDRESS = os.environ.get("PEER_ADDRESS", "127.0.0.1")
 PROGRAM = os.environ.get("TESSERA", "tessera")
 ROOT = Path(__file__).resolve().parents[2]
 

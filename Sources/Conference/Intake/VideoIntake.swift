@@ -1,6 +1,6 @@
 import Basics
 import Codecs
-import Network
+import Sockets
 import Peer
 import Synchronization
 

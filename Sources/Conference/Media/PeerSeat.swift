@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Peer
 
 /// One participant's peer connection and what it takes of the room. Lives on the loop.
