@@ -97,7 +97,7 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Network", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "Basics", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
                 "CFFmpeg", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

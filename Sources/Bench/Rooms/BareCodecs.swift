@@ -2,6 +2,7 @@ import Basics
 import CFFmpeg
 import CVPX
 import CYUV
+import Codecs
 
 /// A libavcodec decoder with nothing around it.
 final class BareDecoder {
@@ -63,14 +64,25 @@ final class BareCanvas {
         av_frame_free(&frame)
     }
 
-    /// Scales all of `source` into a rectangle with even sides.
-    func place(_ source: UnsafeMutablePointer<AVFrame>, x: Int, y: Int, width: Int, height: Int) {
-        let from = source.pointee, to = frame.pointee
-        guard let y0 = to.data.0, let u0 = to.data.1, let v0 = to.data.2 else { return }
+    /// Scales part of `source` into a rectangle.
+    func place(_ source: UnsafeMutablePointer<AVFrame>, _ place: Place) {
+        let from = Self.planes(source, place.crop), to = Self.planes(frame, place.target)
+        let (a, b) = (source.pointee.linesize, frame.pointee.linesize)
         I420Scale(
-            from.data.0, from.linesize.0, from.data.1, from.linesize.1, from.data.2, from.linesize.2, from.width, from.height,
-            y0 + y * Int(to.linesize.0) + x, to.linesize.0, u0 + y / 2 * Int(to.linesize.1) + x / 2, to.linesize.1,
-            v0 + y / 2 * Int(to.linesize.2) + x / 2, to.linesize.2, Int32(width), Int32(height), kFilterBox)
+            from.0, a.0, from.1, a.1, from.2, a.2, Int32(place.crop.width), Int32(place.crop.height), to.0, b.0, to.1, b.1, to.2, b.2,
+            Int32(place.target.width), Int32(place.target.height), kFilterBox)
+    }
+
+    private typealias Plane = UnsafeMutablePointer<UInt8>
+
+    /// The planes from the rectangle's even origin on.
+    private static func planes(_ frame: UnsafeMutablePointer<AVFrame>, _ area: PixelRectangle) -> (Plane?, Plane?, Plane?) {
+        let (data, size) = (frame.pointee.data, frame.pointee.linesize)
+        let x = area.x & ~1, y = area.y & ~1
+        return (
+            data.0.map { $0 + y * Int(size.0) + x }, data.1.map { $0 + y / 2 * Int(size.1) + x / 2 },
+            data.2.map { $0 + y / 2 * Int(size.2) + x / 2 }
+        )
     }
 }
 

@@ -1,10 +1,28 @@
 import Basics
+import Codecs
 import Glibc
-import Network
+import Mixing
+import Sockets
 
-/// Where a peer's picture goes.
+/// Which part of a peer's picture goes where.
 struct Place: Hashable, Sendable {
-    var x, y, width, height: Int
+    var crop: PixelRectangle
+    var target: PixelRectangle
+
+    /// As the compositor shows a picture of the footage's size in a tile: cropped to fill it where little is lost, else whole.
+    init(tile: PixelRectangle) {
+        let width = Footage.width, height = Footage.height
+        crop = PixelRectangle(x: 0, y: 0, width: width, height: height)
+        target = tile
+        let shape = Double(width) / Double(height), wanted = Double(tile.width) / Double(tile.height)
+        if 1 - min(shape, wanted) / max(shape, wanted) <= CompositorStyle().largestCrop {
+            crop = Scaler.coverCrop(width: width, height: height, targetWidth: tile.width, targetHeight: tile.height)
+        } else if shape < wanted {
+            target.width = Int(Double(tile.height) * shape / 2) * 2
+        } else {
+            target.height = Int(Double(tile.width) / shape / 2) * 2
+        }
+    }
 }
 
 /// What a room is made of, for both sides of the comparison.
@@ -112,7 +130,7 @@ final class BareCost {
         }
         lap(\.decode)
         for (decoder, place) in zip(decoders, places) {
-            canvas.place(decoder.frame, x: place.x, y: place.y, width: place.width, height: place.height)
+            canvas.place(decoder.frame, place)
         }
         lap(\.compose)
         let timestamp = Int64(tick * 90_000 / RoomPlan.framesPerSecond)

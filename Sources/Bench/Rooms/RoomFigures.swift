@@ -4,6 +4,8 @@ import Basics
 struct RoomFigures: Sendable {
     var peers: Int
     var readings: [RoomSession.Reading] = []
+    /// How many windows were left out since the server was overloaded.
+    var discarded = 0
     var bare: [StageTimes] = []
     /// The bare work without pauses between the ticks.
     var bareAtOnce: [StageTimes] = []

@@ -33,13 +33,13 @@ enum RoomReport {
 
     static func delays(_ all: [RoomFigures]) -> String {
         var table = MarkdownTable(
-            "people", "delay median", "p95", "decode", "wait", "encode", "send", "join to picture, median", "worst", "memory", "of it the room")
+            "people", "delay median", "p95", "decode", "wait", "encode", "send", "sound's own", "join to picture, median", "worst", "memory", "of it the room")
         for figures in all {
             table.add(
                 ["\(figures.peers)", number(figures.delay(0.5)), number(figures.delay(0.95))]
                     + ["decode", "wait", "encode", "send"].map { "\(number(figures.delay(0.5, of: $0))) / \(number(figures.delay(0.95, of: $0)))" }
                     + [
-                        number(Figures.median(figures.firstPictures)), number(figures.firstPictures.max() ?? 0),
+                        number(figures.perSecond(\.sound)), number(Figures.median(figures.firstPictures)), number(figures.firstPictures.max() ?? 0),
                         number(figures.memory.with) + " MB", number(figures.memory.with - figures.memory.before) + " MB",
                     ])
         }

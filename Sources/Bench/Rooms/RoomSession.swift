@@ -1,9 +1,10 @@
 import Basics
 import Call
+import Codecs
 import Conference
 import Foundation
 import Logging
-import Network
+import Sockets
 import Synchronization
 
 /// One conference with its peers on loopback, all in this process: the server's threads are told from the clients' by their names.
@@ -15,6 +16,7 @@ final class RoomSession {
     let plan: RoomPlan
     private let conference: Conference
     private var fleets: [Fleet] = []
+    private var seats: [Participant] = []
     private let directory: String
     /// From a join to the first whole keyframe at the client, in milliseconds; in the order of the joins.
     private(set) var firstPictures: [Double] = []
@@ -29,6 +31,10 @@ final class RoomSession {
         var composes = 0.0
         var encodes = 0.0
         var dropped = 0.0
+        /// How long sound waits for late packets, at the median peer, in milliseconds.
+        var sound = 0.0
+        /// The server had begun to save work, since the machine had too little for it: such a reading does not compare.
+        var isOverloaded = false
         /// Counts up to each bound in seconds, by part of the way.
         var delays: [String: [(bound: Double, count: Double)]] = [:]
     }
@@ -69,6 +75,7 @@ final class RoomSession {
         let seen = FirstPicture()
         let start = MonotonicClock.now()
         let seat = try conference.join(JoinRequest(room: Self.room, name: "Peer \(peer + 1)")) { _ in }
+        seats.append(seat)
         let offer = try await fleet.offer(0, codec: plan.codec(of: peer), only: true) { seen.note($0) }
         try await fleet.accept(answer: try await seat.offer(offer), for: 0)
         while true {
@@ -122,21 +129,32 @@ final class RoomSession {
 
     /// Where everyone's picture is, in the order of the peers' joins.
     var places: [Place] {
-        (conference.room(Self.room)?.tiles.tiles ?? []).map { Place(x: $0.x, y: $0.y, width: $0.width, height: $0.height) }
+        (conference.room(Self.room)?.tiles.tiles ?? []).map {
+            Place(tile: PixelRectangle(x: $0.x, y: $0.y, width: $0.width, height: $0.height))
+        }
     }
 
     // MARK: - Measuring
 
-    func measure(windows: Int, of length: Duration) async throws -> [Reading] {
+    /// Readings in which the server did all of its work; where the machine is busy with other things it takes up to four times as long,
+    /// and what is missing then is missing.
+    func measure(windows: Int, of length: Duration) async throws -> (good: [Reading], discarded: Int) {
         var readings: [Reading] = []
+        var discarded = 0
         var before = Snapshot(conference)
-        for _ in 0..<windows {
+        while readings.count < windows, readings.count + discarded < 4 * windows {
             try await Task.sleep(for: length)
             let after = Snapshot(conference)
-            readings.append(after.since(before))
+            var reading = after.since(before)
             before = after
+            var delays: [Double] = []
+            for seat in seats {
+                delays.append(try await conference.statistics(seat.id, in: Self.room).audioDelay.inMilliseconds)
+            }
+            reading.sound = Figures.median(delays)
+            if reading.isOverloaded { discarded += 1 } else { readings.append(reading) }
         }
-        return readings
+        return (readings, discarded)
     }
 
     private struct Snapshot {
@@ -179,6 +197,8 @@ final class RoomSession {
                 reading.dropped +=
                     (value("tessera_stage_dropped_total", stage) - old.value("tessera_stage_dropped_total", stage)) / elapsed
             }
+            let level = { (shot: Snapshot) in shot.metrics.first { $0.name == "tessera_overload_level" }?.value ?? 0 }
+            reading.isOverloaded = level(self) > 0 || level(old) > 0
             for part in ["decode", "wait", "encode", "send", "total"] {
                 reading.delays[part] = zip(delays(part), old.delays(part)).map { ($0.bound, $0.count - $1.count) }
             }

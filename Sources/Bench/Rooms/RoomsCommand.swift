@@ -42,6 +42,11 @@ struct RoomsCommand: AsyncParsableCommand {
         print(RoomReport.ratios(all) + "\n")
         print("Delay added to a picture, from its frame's arrival to the departure of the composite (ms; parts as median / p95):\n")
         print(RoomReport.delays(all) + "\n")
+        for figures in all where figures.discarded > 0 {
+            print(
+                "\(figures.peers) people: \(figures.discarded) of \(figures.discarded + figures.readings.count) windows left out, since the "
+                    + "machine had too little left and the server saved work.\n")
+        }
         for codec in different { print("The bare \(codec.rawValue) encoder is not set as the server's: its figures do not compare.\n") }
         print("Machine: \(Machine.description). Median over \(rounds) rounds in turn, windows of 2.5 s.")
     }
@@ -60,7 +65,9 @@ struct RoomsCommand: AsyncParsableCommand {
             do {
                 try await session.open()
                 try await session.settle()
-                figures.readings += try await session.measure(windows: windows, of: Self.window)
+                let (good, discarded) = try await session.measure(windows: windows, of: Self.window)
+                figures.readings += good
+                figures.discarded += discarded
             } catch {
                 await session.close()
                 throw error

@@ -1,7 +1,7 @@
 import Basics
 import Codecs
 import Mixing
-import Network
+import Sockets
 import Synchronization
 
 /// One composed picture of a room with its renditions: the room's, or a participant's own.
