@@ -25,8 +25,9 @@ final class BareDecoder {
     }
 
     deinit {
-        var (context, packet, frame): (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?, UnsafeMutablePointer<AVFrame>?) =
-            (context, packet, frame)
+        var (context, packet, frame):
+            (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?, UnsafeMutablePointer<AVFrame>?) =
+                (context, packet, frame)
         avcodec_free_context(&context)
         av_packet_free(&packet)
         av_frame_free(&frame)
@@ -51,7 +52,8 @@ final class BareCanvas {
         frame.pointee.width = Int32(width)
         frame.pointee.height = Int32(height)
         frame.pointee.format = AV_PIX_FMT_YUV420P.rawValue
-        guard av_frame_get_buffer(frame, 0) >= 0, let y = frame.pointee.data.0, let u = frame.pointee.data.1, let v = frame.pointee.data.2
+        guard av_frame_get_buffer(frame, 0) >= 0, let y = frame.pointee.data.0, let u = frame.pointee.data.1,
+            let v = frame.pointee.data.2
         else { throw BenchError("out of memory") }
         self.frame = frame
         y.update(repeating: 16, count: Int(frame.pointee.linesize.0) * height)
@@ -69,7 +71,8 @@ final class BareCanvas {
         let from = Self.planes(source, place.crop), to = Self.planes(frame, place.target)
         let (a, b) = (source.pointee.linesize, frame.pointee.linesize)
         I420Scale(
-            from.0, a.0, from.1, a.1, from.2, a.2, Int32(place.crop.width), Int32(place.crop.height), to.0, b.0, to.1, b.1, to.2, b.2,
+            from.0, a.0, from.1, a.1, from.2, a.2, Int32(place.crop.width), Int32(place.crop.height), to.0, b.0, to.1, b.1, to.2,
+            b.2,
             Int32(place.target.width), Int32(place.target.height), kFilterBox)
     }
 
@@ -129,7 +132,9 @@ final class BareH264Encoder {
     }
 
     /// `output` gets the coded bytes.
-    func encode(_ canvas: BareCanvas, timestamp: Int64, output: (UnsafeBufferPointer<UInt8>) -> Void = { _ in }) throws(BenchError) {
+    func encode(_ canvas: BareCanvas, timestamp: Int64, output: (UnsafeBufferPointer<UInt8>) -> Void = { _ in })
+        throws(BenchError)
+    {
         canvas.frame.pointee.pts = timestamp
         canvas.frame.pointee.pict_type = timestamp == 0 ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
         guard avcodec_send_frame(context, canvas.frame) >= 0, avcodec_receive_packet(context, packet) >= 0 else {
@@ -182,7 +187,9 @@ final class BareVP8Encoder {
             (VP8E_SET_TOKEN_PARTITIONS, Int32(VP8_ONE_TOKENPARTITION.rawValue)), (VP8E_SET_SCREEN_CONTENT_MODE, 0),
             (VP8E_SET_MAX_INTRA_BITRATE_PCT, intra),
         ] {
-            guard cvpx_control_int(context, Int32(what.rawValue), value) == VPX_CODEC_OK else { throw BenchError("libvpx refuses a setting") }
+            guard cvpx_control_int(context, Int32(what.rawValue), value) == VPX_CODEC_OK else {
+                throw BenchError("libvpx refuses a setting")
+            }
         }
     }
 
@@ -193,11 +200,15 @@ final class BareVP8Encoder {
         image.deallocate()
     }
 
-    func encode(_ canvas: BareCanvas, timestamp: Int64, output: (UnsafeBufferPointer<UInt8>) -> Void = { _ in }) throws(BenchError) {
+    func encode(_ canvas: BareCanvas, timestamp: Int64, output: (UnsafeBufferPointer<UInt8>) -> Void = { _ in })
+        throws(BenchError)
+    {
         let frame = canvas.frame.pointee
         vpx_img_wrap(image, VPX_IMG_FMT_I420, UInt32(frame.width), UInt32(frame.height), 1, frame.data.0)
         (image.pointee.planes.0, image.pointee.planes.1, image.pointee.planes.2) = (frame.data.0, frame.data.1, frame.data.2)
-        (image.pointee.stride.0, image.pointee.stride.1, image.pointee.stride.2) = (frame.linesize.0, frame.linesize.1, frame.linesize.2)
+        (image.pointee.stride.0, image.pointee.stride.1, image.pointee.stride.2) = (
+            frame.linesize.0, frame.linesize.1, frame.linesize.2
+        )
         let layer = count & 1
         cvpx_control_int(context, Int32(VP8E_SET_TEMPORAL_LAYER_ID.rawValue), Int32(layer))
         let flags = count == 0 ? kVP8_FORCE_KEY : layer == 0 ? kVP8_BASE_LAYER : kVP8_UPPER_LAYER

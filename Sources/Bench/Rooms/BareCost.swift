@@ -96,9 +96,9 @@ final class BareCost {
         sound = try BareSound(packets: (0..<plan.peers).map { plan.sound(of: $0) }, speakers: min(RoomPlan.speakers, plan.peers))
     }
 
-    /// Runs for so long and returns the cost of each window, per second of call. With `paced` the ticks come 30 times a second, as a
-    /// call's do, so that caches and clock rates are those of a call; else they follow on one another.
-    func run(windows: Int, of length: Duration, paced: Bool) throws(BenchError) -> [StageTimes] {
+    /// Runs for so long and returns the cost of each window, per second of call. The ticks come 30 times a second, as a call's do, so
+    /// that caches and clock rates are those of a call; where the machine is too busy for that, one follows on the other.
+    func run(windows: Int, of length: Duration) throws(BenchError) -> [StageTimes] {
         let ticks = max(1, Int(length.inSeconds * Double(RoomPlan.framesPerSecond)))
         var next = MonotonicClock.now()
         var results: [StageTimes] = []
@@ -106,10 +106,10 @@ final class BareCost {
         for window in 0...windows {
             var times = StageTimes()
             for _ in 0..<ticks {
-                if paced {
-                    MonotonicClock.sleep(until: next)
-                    next = max(next + .nanoseconds(1_000_000_000 / Int64(RoomPlan.framesPerSecond)), MonotonicClock.now() - .milliseconds(100))
-                }
+                MonotonicClock.sleep(until: next)
+                next = max(
+                    next + .nanoseconds(1_000_000_000 / Int64(RoomPlan.framesPerSecond)),
+                    MonotonicClock.now() - .milliseconds(100))
                 try run(&times)
             }
             if window > 0 { results.append(times.per(Double(ticks) / Double(RoomPlan.framesPerSecond))) }
@@ -153,13 +153,13 @@ final class BareCost {
 
     /// The same from a task: the work has a thread of its own, so that the cooperative pool stays free.
     static func measure(
-        _ plan: RoomPlan, places: [Place], windows: Int, of length: Duration, paced: Bool
+        _ plan: RoomPlan, places: [Place], windows: Int, of length: Duration
     ) async throws -> [StageTimes] {
         try await withCheckedThrowingContinuation { continuation in
             DedicatedThread.start("bare") {
                 do {
                     let cost = try BareCost(plan, places: places)
-                    continuation.resume(returning: try cost.run(windows: windows, of: length, paced: paced))
+                    continuation.resume(returning: try cost.run(windows: windows, of: length))
                 } catch {
                     continuation.resume(throwing: error)
                 }

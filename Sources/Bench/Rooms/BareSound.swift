@@ -23,7 +23,9 @@ final class BareSound {
         }
         // Each speaker hears the others; all who are silent hear the same.
         for _ in 0..<speakers + (packets.count > speakers ? 1 : 0) {
-            guard let encoder = opus_encoder_create(48_000, 1, OPUS_APPLICATION_VOIP, nil) else { throw BenchError("no Opus encoder") }
+            guard let encoder = opus_encoder_create(48_000, 1, OPUS_APPLICATION_VOIP, nil) else {
+                throw BenchError("no Opus encoder")
+            }
             copus_encoder_set(encoder, OPUS_SET_COMPLEXITY_REQUEST, 5)
             copus_encoder_set(encoder, OPUS_SET_BITRATE_REQUEST, 32_000)
             encoders.append(encoder)
@@ -48,7 +50,9 @@ final class BareSound {
         for (number, encoder) in encoders.enumerated() {
             let own = number < speakers ? sounds[number] : nil
             let heard = own.map { own in (0..<960).map { mix[$0] - own[$0] } } ?? mix
-            guard opus_encode_float(encoder, heard, 960, &output, Int32(output.count)) > 0 else { throw BenchError("Opus gives no packet") }
+            guard opus_encode_float(encoder, heard, 960, &output, Int32(output.count)) > 0 else {
+                throw BenchError("Opus gives no packet")
+            }
         }
         tick += 1
     }

@@ -4,17 +4,12 @@ import Basics
 struct RoomFigures: Sendable {
     var peers: Int
     var readings: [RoomSession.Reading] = []
-    /// How many windows were left out since the server was overloaded.
-    var discarded = 0
     var bare: [StageTimes] = []
-    /// The bare work without pauses between the ticks.
-    var bareAtOnce: [StageTimes] = []
     var firstPictures: [Double] = []
     var memory: (before: Double, with: Double) = (0, 0)
 
     var server: StageTimes { .median(readings.map(\.times)) }
     var floor: StageTimes { .median(bare) }
-    var floorAtOnce: StageTimes { .median(bareAtOnce) }
 
     /// In milliseconds, interpolated within the histogram's steps of 4 ms; 0 when nothing was counted.
     func delay(_ quantile: Double, of part: String = "total") -> Double {

@@ -5,27 +5,33 @@ enum RoomReport {
     static func costs(_ all: [RoomFigures]) -> String {
         var table = MarkdownTable("people", "", "network", "decode", "compose", "encode", "audio", "other", "sum")
         for figures in all {
-            let server = figures.server, floor = figures.floor, tight = figures.floorAtOnce
-            table.add(["\(figures.peers)", "Tessera"] + StageTimes.parts.map { milliseconds(server[keyPath: $0]) } + [milliseconds(server.total)])
-            table.add(["", "bare, 30 ticks/s"] + bare(floor))
-            table.add(["", "bare, without a pause"] + bare(tight))
+            let server = figures.server, floor = figures.floor
             table.add(
-                ["", "ratio to the first"]
-                    + ["", ratio(server.decode, floor.decode), ratio(server.compose, floor.compose), ratio(server.encode, floor.encode),
-                        ratio(server.audio, floor.audio), "", ratio(server.total, floor.total)])
+                ["\(figures.peers)", "Tessera"] + StageTimes.parts.map { milliseconds(server[keyPath: $0]) } + [
+                    milliseconds(server.total)
+                ])
+            table.add(["", "bare"] + bare(floor))
+            table.add(
+                ["", "ratio"]
+                    + [
+                        "", ratio(server.decode, floor.decode), ratio(server.compose, floor.compose),
+                        ratio(server.encode, floor.encode),
+                        ratio(server.audio, floor.audio), "", ratio(server.total, floor.total),
+                    ])
         }
         return table.text
     }
 
     static func ratios(_ all: [RoomFigures]) -> String {
         var table = MarkdownTable(
-            "people", "decode + compose + encode over bare", "… over bare without a pause", "whole server over bare with sound", "decoded/s",
-            "encoded/s", "dropped/s")
+            "people", "decode + compose + encode over bare", "whole server over bare", "decoded/s", "composed/s", "encoded/s",
+            "dropped/s")
         for figures in all {
-            let server = figures.server, floor = figures.floor, tight = figures.floorAtOnce
+            let server = figures.server, floor = figures.floor
             table.add([
-                "\(figures.peers)", ratio(server.video, floor.video), ratio(server.video, tight.video), ratio(server.total, floor.total),
-                number(figures.perSecond(\.decodes)), number(figures.perSecond(\.encodes)), number(figures.perSecond(\.dropped), 1),
+                "\(figures.peers)", ratio(server.video, floor.video), ratio(server.total, floor.total),
+                number(figures.perSecond(\.decodes)), number(figures.perSecond(\.composes)), number(figures.perSecond(\.encodes)),
+                number(figures.perSecond(\.dropped), 1),
             ])
         }
         return table.text
@@ -33,13 +39,17 @@ enum RoomReport {
 
     static func delays(_ all: [RoomFigures]) -> String {
         var table = MarkdownTable(
-            "people", "delay median", "p95", "decode", "wait", "encode", "send", "sound's own", "join to picture, median", "worst", "memory", "of it the room")
+            "people", "delay median", "p95", "decode", "wait", "encode", "send", "sound's own", "join to picture, median",
+            "worst", "memory", "of it the room")
         for figures in all {
             table.add(
                 ["\(figures.peers)", number(figures.delay(0.5)), number(figures.delay(0.95))]
-                    + ["decode", "wait", "encode", "send"].map { "\(number(figures.delay(0.5, of: $0))) / \(number(figures.delay(0.95, of: $0)))" }
+                    + ["decode", "wait", "encode", "send"].map {
+                        "\(number(figures.delay(0.5, of: $0))) / \(number(figures.delay(0.95, of: $0)))"
+                    }
                     + [
-                        number(figures.perSecond(\.sound)), number(Figures.median(figures.firstPictures)), number(figures.firstPictures.max() ?? 0),
+                        number(figures.perSecond(\.sound)), number(Figures.median(figures.firstPictures)),
+                        number(figures.firstPictures.max() ?? 0),
                         number(figures.memory.with) + " MB", number(figures.memory.with - figures.memory.before) + " MB",
                     ])
         }
@@ -47,8 +57,11 @@ enum RoomReport {
     }
 
     private static func bare(_ times: StageTimes) -> [String] {
-        ["", milliseconds(times.decode), milliseconds(times.compose), milliseconds(times.encode), milliseconds(times.audio), "",
-            milliseconds(times.total)]
+        [
+            "", milliseconds(times.decode), milliseconds(times.compose), milliseconds(times.encode), milliseconds(times.audio),
+            "",
+            milliseconds(times.total),
+        ]
     }
 
     private static func milliseconds(_ seconds: Double) -> String { number(seconds * 1000, 1) }

@@ -13,6 +13,9 @@ struct RoomsCommand: AsyncParsableCommand {
     @Option(help: "How long each room is measured, in seconds, in each round.")
     var seconds = 10.0
 
+    @Option(help: "How many threads the server codes with (default: as many as processors).")
+    var workers: Int?
+
     @Option(help: "How often room and bare work take turns.")
     var rounds = 2
 
@@ -21,7 +24,9 @@ struct RoomsCommand: AsyncParsableCommand {
 
     private func parsedSizes() throws -> [Int] {
         try sizes.split(separator: ",").map { text in
-            guard let size = Int(text), (1...50).contains(size) else { throw ValidationError("--sizes \(sizes): numbers from 1 to 50") }
+            guard let size = Int(text), (1...50).contains(size) else {
+                throw ValidationError("--sizes \(sizes): numbers from 1 to 50")
+            }
             return size
         }
     }
@@ -40,14 +45,12 @@ struct RoomsCommand: AsyncParsableCommand {
         print(Self.heading + "\n")
         print("Processor time in ms per second of call:\n\n" + RoomReport.costs(all) + "\n")
         print(RoomReport.ratios(all) + "\n")
-        print("Delay added to a picture, from its frame's arrival to the departure of the composite (ms; parts as median / p95):\n")
+        print(
+            "Delay added to a picture, from its frame's arrival to the departure of the composite (ms; parts as median / p95):\n")
         print(RoomReport.delays(all) + "\n")
-        for figures in all where figures.discarded > 0 {
-            print(
-                "\(figures.peers) people: \(figures.discarded) of \(figures.discarded + figures.readings.count) windows left out, since the "
-                    + "machine had too little left and the server saved work.\n")
+        for codec in different {
+            print("The bare \(codec.rawValue) encoder is not set as the server's: its figures do not compare.\n")
         }
-        for codec in different { print("The bare \(codec.rawValue) encoder is not set as the server's: its figures do not compare.\n") }
         print("Machine: \(Machine.description). Median over \(rounds) rounds in turn, windows of 2.5 s.")
     }
 
@@ -61,13 +64,11 @@ struct RoomsCommand: AsyncParsableCommand {
         let windows = max(1, Int(seconds / Self.window.inSeconds))
         for round in 1...rounds {
             note("\(plan.peers) peers, round \(round) of \(rounds): the room")
-            let session = try RoomSession(plan)
+            let session = try RoomSession(plan, workers: workers)
             do {
                 try await session.open()
                 try await session.settle()
-                let (good, discarded) = try await session.measure(windows: windows, of: Self.window)
-                figures.readings += good
-                figures.discarded += discarded
+                figures.readings += try await session.measure(windows: windows, of: Self.window)
             } catch {
                 await session.close()
                 throw error
@@ -77,8 +78,7 @@ struct RoomsCommand: AsyncParsableCommand {
             await session.close()
             if round == 1 { figures.memory = session.memory }
             note("\(plan.peers) peers, round \(round) of \(rounds): the bare work")
-            figures.bare += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window, paced: true)
-            figures.bareAtOnce += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window, paced: false)
+            figures.bare += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window)
         }
         return figures
     }
