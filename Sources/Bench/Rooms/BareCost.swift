@@ -117,7 +117,8 @@ final class BareCost {
         return results
     }
 
-    private func run(_ times: inout StageTimes) throws(BenchError) {
+    /// One picture tick, and the sound that is due by then.
+    func run(_ times: inout StageTimes) throws(BenchError) {
         var mark = Self.threadTime()
         func lap(_ part: WritableKeyPath<StageTimes, Double>) {
             let now = Self.threadTime()

@@ -5,10 +5,17 @@ struct RoomFigures: Sendable {
     var peers: Int
     var readings: [RoomSession.Reading] = []
     var bare: [StageTimes] = []
+    /// What the probe's work took beside the room and beside the bare work.
+    var probes: (room: [Double], bare: [Double]) = ([], [])
     var firstPictures: [Double] = []
     var memory: (before: Double, with: Double) = (0, 0)
 
     var server: StageTimes { .median(readings.map(\.times)) }
+    /// How much longer the same work takes beside the room than beside its bare work.
+    var slowdown: Double {
+        let bare = Figures.median(probes.bare)
+        return bare > 0 ? Figures.median(probes.room) / bare : 1
+    }
     var floor: StageTimes { .median(bare) }
 
     /// In milliseconds, interpolated within the histogram's steps of 4 ms; 0 when nothing was counted.

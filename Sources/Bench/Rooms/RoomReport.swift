@@ -24,12 +24,15 @@ enum RoomReport {
 
     static func ratios(_ all: [RoomFigures]) -> String {
         var table = MarkdownTable(
-            "people", "decode + compose + encode over bare", "whole server over bare", "decoded/s", "composed/s", "encoded/s",
+            "people", "decode + compose + encode over bare", "whole server over bare", "machine slower by",
+            "the first at equal speed", "the second", "decoded/s", "composed/s", "encoded/s",
             "dropped/s")
         for figures in all {
             let server = figures.server, floor = figures.floor
             table.add([
                 "\(figures.peers)", ratio(server.video, floor.video), ratio(server.total, floor.total),
+                ratio(figures.slowdown, 1), ratio(server.video / figures.slowdown, floor.video),
+                ratio(server.total / figures.slowdown, floor.total),
                 number(figures.perSecond(\.decodes)), number(figures.perSecond(\.composes)), number(figures.perSecond(\.encodes)),
                 number(figures.perSecond(\.dropped), 1),
             ])

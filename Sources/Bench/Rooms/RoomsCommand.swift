@@ -40,8 +40,10 @@ struct RoomsCommand: AsyncParsableCommand {
         note("making what the peers send")
         let footage = try Footage()
         let different = try SettingsCheck.differences()
+        let probe = try SpeedProbe(footage)
+        defer { probe.stop() }
         var all: [RoomFigures] = []
-        for size in try parsedSizes() { all.append(try await measure(RoomPlan(peers: size, footage: footage))) }
+        for size in try parsedSizes() { all.append(try await measure(RoomPlan(peers: size, footage: footage), probe)) }
         print(Self.heading + "\n")
         print("Processor time in ms per second of call:\n\n" + RoomReport.costs(all) + "\n")
         print(RoomReport.ratios(all) + "\n")
@@ -59,7 +61,7 @@ struct RoomsCommand: AsyncParsableCommand {
         (two talk), and get 1280×720 at 30 frames/s and 1.5 Mbit/s, one H.264 and one VP8 rendition.
         """
 
-    private func measure(_ plan: RoomPlan) async throws -> RoomFigures {
+    private func measure(_ plan: RoomPlan, _ probe: SpeedProbe) async throws -> RoomFigures {
         var figures = RoomFigures(peers: plan.peers)
         let windows = max(1, Int(seconds / Self.window.inSeconds))
         for round in 1...rounds {
@@ -68,7 +70,9 @@ struct RoomsCommand: AsyncParsableCommand {
             do {
                 try await session.open()
                 try await session.settle()
+                _ = probe.take()
                 figures.readings += try await session.measure(windows: windows, of: Self.window)
+                figures.probes.room.append(probe.take())
             } catch {
                 await session.close()
                 throw error
@@ -78,7 +82,9 @@ struct RoomsCommand: AsyncParsableCommand {
             await session.close()
             if round == 1 { figures.memory = session.memory }
             note("\(plan.peers) peers, round \(round) of \(rounds): the bare work")
+            _ = probe.take()
             figures.bare += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window)
+            figures.probes.bare.append(probe.take())
         }
         return figures
     }
