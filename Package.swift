@@ -98,7 +98,9 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "Basics", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "CFFmpeg", "COpus", "CVPX", "CYUV",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
