@@ -16,6 +16,9 @@ struct PictureQueue<Content> {
     /// Above AudioReceiveBuffer's hard ceiling of 250 ms a hold means nonsense in the sender's reports.
     static var longestHold: Duration { .milliseconds(280) }
     static var limit: Int { 16 }
+    /// A picture stands for the time until the sender's next one and is shown for a whole tick: half of each is what it may be early,
+    /// so that a movement is seen neither before nor after it is heard, on average.
+    static var lead: Duration { .milliseconds(30) }
 
     private var waiting: [Timed<Content>] = []
     /// The last one that was due: shown until the next is.
@@ -37,7 +40,7 @@ struct PictureQueue<Content> {
     mutating func advance(to now: Instant, soundDelay: Duration?) {
         var last = -1
         for (index, picture) in waiting.enumerated() {
-            let isDue = soundDelay.map { picture.captureTime + $0 <= now } ?? true
+            let isDue = soundDelay.map { picture.captureTime + $0 - Self.lead <= now } ?? true
             if isDue || now - picture.arrival >= Self.longestHold { last = index }
         }
         guard last >= 0 else { return }
