@@ -130,8 +130,9 @@ class Firefox(Browser):
         "toolkit.startup.max_resumed_crashes": -1, "dom.min_background_timeout_value": 4, "media.peerconnection.ice.loopback": True,
     }
 
-    async def start(self, url):
-        lines = [f'user_pref("{key}", {json.dumps(value)});' for key, value in self.PREFERENCES.items()]
+    async def start(self, url, microphone=1000):
+        """`microphone`: the tone in Hz of the fake one."""
+        lines = [f'user_pref("{key}", {json.dumps(value)});' for key, value in [*self.PREFERENCES.items(), ("media.navigator.audio.fake_frequency", microphone)]]
         (self.profile / "user.js").write_text("\n".join(lines))
         self.process = subprocess.Popen([
             "firefox-esr", "--headless", "--no-remote", "--profile", str(self.profile), f"--remote-debugging-port={self.port}", "about:blank",

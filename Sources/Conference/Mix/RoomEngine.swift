@@ -128,7 +128,7 @@ final class RoomEngine: Sendable {
     func remove(_ participant: String) {
         let intake = state.withLock { $0.intakes.removeValue(forKey: participant) }
         intake?.video.close()
-        services.audio.execute { [id] in $0.all[id]?.seats[participant] = nil }
+        services.audio.execute { [id] in $0.all[id]?.leave(participant) }
     }
 
     func intake(_ participant: String) -> Intake? { state.withLock { $0.intakes[participant] } }
