@@ -31,6 +31,7 @@ let package = Package(
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavcodec libavformat libavutil libswscale libswresample"),
         .systemLibrary(name: "COpus", pkgConfig: "opus"),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
+        .systemLibrary(name: "CX264", pkgConfig: "x264"),
         .systemLibrary(name: "CYUV"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2"),
@@ -45,7 +46,7 @@ let package = Package(
         .target(name: "Sockets", dependencies: ["Basics", "CSockets"], swiftSettings: strict),
         .target(name: "Peer", dependencies: ["Basics", "COpenSSL", "CSRTP"], swiftSettings: strict),
         .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
-        .target(name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CYUV"], swiftSettings: strict),
+        .target(name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict),
         .target(name: "Mixing", dependencies: ["Basics", "Codecs", "CPango", "CYUV"], swiftSettings: strict),
         .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .target(
@@ -97,7 +98,9 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "Basics", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "CFFmpeg", "COpus", "CVPX", "CYUV",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 

@@ -13,14 +13,16 @@ final class FleetCore: MediaLoopDelegate {
         self.loop = loop
     }
 
-    func addLeg(_ number: Int, codec: VideoCodec, onEvent: @escaping @Sendable (Fleet.Event) -> Void) throws -> String {
+    func addLeg(_ number: Int, codec: VideoCodec, only: Bool, onEvent: @escaping @Sendable (Fleet.Event) -> Void) throws -> String {
         let now = MonotonicClock.now()
         let identity = try self.identity ?? DTLSIdentity.generate()
         self.identity = identity
         let address = loop.boundUDP[number]
         var configuration = PeerConfiguration(role: .client)
         configuration.localAddresses = [address]
-        configuration.videoCodecs = [codec] + VideoCodec.allCases.filter { $0 != codec }
+        configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.allCases.filter { $0 != codec }
+        // One source for all cannot follow what the server asks of each.
+        configuration.feedback.remove(.remb)
         let connection = try PeerConnection(configuration, identity: identity, at: now)
         let leg = Leg(number: number, address: address, connection: connection) { event in
             switch event {

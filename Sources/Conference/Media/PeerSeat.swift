@@ -30,9 +30,14 @@ final class PeerSeat {
     /// Open data channels by label: the ones that the peer opened and ours.
     var channels: [String: (theirs: ChannelID?, ours: ChannelID?)] = [:]
     var lastOffer: String?
+    /// The frames that the peer's pacer has not let go of yet.
+    var leaving: [PictureTrace] = []
     /// Of the last second's line report.
     var lastBytes: (sent: Int, received: Int) = (0, 0)
     var lastLine: LineState?
+    /// Video frames up to the last report, and how many a second came and went before it.
+    var lastFrames: (sent: Int, received: Int) = (0, 0)
+    var frameRates: (sent: Double, received: Double) = (0, 0)
 
     init(
         id: String, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String]
@@ -51,6 +56,11 @@ final class PeerSeat {
     var rungHeight: Int {
         if case .rung = selector.choice, format != nil { return ladder.rung(for: selector.choice)?.height ?? 0 }
         return 0
+    }
+
+    /// Notes a frame that is on its way out. A line that holds up many of them says nothing about the server.
+    func follow(_ trace: PictureTrace) {
+        if leaving.count < 4 { leaving.append(trace) }
     }
 
     /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.

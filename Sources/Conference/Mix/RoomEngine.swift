@@ -12,7 +12,7 @@ struct MediaServices: Sendable {
     let audio: AudioClock
     let video: VideoClock
     /// From the encoders' lanes to the loop.
-    let deliver: @Sendable (RenditionKey, PacketizedVideoFrame) -> Void
+    let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
     let report: @Sendable (String) -> Void
 }
 
@@ -65,13 +65,13 @@ final class RoomEngine: Sendable {
     /// Takes over a new state of the room. Returns whether its renditions are others now, so that every peer must choose again.
     @discardableResult
     func apply(_ scene: Scene) -> Bool {
-        let (ended, reshaped, rateChanged, gains) = state.withLock { state in
+        let (ended, reshaped, rateChanged, camerasChanged, people) = state.withLock { state in
             let old = state.scene
             let reshaped =
                 old.width != scene.width || old.height != scene.height || old.framesPerSecond != scene.framesPerSecond
             let rateChanged = old.framesPerSecond != scene.framesPerSecond
             var ended: [MixView] = []
-            if state.isClosed { return (ended, false, false, [Scene.Person]()) }
+            if state.isClosed { return (ended, false, false, false, [Scene.Person]()) }
             for (id, view) in state.views where reshaped || scene.views[id] == nil {
                 ended.append(view)
                 state.views[id] = nil
@@ -81,22 +81,23 @@ final class RoomEngine: Sendable {
             for id in scene.views.keys where state.views[id] == nil {
                 state.views[id] = MixView(
                     id: id, width: scene.width, height: scene.height, ladder: ladder, pool: services.pool,
-                    meter: services.meters.compose, overload: services.overload)
+                    meters: services.meters, overload: services.overload)
             }
             state.scene = scene
-            return (ended, reshaped || !ended.isEmpty, rateChanged, scene.people)
+            let camerasChanged = old.senders != scene.senders
+            return (ended, reshaped || !ended.isEmpty, rateChanged, camerasChanged, scene.people)
         }
         for view in ended { view.close() }
         if rateChanged { startTicking(scene.framesPerSecond) }
         services.audio.execute { [id] rooms in
             guard let room = rooms.all[id] else { return }
-            for person in gains {
+            for person in people {
                 room.seats[person.id]?.gain = person.gain
                 room.seats[person.id]?.isHeard = person.sendsAudio
                 room.seats[person.id]?.hearsAs = person.hearsAs
             }
         }
-        if !ended.isEmpty { updateShown() }
+        if !ended.isEmpty || camerasChanged { updateShown() }
         return reshaped
     }
 
@@ -157,7 +158,7 @@ final class RoomEngine: Sendable {
 
     private func make(_ key: RenditionKey, _ rung: Ladder.Rung) -> Rendition {
         Rendition(
-            key: key, rung: rung, pool: services.pool, meter: services.meters.encode, overload: services.overload,
+            key: key, rung: rung, pool: services.pool, meters: services.meters, overload: services.overload,
             deliver: services.deliver, report: services.report)
     }
 
@@ -195,12 +196,12 @@ final class RoomEngine: Sendable {
         }
     }
 
-    /// Only who has a tile somewhere is decoded.
+    /// Only who has a tile somewhere, and the camera on, is decoded.
     private func updateShown() {
-        let (views, intakes) = state.withLock { ($0.views, $0.intakes) }
+        let (views, intakes, senders) = state.withLock { ($0.views, $0.intakes, $0.scene.senders) }
         var shown: Set<String> = []
         for view in views.values { for tile in view.tiles.tiles { shown.insert(tile.participant) } }
-        for (id, intake) in intakes { intake.video.setShown(shown.contains(id)) }
+        for (id, intake) in intakes { intake.video.setShown(shown.contains(id) && senders.contains(id)) }
     }
 
     /// The composite of the next tick.

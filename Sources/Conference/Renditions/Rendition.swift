@@ -22,6 +22,8 @@ final class Rendition: Sendable {
     static let keyframeDistance = Duration.milliseconds(500)
     /// An unchanged canvas is encoded only so often.
     static let keepAlive = Duration.seconds(1)
+    /// Whoever records gets a keyframe so often, so that the file can be seeked in.
+    static let recordingKeyframeInterval = Duration.seconds(10)
     /// What a single NAL unit packet carries at most; `PacketizedVideoFrame`'s own default.
     static let maxPayload = 1100
 
@@ -45,22 +47,25 @@ final class Rendition: Sendable {
     private let state = Mutex(State())
     private let lane: SerialLane
     private let overload: OverloadState
-    private let deliver: @Sendable (RenditionKey, PacketizedVideoFrame) -> Void
+    private let delays: PictureDelays
+    private let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
     private let report: @Sendable (String) -> Void
     /// Touched by the lane's jobs only.
     private let encoder = Confined<(any VideoEncoder)?>(nil)
 
     init(
-        key: RenditionKey, rung: Ladder.Rung, pool: WorkPool, meter: StageMeter, overload: OverloadState,
-        deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame) -> Void, report: @escaping @Sendable (String) -> Void
+        key: RenditionKey, rung: Ladder.Rung, pool: WorkPool, meters: StageMeters, overload: OverloadState,
+        deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void,
+        report: @escaping @Sendable (String) -> Void
     ) {
         self.key = key
         self.rung = rung
         self.overload = overload
         self.deliver = deliver
+        delays = meters.delays
         self.report = report
         // One waits while one is encoded; a newer picture takes the place of the one that waits.
-        lane = SerialLane(pool: pool, meter: meter, limit: 1)
+        lane = SerialLane(pool: pool, meter: meters.encode, limit: 1)
     }
 
     // MARK: - Members
@@ -126,21 +131,21 @@ final class Rendition: Sendable {
     }
 
     private func keyframeIsDue(_ state: State, at tick: Instant) -> Bool {
-        guard state.wantsKeyframe else { return false }
         guard let last = state.lastKeyframe else { return true }
-        return tick - last >= Self.keyframeDistance
+        if !state.taps.isEmpty, tick - last >= Self.recordingKeyframeInterval { return true }
+        return state.wantsKeyframe && tick - last >= Self.keyframeDistance
     }
 
     /// Hands a picture of the rendition's size to the encoder's lane.
-    func encode(_ picture: Picture, at tick: Instant, generation: UInt64) {
+    func encode(_ picture: Picture, at tick: Instant, generation: UInt64, trace: PictureTrace) {
         state.withLock { state in
             state.lastEncode = tick
             state.encodedGeneration = generation
         }
-        lane.submit { [self] in run(picture, at: tick) }
+        lane.submit { [self] in run(picture, at: tick, trace) }
     }
 
-    private func run(_ picture: Picture, at tick: Instant) {
+    private func run(_ picture: Picture, at tick: Instant, _ trace: PictureTrace) {
         let (force, rate, taps) = state.withLock { state in
             let force = keyframeIsDue(state, at: tick) || key.choice == .slides
             if force {
@@ -153,6 +158,8 @@ final class Rendition: Sendable {
         do {
             let encoder = try readyEncoder(rate: rate)
             guard let frame = try encoder.encode(picture, timestamp: tick.ticks(at: 90_000), forceKeyframe: force) else {
+                // It left the frame out to hold its rate: the next tick's picture is wanted even where nothing changed.
+                state.withLock { $0.encodedGeneration = .max }
                 if force { requestKeyframe() }
                 return
             }
@@ -170,7 +177,10 @@ final class Rendition: Sendable {
             for tap in taps.values { tap(frame) }
             let packetized = PacketizedVideoFrame(
                 frame, maxPayload: Self.maxPayload, packetizationMode: key.singleNAL ? 0 : 1)
-            deliver(key, packetized)
+            var trace = trace
+            trace.encoded = MonotonicClock.now()
+            delays.encoded(trace)
+            deliver(key, packetized, trace)
         } catch {
             // It costs this frame; the next one starts with a fresh encoder and a keyframe.
             encoder.value = nil
@@ -179,18 +189,21 @@ final class Rendition: Sendable {
         }
     }
 
+    /// The encoder with the rate of now: as fast as an overload wants it, and told when only every second picture comes.
     private func readyEncoder(rate: BitRate) throws(CodecError) -> any VideoEncoder {
+        let framesPerSecond = Double(rung.framesPerSecond) / (overload.level >= .halfRate && rung.framesPerSecond > 15 ? 2 : 1)
         let speed = overload.usesFastEncoders ? VideoEncoderConfiguration.Speed.fast : .normal
         if let encoder = encoder.value, encoder.configuration.speed == speed {
             // A step of less than 5 % is not worth the encoder's attention.
             let now = encoder.configuration.bitRate.bitsPerSecond
             if abs(now - rate.bitsPerSecond) * 20 > now { encoder.setBitRate(rate) }
+            if encoder.configuration.framesPerSecond != framesPerSecond { encoder.setFrameRate(framesPerSecond) }
             return encoder
         }
         let made = try makeVideoEncoder(
             VideoEncoderConfiguration(
                 codec: key.codec, width: rung.width, height: rung.height, framesPerSecond: Double(rung.framesPerSecond),
-                bitRate: rate, temporalLayers: key.codec == .vp8 && rung.framesPerSecond > 15 ? 2 : 1,
+                bitRate: rate, temporalLayers: rung.framesPerSecond > 15 ? 2 : 1,
                 maxNALSize: key.singleNAL ? Self.maxPayload : nil, speed: speed))
         encoder.value = made
         return made
