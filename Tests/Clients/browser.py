@@ -53,7 +53,13 @@ class Browser:
         """Waits until a JavaScript expression is truthy and returns it."""
         deadline = time.monotonic() + timeout
         while True:
-            value = await self.evaluate(expression)
+            try:
+                value = await self.evaluate(expression)
+            except RuntimeError as error:
+                # The page's script has not run yet.
+                if "is not defined" not in str(error):
+                    raise
+                value = None
             if value:
                 return value
             if time.monotonic() > deadline:
@@ -72,14 +78,14 @@ class Browser:
 
 
 class Chromium(Browser):
-    async def start(self, url, width=1280, height=800, mobile=False):
+    async def start(self, url, width=1280, height=800, mobile=False, flags=()):
         self.process = subprocess.Popen([
             "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--allow-loopback-in-peer-connection",
             "--autoplay-policy=no-user-gesture-required", "--disable-background-timer-throttling",
             "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
             f"--user-data-dir={self.profile}", f"--remote-debugging-port={self.port}", "--remote-allow-origins=*",
-            f"--window-size={width},{height}", "about:blank",
+            f"--window-size={width},{height}", *flags, "about:blank",
         ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 30
         while True:
