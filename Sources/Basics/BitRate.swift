@@ -7,7 +7,9 @@ public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
     }
 
     public static let zero = BitRate(bitsPerSecond: 0)
+    /// Thousands of bits per second.
     public static func kilobits(_ value: Int) -> BitRate { BitRate(bitsPerSecond: value * 1000) }
+    /// Millions of bits per second.
     public static func megabits(_ value: Double) -> BitRate { BitRate(bitsPerSecond: Int(value * 1_000_000)) }
 
     /// The rate at which `bytes` pass in `duration`; zero for an empty duration.

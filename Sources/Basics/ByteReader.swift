@@ -19,30 +19,35 @@ public struct ByteReader: ~Escapable {
         public init() {}
     }
 
+    /// The next byte.
     public mutating func readUInt8() throws(Truncated) -> UInt8 {
         guard remaining >= 1 else { throw Truncated() }
         defer { offset += 1 }
         return bytes[offset]
     }
 
+    /// The next two bytes, in network order.
     public mutating func readUInt16() throws(Truncated) -> UInt16 {
         guard remaining >= 2 else { throw Truncated() }
         defer { offset += 2 }
         return UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1])
     }
 
+    /// The next three bytes, in network order.
     public mutating func readUInt24() throws(Truncated) -> UInt32 {
         guard remaining >= 3 else { throw Truncated() }
         defer { offset += 3 }
         return UInt32(bytes[offset]) << 16 | UInt32(bytes[offset + 1]) << 8 | UInt32(bytes[offset + 2])
     }
 
+    /// The next four bytes, in network order.
     public mutating func readUInt32() throws(Truncated) -> UInt32 {
         guard remaining >= 4 else { throw Truncated() }
         let high = try readUInt16()
         return UInt32(high) << 16 | UInt32(try readUInt16())
     }
 
+    /// The next eight bytes, in network order.
     public mutating func readUInt64() throws(Truncated) -> UInt64 {
         guard remaining >= 8 else { throw Truncated() }
         let high = try readUInt32()
@@ -62,6 +67,7 @@ public struct ByteReader: ~Escapable {
         return offset..<offset + count
     }
 
+    /// Passes over as many bytes.
     public mutating func skip(_ count: Int) throws(Truncated) {
         _ = try take(count)
     }

@@ -125,6 +125,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
 /// What the network hands up with each datagram and takes back with each one to send. For TCP `connection` tells
 /// connections from the same address apart; it is 0 for UDP.
 public struct Flow: Hashable, Sendable, CustomStringConvertible {
+    /// How datagrams travel: as they are, or framed on a TCP connection (RFC 4571).
     public enum Transport: UInt8, Sendable { case udp, tcp }
 
     public var transport: Transport

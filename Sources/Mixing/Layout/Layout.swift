@@ -20,6 +20,7 @@ public struct Layout: Hashable, Sendable {
     /// The largest value that `maxTiles` may have: more tiles than this are too small to see.
     public static let largestMaxTiles = 100
 
+    /// What the canvas looks like while a condition holds.
     public struct Rule: Hashable, Sendable {
         public var condition: Condition
         public var regions: [Region]
@@ -56,6 +57,7 @@ public struct Layout: Hashable, Sendable {
         public var layer: Int
     }
 
+    /// How a region arranges those whom it shows.
     public enum Kind: Hashable, Sendable {
         /// One tile that fills the frame, for the first of `roles` that somebody has.
         case slot(roles: [Role])
@@ -65,10 +67,12 @@ public struct Layout: Hashable, Sendable {
         case strip(direction: Direction, align: Alignment, maxTiles: Int?, aspect: Aspect)
     }
 
+    /// Along which side of its frame a strip runs.
     public enum Direction: String, Hashable, Sendable, CaseIterable {
         case row, column
     }
 
+    /// Where the tiles of a strip stand when they do not fill it.
     public enum Alignment: String, Hashable, Sendable, CaseIterable {
         case start, center, end
     }

@@ -3,6 +3,7 @@ import Codecs
 
 /// What a participant's tile shows now.
 public struct TileAppearance: Sendable {
+    /// How alive the picture is.
     public enum State: Sendable, Hashable {
         case live
         /// The last picture, dimmed and marked: nothing new has come for a while.

@@ -15,6 +15,7 @@ public struct AudioMixInput {
     }
 }
 
+/// Who is heard at once.
 public struct AudioMixerConfiguration: Hashable, Sendable {
     /// So many of the loudest are heard at once: more would only add their noise.
     public var maxSpeakers = 6

@@ -1,5 +1,6 @@
 import Basics
 
+/// What counts as speech, and how soon the active speaker changes.
 public struct SpeakerDetectorConfiguration: Hashable, Sendable {
     /// Speech is at least this loud, whatever the noise. dBov.
     public var quietestSpeech = -50.0

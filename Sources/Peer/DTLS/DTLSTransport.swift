@@ -167,6 +167,7 @@ public final class DTLSTransport {
         bio.outbound.isEmpty ? nil : bio.outbound.removeFirst()
     }
 
+    /// What happened next; nil when all is told.
     public func nextEvent() -> DTLSEvent? {
         events.isEmpty ? nil : events.removeFirst()
     }

@@ -2,9 +2,11 @@ import Basics
 
 /// An address at which an end may be reached (RFC 8839 §5.1, RFC 6544 §4.5).
 public struct Candidate: Hashable, Sendable, CustomStringConvertible {
+    /// How the address was learnt (RFC 8445 §5.1.1).
     public enum Kind: String, Sendable {
         case host, serverReflexive = "srflx", peerReflexive = "prflx", relayed = "relay"
     }
+    /// Who opens the connection (RFC 6544 §4.5).
     public enum TCPType: String, Sendable {
         case active, passive, simultaneousOpen = "so"
     }

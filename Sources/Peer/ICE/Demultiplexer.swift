@@ -43,6 +43,7 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
     /// How many flows are remembered.
     public var flowCount: Int { flows.count }
 
+    /// Checks that name this fragment of ours are for that peer.
     public mutating func add(ufrag: String, _ id: ID) { ufrags[ufrag] = id }
 
     /// Forgets one fragment, e.g. after an ICE restart; the peer stays.

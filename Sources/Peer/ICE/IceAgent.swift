@@ -6,6 +6,7 @@ import Basics
 /// candidates of the peer: the first authentic check tells where the peer is, so mDNS names do not matter.
 /// `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates, nominates, and keeps consent.
 public struct IceAgent: Sendable {
+    /// Whether the agent checks on its own.
     public enum Mode: Sendable {
         case lite, controlling
     }
@@ -156,6 +157,7 @@ public struct IceAgent: Sendable {
 
     // MARK: Time and outputs
 
+    /// Lets time pass: checks, consent, interruption and expiry.
     public mutating func advance(to now: Instant) {
         guard !isExpired else { return }
         let alive = max(lastConsent, lastMedia)
@@ -201,6 +203,7 @@ public struct IceAgent: Sendable {
     /// A datagram to send, in order.
     public mutating func nextTransmit() -> (bytes: [UInt8], flow: Flow)? { transmits.isEmpty ? nil : transmits.removeFirst() }
 
+    /// What happened next; nil when all is told.
     public mutating func nextEvent() -> IceEvent? { events.isEmpty ? nil : events.removeFirst() }
 
     // MARK: Within

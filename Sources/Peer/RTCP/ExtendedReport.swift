@@ -60,6 +60,7 @@ public struct ExtendedReport: Sendable, Equatable {
         }
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         var body: [UInt8] = []
         body.append32(ssrc)

@@ -31,6 +31,7 @@ public struct FullIntraRequest: Sendable, Equatable {
         }
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(
             RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 8 + 8 * entries.count, into: &bytes)

@@ -57,6 +57,7 @@ public struct GenericNack: Sendable, Equatable {
         return result
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(
             RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 8 + 4 * entries.count, into: &bytes)

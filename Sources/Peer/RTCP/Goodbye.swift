@@ -21,6 +21,7 @@ public struct Goodbye: Sendable, Equatable {
         }
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         let ssrcs = ssrcs.prefix(31)
         var text: [UInt8] = []

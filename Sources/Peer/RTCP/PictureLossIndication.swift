@@ -17,6 +17,7 @@ public struct PictureLossIndication: Sendable, Equatable {
         mediaSSRC = try reader.readUInt32()
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 8, into: &bytes)
         bytes.append32(senderSSRC)

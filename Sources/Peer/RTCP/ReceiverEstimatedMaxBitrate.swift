@@ -31,6 +31,7 @@ public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
         for _ in 0..<count { ssrcs.append(try reader.readUInt32()) }
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         let ssrcs = ssrcs.prefix(255)
         RTCPPacket.encodeHeader(

@@ -19,6 +19,7 @@ public struct ReceiverReport: Sendable, Equatable {
         for _ in 0..<count { reports.append(try ReportBlock(&reader)) }
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         let blocks = reports.prefix(31)
         RTCPPacket.encodeHeader(

@@ -49,6 +49,7 @@ public struct SourceDescription: Sendable, Equatable {
         }
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         var body: [UInt8] = []
         for chunk in chunks.prefix(31) {

@@ -105,6 +105,7 @@ public struct TransportFeedback: Sendable, Equatable {
         }
     }
 
+    /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         let start = bytes.count
         RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 0, into: &bytes)

@@ -24,12 +24,14 @@ public struct TimestampUnwrapper: Sendable {
 
     public init() {}
 
+    /// The timestamp in 64 bits, the nearest to the one before.
     public mutating func unwrap(_ timestamp: UInt32) -> Int64 {
         let value = peek(timestamp)
         last = value
         return value
     }
 
+    /// The same without moving on.
     public func peek(_ timestamp: UInt32) -> Int64 {
         guard let last else { return Int64(timestamp) }
         return last + Int64(Int32(truncatingIfNeeded: Int64(timestamp) &- last))

@@ -1,6 +1,7 @@
 /// What an H.264 payload type stands for (RFC 6184 §8.2.2): profile and packetization mode must be equal at both ends, the level
 /// need not be.
 public struct H264Format: Hashable, Sendable {
+    /// The profiles that RFC 6184 table 5 tells apart.
     public enum Profile: Hashable, Sendable {
         case constrainedBaseline, baseline, main, constrainedHigh, high
         case other(idc: UInt8, constraints: UInt8)

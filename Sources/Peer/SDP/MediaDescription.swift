@@ -70,6 +70,7 @@ public struct MediaDescription: Hashable, Sendable {
     public var isRejected: Bool { port == 0 && !bundleOnly }
     public var isRTP: Bool { proto.contains("RTP/") }
 
+    /// The codec of a payload type.
     public func codec(_ payloadType: UInt8) -> CodecDescription? { codecs.first { $0.payloadType == payloadType } }
 
     /// The ceiling that this end asks for: TIAS (RFC 3890) before AS.

@@ -70,6 +70,7 @@ public struct CodecFeedback: OptionSet, Hashable, Sendable {
 
 /// One codec of a section, with the payload type that both ends use for it.
 public struct NegotiatedCodec: Hashable, Sendable {
+    /// The codecs that we can agree on.
     public enum Name: String, Hashable, Sendable {
         case opus, h264, vp8
 

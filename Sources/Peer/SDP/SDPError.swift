@@ -1,5 +1,6 @@
 /// Why a session description cannot be used: a sentence that its sender can act on.
 public struct SDPError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What programs compare.
     public enum Code: String, Sendable {
         /// The text is not SDP, or is no WebRTC session.
         case malformed = "bad_sdp"
