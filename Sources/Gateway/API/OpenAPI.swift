@@ -127,26 +127,6 @@ enum OpenAPI {
                 "participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer,
                 "height": Schema.integer, "label": Schema.boolean,
             ], required: ["participant", "x", "y", "width", "height", "label"]),
-        "Rendition")), "recording": Schema.orNull(Schema.ref("Recording")),
-            ], required: ["id", "createdAt", "layout", "width", "height", "participants", "tiles", "renditions", "recording"]),
-        "RoomSettings": Schema.object([
-            "layout": Schema.string, "width": Schema.integer(160...3840), "height": Schema.integer(90...2160),
-            "framesPerSecond": Schema.integer(1...60), "locked": Schema.boolean, "maxParticipants": Schema.integer(1...1000),
-        ]),
-        "Participant": Schema.object(
-            [
-                "id": Schema.string, "name": Schema.string, "role": roles, "audio": Schema.boolean, "video": Schema.boolean,
-                "hand": Schema.boolean, "speaking": Schema.boolean, "presenting": Schema.boolean, "audioMuted": Schema.boolean,
-                "videoMuted": Schema.boolean, "pinned": Schema.boolean, "volume": Schema.number,
-            ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
-        "ParticipantChange": Schema.object([
-            "audioMuted": Schema.boolean, "videoMuted": Schema.boolean, "pinned": Schema.boolean, "role": roles,
-            "volume": ["type": "number", "minimum": 0, "maximum": 4], "name": Schema.string,
-        ]),
-        "Tile": Schema.object(
-            ["participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer, "height": Schema.integer,
-             "label": Schema.boolean],
-            required: ["participant", "x", "y", "width", "height", "label"]),
         "Rendition": Schema.object([
             "codec": Schema.string, "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.integer,
             "bitrate": Schema.integer, "peers": Schema.integer,
