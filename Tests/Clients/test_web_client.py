@@ -113,7 +113,10 @@ class Page(Chromium):
     async def person(self, name, mark, timeout=8):
         """Waits until the list shows this mark beside the name."""
         deadline = time.monotonic() + timeout
-        while not any(who.startswith(name) and mark in marks for who, marks in (people := await self.people())):
+        while True:
+            people = await self.people()
+            if any(who.startswith(name) and mark in marks for who, marks in people):
+                return
             assert time.monotonic() < deadline, f"no “{mark}” at {name}: {people}"
             await asyncio.sleep(0.1)
 
@@ -148,7 +151,7 @@ def test_a_call_through_the_page_on_a_desk_and_on_a_phone(server, tmp_path):
             nothing_wrong(await desk.evaluate("probe.problems"), await phone.evaluate("probe.problems"))
         finally:
             await asyncio.gather(desk.close(), phone.close())
-    asyncio.run(asyncio.wait_for(run(), 90))
+    asyncio.run(asyncio.wait_for(run(), 150))
 
 
 async def in_the_lobby(desk):
@@ -203,7 +206,7 @@ async def layouts(desk, phone):
     before = await phone.evaluate("probe.last('tiles')")
     assert all(isinstance(tile["label"], bool) for tile in before["tiles"])
     await phone.click("#open-layout")
-    await phone.wait_for("document.querySelector('#layouts [data-layout=grid][aria-pressed=true]')")
+    await phone.wait_for("document.querySelector('#layouts [data-layout=grid][aria-pressed=true]') !== null")
     await phone.fits("phone with the layouts")
     await phone.shot("phone-layouts")
     await phone.click("#layouts [data-layout=speaker]")

@@ -30,8 +30,13 @@ async function preview() {
   $('preview').srcObject = stream;
   const hasVideo = stream.getVideoTracks().length > 0;
   $('preview-note').textContent = [...opened.problems, ...(hasVideo || opened.problems.length ? [] : ['Your camera is off'])].join(' ');
-  stopMeter = watchLevel(stream, level => { $('preview-level').value = level; });
+  showLevel();
   await fillSelects('camera', 'microphone');
+}
+
+function showLevel() {
+  stopMeter();
+  stopMeter = watchLevel(stream, level => { $('preview-level').value = level; });
 }
 
 async function fillSelects(camera, microphone) {
@@ -63,6 +68,7 @@ function fail(text) {
   $('join-error').textContent = text;
   $('join-error').hidden = false;
   show('lobby');
+  showLevel();
 }
 
 // ---- Call
