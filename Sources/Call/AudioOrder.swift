@@ -20,6 +20,13 @@ struct AudioOrder {
 
     private var waiting: [ReceivedAudioPacket] = []
     private var nextSequence: Int64?
+    /// Capture time − media time, in ticks of 48 kHz: held still, so that packets follow each other without a seam while the estimate
+    /// of the sender's clock moves by a sample or two.
+    private var anchor: Int64?
+    private var strayed = 0
+    /// 10 ms beside the estimate for a second: then the estimate has learnt better.
+    private static let tolerance: Int64 = 480
+    private static let strayLimit = 50
 
     mutating func take(_ packet: ReceivedAudioPacket) -> [Step] {
         if let next = nextSequence, packet.sequence < next { return [] }
@@ -29,7 +36,7 @@ struct AudioOrder {
         var steps: [Step] = []
         while let first = waiting.first {
             let next = nextSequence ?? first.sequence
-            let timestamp = first.captureTime.ticks(at: 48_000)
+            let timestamp = timelineTime(of: first)
             if first.sequence != next {
                 guard waiting.count > Self.patience else { break }
                 steps.append(Step(payload: .lost(next: first.payload), timestamp: timestamp - 960))
@@ -39,5 +46,15 @@ struct AudioOrder {
             nextSequence = first.sequence + 1
         }
         return steps
+    }
+
+    private mutating func timelineTime(of packet: ReceivedAudioPacket) -> Int64 {
+        let offset = packet.captureTime.ticks(at: 48_000) - packet.timestamp
+        let held = anchor ?? offset
+        let distance = abs(offset - held)
+        strayed = distance > Self.tolerance ? strayed + 1 : 0
+        // A whole second's jump is another stream, not an estimate.
+        anchor = strayed > Self.strayLimit || distance > 48_000 ? offset : held
+        return packet.timestamp + (anchor ?? offset)
     }
 }

@@ -13,7 +13,8 @@ final class FleetCore: MediaLoopDelegate {
         self.loop = loop
     }
 
-    func addLeg(_ number: Int, codec: VideoCodec, only: Bool, onEvent: @escaping @Sendable (Fleet.Event) -> Void) throws -> String {
+    func addLeg(_ number: Int, codec: VideoCodec, only: Bool, onEvent: @escaping @Sendable (Fleet.Event) -> Void) throws -> String
+    {
         let now = MonotonicClock.now()
         let identity = try self.identity ?? DTLSIdentity.generate()
         self.identity = identity

@@ -32,4 +32,19 @@ import Testing
         #expect(order(sequences) == ["1", "lost before 3"] + (3...13).map(String.init))
         #expect(order([1] + Array(3...12)) == ["1"])
     }
+
+    @Test("packets follow each other without a seam while the estimate of the sender's clock moves a little, and follow it when it stays away")
+    func seamless() {
+        var order = AudioOrder()
+        var times: [Int64] = []
+        for sequence in 0..<200 as Range<Int64> {
+            var next = packet(sequence % 200)
+            let shift: Int64 = sequence < 100 ? sequence % 3 * 40 : 960
+            next.captureTime = Instant(ticks: sequence * 960 + shift, at: 48_000)
+            times += order.take(next).map(\.timestamp)
+        }
+        let steps = zip(times.dropFirst(), times).map { $0 - $1 }
+        #expect(steps.filter { $0 != 960 }.count == 1)
+        #expect(abs((times.last ?? 0) - (199 * 960 + 960)) <= 1)
+    }
 }

@@ -53,7 +53,13 @@ class Browser:
         """Waits until a JavaScript expression is truthy and returns it."""
         deadline = time.monotonic() + timeout
         while True:
-            value = await self.evaluate(expression)
+            try:
+                value = await self.evaluate(expression)
+            except RuntimeError as error:
+                # The page's script has not run yet.
+                if "is not defined" not in str(error):
+                    raise
+                value = None
             if value:
                 return value
             if time.monotonic() > deadline:
@@ -72,14 +78,14 @@ class Browser:
 
 
 class Chromium(Browser):
-    async def start(self, url, width=1280, height=800, mobile=False):
+    async def start(self, url, width=1280, height=800, mobile=False, flags=()):
         self.process = subprocess.Popen([
             "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--allow-loopback-in-peer-connection",
             "--autoplay-policy=no-user-gesture-required", "--disable-background-timer-throttling",
             "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
             f"--user-data-dir={self.profile}", f"--remote-debugging-port={self.port}", "--remote-allow-origins=*",
-            f"--window-size={width},{height}", "about:blank",
+            f"--window-size={width},{height}", *flags, "about:blank",
         ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 30
         while True:
@@ -130,8 +136,9 @@ class Firefox(Browser):
         "toolkit.startup.max_resumed_crashes": -1, "dom.min_background_timeout_value": 4, "media.peerconnection.ice.loopback": True,
     }
 
-    async def start(self, url):
-        lines = [f'user_pref("{key}", {json.dumps(value)});' for key, value in self.PREFERENCES.items()]
+    async def start(self, url, microphone=1000):
+        """`microphone`: the tone in Hz of the fake one."""
+        lines = [f'user_pref("{key}", {json.dumps(value)});' for key, value in [*self.PREFERENCES.items(), ("media.navigator.audio.fake_frequency", microphone)]]
         (self.profile / "user.js").write_text("\n".join(lines))
         self.process = subprocess.Popen([
             "firefox-esr", "--headless", "--no-remote", "--profile", str(self.profile), f"--remote-debugging-port={self.port}", "about:blank",

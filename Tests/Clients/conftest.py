@@ -41,3 +41,8 @@ def pages():
 def needs_address():
     if "PEER_ADDRESS" not in os.environ:
         pytest.skip("this machine does not allow network namespaces, and these clients need an address beside loopback")
+
+
+@pytest.fixture
+def no_remb(monkeypatch):
+    monkeypatch.setattr("aiortc_peer.AiortcPeer.sends_remb", False)

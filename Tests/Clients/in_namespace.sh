@@ -14,5 +14,6 @@ exec unshare --net bash -c '
     ip link set tessera1 up
     ip route add default via 10.99.0.2 dev tessera0
     export PEER_ADDRESS=10.99.0.1
+    ip -6 address add fd99::1/64 dev tessera0 nodad 2>/dev/null && export PEER_ADDRESS6=fd99::1
     exec "$@"
 ' in_namespace "$@"

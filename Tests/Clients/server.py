@@ -24,7 +24,7 @@ def free_port():
 class Server:
     """`with Server(tmp_path) as server:` starts one and waits until it answers."""
 
-    def __init__(self, directory, config="", arguments=(), media_port=None, origin=None):
+    def __init__(self, directory, config="", arguments=(), media_port=None, origin=None, media="0.0.0.0", announce=()):
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
@@ -34,29 +34,30 @@ class Server:
         self.arguments = list(arguments)
         self.config = config
         self.origin = origin
+        self.media, self.announce = media, list(announce) or [ADDRESS, *(["127.0.0.1"] if ADDRESS != "127.0.0.1" else [])]
+        self.scheme, self.context, self.environment = "http", None, {}
+        self.headers = {}
         self.process = None
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
     def signal_url(self):
-        return f"ws://127.0.0.1:{self.port}/signal"
+        return f"{self.scheme.replace('http', 'ws')}://127.0.0.1:{self.port}/signal"
 
     def start(self):
         command = [
-            PROGRAM, "serve", "--listen", f"0.0.0.0:{self.port}", "--media", f"0.0.0.0:{self.media_port}",
+            PROGRAM, "serve", "--listen", f"0.0.0.0:{self.port}", "--media", f"{self.media}:{self.media_port}",
             "--layouts", str(ROOT / "layouts"), "--recordings", str(self.recordings),
-            "--announce", ADDRESS, *self.arguments,
+            *(part for address in self.announce for part in ("--announce", address)), *self.arguments,
         ]
-        if ADDRESS != "127.0.0.1":
-            command += ["--announce", "127.0.0.1"]
         if self.config:
             path = self.directory / "tessera.yaml"
             path.write_text(self.config)
             command += ["--config", str(path)]
-        environment = {key: value for key, value in os.environ.items() if key != "TESSERA"}
+        environment = {key: value for key, value in os.environ.items() if key != "TESSERA"} | self.environment
         if self.origin:
             environment["TESSERA_HTTP_ALLOWEDORIGINS"] = self.origin
         self.log = open(self.log_path, "ab")
@@ -97,13 +98,13 @@ class Server:
     def request(self, method, path, body=None, headers=None):
         """(status, headers, bytes), whatever the status."""
         data = None
-        headers = dict(headers or {})
+        headers = {**self.headers, **(headers or {})}
         if body is not None:
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
             headers.setdefault("Content-Type", "application/json")
         request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=20) as response:
+            with urllib.request.urlopen(request, timeout=20, context=self.context) as response:
                 return response.status, response.headers, response.read()
         except urllib.error.HTTPError as error:
             return error.code, error.headers, error.read()

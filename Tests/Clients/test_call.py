@@ -116,7 +116,7 @@ def test_five_clients_of_three_kinds_and_two_codecs_share_a_room(server, pages):
         browsers = [
             BrowserPeer(await Chromium().start(page_url(pages, server, room, "Chromium VP8", "red", TONES[0], "VP8")), "Chromium VP8", "red", TONES[0]),
             BrowserPeer(await Chromium().start(page_url(pages, server, room, "Chromium H.264", "green", TONES[1], "H264")), "Chromium H.264", "green", TONES[1]),
-            BrowserPeer(await Firefox().start(page_url(pages, server, room, "Firefox", "blue", TONES[2])), "Firefox", "blue", TONES[2]),
+            BrowserPeer(await Firefox().start(page_url(pages, server, room, "Firefox", "blue", TONES[2]), microphone=TONES[2]), "Firefox", "blue", TONES[2]),
         ]
         peers = []
         try:

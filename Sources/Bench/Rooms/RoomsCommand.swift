@@ -69,7 +69,7 @@ struct RoomsCommand: AsyncParsableCommand {
             let session = try RoomSession(plan, workers: workers)
             do {
                 try await session.open()
-                try await session.settle()
+                if let fault = try await session.settle() { note(fault) }
                 _ = probe.take()
                 figures.readings += try await session.measure(windows: windows, of: Self.window)
                 figures.probes.room.append(probe.take())

@@ -33,6 +33,9 @@ final class AudioIntake {
     private var lastAdded = 0
     /// How much the sound waits for the picture at most.
     private static let longestWait = Duration.milliseconds(200)
+    /// By how much what is heard lags behind what the tick plays: the sender's Opus look-ahead (RFC 6716 §2: 6.5 ms), which comes
+    /// out at the decoder, and the mixer's limiter (2.5 ms).
+    private static let processing = Duration.milliseconds(9)
 
     init(inbox: AudioInbox, figures: AudioFigures, soundDelay: SoundDelay) {
         self.inbox = inbox
@@ -59,8 +62,8 @@ final class AudioIntake {
         let count = min(ready, Self.samplesPerTick)
         guard count > 0 else { return false }
         if let delay = buffer.playoutDelay(at: now, pcmBuffered: max(0, ready - lastAdded)) {
-            soundDelay.playing(now - delay, at: now)
-            waitForPicture(delay, at: now)
+            soundDelay.playing(now - delay - Self.processing, at: now)
+            waitForPicture(delay + Self.processing, at: now)
         }
         output.removeAll(keepingCapacity: true)
         output.append(contentsOf: samples[head..<head + count])
@@ -78,9 +81,11 @@ final class AudioIntake {
 
     /// Where pictures take longer than sound, the sound waits for them, up to the buffer's ceiling.
     private func waitForPicture(_ delay: Duration, at now: Instant) {
-        let picture = soundDelay.pictureDelay(at: now) ?? .zero
-        let wanted = picture > delay ? buffer.currentDelay + (picture - delay) : buffer.minimumDelay - .milliseconds(1)
-        buffer.minimumDelay = min(max(wanted, .zero), Self.longestWait)
+        guard let picture = soundDelay.pictureDelay(at: now) else {
+            buffer.minimumDelay = .zero
+            return
+        }
+        buffer.minimumDelay = min(max(buffer.currentDelay + (picture - delay), .zero), Self.longestWait)
     }
 
     private func play(_ playout: AudioPlayout) {

@@ -10,15 +10,15 @@ struct Timed<Content> {
 
 /// Pictures that wait for the sound of the same moment, so that lips and voice agree.
 ///
-/// Sound is played later than it arrives, to ride out jitter; a picture is due `lead` before the sound of its capture time is played. A
+/// Sound is played later than it arrives, to ride out jitter; a picture is due once the sound of its capture time is played. A
 /// sender whose clocks disagree wildly is not waited for: no picture is held longer than `longestHold`.
 struct PictureQueue<Content> {
     /// Above AudioReceiveBuffer's hard ceiling of 250 ms a hold means nonsense in the sender's reports.
     static var longestHold: Duration { .milliseconds(280) }
     static var limit: Int { 16 }
-    /// A tick of 30 frames/s: the picture waits for the next one, and sound before its picture is noticed sooner than the other way
-    /// round. So the picture is ahead by nothing to 33 ms, within the 45 that nobody sees.
-    static var lead: Duration { .milliseconds(33) }
+    /// A picture stands for the time until the sender's next one and is shown for a whole tick: half of each is what it may be early,
+    /// so that a movement is seen neither before nor after it is heard, on average.
+    static var lead: Duration { .milliseconds(30) }
 
     private var waiting: [Timed<Content>] = []
     /// The last one that was due: shown until the next is.

@@ -24,14 +24,22 @@ final class SoundDelay: Sendable {
 
     private let picture = Atomic<Int64>(0)
     private let pictureAt = Atomic<Int64>(.min)
-    /// The measure follows a slow picture at once and forgets it at this share of the way a picture.
-    private static let forgetting: Int64 = 64
+    private let recent = Mutex<[Int64]>([])
+    /// Three quarters of the last second's pictures are on time: the sound waits for what is usual, not for the worst.
+    private static let window = 32
+    /// The first pictures after a pause waited for a keyframe and tell nothing.
+    private static let fewest = 12
 
     /// A picture of `captureTime` is ready to be shown at `now`. From the decoder's lane only.
     func pictureReady(_ captureTime: Instant, at now: Instant) {
-        let delay = (now - captureTime).nanoseconds
-        let old = picture.load(ordering: .relaxed)
-        picture.store(delay > old ? delay : old - (old - delay) / Self.forgetting, ordering: .relaxed)
+        let isFresh = pictureDelay(at: now) == nil
+        let usual: Int64? = recent.withLock { recent in
+            if isFresh { recent.removeAll(keepingCapacity: true) }
+            if recent.count >= Self.window { recent.removeFirst() }
+            recent.append((now - captureTime).nanoseconds)
+            return recent.count < Self.fewest ? nil : recent.sorted()[recent.count * 3 / 4]
+        }
+        picture.store(usual ?? 0, ordering: .relaxed)
         pictureAt.store(now.nanoseconds, ordering: .relaxed)
     }
 

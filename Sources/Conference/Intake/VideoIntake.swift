@@ -29,6 +29,18 @@ final class VideoIntake: Sendable {
         var width = 0
         var height = 0
         var freezes = 0
+        /// Sound ahead of picture, averaged over the last second's pictures.
+        var offset: Duration?
+
+        /// A picture has just taken its place in the mix. As long as it is shown, and as long as it stands for, are no offset.
+        mutating func measure(_ soundDelay: Duration?, at now: Instant) {
+            guard let soundDelay, let capture = pictures.current?.captureTime else {
+                offset = nil
+                return
+            }
+            let sample = (now - soundDelay) - capture
+            offset = offset.map { $0 + (sample - $0) / 16 } ?? sample
+        }
     }
 
     private struct Shown: Sendable {
@@ -116,8 +128,10 @@ final class VideoIntake: Sendable {
     func view(at now: Instant) -> View {
         let delay = soundDelay.current(at: now)
         return state.withLock { state in
+            let before = state.pictures.generation
             state.pictures.advance(to: now, soundDelay: delay)
             let current = state.pictures.current
+            if state.pictures.generation != before { state.measure(delay, at: now) }
             return View(
                 picture: current?.content.picture, rotation: current?.content.rotation ?? .none,
                 generation: state.pictures.generation, age: state.lastArrival.map { now - $0 },
@@ -133,12 +147,9 @@ final class VideoIntake: Sendable {
     var size: (width: Int, height: Int) { state.withLock { ($0.width, $0.height) } }
     var freezes: Int { state.withLock { $0.freezes } }
 
-    /// Sound ahead of the picture shown (positive) or behind it.
+    /// By how much the sound is ahead of the picture (positive) or behind it, in the mix; zero without one of them.
     func audioVideoOffset(at now: Instant) -> Duration {
-        guard let delay = soundDelay.current(at: now),
-            let capture = state.withLock({ $0.pictures.current?.captureTime })
-        else { return .zero }
-        return (now - delay) - capture
+        soundDelay.current(at: now) == nil ? .zero : state.withLock { $0.offset } ?? .zero
     }
 
     func close() {

@@ -285,6 +285,12 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             line.received = BitRate(bytes: max(0, bytes.received - seat.lastBytes.received), in: elapsed)
             line.lossUp = PeerFigures.lossUp(statistics)
             seat.lastBytes = bytes
+            let frames = (sent: statistics.videoSent.counters.frames, received: statistics.videoReceived.frames)
+            seat.frameRates = (
+                Double(frames.sent - seat.lastFrames.sent) / elapsed.inSeconds,
+                Double(frames.received - seat.lastFrames.received) / elapsed.inSeconds
+            )
+            seat.lastFrames = frames
         }
         line.estimate = seat.estimate ?? seat.peer.estimate
         line.lossDown = seat.loss

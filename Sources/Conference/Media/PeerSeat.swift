@@ -35,6 +35,9 @@ final class PeerSeat {
     /// Of the last second's line report.
     var lastBytes: (sent: Int, received: Int) = (0, 0)
     var lastLine: LineState?
+    /// Video frames up to the last report, and how many a second came and went before it.
+    var lastFrames: (sent: Int, received: Int) = (0, 0)
+    var frameRates: (sent: Double, received: Double) = (0, 0)
 
     init(
         id: String, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String]

@@ -47,6 +47,8 @@ final class AudioRoom {
     private var encoders: [EncoderKey: OpusEncoder] = [:]
     private var lastUse: [EncoderKey: Instant] = [:]
     private var sounds: [String: [Float]] = [:]
+    /// Who left since the last tick: one more tick of theirs fades out.
+    private var leaving: [String: AudioIntake] = [:]
     private let speakersChanged: @Sendable (Speakers) -> Void
 
     init(configuration: ConferenceConfiguration.Audio, speakersChanged: @escaping @Sendable (Speakers) -> Void) {
@@ -57,10 +59,18 @@ final class AudioRoom {
         self.speakersChanged = speakersChanged
     }
 
+    /// Ends a participant's sound without a click.
+    func leave(_ id: String) {
+        guard let seat = seats.removeValue(forKey: id) else { return }
+        leaving[id] = seat.intake
+    }
+
     /// Mixes the tick at `now` and appends what each peer gets.
     func tick(_ now: Instant, into deliveries: inout [AudioDelivery]) {
         let sources = collect(now)
         mix(sources, at: 0, inputs: [])
+        for id in leaving.keys { sounds[id] = nil }
+        leaving.removeAll()
         listen(now)
         let timestamp = now.ticks(at: 48_000)
         recorder?(mixer.full, timestamp)
@@ -82,7 +92,12 @@ final class AudioRoom {
         var sources: [String] = []
         for (id, seat) in seats {
             var samples = sounds.removeValue(forKey: id) ?? []
-            if seat.intake.pull(at: now, into: &samples), seat.isHeard { sources.append(id) }
+            if seat.intake.pull(at: now, into: &samples) { sources.append(id) }
+            sounds[id] = samples
+        }
+        for (id, intake) in leaving {
+            var samples = sounds.removeValue(forKey: id) ?? []
+            if intake.pull(at: now, into: &samples) { sources.append(id) }
             sounds[id] = samples
         }
         // In a fixed order, so that equal loudness is decided the same each tick.
@@ -94,7 +109,9 @@ final class AudioRoom {
         guard index < sources.count else { return mixer.mix(inputs) }
         let id = sources[index]
         (sounds[id] ?? []).withUnsafeBufferPointer { samples in
-            let input = AudioMixInput(id: id, samples: samples, gain: seats[id]?.gain ?? 1)
+            // The mixer ramps to nothing who has just been muted or has left.
+            let gain = seats[id].map { $0.isHeard ? $0.gain : 0 } ?? 0
+            let input = AudioMixInput(id: id, samples: samples, gain: gain)
             mix(sources, at: index + 1, inputs: inputs + [input])
         }
     }

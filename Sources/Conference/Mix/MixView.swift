@@ -103,7 +103,9 @@ final class MixView: Sendable {
         var trace = PictureTrace(composed: MonotonicClock.now())
         let changed = canvas.value.compositor.compose(tiles: canvas.value.tiles) { id in
             let view = intakes[id]?.view(at: tick)
-            if let view, let origin = view.origin, canvas.value.composed.updateValue(view.generation, forKey: id) != view.generation {
+            if let view, let origin = view.origin,
+                canvas.value.composed.updateValue(view.generation, forKey: id) != view.generation
+            {
                 trace.origins.append(origin)
             }
             return MixView.appearance(of: people[id], view, at: tick)

@@ -65,13 +65,13 @@ final class RoomEngine: Sendable {
     /// Takes over a new state of the room. Returns whether its renditions are others now, so that every peer must choose again.
     @discardableResult
     func apply(_ scene: Scene) -> Bool {
-        let (ended, reshaped, rateChanged, gains) = state.withLock { state in
+        let (ended, reshaped, rateChanged, camerasChanged, people) = state.withLock { state in
             let old = state.scene
             let reshaped =
                 old.width != scene.width || old.height != scene.height || old.framesPerSecond != scene.framesPerSecond
             let rateChanged = old.framesPerSecond != scene.framesPerSecond
             var ended: [MixView] = []
-            if state.isClosed { return (ended, false, false, [Scene.Person]()) }
+            if state.isClosed { return (ended, false, false, false, [Scene.Person]()) }
             for (id, view) in state.views where reshaped || scene.views[id] == nil {
                 ended.append(view)
                 state.views[id] = nil
@@ -84,19 +84,20 @@ final class RoomEngine: Sendable {
                     meters: services.meters, overload: services.overload)
             }
             state.scene = scene
-            return (ended, reshaped || !ended.isEmpty, rateChanged, scene.people)
+            let camerasChanged = old.senders != scene.senders
+            return (ended, reshaped || !ended.isEmpty, rateChanged, camerasChanged, scene.people)
         }
         for view in ended { view.close() }
         if rateChanged { startTicking(scene.framesPerSecond) }
         services.audio.execute { [id] rooms in
             guard let room = rooms.all[id] else { return }
-            for person in gains {
+            for person in people {
                 room.seats[person.id]?.gain = person.gain
                 room.seats[person.id]?.isHeard = person.sendsAudio
                 room.seats[person.id]?.hearsAs = person.hearsAs
             }
         }
-        if !ended.isEmpty { updateShown() }
+        if !ended.isEmpty || camerasChanged { updateShown() }
         return reshaped
     }
 
@@ -127,7 +128,7 @@ final class RoomEngine: Sendable {
     func remove(_ participant: String) {
         let intake = state.withLock { $0.intakes.removeValue(forKey: participant) }
         intake?.video.close()
-        services.audio.execute { [id] in $0.all[id]?.seats[participant] = nil }
+        services.audio.execute { [id] in $0.all[id]?.leave(participant) }
     }
 
     func intake(_ participant: String) -> Intake? { state.withLock { $0.intakes[participant] } }
@@ -195,12 +196,12 @@ final class RoomEngine: Sendable {
         }
     }
 
-    /// Only who has a tile somewhere is decoded.
+    /// Only who has a tile somewhere, and the camera on, is decoded.
     private func updateShown() {
-        let (views, intakes) = state.withLock { ($0.views, $0.intakes) }
+        let (views, intakes, senders) = state.withLock { ($0.views, $0.intakes, $0.scene.senders) }
         var shown: Set<String> = []
         for view in views.values { for tile in view.tiles.tiles { shown.insert(tile.participant) } }
-        for (id, intake) in intakes { intake.video.setShown(shown.contains(id)) }
+        for (id, intake) in intakes { intake.video.setShown(shown.contains(id) && senders.contains(id)) }
     }
 
     /// The composite of the next tick.

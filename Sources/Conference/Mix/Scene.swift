@@ -40,6 +40,9 @@ struct Scene: Sendable {
     var speaker: String?
     var speakerRanks: [String: Int] = [:]
 
+    /// Whose picture is to be seen: the camera is on, and nobody muted it.
+    var senders: Set<String> { Set(people.lazy.filter(\.sendsVideo).map(\.id)) }
+
     /// Those with a tile, as the layout wants to know them.
     func layoutMembers(for view: ViewID, aspect: (String) -> Double) -> [LayoutMember] {
         let pins = views[view]?.pins

@@ -22,6 +22,8 @@ final class Rendition: Sendable {
     static let keyframeDistance = Duration.milliseconds(500)
     /// An unchanged canvas is encoded only so often.
     static let keepAlive = Duration.seconds(1)
+    /// Whoever records gets a keyframe so often, so that the file can be seeked in.
+    static let recordingKeyframeInterval = Duration.seconds(10)
     /// What a single NAL unit packet carries at most; `PacketizedVideoFrame`'s own default.
     static let maxPayload = 1100
 
@@ -129,9 +131,9 @@ final class Rendition: Sendable {
     }
 
     private func keyframeIsDue(_ state: State, at tick: Instant) -> Bool {
-        guard state.wantsKeyframe else { return false }
         guard let last = state.lastKeyframe else { return true }
-        return tick - last >= Self.keyframeDistance
+        if !state.taps.isEmpty, tick - last >= Self.recordingKeyframeInterval { return true }
+        return state.wantsKeyframe && tick - last >= Self.keyframeDistance
     }
 
     /// Hands a picture of the rendition's size to the encoder's lane.
@@ -156,6 +158,8 @@ final class Rendition: Sendable {
         do {
             let encoder = try readyEncoder(rate: rate)
             guard let frame = try encoder.encode(picture, timestamp: tick.ticks(at: 90_000), forceKeyframe: force) else {
+                // It left the frame out to hold its rate: the next tick's picture is wanted even where nothing changed.
+                state.withLock { $0.encodedGeneration = .max }
                 if force { requestKeyframe() }
                 return
             }
@@ -185,12 +189,15 @@ final class Rendition: Sendable {
         }
     }
 
+    /// The encoder with the rate of now: as fast as an overload wants it, and told when only every second picture comes.
     private func readyEncoder(rate: BitRate) throws(CodecError) -> any VideoEncoder {
+        let framesPerSecond = Double(rung.framesPerSecond) / (overload.level >= .halfRate && rung.framesPerSecond > 15 ? 2 : 1)
         let speed = overload.usesFastEncoders ? VideoEncoderConfiguration.Speed.fast : .normal
         if let encoder = encoder.value, encoder.configuration.speed == speed {
             // A step of less than 5 % is not worth the encoder's attention.
             let now = encoder.configuration.bitRate.bitsPerSecond
             if abs(now - rate.bitsPerSecond) * 20 > now { encoder.setBitRate(rate) }
+            if encoder.configuration.framesPerSecond != framesPerSecond { encoder.setFrameRate(framesPerSecond) }
             return encoder
         }
         let made = try makeVideoEncoder(

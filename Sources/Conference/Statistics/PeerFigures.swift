@@ -20,6 +20,8 @@ enum PeerFigures {
         result.receivedVideo = stream(all.videoReceived)
         result.sentAudio = stream(all.audioSent)
         result.sentVideo = stream(all.videoSent)
+        result.receivedVideo.framesPerSecond = seat.frameRates.received
+        result.sentVideo.framesPerSecond = seat.frameRates.sent
         result.roundTrip = all.roundTrip ?? .zero
         result.estimate = all.estimate
         result.rendition = seat.rungHeight > 0 ? "\(seat.rungHeight)" : "audio"

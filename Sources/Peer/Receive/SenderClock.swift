@@ -4,7 +4,9 @@ import Basics
 ///
 /// Sender reports tie each stream's RTP clock to the participant's NTP clock (RFC 3550 §6.4.1). One offset from that NTP clock
 /// to room time, the smallest arrival − NTP of a window, serves all streams, so that sound and picture of a participant stay
-/// together whatever the reports' own jitter. Until a stream's first report its fastest packets stand for their capture.
+/// together whatever the reports' own jitter. A sender that pairs a packet's timestamp with the time at which it got round to
+/// sending it errs to one side only, so of a stream's reports the one with the least delay counts too. Until a stream's first
+/// report its fastest packets stand for their capture.
 public struct SenderClock: Sendable {
     /// Long enough for reports (about one a second) to meet an idle link, short enough that 300 ppm of drift make 3 ms.
     public static let window: Duration = .seconds(10)
@@ -15,12 +17,35 @@ public struct SenderClock: Sendable {
     /// A mapping that lies further from arrival is not believed.
     static let plausible: Duration = .seconds(10)
     static let maximumStreams = 32
+    /// Reports in a row that lie so much later than the least delayed one: the stream's timestamps were set anew.
+    static let timestampStep: Duration = .milliseconds(50)
+    static let stepReports = 3
 
     private struct Stream {
-        var lastTimestamp: Int64?
-        var report: (ntp: Int64, timestamp: UInt32)?
+        var last: (timestamp: Int64, clockRate: Int64)?
+        /// Came before the first packet, which tells the clock rate.
+        var early: (ntp: Int64, timestamp: UInt32, arrival: Instant)?
+        /// NTP − media time by the reports.
+        var mapping = SlidingMinimum()
+        var laterReports = 0
         var fastest = SlidingMinimum()
         var lastSeen: Instant
+
+        /// Turns the report that waits into a sample of the mapping.
+        mutating func takeReport() {
+            guard let report = early, let last else { return }
+            early = nil
+            // The report's timestamp is the nearest to the stream's own.
+            let distance = Int64(Int32(truncatingIfNeeded: Int64(report.timestamp) &- last.timestamp))
+            let sample = report.ntp &- Instant(ticks: last.timestamp &+ distance, at: last.clockRate).nanoseconds
+            if let value = mapping.value, sample &- value > SenderClock.timestampStep.nanoseconds {
+                laterReports += 1
+                if laterReports >= SenderClock.stepReports { mapping = SlidingMinimum() }
+            } else {
+                laterReports = 0
+            }
+            mapping.insert(sample, at: report.arrival, window: SenderClock.window)
+        }
     }
 
     private var streams: [UInt32: Stream] = [:]
@@ -30,7 +55,7 @@ public struct SenderClock: Sendable {
     public init() {}
 
     /// Whether captures of this stream are on the common clock already.
-    public func isSynchronized(ssrc: UInt32) -> Bool { streams[ssrc]?.report != nil && offset.value != nil }
+    public func isSynchronized(ssrc: UInt32) -> Bool { streams[ssrc]?.mapping.value != nil && offset.value != nil }
 
     public mutating func received(_ report: SenderReport, at now: Instant) {
         // Some senders write zero before their clock is known.
@@ -51,22 +76,22 @@ public struct SenderClock: Sendable {
         }
         offset.insert(sample, at: now, window: Self.window)
         touch(report.ssrc, at: now)
-        streams[report.ssrc]?.report = (ntp, report.rtpTimestamp)
+        streams[report.ssrc]?.early = (ntp, report.rtpTimestamp, now)
+        streams[report.ssrc]?.takeReport()
     }
 
     /// When the sample of `timestamp` (unwrapped) was captured, in room time; never after its arrival.
     public mutating func captureTime(ssrc: UInt32, timestamp: Int64, clockRate: Int64, arrival: Instant) -> Instant {
         touch(ssrc, at: arrival)
         guard var stream = streams[ssrc] else { return arrival }
-        stream.lastTimestamp = timestamp
+        stream.last = (timestamp, clockRate)
         stream.lastSeen = arrival
+        stream.takeReport()
         let media = Instant(ticks: timestamp, at: clockRate).nanoseconds
         stream.fastest.insert(arrival.nanoseconds &- media, at: arrival, window: Self.arrivalWindow)
         streams[ssrc] = stream
-        if let report = stream.report, let offset = offset.value {
-            // The report's timestamp is the nearest to the stream's own.
-            let distance = Int64(Int32(truncatingIfNeeded: timestamp &- Int64(report.timestamp)))
-            let capture = Instant(nanoseconds: report.ntp &+ offset &+ Instant(ticks: distance, at: clockRate).nanoseconds)
+        if let mapping = stream.mapping.value, let offset = offset.value {
+            let capture = Instant(nanoseconds: media &+ mapping &+ offset)
             if abs((arrival - capture).nanoseconds) < Self.plausible.nanoseconds { return min(capture, arrival) }
         }
         guard let fastest = stream.fastest.value else { return arrival }

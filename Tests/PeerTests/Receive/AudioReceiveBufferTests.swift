@@ -211,4 +211,34 @@ private struct AudioLink {
         let b = clock.captureTime(ssrc: 1, timestamp: 960, clockRate: 48_000, arrival: .zero + .milliseconds(190))
         #expect(b - a == .milliseconds(20) && !clock.isSynchronized(ssrc: 1))
     }
+
+    @Test func `A report whose time is that of a late sending moves nothing, a new timeline does`() {
+        var clock = SenderClock()
+        func report(_ second: Int64, late: Int64, ahead: Int64 = 0) {
+            let now = second * 1_000_000_000
+            clock.received(
+                SenderReport(
+                    ssrc: 1, ntpTime: Self.ntp(3_900_000_000_000_000_000 + now + late * 1_000_000),
+                    rtpTimestamp: UInt32(truncatingIfNeeded: (second * 1000 + ahead) * 48)),
+                at: Instant(nanoseconds: now + (late + 20) * 1_000_000))
+        }
+        func capture(_ second: Int64, ahead: Int64 = 0) -> Double {
+            let at = Instant(nanoseconds: second * 1_000_000_000)
+            let made = clock.captureTime(
+                ssrc: 1, timestamp: (second * 1000 + ahead) * 48, clockRate: 48_000, arrival: at + .milliseconds(400))
+            return (made - at).inMilliseconds
+        }
+        _ = capture(1)
+        report(1, late: 0)
+        for second in 2...6 as ClosedRange<Int64> {
+            report(second, late: second == 4 ? 0 : 300)
+            #expect(abs(capture(second) - 20) < 1)
+        }
+        // The sender paused: its timestamps fell 200 ms behind its clock.
+        for second in 7...10 as ClosedRange<Int64> {
+            report(second, late: 0, ahead: -200)
+            _ = capture(second, ahead: -200)
+        }
+        #expect(abs(capture(11, ahead: -200) - 20) < 1)
+    }
 }

@@ -1,0 +1,296 @@
+"""Start and end of the server with a call in it, disks that fill, and what the configuration promises."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import os
+import signal
+import ssl
+import subprocess
+import time
+
+import pytest
+import websockets
+
+from aiortc_peer import AiortcPeer
+from media import TONES
+from server import PROGRAM, ROOT, Server
+from test_recording import decodes_cleanly, pair, probe
+from test_signalling import ask, read
+
+call = pytest.mark.usefixtures("needs_address", "no_remb")
+
+
+async def told(peer, kind, timeout=10):
+    deadline = time.monotonic() + timeout
+    while not (found := [m for m in peer.messages if m["type"] == kind]):
+        assert time.monotonic() < deadline, f"{peer.name} was not told `{kind}`"
+        await asyncio.sleep(0.05)
+    return found[-1]
+
+
+@call
+def test_sigterm_in_a_recorded_call_closes_the_recording_and_tells_everyone(tmp_path):
+    with Server(tmp_path / "server", config="recording: { start: onFirstJoin }") as server:
+        async def run():
+            ada, bo = await pair(server)
+            try:
+                recordings = server.json("GET", "/api/recordings")
+                assert [r["state"] for r in recordings] == ["recording"], "onFirstJoin"
+                await asyncio.sleep(1)
+                started = time.monotonic()
+                server.process.send_signal(signal.SIGTERM)
+                for peer in (ada, bo):
+                    assert (await told(peer, "left"))["reason"] == "draining"
+                    assert not [m for m in peer.messages if m["type"] == "error"]
+                assert await asyncio.to_thread(server.process.wait, 12) == 0
+                assert time.monotonic() - started < 10
+                return recordings[0]
+            finally:
+                await ada.close()
+                await bo.close()
+        recording = asyncio.run(asyncio.wait_for(run(), 60))
+        path = server.recordings / recording["file"].split("/")[-1]
+        assert float(probe(path)["format"]["duration"]) > 1.5
+        ok, errors = decodes_cleanly(path)
+        assert ok, errors
+        check = subprocess.run([PROGRAM, "recording", "check", str(path)], capture_output=True, text=True)
+        assert check.returncode == 0, check.stdout + check.stderr
+
+
+@call
+def test_a_second_signal_ends_at_once_and_loses_no_recording(tmp_path):
+    with Server(tmp_path / "server") as server:
+        async def run():
+            ada, bo = await pair(server)
+            try:
+                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                await asyncio.sleep(2)
+                server.process.send_signal(signal.SIGTERM)
+                server.process.send_signal(signal.SIGINT)
+                started = time.monotonic()
+                await asyncio.to_thread(server.process.wait, 5)
+                assert time.monotonic() - started < 3
+                return recording
+            finally:
+                await ada.close()
+                await bo.close()
+        recording = asyncio.run(asyncio.wait_for(run(), 60))
+        server.start()
+        assert server.json("GET", f"/api/recordings/{recording['id']}")["state"] == "finished"
+        path = server.recordings / recording["file"].split("/")[-1]
+        assert decodes_cleanly(path)[0] and float(probe(path)["format"]["duration"]) > 0.8
+
+
+@call
+def test_a_full_disk_ends_the_recording_and_not_the_call(tmp_path):
+    with Server(tmp_path / "server") as server:
+        server.recordings.mkdir(exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", str(server.recordings)], check=True)
+        try:
+            async def run():
+                ada, bo = await pair(server)
+                try:
+                    recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                    deadline = time.monotonic() + 20
+                    while (now := server.json("GET", f"/api/recordings/{recording['id']}"))["state"] == "recording":
+                        assert time.monotonic() < deadline, "the disk is full and nobody noticed"
+                        await asyncio.sleep(0.2)
+                    for peer in (ada, bo):
+                        assert [m for m in peer.messages if m["type"] == "error" and not m["fatal"]], "nobody was told"
+                        assert (await told(peer, "recording"))
+                    assert server.json("GET", "/api/rooms/rec")["recording"] is None
+                    seen = len(ada.picture_times)
+                    await asyncio.sleep(1)
+                    assert len(ada.picture_times) > seen + 10, "the call goes on"
+                    return now
+                finally:
+                    await ada.close()
+                    await bo.close()
+            recording = asyncio.run(asyncio.wait_for(run(), 60))
+            path = server.recordings / recording["file"].split("/")[-1]
+            assert float(probe(path)["format"]["duration"]) > 0.5
+            assert decodes_cleanly(path)[0], decodes_cleanly(path)[1]
+        finally:
+            server.process.kill()
+            server.process.wait()
+            subprocess.run(["umount", "-l", str(server.recordings)], check=True)
+
+
+def token(claims, secret, algorithm="HS256"):
+    def part(data):
+        return base64.urlsafe_b64encode(data).rstrip(b"=")
+    signed = part(json.dumps({"alg": algorithm, "typ": "JWT"}).encode()) + b"." + part(json.dumps(claims).encode())
+    return (signed + b"." + part(hmac.new(secret.encode(), signed, hashlib.sha256).digest())).decode()
+
+
+SECRET = "a secret that only the portal knows"
+
+
+def test_tokens_let_in_whom_they_name_and_nobody_else(tmp_path):
+    config = f"auth: {{ mode: token, secret: '{SECRET}', adminToken: letmein }}\nlimits: {{ joinsPerSecondPerAddress: 100 }}\n"
+    with Server(tmp_path / "server", config=config) as server:
+        async def join(**fields):
+            async with await websockets.connect(server.signal_url) as socket:
+                await socket.send(json.dumps({"type": "join", "room": "r", "name": "Ada", **fields}))
+                while True:
+                    message = json.loads(await asyncio.wait_for(socket.recv(), 5))
+                    if message["type"] in ("joined", "error"):
+                        return message
+        later, earlier = int(time.time()) + 600, int(time.time()) - 600
+        refused = [
+            {}, {"token": "rubbish"}, {"token": token({"room": "r", "exp": later}, "another secret")},
+            {"token": token({"room": "r", "exp": earlier}, SECRET)}, {"token": token({"room": "other", "exp": later}, SECRET)},
+            {"token": token({"room": "r", "exp": later}, SECRET, "none")},
+            {"token": token({"room": "r", "exp": later}, SECRET).rsplit(".", 1)[0] + "."},
+        ]
+        for fields in refused:
+            error = asyncio.run(join(**fields))
+            assert error["type"] == "error" and error["code"] in ("unauthorized", "forbidden") and error["fatal"], (fields, error)
+        assert asyncio.run(join(token=token({"room": "r", "exp": later}, SECRET)))["type"] == "joined"
+        named = asyncio.run(join(token=token({"room": "r", "exp": later, "role": "moderator", "name": "Boss"}, SECRET)))
+        assert named["type"] == "joined" and named["you"]["role"] == "moderator", named
+        too_much = asyncio.run(join(token=token({"room": "r", "exp": later, "role": "participant"}, SECRET), role="moderator"))
+        assert too_much["type"] == "error" or too_much["you"]["role"] == "participant", too_much
+
+        assert server.request("POST", "/whip/r", b"v=0\r\n", {"Content-Type": "application/sdp"})[0] in (400, 401)
+        # Administration needs its own token, and reading too where not everybody may come in.
+        assert server.request("PUT", "/api/rooms/x", {})[0] == 401
+        assert server.request("PUT", "/api/rooms/x", {}, {"Authorization": "Bearer wrong"})[0] in (401, 403)
+        assert server.request("PUT", "/api/rooms/x", {}, {"Authorization": "Bearer letmein"})[0] == 201
+        assert server.request("GET", "/api/rooms", headers={"Authorization": "Bearer letmein"})[0] == 200
+
+
+def test_administration_without_a_token_is_for_loopback_only(server):
+    address = os.environ.get("PEER_ADDRESS")
+    if not address:
+        pytest.skip("no other address here")
+    import http.client
+    connection = http.client.HTTPConnection(address, server.port, timeout=5)
+    connection.request("PUT", "/api/rooms/x", b"{}", {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    assert answer.status in (401, 403), answer.status
+    assert json.loads(answer.read())["error"]["code"]
+    connection.request("GET", "/api/rooms")
+    assert connection.getresponse().status == 200
+    assert server.request("PUT", "/api/rooms/x", {})[0] == 201
+
+
+def test_a_self_signed_server_speaks_https_and_wss(tmp_path):
+    server = Server(tmp_path / "server", config="http: { tls: { selfSigned: true } }")
+    server.scheme = "https"
+    server.context = ssl._create_unverified_context()
+
+    async def run():
+        async with await websockets.connect(server.signal_url, ssl=server.context) as socket:
+            assert (await ask(socket, "joined", type="join", room="r", name="Ada"))["you"]["id"]
+    with server:
+        assert server.get("/")[0] == 200
+        asyncio.run(run())
+
+
+def test_rooms_that_only_the_api_makes(tmp_path):
+    with Server(tmp_path / "server", config="rooms: { create: api }") as server:
+        async def run():
+            async with await websockets.connect(server.signal_url) as socket:
+                assert (await ask(socket, "error", type="join", room="r", name="Ada"))["code"] == "forbidden"
+            server.json("PUT", "/api/rooms/r", {}, expect=201)
+            async with await websockets.connect(server.signal_url) as socket:
+                assert (await ask(socket, "joined", type="join", room="r", name="Ada"))["room"] == "r"
+        asyncio.run(run())
+
+
+def test_an_unknown_variable_is_named(tmp_path):
+    result = subprocess.run(
+        [PROGRAM, "serve"], cwd=tmp_path, capture_output=True, text=True, timeout=20, env={**os.environ, "TESSERA_ROOMS_LAYUOT": "grid"})
+    assert result.returncode == 78 and "TESSERA_ROOMS_LAYUOT" in result.stderr and "TESSERA_ROOMS_LAYOUT" in result.stderr, result.stderr
+
+
+def test_the_layout_command_checks_and_draws(tmp_path):
+    def tessera(*arguments):
+        return subprocess.run([PROGRAM, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    shipped = sorted(str(f) for f in (ROOT / "layouts").glob("*.json") if f.name != "schema.json")
+    assert tessera("layout", "check", *shipped).returncode == 0
+    (tmp_path / "bad.json").write_text('{"name": "bad",\n  "tilez": []}')
+    (tmp_path / "worse.json").write_text('{"name": "worse",\n  "description": }')
+    result = tessera("layout", "check", shipped[0], "bad.json", "worse.json")
+    assert result.returncode == 1
+    lines = (result.stdout + result.stderr).splitlines()
+    assert any(line.startswith("bad.json:2:3: ") and "tilez" in line for line in lines), lines
+    assert any(line.startswith("worse.json:2:18: ") for line in lines), lines
+    assert tessera("layout", "check", "none.json").returncode == 1
+    for arguments in (["grid", "--people", "5"], [shipped[0], "--people", "3", "--speaker", "2", "--presentation"]):
+        result = tessera("layout", "preview", *arguments, "-o", "out.png")
+        assert result.returncode == 0, result.stderr
+        assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+        (tmp_path / "out.png").unlink()
+    assert tessera("layout", "preview", "no-such", "--people", "2", "-o", "out.png").returncode != 0
+
+
+def test_a_layout_file_that_changes_is_taken_up_and_a_broken_one_is_not(tmp_path):
+    layouts = tmp_path / "layouts"
+    layouts.mkdir()
+    for file in (ROOT / "layouts").glob("*.json"):
+        (layouts / file.name).write_bytes(file.read_bytes())
+    server = Server(tmp_path / "server", arguments=["--layouts", str(layouts)])
+
+    async def run():
+        async with await websockets.connect(server.signal_url) as a, await websockets.connect(server.signal_url) as b:
+            await ask(a, "joined", type="join", room="r", name="Ada")
+            await ask(b, "joined", type="join", room="r", name="Bo")
+
+            def tiles():
+                found = server.json("GET", "/api/rooms/r")["tiles"]
+                return found["tiles"] if isinstance(found, dict) else found
+            while len(tiles()) < 2:
+                await asyncio.sleep(0.1)
+            before = tiles()
+            good = (layouts / "grid.json").read_bytes()
+            (layouts / "grid.json").write_text('{"name": "grid", "nonsense"')
+            await asyncio.sleep(2.2)
+            assert tiles() == before, "the last good one stays"
+            assert "grid.json:1:" in server.log_text(), server.log_text()[-500:]
+            (layouts / "grid.json").write_bytes((layouts / "picture-in-picture.json").read_bytes().replace(b'"picture-in-picture"', b'"grid"'))
+            deadline = time.monotonic() + 2.2
+            while tiles() == before:
+                assert time.monotonic() < deadline, "the new layout was not taken up"
+                await asyncio.sleep(0.1)
+            (layouts / "grid.json").write_bytes(good)
+            deadline = time.monotonic() + 2.2
+            while tiles() != before:
+                assert time.monotonic() < deadline, "the old layout did not come back"
+                await asyncio.sleep(0.1)
+    with server:
+        asyncio.run(asyncio.wait_for(run(), 30))
+
+
+@call
+def test_a_cut_off_recording_is_seen_and_mended_by_the_command(tmp_path):
+    with Server(tmp_path / "server") as server:
+        async def run():
+            ada, bo = await pair(server)
+            try:
+                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                await asyncio.sleep(4)
+                server.process.kill()
+                server.process.wait()
+                return recording
+            finally:
+                await ada.close()
+                await bo.close()
+        asyncio.run(asyncio.wait_for(run(), 60))
+        cut = next(f for f in server.recordings.iterdir() if f.suffix != ".json" and f.stat().st_size > 1000)
+
+        def tessera(*arguments):
+            return subprocess.run([PROGRAM, "recording", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+        check = tessera("check", str(cut))
+        assert check.returncode == 1 and "not closed" in check.stdout + check.stderr, check.stdout + check.stderr
+        assert tessera("repair", str(cut), "-o", "mended.mp4").returncode == 0
+        assert decodes_cleanly(tmp_path / "mended.mp4")[0]
+        assert tessera("check", "mended.mp4").returncode == 0
+        (tmp_path / "rubbish.mp4").write_bytes(b"no film at all" * 100)
+        for action in ("check", "repair"):
+            result = tessera(action, "rubbish.mp4")
+            assert result.returncode == 1 and "rubbish.mp4" in result.stdout + result.stderr, (action, result)
