@@ -31,9 +31,6 @@ static const unsigned char panels_js[] = {
 static const unsigned char icon_svg[] = {
 #embed "../Gateway/Web/icon.svg"
 };
-static const unsigned char icons_svg[] = {
-#embed "../Gateway/Web/icons.svg"
-};
 
 #define ASSET(name, bytes) {name, bytes, sizeof bytes}
 
@@ -47,7 +44,6 @@ static const struct web_asset assets[] = {
     ASSET("line.js", line_js),
     ASSET("panels.js", panels_js),
     ASSET("icon.svg", icon_svg),
-    ASSET("icons.svg", icons_svg),
 };
 
 size_t web_asset_count(void) { return sizeof assets / sizeof assets[0]; }

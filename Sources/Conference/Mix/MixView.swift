@@ -141,7 +141,8 @@ final class MixView: Sendable {
         canvas.value.composed.removeAll(keepingCapacity: true)
         published.withLock { info in
             info.tiles = tiles.map {
-                TilesInfo.Tile(participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height)
+                TilesInfo.Tile(
+                    participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height, label: $0.showsName)
             }
         }
         tilesChanged()

@@ -86,6 +86,8 @@ public struct TilesInfo: Hashable, Sendable {
         public var y: Int
         public var width: Int
         public var height: Int
+        /// The picture shows the name itself.
+        public var label = true
     }
     public var width: Int
     public var height: Int

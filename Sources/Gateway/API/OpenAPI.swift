@@ -123,8 +123,10 @@ enum OpenAPI {
             "volume": ["type": "number", "minimum": 0, "maximum": 4], "name": Schema.string,
         ]),
         "Tile": Schema.object(
-            ["participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer, "height": Schema.integer],
-            required: ["participant", "x", "y", "width", "height"]),
+            [
+                "participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer,
+                "height": Schema.integer, "label": Schema.boolean,
+            ], required: ["participant", "x", "y", "width", "height", "label"]),
         "Rendition": Schema.object([
             "codec": Schema.string, "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.integer,
             "bitrate": Schema.integer, "peers": Schema.integer,

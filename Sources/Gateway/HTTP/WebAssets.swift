@@ -50,7 +50,7 @@ struct WebAssets: Sendable {
     /// Everything comes from this server; the page may be framed by nobody. `blob:` and `data:` are for previews and icons.
     static let contentSecurityPolicy =
         "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; connect-src 'self' ws: wss:; "
-        + "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        + "style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
     static func type(of name: String) -> String {
         switch name.split(separator: ".").last {

@@ -36,7 +36,9 @@ extension TilesModel {
     init(_ info: TilesInfo) {
         self.init(
             width: info.width, height: info.height,
-            tiles: info.tiles.map { TileModel(participant: $0.participant, x: $0.x, y: $0.y, width: $0.width, height: $0.height) })
+            tiles: info.tiles.map {
+                TileModel(participant: $0.participant, x: $0.x, y: $0.y, width: $0.width, height: $0.height, label: $0.label)
+            })
     }
 }
 

@@ -98,6 +98,8 @@ struct TileModel: Codable, Sendable, Equatable {
     var y: Int
     var width: Int
     var height: Int
+    /// The picture shows the name itself; where it does not, a client may write it over the tile.
+    var label = true
 }
 
 /// One encode of the room's picture, and how many receive it.

@@ -1,31 +1,59 @@
 // The media: one RTCPeerConnection with one audio and one video section each way, for the whole call.
 
+const RESTART_AFTER = 3000;
+const ANSWER_WITHIN = 6000;
+
 export class Connection extends EventTarget {
-  constructor(signalling, iceServers, stream) {
+  constructor(signalling, iceServers, { audio, video }) {
     super();
     this.signalling = signalling;
     this.pc = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
     this.remote = new MediaStream();
     const streams = [new MediaStream()];
-    const audio = stream.getAudioTracks()[0];
-    const video = stream.getVideoTracks()[0];
     this.audio = this.pc.addTransceiver(audio ?? 'audio', { direction: 'sendrecv', streams });
     this.video = this.pc.addTransceiver(video ?? 'video', { direction: 'sendrecv', streams });
     this.pc.ontrack = ({ track }) => {
       this.remote.addTrack(track);
       this.dispatchEvent(new Event('remote'));
     };
-    this.pc.onicecandidate = ({ candidate }) => signalling.send({ type: 'candidate', candidate: candidate?.toJSON() ?? null });
+    this.pc.onicecandidate = ({ candidate }) => signalling.send({ type: 'candidate', candidate: candidate?.toJSON() ?? null }, false);
     this.pc.onconnectionstatechange = () => this.watch();
   }
 
+  get isConnected() { return this.pc.connectionState === 'connected'; }
+
+  /// One offer at a time: what is wanted meanwhile follows the answer. Without a socket nothing is offered; `resumed` does it then.
   async offer(options = {}) {
+    if (this.pc.signalingState === 'closed' || !this.signalling.joined) return;
+    if (this.isWaiting) {
+      this.next = { ...this.next, ...options };
+      return;
+    }
+    this.isWaiting = true;
     await this.pc.setLocalDescription(await this.pc.createOffer(options));
-    this.signalling.send({ type: 'offer', sdp: this.pc.localDescription.sdp });
+    this.signalling.send({ type: 'offer', sdp: this.pc.localDescription.sdp }, false);
+    // A socket can be dead without telling: an answer that does not come is the sign.
+    clearTimeout(this.patience);
+    this.patience = setTimeout(() => this.signalling.reopen(), ANSWER_WITHIN);
   }
 
   async answered(sdp) {
-    if (this.pc.signalingState === 'have-local-offer') await this.pc.setRemoteDescription({ type: 'answer', sdp });
+    clearTimeout(this.patience);
+    if (this.pc.signalingState !== 'have-local-offer') return;
+    await this.pc.setRemoteDescription({ type: 'answer', sdp });
+    this.isWaiting = false;
+    const next = this.next;
+    this.next = null;
+    if (next) await this.offer(next);
+  }
+
+  /// The socket is back, and the seat with it: an offer that was under way is lost, and the way may have changed.
+  async resumed() {
+    clearTimeout(this.patience);
+    const wasWaiting = this.isWaiting;
+    this.isWaiting = false;
+    this.next = null;
+    if (wasWaiting || !this.isConnected) await this.offer({ iceRestart: true });
   }
 
   /// A way that failed gets new ICE credentials; DTLS and the streams go on.
@@ -34,18 +62,17 @@ export class Connection extends EventTarget {
     this.dispatchEvent(new CustomEvent('state', { detail: state }));
     clearTimeout(this.restart);
     if (state === 'failed') this.offer({ iceRestart: true });
-    else if (state === 'disconnected') this.restart = setTimeout(() => this.offer({ iceRestart: true }), 3000);
+    else if (state === 'disconnected') this.restart = setTimeout(() => this.offer({ iceRestart: true }), RESTART_AFTER);
   }
 
   sendAudio(track) { return this.audio.sender.replaceTrack(track); }
 
-  async sendVideo(track, isScreen = false) {
-    if (track) track.contentHint = isScreen ? 'detail' : 'motion';
-    await this.video.sender.replaceTrack(track);
-  }
+  async sendVideo(track) { await this.video.sender.replaceTrack(track); }
 
   close() {
     clearTimeout(this.restart);
+    clearTimeout(this.patience);
+    this.pc.onconnectionstatechange = null;
     this.pc.close();
   }
 }

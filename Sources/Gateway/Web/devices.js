@@ -63,5 +63,8 @@ export function watchLevel(stream, report) {
     analyser.getFloatTimeDomainData(samples);
     report(Math.min(1, Math.sqrt(samples.reduce((sum, x) => sum + x * x, 0) / samples.length) * 4));
   }, 100);
-  return () => { clearInterval(timer); context.close(); };
+  return () => {
+    clearInterval(timer);
+    if (context.state !== 'closed') context.close();
+  };
 }

@@ -7,7 +7,7 @@ export class Line {
     this.server = null;
   }
 
-  /// {quality: good|fair|poor, words, details: [[name, value]]}; null until there are two readings.
+  /// {quality: good|fair|poor, words, spoken, details: [[name, value]]}; null until there are two readings.
   async read() {
     const now = { at: performance.now(), down: 0, up: 0, lost: 0, received: 0, frozen: 0 };
     let lostUp = 0, roundTrip = null, frame = null, framesPerSecond = null, codec = null;
@@ -39,19 +39,23 @@ export class Line {
     const loss = Math.max(lossDown, lostUp);
     const down = rate('down'), up = rate('up');
     const froze = now.frozen - before.frozen > 0.3;
-    const mode = this.server?.mode;
+    const mode = this.server?.mode ?? (this.server?.rung === 0 ? 'stills' : 'full');
     let quality = 'good', words = 'Good line';
-    if (mode === 'audio') [quality, words] = ['poor', 'Very slow line: sound only'];
+    const isBusy = mode !== 'full' && /server is busy/.test(this.server?.reason);
+    if (isBusy) [quality, words] = ['fair', 'The server is busy: smaller picture'];
+    else if (mode === 'audio') [quality, words] = ['poor', 'Very slow line: sound only'];
     else if (mode === 'stills') [quality, words] = ['poor', 'Slow line: sound and still pictures'];
-    else if (loss > 0.08 || froze) [quality, words] = ['poor', `Bad line: ${percent(loss)} lost`];
+    else if (loss > 0.08) [quality, words] = ['poor', `Bad line: ${percent(loss)} lost`];
+    else if (froze) [quality, words] = ['fair', 'The picture stopped for a moment'];
     else if (loss > 0.02) [quality, words] = ['fair', `Some loss: ${percent(loss)}`];
     else if (mode === 'reduced') [quality, words] = ['fair', 'Slower line: smaller picture'];
     return {
-      quality, words: `${words} · ↓ ${down} ↑ ${up} kbit/s`,
+      quality, words: `${words} · ↓ ${down} ↑ ${up} kbit/s`, spoken: `Your line: ${words}, ${down} kbit/s down, ${up} kbit/s up`,
       details: [
         ['Receiving', `${down} kbit/s`], ['Sending', `${up} kbit/s`], ['Lost on the way here', percent(lossDown)],
         ['Lost on the way there', percent(lostUp)], ['There and back', roundTrip === null ? '–' : `${Math.round(roundTrip * 1000)} ms`],
-        ['Picture', frame ? `${frame}${framesPerSecond ? `, ${Math.round(framesPerSecond)} a second` : ''}` : '–'], ['Codec', codec ?? '–'],
+        ['Picture', frame ? `${frame}${framesPerSecond ? `, ${Math.round(framesPerSecond)} / s` : ''}` : '–'], ['Codec', codec ?? '–'],
+        ...(this.server?.estimate ? [['The line may carry', `${Math.round(this.server.estimate / 1000)} kbit/s`]] : []),
         ...(this.server?.reason ? [['The server says', this.server.reason]] : []),
       ],
     };

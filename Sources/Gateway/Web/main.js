@@ -3,7 +3,7 @@
 import { Connection } from '/assets/connection.js';
 import { listDevices, openDevices, remember, remembered, watchLevel } from '/assets/devices.js';
 import { Line } from '/assets/line.js';
-import { addMessage, isChatOpen, notice, showLayouts, showNames, showPeople, showSide, unread } from '/assets/panels.js';
+import { addMessage, clearMessages, isChatOpen, isSideOpen, notice, showLayouts, showNames, showPeople, showSide, toggleSide, unread } from '/assets/panels.js';
 import { Signalling } from '/assets/signalling.js';
 
 const $ = id => document.getElementById(id);
@@ -13,7 +13,7 @@ const roomInPath = location.pathname.match(/^\/r\/([^/]+)$/)?.[1];
 const own = { audio: true, video: true, hand: false, screen: null };
 let stream = new MediaStream();
 let signalling = null, connection = null, line = null;
-let participants = [], tiles = null, layout = null, recording = null, stopMeter = () => {}, timers = [];
+let participants = [], tiles = null, layout = null, recording = null, stopMeter = () => {}, timers = [], awake = null;
 
 function show(page) {
   for (const id of ['lobby', 'call', 'ended']) $(id).hidden = id !== page;
@@ -26,11 +26,17 @@ async function preview() {
   stream.getTracks().forEach(track => track.stop());
   const opened = await openDevices({ camera: $('camera').value || remembered('camera'), microphone: $('microphone').value || remembered('microphone') });
   stream = opened.stream;
+  stream.getTracks().forEach(watchTrack);
   $('preview').srcObject = stream;
   const hasVideo = stream.getVideoTracks().length > 0;
   $('preview-note').textContent = [...opened.problems, ...(hasVideo || opened.problems.length ? [] : ['Your camera is off'])].join(' ');
-  stopMeter = watchLevel(stream, level => { $('preview-level').value = level; });
+  showLevel();
   await fillSelects('camera', 'microphone');
+}
+
+function showLevel() {
+  stopMeter();
+  stopMeter = watchLevel(stream, level => { $('preview-level').value = level; });
 }
 
 async function fillSelects(camera, microphone) {
@@ -62,6 +68,7 @@ function fail(text) {
   $('join-error').textContent = text;
   $('join-error').hidden = false;
   show('lobby');
+  showLevel();
 }
 
 // ---- Call
@@ -93,7 +100,13 @@ function listen(signalling) {
   on('chat', chatted);
   on('line', message => { if (line) line.server = message; });
   on('left', message => end(message.reason));
-  on('lost', ({ attempt }) => notice(attempt > 1 ? 'The connection to the server is lost. Trying again …' : 'Reconnecting …', 0));
+  on('lost', ({ attempt }) => {
+    if (!connection) {
+      signalling.close();
+      return fail('The server cannot be reached.');
+    }
+    notice(attempt > 1 ? 'The connection to the server is lost. Trying again …' : 'Reconnecting …', 0);
+  });
   on('error', message => {
     if (message.fatal || !connection) {
       signalling.close();
@@ -110,19 +123,22 @@ async function joined(message) {
   notice(null);
   if (message.resumed && connection) {
     sendState();
-    if (connection.pc.connectionState !== 'connected') await connection.offer({ iceRestart: true });
-    return;
+    refresh();
+    return connection.resumed();
   }
+  const isNew = !connection;
   connection?.close();
-  connection = new Connection(signalling, message.iceServers ?? [], stream);
+  connection = new Connection(signalling, message.iceServers ?? [], { audio: stream.getAudioTracks()[0], video: videoTrack() });
   line = new Line(connection.pc);
   const mix = $('mix');
   connection.addEventListener('remote', () => {
-    mix.srcObject = connection.remote;
-    mix.play().catch(() => {
+    // Sound and picture come one after the other into the same stream, and a second load would end the first play().
+    if (mix.srcObject !== connection.remote) mix.srcObject = connection.remote;
+    mix.play().catch(error => {
+      if (error.name !== 'NotAllowedError') return;
       // The browser wants a tap before sound: show the picture until then.
       mix.muted = true;
-      mix.play();
+      mix.play().catch(() => {});
       $('unmute-page').hidden = false;
     });
   });
@@ -134,13 +150,50 @@ async function joined(message) {
   $('join').disabled = false;
   history.replaceState(null, '', `/r/${encodeURIComponent(message.room)}${location.search}`);
   document.title = `${message.room} – Tessera`;
+  if (isNew) enter();
   $('link').value = new URL(`/r/${encodeURIComponent(message.room)}`, location.href).href;
-  show('call');
-  await connection.offer();
   sendState();
+  if (own.screen) signalling.send({ type: 'present', on: true });
+  await connection.offer();
   timers.forEach(clearInterval);
   timers = [setInterval(updateLine, 1000)];
   refresh();
+}
+
+/// What happens once a call, and not again when the server was away for a while.
+function enter() {
+  show('call');
+  showSide(null);
+  clearMessages();
+  unread(0);
+  $('unmute-page').hidden = true;
+  $('mix').muted = false;
+  $('line').hidden = true;
+  stayAwake();
+}
+
+/// Phones put the screen out in the middle of a call otherwise.
+async function stayAwake() {
+  if (!connection || document.visibilityState !== 'visible') return;
+  awake = await navigator.wakeLock?.request('screen').catch(() => null);
+}
+
+const videoTrack = () => own.screen ?? stream.getVideoTracks()[0] ?? null;
+
+/// A device that is pulled out ends its track.
+function watchTrack(track) {
+  track.onended = () => {
+    if (!stream.getTracks().includes(track)) return;
+    stream.removeTrack(track);
+    own[track.kind] = false;
+    if (connection) {
+      if (track.kind === 'audio') connection.sendAudio(null);
+      else if (!own.screen) connection.sendVideo(null);
+      notice(track.kind === 'audio' ? 'The microphone is gone.' : 'The camera is gone.');
+      sendState();
+      refresh();
+    }
+  };
 }
 
 function sendState() {
@@ -150,42 +203,50 @@ function sendState() {
 function refresh() {
   showPeople(participants, signalling?.id);
   showNames(tiles, participants, $('mix'));
-  press('toggle-audio', own.audio, 'mic', own.audio ? 'Mute' : 'Unmute');
-  press('toggle-video', own.video, 'camera', own.video ? 'Stop camera' : 'Camera');
+  press('toggle-audio', own.audio, 'mic', own.audio ? 'Mute' : 'Unmute', own.audio ? 'Mute the microphone' : 'Switch the microphone on');
+  press('toggle-video', own.video, 'camera', 'Camera', own.video ? 'Switch the camera off' : 'Switch the camera on');
   $('toggle-hand').setAttribute('aria-pressed', String(own.hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(own.screen)));
-  $('toggle-screen').disabled = !navigator.mediaDevices?.getDisplayMedia;
+  $('toggle-screen').hidden = !navigator.mediaDevices?.getDisplayMedia;
 }
 
-function press(id, isOn, iconName, text) {
+function press(id, isOn, iconName, text, action) {
   const button = $(id);
   button.classList.toggle('off', !isOn);
-  button.setAttribute('aria-pressed', String(!isOn));
-  button.querySelector('use').setAttribute('href', `/assets/icons.svg#${iconName}${isOn ? '' : '-off'}`);
+  button.setAttribute('aria-label', action);
+  button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
   button.querySelector('span').textContent = text;
 }
 
+let lineState = null;
+
 async function updateLine() {
-  const state = await line?.read();
-  if (!state) return;
-  $('line').textContent = state.words;
-  $('line').className = `badge line ${state.quality}`;
-  if ($('line-details').open) {
-    $('line-list').replaceChildren(...state.details.flatMap(([name, value]) => {
-      const term = document.createElement('dt'), detail = document.createElement('dd');
-      term.textContent = name;
-      detail.textContent = value;
-      return [term, detail];
-    }));
-  }
+  lineState = await line?.read();
+  if (!lineState) return;
+  $('line').hidden = false;
+  $('line').textContent = lineState.words;
+  $('line').setAttribute('aria-label', lineState.spoken);
+  $('line').className = `badge line ${lineState.quality}`;
+  if ($('line-details').open) showLine();
+}
+
+function showLine() {
+  $('line-list').replaceChildren(...(lineState?.details ?? []).flatMap(([name, value]) => {
+    const term = document.createElement('dt'), detail = document.createElement('dd');
+    term.textContent = name;
+    detail.textContent = value;
+    return [term, detail];
+  }));
 }
 
 function showRecording(state) {
-  recording = state && state.state !== 'finished' && state.state !== 'stopped' ? state : null;
+  recording = state && ['recording', 'paused'].includes(state.state) ? state : null;
+  if (state?.state === 'failed') notice(`The recording failed${state.error ? `: ${state.error}` : '.'}`);
   $('recording-badge').hidden = !recording;
   $('recording-text').textContent = recording?.state === 'paused' ? 'Recording paused' : 'Recording';
-  $('toggle-record').setAttribute('aria-pressed', String(Boolean(recording)));
-  $('toggle-record').querySelector('span').textContent = recording ? 'Stop recording' : 'Record';
+  $('toggle-record').classList.toggle('on', Boolean(recording));
+  $('toggle-record').setAttribute('aria-label', recording ? 'Stop recording' : 'Record the call');
+  $('toggle-record').querySelector('span').textContent = recording ? 'Stop' : 'Record';
 }
 
 function chatted(message) {
@@ -202,6 +263,7 @@ async function toggleAudio() {
     const opened = await openDevices({ camera: 'none', microphone: '' });
     const track = opened.stream.getAudioTracks()[0];
     if (!track) return notice(opened.problems[0]);
+    watchTrack(track);
     stream.addTrack(track);
     await connection.sendAudio(track);
   }
@@ -221,6 +283,7 @@ async function toggleVideo() {
     const opened = await openDevices({ microphone: 'none', camera: remembered('camera') === 'none' ? '' : remembered('camera') });
     const track = opened.stream.getVideoTracks()[0];
     if (!track) return notice(opened.problems[0]);
+    watchTrack(track);
     stream.addTrack(track);
     own.video = true;
     if (!own.screen) await connection.sendVideo(track);
@@ -238,9 +301,10 @@ async function toggleScreen() {
     if (error.name !== 'NotAllowedError') notice(`The screen could not be shared (${error.message}).`);
     return;
   }
+  own.screen.contentHint = 'detail';
   own.screen.onended = stopScreen;
   signalling.send({ type: 'present', on: true });
-  await connection.sendVideo(own.screen, true);
+  await connection.sendVideo(own.screen);
   sendState();
   refresh();
 }
@@ -249,7 +313,7 @@ async function stopScreen() {
   own.screen?.stop();
   own.screen = null;
   signalling.send({ type: 'present', on: false });
-  await connection.sendVideo(own.video ? stream.getVideoTracks()[0] ?? null : null);
+  await connection?.sendVideo(videoTrack());
   sendState();
   refresh();
 }
@@ -261,7 +325,10 @@ async function switchDevice(kind) {
   const track = opened.stream.getTracks()[0] ?? null;
   if (!track && $(id).value !== 'none') return notice(opened.problems[0]);
   stream.getTracks().filter(old => old.kind === kind).forEach(old => { old.stop(); stream.removeTrack(old); });
-  if (track) stream.addTrack(track);
+  if (track) {
+    watchTrack(track);
+    stream.addTrack(track);
+  }
   if (kind === 'audio') {
     own.audio = Boolean(track);
     await connection.sendAudio(track);
@@ -273,18 +340,29 @@ async function switchDevice(kind) {
   refresh();
 }
 
+const REASONS = {
+  removed: 'A moderator has removed you from the call.',
+  room_ended: 'The room was closed for everyone.',
+  replaced: 'You have joined from another window or device.',
+};
+
 function end(reason) {
   timers.forEach(clearInterval);
   signalling?.close();
   connection?.close();
   connection = null;
+  awake?.release();
+  awake = null;
   own.screen?.stop();
   own.screen = null;
   stream.getTracks().forEach(track => track.stop());
   tiles = null;
   $('ended-title').textContent = reason ? 'The call ended' : 'You left the call';
-  $('ended-text').textContent = reason ? String(reason).replaceAll('_', ' ') : '';
+  $('ended-text').textContent = reason ? REASONS[reason] ?? String(reason) : '';
+  document.querySelectorAll('dialog[open]').forEach(dialog => dialog.close());
+  notice(null);
   show('ended');
+  $('ended-title').focus();
 }
 
 function leave() {
@@ -297,8 +375,16 @@ $('toggle-video').onclick = toggleVideo;
 $('toggle-screen').onclick = toggleScreen;
 $('toggle-hand').onclick = () => { own.hand = !own.hand; sendState(); refresh(); };
 $('toggle-record').onclick = () => signalling.send({ type: 'record', action: recording ? 'stop' : 'start' });
-$('open-people').onclick = $('tab-people').onclick = () => showSide('people');
-$('open-chat').onclick = $('tab-chat').onclick = () => showSide('chat');
+for (const name of ['people', 'chat']) {
+  $(`open-${name}`).onclick = () => toggleSide(name);
+  $(`tab-${name}`).onclick = () => showSide(name);
+  $(`tab-${name}`).onkeydown = ({ key }) => {
+    if (key !== 'ArrowLeft' && key !== 'ArrowRight') return;
+    const other = name === 'people' ? 'chat' : 'people';
+    showSide(other);
+    $(`tab-${other}`).focus();
+  };
+}
 $('side-close').onclick = () => showSide(null);
 $('leave').onclick = leave;
 $('open-layout').onclick = async () => {
@@ -312,9 +398,22 @@ $('open-layout').onclick = async () => {
 $('open-settings').onclick = async () => { await fillSelects('call-camera', 'call-microphone'); $('settings').showModal(); };
 $('call-camera').onchange = () => switchDevice('video');
 $('call-microphone').onchange = () => switchDevice('audio');
-$('copy-link').onclick = () => navigator.clipboard?.writeText($('link').value).then(() => notice('Link copied', 2));
-$('line').onclick = () => ($('line-details').open ? $('line-details').close() : $('line-details').show());
-$('unmute-page').onclick = () => { $('mix').muted = false; $('mix').play(); $('unmute-page').hidden = true; };
+$('copy-link').onclick = async () => {
+  $('link').select();
+  // Without HTTPS there is no clipboard object, but the old command works on what is selected.
+  const isCopied = await navigator.clipboard?.writeText($('link').value).then(() => true, () => false) || document.execCommand('copy');
+  $('copy-link').textContent = isCopied ? 'Copied' : 'Copy it from the field';
+  setTimeout(() => { $('copy-link').textContent = 'Copy link'; }, 2000);
+};
+$('line').onclick = () => {
+  if ($('line-details').open) return $('line-details').close();
+  $('line-details').show();
+  $('line').setAttribute('aria-expanded', 'true');
+  $('line').focus();
+  showLine();
+};
+$('line-details').onclose = () => $('line').setAttribute('aria-expanded', 'false');
+$('unmute-page').onclick = () => { $('mix').muted = false; $('mix').play().catch(() => {}); $('unmute-page').hidden = true; };
 $('chat-form').onsubmit = event => {
   event.preventDefault();
   const text = $('chat-text').value.trim();
@@ -327,9 +426,15 @@ $('rejoin').onclick = () => { stream = new MediaStream(); lobby(); };
 new ResizeObserver(() => showNames(tiles, participants, $('mix'))).observe($('stage'));
 $('mix').onresize = () => showNames(tiles, participants, $('mix'));
 addEventListener('keydown', event => {
+  if (event.key === 'Escape' && !$('call').hidden && !document.querySelector('dialog:modal')) {
+    if ($('line-details').open) $('line-details').close();
+    else if (isSideOpen()) showSide(null);
+    return;
+  }
   if ($('call').hidden || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, select, textarea')) return;
   const action = { m: toggleAudio, v: toggleVideo, h: $('toggle-hand').onclick }[event.key];
   action?.();
 });
+document.addEventListener('visibilitychange', stayAwake);
 addEventListener('pagehide', () => { if (connection) signalling?.send({ type: 'leave' }); });
 lobby();

@@ -8,10 +8,12 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-function icon(name, isOff = false) {
+function icon(name, meaning, isOff = false) {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   const use = document.createElementNS('http://www.w3.org/2000/svg', 'use');
-  use.setAttribute('href', `/assets/icons.svg#${name}`);
+  use.setAttribute('href', `#icon-${name}`);
+  svg.setAttribute('role', 'img');
+  svg.setAttribute('aria-label', meaning);
   if (isOff) svg.classList.add('off');
   svg.append(use);
   return svg;
@@ -19,13 +21,17 @@ function icon(name, isOff = false) {
 
 export function showPeople(participants, ownId) {
   $('people-count').textContent = participants.length;
-  $('people').replaceChildren(...participants.map(person => {
+  $('people-list').replaceChildren(...participants.map(person => {
     const who = element('span', { className: 'who', textContent: person.name + (person.id === ownId ? ' (you)' : '') });
     const row = element('li', { className: person.speaking ? 'speaking' : '' }, who);
+    row.dataset.participant = person.id;
     if (person.role !== 'participant') row.append(element('span', { className: 'role', textContent: person.role }));
-    if (person.hand) row.append(icon('hand'));
-    if (person.presenting) row.append(icon('screen'));
-    row.append(icon(person.audio ? 'mic' : 'mic-off', !person.audio), icon(person.video ? 'camera' : 'camera-off', !person.video));
+    if (person.hand) row.append(icon('hand', 'hand raised'));
+    if (person.presenting) row.append(icon('screen', 'shares the screen'));
+    const hears = person.audio && !person.audioMuted, shows = person.video && !person.videoMuted;
+    row.append(
+      icon(hears ? 'mic' : 'mic-off', hears ? 'microphone on' : 'muted', !hears),
+      icon(shows ? 'camera' : 'camera-off', shows ? 'camera on' : 'camera off', !shows));
     return row;
   }));
   const to = $('chat-to');
@@ -57,31 +63,46 @@ export function showNames(tiles, participants, video) {
   }));
 }
 
+export const clearMessages = () => $('messages').replaceChildren();
+
 export async function showLayouts(current, choose) {
-  const response = await fetch('/api/layouts');
-  const layouts = response.ok ? await response.json() : [];
+  const layouts = await fetch('/api/layouts').then(response => (response.ok ? response.json() : [])).catch(() => []);
+  if (!layouts.length) $('layouts').replaceChildren(element('p', { textContent: 'The layouts could not be listed.' }));
+  if (!layouts.length) return;
   $('layouts').replaceChildren(...layouts.map(layout => {
-    const button = element('button', { type: 'button' }, layout.name, element('small', { textContent: layout.description ?? '' }));
+    const button = element('button', { type: 'button' }, title(layout.name), element('small', { textContent: layout.description ?? '' }));
+    button.dataset.layout = layout.name;
     button.setAttribute('aria-pressed', String(layout.name === current));
     button.onclick = () => choose(layout.name, document.querySelector('[name=scope]:checked').value);
     return button;
   }));
 }
 
+const title = name => (name[0].toUpperCase() + name.slice(1)).replaceAll('-', ' ');
+
 let openTab = null;
+
+/// Opens a tab of the side panel; null closes it and gives the focus back to the button of the bar.
 export function showSide(tab) {
-  openTab = openTab === tab ? null : tab;
+  if (!tab && openTab) $(`open-${openTab}`).focus();
+  openTab = tab;
   $('side').hidden = !openTab;
   for (const name of ['people', 'chat']) {
     $(name).hidden = openTab !== name;
     $(`tab-${name}`).setAttribute('aria-selected', String(openTab === name));
+    $(`tab-${name}`).tabIndex = openTab === name ? 0 : -1;
+    $(`open-${name}`).setAttribute('aria-expanded', String(openTab === name));
   }
   if (openTab === 'chat') {
     unread(0);
-    $('chat-text').focus();
+    $('messages').scrollTop = $('messages').scrollHeight;
+    // On a phone the keyboard would cover what was said.
+    if (!matchMedia('(pointer: coarse)').matches) $('chat-text').focus();
   }
 }
 
+export const toggleSide = tab => showSide(openTab === tab ? null : tab);
+export const isSideOpen = () => openTab !== null;
 export const isChatOpen = () => openTab === 'chat';
 
 let count = 0;
@@ -89,6 +110,7 @@ export function unread(value = count + 1) {
   count = value;
   $('unread').textContent = count;
   $('unread').hidden = count === 0;
+  $('open-chat').setAttribute('aria-label', count ? `Chat, ${count} unread` : 'Chat');
 }
 
 let noticeTimer;

@@ -1,6 +1,8 @@
 // The signalling socket: JSON objects both ways, and a connection that comes back by itself.
 
 const RETRY_DELAYS = [300, 1000, 2000, 4000, 8000];
+// The server gave the seat up, but there is no reason not to take another one.
+const COMES_BACK = ['draining', 'timeout', 'failed'];
 
 export class Signalling extends EventTarget {
   /// `join` is the first message, without its type; `url` the address of /signal.
@@ -11,18 +13,29 @@ export class Signalling extends EventTarget {
     this.resume = null;
     this.attempt = 0;
     this.closed = false;
+    this.joined = false;
     this.queue = [];
+    this.online = () => { if (!this.joined) this.reopen(); };
+    addEventListener('online', this.online);
   }
 
   open() {
     clearTimeout(this.timer);
-    this.socket = new WebSocket(this.url);
     this.joined = false;
-    this.socket.onopen = () => {
-      this.socket.send(JSON.stringify({ type: 'join', ...this.join, ...(this.resume ? { resume: this.resume } : {}) }));
+    const socket = this.socket = new WebSocket(this.url);
+    socket.onopen = () => {
+      socket.send(JSON.stringify({ type: 'join', ...this.join, ...(this.resume ? { resume: this.resume } : {}) }));
     };
-    this.socket.onmessage = ({ data }) => this.receive(JSON.parse(data));
-    this.socket.onclose = () => this.lost();
+    socket.onmessage = ({ data }) => this.receive(JSON.parse(data));
+    socket.onclose = () => this.lost();
+  }
+
+  /// Gives up a socket that seems dead and opens another at once.
+  reopen() {
+    if (this.closed || !this.socket) return;
+    this.socket.onopen = this.socket.onmessage = this.socket.onclose = null;
+    this.socket.close();
+    this.open();
   }
 
   receive(message) {
@@ -42,27 +55,41 @@ export class Signalling extends EventTarget {
       this.socket.send(JSON.stringify({ type: 'join', ...this.join }));
       return;
     }
+    if (message.type === 'left' && COMES_BACK.includes(message.reason)) {
+      this.resume = null;
+      this.socket.close();
+      return;
+    }
+    if (message.type === 'error' && message.code === 'overloaded' && this.id && !this.joined) {
+      // Back at a server that has only just started, or is going down: it will have us in a moment.
+      this.socket.close();
+      return;
+    }
     if (message.type === 'left' || (message.type === 'error' && message.fatal)) this.closed = true;
     this.emit(message.type, message);
   }
 
   lost() {
+    this.joined = false;
     if (this.closed) return;
     const delay = RETRY_DELAYS[Math.min(this.attempt, RETRY_DELAYS.length - 1)];
     this.attempt += 1;
     this.emit('lost', { attempt: this.attempt });
-    this.timer = setTimeout(() => this.open(), delay);
+    if (!this.closed) this.timer = setTimeout(() => this.open(), delay);
   }
 
-  send(message) {
+  /// What is still true later waits for the socket; offers and candidates (`isLasting` false) do not.
+  send(message, isLasting = true) {
     const text = JSON.stringify(message);
     if (this.joined && this.socket.readyState === WebSocket.OPEN) this.socket.send(text);
-    else if (this.queue.length < 200) this.queue.push(text);
+    else if (isLasting && this.queue.length < 200) this.queue.push(text);
   }
 
   close() {
     this.closed = true;
+    this.joined = false;
     clearTimeout(this.timer);
+    removeEventListener('online', this.online);
     this.socket?.close();
   }
 

@@ -177,7 +177,7 @@ import Testing
         #expect(try object(.line(["sent": 5])) == ["type": "line", "sent": 5])
         #expect(
             try object(.tiles(.init(width: 2, height: 2, tiles: [.init(participant: "p", x: 0, y: 0, width: 2, height: 2)])))
-                == ["type": "tiles", "width": 2, "height": 2, "tiles": [["participant": "p", "x": 0, "y": 0, "width": 2, "height": 2]]])
+                == ["type": "tiles", "width": 2, "height": 2, "tiles": [["participant": "p", "x": 0, "y": 0, "width": 2, "height": 2, "label": true]]])
         let chat = try object(.chat(ChatModel(from: "p", name: "Anna", text: "hi", to: nil, at: Date(timeIntervalSince1970: 0))))
         #expect(chat == ["type": "chat", "from": "p", "name": "Anna", "text": "hi", "at": "1970-01-01T00:00:00Z"])
     }

@@ -1,0 +1,342 @@
+"""The web client as a person uses it: two headless browsers, one of them a phone, through every button of the page."""
+
+import asyncio
+import json
+import time
+from urllib.parse import quote
+
+import pytest
+
+from browser import Chromium
+from server import ROOT, Server
+
+WEB = ROOT / "Sources" / "Gateway" / "Web"
+TYPES = {
+    ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+}
+
+# A small probe beside the page: the sockets it opens with what came in on them, and a screen that is a canvas.
+PROBE = """
+(() => {
+  const Native = WebSocket;
+  window.probe = { sockets: [], messages: [], problems: [] };
+  window.WebSocket = class extends Native {
+    constructor(...all) {
+      super(...all);
+      probe.sockets.push(this);
+      this.addEventListener('message', ({ data }) => probe.messages.push(JSON.parse(data)));
+    }
+  };
+  addEventListener('error', event => probe.problems.push(event.message));
+  addEventListener('unhandledrejection', event => probe.problems.push(String(event.reason)));
+  document.addEventListener('securitypolicyviolation', event => probe.problems.push(`CSP: ${event.violatedDirective} ${event.blockedURI}`));
+  probe.last = type => probe.messages.findLast(message => message.type === type);
+  probe.screen = () => {
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [1280, 720];
+    const pen = canvas.getContext('2d');
+    let turn = 0;
+    setInterval(() => {
+      pen.fillStyle = '#e0e0ff';
+      pen.fillRect(0, 0, 1280, 720);
+      pen.fillStyle = '#202060';
+      pen.fillRect(100 + turn++ % 40 * 10, 300, 80, 80);
+    }, 80);
+    return canvas.captureStream(12);
+  };
+})();
+"""
+
+# How far a control sticks out of the window, for every one that can be seen; an empty list is right.
+OUTSIDE = """
+[...document.querySelectorAll('button, input, select, [role=tab]')].filter(control => control.checkVisibility()).map(control => {
+  const box = control.getBoundingClientRect();
+  // What a list scrolls out of sight is reachable by scrolling it.
+  const list = control.closest('.choices, .people, #messages');
+  const isOut = box.left < -0.5 || box.right > innerWidth + 0.5 || (!list && (box.top < -0.5 || box.bottom > innerHeight + 0.5));
+  return isOut ? `${control.id || control.textContent} ${Math.round(box.left)},${Math.round(box.top)} ${Math.round(box.right)},${Math.round(box.bottom)}` : null;
+}).filter(Boolean)
+"""
+
+
+class Page(Chromium):
+    """A browser with the web client in it, and what a hand and an eye need."""
+
+    async def open(self, url, width, height, mobile, shots):
+        self.shots = shots
+        await self.start("about:blank", width, height)
+        await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if mobile else 1, mobile=mobile)
+        await self.call("Page.addScriptToEvaluateOnNewDocument", source=PROBE)
+        await self.call("Page.navigate", url=url)
+        await self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
+        return self
+
+    async def click(self, selector):
+        """At the middle of what is seen, so that whatever covers it gets the click."""
+        box = await self.evaluate(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{ block: 'nearest' }});"
+            " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, b.width]; })()")
+        assert box[2] > 0, f"{selector} cannot be seen"
+        for kind in ("mousePressed", "mouseReleased"):
+            await self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+
+    async def type(self, selector, text):
+        await self.evaluate(f"(document.querySelector({json.dumps(selector)}).select(), 0)")
+        await self.evaluate(f"(document.querySelector({json.dumps(selector)}).focus(), 0)")
+        await self.call("Input.insertText", text=text)
+
+    async def key(self, key):
+        for kind in ("keyDown", "keyUp"):
+            await self.call("Input.dispatchKeyEvent", type=kind, key=key)
+
+    async def shot(self, name):
+        await self.screenshot(self.shots / f"{name}.png")
+
+    async def fits(self, where):
+        overflow = await self.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert overflow <= 0, f"{where}: {overflow} pixels of horizontal scroll"
+        outside = await self.evaluate(OUTSIDE)
+        assert not outside, f"{where}: outside of the window: {outside}"
+
+    async def is_moving(self, timeout=15):
+        """The picture is decoded, and frames go on coming."""
+        frames = "document.getElementById('mix').getVideoPlaybackQuality().totalVideoFrames"
+        await self.wait_for("document.getElementById('mix').videoWidth > 0", timeout)
+        before = await self.evaluate(frames)
+        await self.wait_for(f"{frames} > {before} + 5", timeout)
+
+    def people(self):
+        return self.evaluate(
+            "[...document.querySelectorAll('#people-list li')].map(row => [row.querySelector('.who').textContent,"
+            " [...row.querySelectorAll('svg')].map(icon => icon.getAttribute('aria-label'))])")
+
+    async def person(self, name, mark, timeout=8):
+        """Waits until the list shows this mark beside the name."""
+        deadline = time.monotonic() + timeout
+        while True:
+            people = await self.people()
+            if any(who.startswith(name) and mark in marks for who, marks in people):
+                return
+            assert time.monotonic() < deadline, f"no “{mark}” at {name}: {people}"
+            await asyncio.sleep(0.1)
+
+
+async def two_in_a_room(server, shots):
+    shots.mkdir(exist_ok=True)
+    desk, phone = await asyncio.gather(
+        Page().open(server.url + "/", 1280, 800, False, shots),
+        Page().open(f"{server.url}/r/standup?name={quote('Борис')}&join=1", 390, 844, True, shots))
+    await desk.wait_for("document.getElementById('preview').videoWidth")
+    return desk, phone
+
+
+def nothing_wrong(*problems):
+    assert not any(problems), problems
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_a_call_through_the_page_on_a_desk_and_on_a_phone(server, tmp_path):
+    async def run():
+        desk, phone = await two_in_a_room(server, tmp_path / "shots")
+        try:
+            await in_the_lobby(desk)
+            await asyncio.gather(desk.is_moving(), phone.is_moving())
+            await people_and_chat(desk, phone)
+            await layouts(desk, phone)
+            await recording(desk, phone, server)
+            await switches(desk, phone)
+            await sharing(desk, phone)
+            await reconnecting(desk)
+            await leaving(desk, phone)
+            nothing_wrong(await desk.evaluate("probe.problems"), await phone.evaluate("probe.problems"))
+        finally:
+            await asyncio.gather(desk.close(), phone.close())
+    asyncio.run(asyncio.wait_for(run(), 150))
+
+
+async def in_the_lobby(desk):
+    await desk.fits("lobby")
+    await desk.type("#name", "Ada Lovelace")
+    await desk.type("#room", "stand/up")
+    await desk.click("#join")
+    assert not await desk.evaluate("document.getElementById('join-form').checkValidity()")
+    assert not await desk.evaluate("probe.sockets.length"), "a room name that cannot be was sent"
+    await desk.type("#room", "standup")
+    await desk.shot("desk-lobby")
+    await desk.click("#join")
+    await desk.wait_for("!document.getElementById('call').hidden")
+    assert await desk.evaluate("location.pathname") == "/r/standup"
+    await desk.wait_for("document.getElementById('mix').videoWidth")
+    assert await desk.evaluate("!document.getElementById('mix').muted && document.getElementById('unmute-page').hidden"), "no sound"
+
+
+async def people_and_chat(desk, phone):
+    await desk.fits("desk in the call")
+    await phone.fits("phone in the call")
+    await desk.shot("desk-call")
+    await phone.shot("phone-call")
+    await desk.click("#open-people")
+    await desk.person("Ada Lovelace (you)", "microphone on")
+    await desk.person("Борис", "camera on")
+    await desk.shot("desk-people")
+
+    text = "<b onclick=1>look</b> <img src=x onerror=probe.problems.push('markup')> & done"
+    await desk.click("#open-chat")
+    await desk.type("#chat-text", text)
+    await desk.click("#chat-form button")
+    await phone.wait_for("document.getElementById('unread').textContent === '1' && !document.getElementById('unread').hidden")
+    await phone.click("#open-chat")
+    await phone.wait_for("document.querySelectorAll('#messages li').length === 1")
+    assert (await phone.evaluate("document.querySelector('#messages li').textContent")).endswith("\n" + text)
+    assert await phone.evaluate("document.querySelectorAll('#messages img, #messages b').length") == 1, "markup got in"
+    await phone.type("#chat-text", "and back")
+    await phone.click("#chat-form button")
+    await desk.wait_for("document.getElementById('messages').textContent.includes('Борис') && document.getElementById('messages').textContent.includes('and back')")
+    await phone.fits("phone with chat")
+    await desk.shot("desk-chat")
+    await phone.shot("phone-chat")
+    await phone.click("#side-close")
+    assert await phone.evaluate("document.activeElement.id") == "open-chat"
+    await desk.key("Escape")
+    await desk.wait_for("document.getElementById('side').hidden")
+
+
+async def layouts(desk, phone):
+    assert len((await desk.evaluate("probe.last('tiles')"))["tiles"]) == 2
+    before = await phone.evaluate("probe.last('tiles')")
+    assert all(isinstance(tile["label"], bool) for tile in before["tiles"])
+    await phone.click("#open-layout")
+    await phone.wait_for("document.querySelector('#layouts [data-layout=grid][aria-pressed=true]') !== null")
+    await phone.fits("phone with the layouts")
+    await phone.shot("phone-layouts")
+    await phone.click("#layouts [data-layout=speaker]")
+    for page in (desk, phone):
+        await page.wait_for(f"JSON.stringify(probe.last('tiles').tiles) !== {json.dumps(json.dumps(before['tiles'], separators=(',', ':')))}"
+                            " && new Set(probe.last('tiles').tiles.map(tile => tile.width)).size > 1")
+    assert not await phone.evaluate("document.getElementById('layout-menu').open")
+
+
+async def recording(desk, phone, server):
+    await desk.click("#toggle-record")
+    await phone.wait_for("!document.getElementById('recording-badge').hidden")
+    running = await desk.evaluate("probe.last('recording').recording")
+    await asyncio.sleep(2)
+    await desk.shot("desk-recording")
+    await phone.fits("phone while recording")
+    await phone.shot("phone-recording")
+    await desk.click("#toggle-record")
+    await phone.wait_for("document.getElementById('recording-badge').hidden")
+    deadline = time.monotonic() + 8
+    while (found := server.json("GET", f"/api/recordings/{running['id']}"))["state"] != "finished":
+        assert time.monotonic() < deadline, found
+        await asyncio.sleep(0.1)
+    path = server.recordings / found["file"].rsplit("/", 1)[-1]
+    assert path.stat().st_size > 10_000 and path.read_bytes()[4:8] == b"ftyp"
+
+
+async def switches(desk, phone):
+    await desk.click("#open-people")
+    await phone.click("#toggle-audio")
+    await desk.person("Борис", "muted")
+    assert await phone.evaluate("document.querySelector('#toggle-audio span').textContent") == "Unmute"
+    await phone.click("#toggle-video")
+    await desk.person("Борис", "camera off")
+    await phone.click("#toggle-hand")
+    await desk.person("Борис", "hand raised")
+    await desk.wait_for("/↓ \\d+ ↑ \\d+ kbit/.test(document.getElementById('line').textContent)")
+    await desk.click("#line")
+    await desk.wait_for("document.querySelectorAll('#line-list dd').length >= 7")
+    await desk.shot("desk-line-and-camera-off")
+    await phone.click("#line")
+    await phone.fits("phone with the line's details")
+    await phone.shot("phone-muted-and-line")
+    await phone.click("#line")
+    await desk.key("Escape")
+    await desk.wait_for("!document.getElementById('line-details').open")
+    await phone.click("#toggle-audio")
+    await desk.person("Борис", "microphone on")
+    await phone.click("#toggle-video")
+    await desk.person("Борис", "camera on")
+
+
+async def sharing(desk, phone):
+    await desk.evaluate("(navigator.mediaDevices.getDisplayMedia = async () => probe.screen(), 0)")
+    await desk.click("#toggle-screen")
+    await desk.person("Ada Lovelace", "shares the screen")
+    # The presenter's tile is the large one, and its middle has the screen's colour.
+    await phone.wait_for(
+        "(() => { const info = probe.last('tiles'), tile = info.tiles.reduce((a, b) => a.width > b.width ? a : b);"
+        " const v = document.getElementById('mix'), c = document.createElement('canvas'); [c.width, c.height] = [info.width, info.height];"
+        " const pen = c.getContext('2d'); pen.drawImage(v, 0, 0, info.width, info.height);"
+        " const [r, g, b] = pen.getImageData(tile.x + tile.width * 0.75, tile.y + tile.height * 0.2, 1, 1).data; return r > 180 && g > 180 && b > 200; })()", 15)
+    await desk.shot("desk-sharing")
+    await phone.shot("phone-sharing")
+    await desk.click("#toggle-screen")
+    await desk.wait_for("![...document.querySelectorAll('#people-list svg')].some(icon => icon.getAttribute('aria-label') === 'shares the screen')")
+
+
+async def reconnecting(desk):
+    await desk.evaluate("(window.picture = document.getElementById('mix').srcObject, 0)")
+    first = await desk.evaluate("probe.last('joined').you.id")
+    sockets = await desk.evaluate("probe.sockets.length")
+    await desk.evaluate("(probe.sockets.at(-1).close(), 0)")
+    await desk.wait_for(f"probe.sockets.length > {sockets} && probe.messages.filter(m => m.type === 'joined').length === 2")
+    assert await desk.evaluate("probe.last('joined').you.id") == first
+    assert await desk.evaluate("document.getElementById('mix').srcObject === picture"), "the picture was not kept"
+    await desk.wait_for("document.getElementById('notice').hidden")
+    await desk.is_moving()
+    assert sum("Ada" in who for who, _ in await desk.people()) == 1
+
+
+async def leaving(desk, phone):
+    await phone.click("#open-people")
+    await desk.click("#leave")
+    await desk.wait_for("!document.getElementById('ended').hidden")
+    await desk.shot("desk-left")
+    await phone.wait_for("document.querySelectorAll('#people-list li').length === 1")
+    await phone.shot("phone-alone")
+    await desk.click("#rejoin")
+    await desk.wait_for("!document.getElementById('lobby').hidden && document.getElementById('preview').videoWidth")
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_the_page_says_why_it_cannot_join_and_comes_back_after_the_server_was_away(tmp_path):
+    async def run(server):
+        server.json("PUT", "/api/rooms/shut", {"locked": True}, expect=201)
+        page = await Page().open(f"{server.url}/r/shut?name=Eve&join=1", 390, 844, True, tmp_path)
+        try:
+            await page.wait_for("document.getElementById('join-error').textContent.includes('locked')")
+            await page.fits("lobby with an error")
+            await page.shot("phone-locked")
+            await page.type("#room", "Raum für alle")
+            await page.click("#join")
+            await page.is_moving()
+            assert await page.evaluate("decodeURIComponent(location.pathname)") == "/r/Raum für alle"
+            server.process.kill()
+            server.process.wait()
+            await page.wait_for("!document.getElementById('notice').hidden")
+            await page.shot("phone-server-away")
+            await asyncio.to_thread(server.start)
+            await page.wait_for("probe.messages.filter(m => m.type === 'joined').length === 2", 15)
+            await page.is_moving()
+            await page.wait_for("document.getElementById('notice').hidden")
+            nothing_wrong(await page.evaluate("probe.problems"))
+        finally:
+            await page.close()
+    with Server(tmp_path / "server") as server:
+        asyncio.run(asyncio.wait_for(run(server), 60))
+
+
+def test_every_file_of_the_page_is_served_with_its_type_and_a_strict_policy(server):
+    names = [path.name for path in WEB.iterdir()]
+    assert {"index.html", "main.js", "style.css"} <= set(names)
+    for name in names:
+        status, headers, body = server.get(f"/assets/{name}")
+        assert status == 200, name
+        assert headers["Content-Type"] == TYPES["." + name.rsplit(".", 1)[1]], name
+        assert body == (WEB / name).read_bytes(), f"{name} in the binary is not the one in the sources"
+        assert server.get(f"/assets/{name}", {"If-None-Match": headers["ETag"]})[0] == 304
+    status, headers, body = server.get("/r/any-room")
+    assert status == 200 and body == (WEB / "index.html").read_bytes()
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert server.get("/assets/none.js")[0] == 404
