@@ -84,9 +84,9 @@ extension Conference {
 
     // MARK: - What media tells (on the control thread)
 
-    func mediaChanged(_ participant: String, _ isConnected: Bool) {
+    func mediaChanged(_ participant: String, _ isConnected: Bool, since: Instant) {
         _ = try? changeRoom(of: participant) { slot throws(ConferenceError) in
-            slot.room.media(participant, isConnected: isConnected, at: MonotonicClock.now())
+            slot.room.media(participant, isConnected: isConnected, at: since)
             tell(slot, participant, .connection(isConnected))
         }
     }

@@ -167,8 +167,8 @@ public final class Conference: Sendable {
 
     private static func hostEvents(_ relay: Relay) -> HostEvents {
         HostEvents(
-            media: { id, isConnected in
-                relay.current?.control.post { relay.current?.mediaChanged(id, isConnected) }
+            media: { id, isConnected, since in
+                relay.current?.control.post { relay.current?.mediaChanged(id, isConnected, since: since) }
             },
             ended: { id, reason in
                 relay.current?.control.post { relay.current?.mediaEnded(id, reason) }

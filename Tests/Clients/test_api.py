@@ -16,7 +16,7 @@ from media import TONES, tone_level
 from server import ADDRESS
 from test_call import PythonPeer, eventually
 
-pytestmark = pytest.mark.usefixtures("needs_address", "no_remb")
+pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
 
 async def trio(server, room):

@@ -20,7 +20,7 @@ from server import PROGRAM, ROOT, Server
 from test_recording import decodes_cleanly, pair, probe
 from test_signalling import ask, read
 
-call = pytest.mark.usefixtures("needs_address", "no_remb")
+call = pytest.mark.usefixtures("needs_address", "good_line")
 
 
 async def told(peer, kind, timeout=10):

@@ -11,7 +11,7 @@ from media import TONES
 from test_call import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
 from test_transport import goes_on
 
-pytestmark = pytest.mark.usefixtures("needs_address", "no_remb")
+pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
 
 def test_a_browser_offers_again_in_every_way(server, pages):

@@ -17,7 +17,7 @@ from media import TONES
 from server import ADDRESS, Server
 from test_call import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
 
-pytestmark = pytest.mark.usefixtures("needs_address", "no_remb")
+pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
 
 class Relay:

@@ -43,7 +43,7 @@ async def hears(peer, expected, what, timeout=8):
     await eventually(check, timeout, what)
 
 
-@pytest.mark.usefixtures("needs_address", "no_remb")
+@pytest.mark.usefixtures("needs_address", "good_line")
 def test_publishers_and_viewers_over_http_share_a_room_with_signalled_ones(tmp_path):
     config = "ice: { stun: ['stun:stun.example:3478'], turn: { urls: ['turn:turn.example:3478?transport=udp'], secret: s3cret } }\n"
 
@@ -143,7 +143,7 @@ def test_every_refusal_has_its_status(server):
     assert server.json("GET", "/api/rooms/codes")["participants"] == []
 
 
-@pytest.mark.usefixtures("needs_address", "no_remb")
+@pytest.mark.usefixtures("needs_address", "good_line")
 def test_chromium_publishes_by_whip_and_restarts_ice(server, pages):
     async def run():
         ada = await AiortcPeer(server, "w", "Ada", "red", TONES[0]).join()

@@ -5,7 +5,8 @@ import Synchronization
 
 /// What happens on the loop that the rooms must know. Called on the loop; must not block.
 struct HostEvents: Sendable {
-    var media: @Sendable (_ participant: String, _ isConnected: Bool) -> Void
+    /// `since`: media was there until then, or is from then on.
+    var media: @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void
     var ended: @Sendable (_ participant: String, _ reason: LeaveReason) -> Void
     var line: @Sendable (_ participant: String, LineState) -> Void
     var relayed: @Sendable (_ room: String, RelayedMessage) -> Void
@@ -129,9 +130,9 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private func handle(_ event: PeerEvent, of seat: PeerSeat, at now: Instant) {
         switch event {
         case .connected, .recovered: connect(seat, at: now)
-        case .interrupted: disconnect(seat)
+        case .interrupted(let since): disconnect(seat, since: since)
         case .failed, .closed:
-            disconnect(seat)
+            disconnect(seat, since: now)
             // The participant may be back with another connection already.
             guard seats[seat.id] === seat else { return }
             remove(seat.id, at: now)
@@ -180,15 +181,15 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         negotiated(seat, at: now)
         for label in seat.opensChannels where seat.channels[label]?.ours == nil { seat.peer.openChannel(label: label, at: now) }
         if seat.intake.video.isShown { seat.peer.requestKeyframe(at: now) }
-        events.media(seat.id, true)
+        events.media(seat.id, true, now)
     }
 
-    private func disconnect(_ seat: PeerSeat) {
+    private func disconnect(_ seat: PeerSeat, since: Instant) {
         guard seat.isConnected else { return }
         seat.isConnected = false
         seat.leaveRenditions()
         seat.engine.setAudio(seat.id, profile: seat.profile, isConnected: false)
-        events.media(seat.id, false)
+        events.media(seat.id, false, since)
     }
 
     /// After each offer and answer: the peer may take another format than before, or none.

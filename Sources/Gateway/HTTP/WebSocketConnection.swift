@@ -166,13 +166,19 @@ final class WebSocketConnection: Sendable {
     }
 
     private func watch() async {
+        var nextPing = ContinuousClock.now + WebSocketConnection.pingInterval
         while !Task.isCancelled, channel.channel.isActive {
-            do { try await Task.sleep(for: WebSocketConnection.pingInterval) } catch { return }
-            if lastHeard.withLock({ $0 }).duration(to: .now) >= WebSocketConnection.silenceLimit {
+            let end = lastHeard.withLock { $0 } + WebSocketConnection.silenceLimit
+            do { try await Task.sleep(until: min(nextPing, end), clock: .continuous) } catch { return }
+            let now = ContinuousClock.now
+            if lastHeard.withLock({ $0 }).duration(to: now) >= WebSocketConnection.silenceLimit {
                 channel.channel.close(promise: nil)
                 return
             }
-            enqueue(.ping)
+            if now >= nextPing {
+                nextPing = now + WebSocketConnection.pingInterval
+                enqueue(.ping)
+            }
         }
     }
 }

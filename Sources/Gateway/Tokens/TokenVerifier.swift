@@ -41,7 +41,17 @@ struct TokenVerifier: Sendable {
     /// - Throws: whatever is wrong with the token; the holder is told only that it is not valid.
     func verify(_ token: String) async throws -> TokenClaims {
         guard token.utf8.count <= 8192 else { throw JWTError.malformedToken(reason: "too long") }
+        // JWTKit tries its only key whatever the header says (RFC 8725 §3.1: do not).
+        guard TokenVerifier.algorithm(of: token) == "HS256" else { throw JWTError.malformedToken(reason: "alg is not HS256") }
         return try await keys.verify(token, as: TokenClaims.self)
+    }
+
+    /// What the token's header names as its algorithm.
+    static func algorithm(of token: String) -> String? {
+        struct Header: Decodable { var alg: String }
+        var text = token.prefix { $0 != "." }.replacing("-", with: "+").replacing("_", with: "/")
+        text += String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        return Data(base64Encoded: text).flatMap { try? JSONDecoder().decode(Header.self, from: $0) }?.alg
     }
 }
 

@@ -92,7 +92,7 @@ extension PeerConnection {
         while let event = ice?.nextEvent() {
             switch event {
             case .selected: if state == .connecting { dtls?.start(at: now) }
-            case .interrupted: events.append(.interrupted)
+            case .interrupted: events.append(.interrupted(since: ice?.lastHeard ?? now))
             case .recovered: events.append(.recovered)
             case .oldCredentialsExpired: noteUfrags()
             case .expired: fail("the peer did not answer for \(Int(configuration.ice.consentTimeout.inSeconds)) s")

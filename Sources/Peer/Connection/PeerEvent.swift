@@ -4,8 +4,8 @@ import Basics
 public enum PeerEvent: Sendable {
     /// The peer's certificate is checked; media may flow.
     case connected
-    /// Nothing was heard for a while; it may come back.
-    case interrupted
+    /// Nothing was heard since then; it may come back.
+    case interrupted(since: Instant)
     case recovered
     /// Final, with a sentence for the log.
     case failed(String)

@@ -152,6 +152,9 @@ public struct IceAgent: Sendable {
         if let best { select(best.flow) }
     }
 
+    /// When the latest authentic check, response or media came.
+    public var lastHeard: Instant { max(lastConsent, lastMedia) }
+
     /// Whether an authentic check came on `flow`, so that DTLS and SRTP from it may be taken and answered.
     public func isValidated(_ flow: Flow) -> Bool { paths.contains { $0.flow == flow && $0.isValidated } }
 
@@ -160,8 +163,7 @@ public struct IceAgent: Sendable {
     /// Lets time pass: checks, consent, interruption and expiry.
     public mutating func advance(to now: Instant) {
         guard !isExpired else { return }
-        let alive = max(lastConsent, lastMedia)
-        if !isInterrupted, selected != nil, now - alive >= configuration.interruptedAfter {
+        if !isInterrupted, selected != nil, now - lastHeard >= configuration.interruptedAfter {
             isInterrupted = true
             events.append(.interrupted)
             if mode == .controlling { checkAgain(at: now) }
@@ -194,7 +196,7 @@ public struct IceAgent: Sendable {
         guard !isExpired else { return nil }
         var deadline = lastConsent + configuration.consentTimeout
         if !isInterrupted, selected != nil {
-            deadline = min(deadline, max(lastConsent, lastMedia) + configuration.interruptedAfter)
+            deadline = min(deadline, lastHeard + configuration.interruptedAfter)
         }
         if let check = nextCheckDeadline { deadline = min(deadline, check) }
         return deadline
