@@ -39,7 +39,8 @@ public enum AnnexB {
     /// The SPS and PPS units of an access unit, each with a 4-byte start code; empty when it has not both.
     public static func parameterSets(_ data: [UInt8]) -> [UInt8] {
         let units = units(data)
-        let sets = units.filter { type(of: $0, in: data) == UnitType.sps } + units.filter { type(of: $0, in: data) == UnitType.pps }
+        let sets =
+            units.filter { type(of: $0, in: data) == UnitType.sps } + units.filter { type(of: $0, in: data) == UnitType.pps }
         guard let first = sets.first, let last = sets.last, type(of: first, in: data) == UnitType.sps,
             type(of: last, in: data) == UnitType.pps
         else { return [] }

@@ -97,7 +97,8 @@ final class H264Encoder: VideoEncoder {
     func encode(_ picture: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame? {
         guard picture.width == configuration.width, picture.height == configuration.height else {
             throw .unsupportedInput(
-                "a picture of \(picture.width)×\(picture.height) for an encoder of \(configuration.width)×\(configuration.height)")
+                "a picture of \(picture.width)×\(picture.height) for an encoder of \(configuration.width)×\(configuration.height)"
+            )
         }
         try lend(picture)
         defer { av_frame_unref(input.pointer) }

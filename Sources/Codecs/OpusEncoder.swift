@@ -66,11 +66,7 @@ public final class OpusEncoder {
 
     /// The same for an array.
     public func encode(_ samples: [Float]) throws(CodecError) -> [UInt8] {
-        var result: Result<[UInt8], CodecError> = .success([])
-        samples.withUnsafeBufferPointer { buffer in
-            do throws(CodecError) { result = .success(try encode(buffer)) } catch { result = .failure(error) }
-        }
-        return try result.get()
+        try samples.withUnsafeBufferPointer { (buffer) throws(CodecError) in try encode(buffer) }
     }
 
     /// Kept within 6…510 kbit/s.

@@ -72,7 +72,9 @@ public enum Scaler {
 
 extension Picture {
     /// The planes from an even pixel on.
-    func planes(from x: Int, _ y: Int) -> (y: UnsafeMutablePointer<UInt8>, u: UnsafeMutablePointer<UInt8>, v: UnsafeMutablePointer<UInt8>) {
+    func planes(from x: Int, _ y: Int) -> (
+        y: UnsafeMutablePointer<UInt8>, u: UnsafeMutablePointer<UInt8>, v: UnsafeMutablePointer<UInt8>
+    ) {
         (
             self.y + y * yStride + x,
             u + y / 2 * uStride + x / 2,

@@ -130,7 +130,8 @@ final class VP8Encoder: VideoEncoder {
     func encode(_ picture: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame? {
         guard picture.width == configuration.width, picture.height == configuration.height else {
             throw .unsupportedInput(
-                "a picture of \(picture.width)×\(picture.height) for an encoder of \(configuration.width)×\(configuration.height)")
+                "a picture of \(picture.width)×\(picture.height) for an encoder of \(configuration.width)×\(configuration.height)"
+            )
         }
         guard timestamp > lastTimestamp else { throw .unsupportedInput("a timestamp that does not grow") }
         lastTimestamp = timestamp

@@ -21,7 +21,8 @@ public final class VideoDecoder {
         // By name: by id one may be given a hardware wrapper or libvpx.
         let name = codec == .h264 ? "h264" : "vp8"
         guard let decoder = avcodec_find_decoder_by_name(name) else { throw .unavailable("the \(name) decoder") }
-        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(avcodec_alloc_context3(decoder), "video decoder")
+        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(
+            avcodec_alloc_context3(decoder), "video decoder")
         context?.pointee.thread_count = 1
         context?.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY
         context?.pointee.max_pixels = Self.maxPixels

@@ -1,0 +1,306 @@
+import Basics
+import CFFmpeg
+
+/// What a media file holds, piece by piece.
+public enum MediaSample: Sendable {
+    /// H.264 (Annex B) or VP8 as it lies in the file; can be sent as it is.
+    case video(EncodedVideoFrame)
+    /// A picture of any other codec, at 90 kHz.
+    case picture(Picture, timestamp: Int64)
+    /// An Opus packet as it lies in the file, at 48 kHz.
+    case opus([UInt8], timestamp: Int64)
+    /// Mono 48 kHz samples of any other codec; `timestamp` counts samples.
+    case pcm([Float], timestamp: Int64)
+}
+
+/// Reads the first video and the first sound of any file that FFmpeg knows. Times start near zero. Not Sendable: one owner.
+public final class MediaFileReader {
+    public let path: String
+    /// As the file says it; nil when it does not.
+    public let duration: Duration?
+    public var hasVideo: Bool { video != nil }
+    public var hasAudio: Bool { audio != nil }
+    /// Of the pictures; nil without video.
+    public var videoSize: (width: Int, height: Int)? { video.map { ($0.width, $0.height) } }
+    /// 25 when the file does not say.
+    public let framesPerSecond: Double
+    /// Whether the video comes as packets of this codec; nil when it is decoded, or when there is none.
+    public var videoPassthrough: VideoCodec? { video?.passthrough }
+    /// Whether the sound comes as Opus packets.
+    public var passesOpus: Bool { audio?.passesOpus ?? false }
+
+    private let format: UnsafeMutablePointer<AVFormatContext>
+    private let packet: Packet
+    private var video: VideoTrack?
+    private var audio: AudioTrack?
+    private var ready: [MediaSample] = []
+    private var readyIndex = 0
+    private var isAtEnd = false
+    /// The file's first timestamp, in microseconds.
+    private let origin: Int64
+
+    /// With `decode`, pictures and samples come out whatever the codecs are.
+    public init(path: String, decode: Bool = false) throws(CodecError) {
+        FFmpeg.silenced
+        self.path = path
+        packet = try Packet()
+        var format: UnsafeMutablePointer<AVFormatContext>?
+        let opened = avformat_open_input(&format, path, nil, nil)
+        guard opened >= 0, let format else { throw .file(path: path, reason: FFmpeg.reason(opened)) }
+        self.format = format
+        let found = avformat_find_stream_info(format, nil)
+        duration = format.pointee.duration > 0 ? .microseconds(format.pointee.duration) : nil
+        origin = format.pointee.start_time == kAV_NOPTS_VALUE ? 0 : format.pointee.start_time
+        let videoIndex = av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        let audioIndex = av_find_best_stream(format, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0)
+        let videoStream = videoIndex >= 0 ? format.pointee.streams[Int(videoIndex)] : nil
+        let audioStream = audioIndex >= 0 ? format.pointee.streams[Int(audioIndex)] : nil
+        let rate = videoStream.map { av_q2d(av_guess_frame_rate(format, $0, nil)) } ?? 0
+        framesPerSecond = rate > 0 && rate <= 240 ? rate : 25
+        guard found >= 0, videoStream != nil || audioStream != nil else {
+            throw .file(path: path, reason: found < 0 ? FFmpeg.reason(found) : "neither picture nor sound in it")
+        }
+        if let videoStream { video = try VideoTrack(videoStream, index: videoIndex, decode: decode) }
+        if let audioStream { audio = try AudioTrack(audioStream, index: audioIndex, decode: decode) }
+    }
+
+    deinit {
+        var format: UnsafeMutablePointer<AVFormatContext>? = format
+        avformat_close_input(&format)
+    }
+
+    /// The next piece in the file's order; nil at its end. Damaged packets are left out.
+    public func next() throws(CodecError) -> MediaSample? {
+        while true {
+            if readyIndex < ready.count {
+                defer { readyIndex += 1 }
+                return ready[readyIndex]
+            }
+            ready.removeAll(keepingCapacity: true)
+            readyIndex = 0
+            if isAtEnd { return nil }
+            let result = av_read_frame(format, packet.pointer)
+            defer { av_packet_unref(packet.pointer) }
+            if result < 0 {
+                isAtEnd = true
+                if result != kAVERROR_EOF, result != kAVERROR_INVALIDDATA {
+                    throw .file(path: path, reason: FFmpeg.reason(result))
+                }
+                try? video?.take(nil, origin: origin, into: &ready)
+                try? audio?.take(nil, origin: origin, into: &ready)
+            } else if packet.pointer.pointee.flags & AV_PKT_FLAG_CORRUPT == 0 {
+                let index = packet.pointer.pointee.stream_index
+                if index == video?.index { try? video?.take(packet.pointer, origin: origin, into: &ready) }
+                if index == audio?.index { try? audio?.take(packet.pointer, origin: origin, into: &ready) }
+            }
+        }
+    }
+
+    /// Starts again from the beginning; timestamps start again too.
+    public func rewind() throws(CodecError) {
+        let result = av_seek_frame(format, -1, format.pointee.start_time == kAV_NOPTS_VALUE ? 0 : origin, AVSEEK_FLAG_BACKWARD)
+        guard result >= 0 else { throw .file(path: path, reason: FFmpeg.reason(result)) }
+        video?.flush()
+        audio?.flush()
+        ready.removeAll()
+        readyIndex = 0
+        isAtEnd = false
+    }
+}
+
+/// A decoder of FFmpeg for a file's stream: unlike a call's, it may reorder and hold frames back.
+private final class StreamDecoder {
+    let context: UnsafeMutablePointer<AVCodecContext>
+
+    init(_ stream: UnsafeMutablePointer<AVStream>) throws(CodecError) {
+        let id = stream.pointee.codecpar.pointee.codec_id
+        guard let codec = avcodec_find_decoder(id) else {
+            throw .unavailable("a decoder for \(String(cString: avcodec_get_name(id)))")
+        }
+        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(avcodec_alloc_context3(codec), "decoder")
+        avcodec_parameters_to_context(context, stream.pointee.codecpar)
+        context?.pointee.thread_count = 1
+        context?.pointee.pkt_timebase = stream.pointee.time_base
+        context?.pointee.max_pixels = VideoDecoder.maxPixels
+        let result = avcodec_open2(context, codec, nil)
+        guard result >= 0, let opened = context else {
+            avcodec_free_context(&context)
+            throw .failed(operation: "decoder", reason: FFmpeg.reason(result))
+        }
+        self.context = opened
+    }
+
+    deinit {
+        var context: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&context)
+    }
+
+    /// Hands on every frame that a packet (nil: the end) makes ready.
+    func decode(
+        _ packet: UnsafeMutablePointer<AVPacket>?, _ deliver: (consuming Frame) throws(CodecError) -> Void
+    ) throws(CodecError) {
+        try FFmpeg.check(avcodec_send_packet(context, packet), "decode")
+        while true {
+            let frame = try Frame()
+            let result = avcodec_receive_frame(context, frame.pointer)
+            if result == kAVERROR_EAGAIN || result == kAVERROR_EOF { return }
+            try FFmpeg.check(result, "decode")
+            try deliver(frame)
+        }
+    }
+}
+
+/// Ticks of a stream as ticks of `rate` since the file's start.
+private func ticks(_ value: Int64, _ base: AVRational, origin: Int64, rate: Int32) -> Int64 {
+    av_rescale_q(value, base, AVRational(num: 1, den: rate))
+        &- av_rescale_q(origin, AVRational(num: 1, den: 1_000_000), AVRational(num: 1, den: rate))
+}
+
+private final class VideoTrack {
+    let index: Int32
+    let width: Int
+    let height: Int
+    let passthrough: VideoCodec?
+    private let timeBase: AVRational
+    private let decoder: StreamDecoder?
+    private var converter = PixelConverter()
+    /// Turns MP4's length-prefixed NAL units into Annex B with parameter sets before each IDR.
+    private var filter: UnsafeMutablePointer<AVBSFContext>?
+
+    init(_ stream: UnsafeMutablePointer<AVStream>, index: Int32, decode: Bool) throws(CodecError) {
+        self.index = index
+        let parameters = stream.pointee.codecpar.pointee
+        width = Int(parameters.width)
+        height = Int(parameters.height)
+        timeBase = stream.pointee.time_base
+        let codec: VideoCodec? =
+            switch parameters.codec_id {
+            // Frames that must be reordered cannot be sent live: decode those.
+            case AV_CODEC_ID_H264 where parameters.video_delay == 0: .h264
+            case AV_CODEC_ID_VP8: .vp8
+            default: nil
+            }
+        passthrough = decode ? nil : codec
+        decoder = passthrough == nil ? try StreamDecoder(stream) : nil
+        guard passthrough == .h264 else { return }
+        guard let annexB = av_bsf_get_by_name("h264_mp4toannexb") else { throw .unavailable("the Annex B filter") }
+        try FFmpeg.check(av_bsf_alloc(annexB, &filter), "Annex B filter")
+        try FFmpeg.check(avcodec_parameters_copy(filter?.pointee.par_in, stream.pointee.codecpar), "Annex B filter")
+        filter?.pointee.time_base_in = timeBase
+        try FFmpeg.check(av_bsf_init(filter), "Annex B filter")
+    }
+
+    deinit { av_bsf_free(&filter) }
+
+    func flush() {
+        if let decoder { avcodec_flush_buffers(decoder.context) }
+        if filter != nil { av_bsf_flush(filter) }
+    }
+
+    func take(
+        _ packet: UnsafeMutablePointer<AVPacket>?, origin: Int64, into output: inout [MediaSample]
+    ) throws(CodecError) {
+        if let decoder {
+            var made: [MediaSample] = []
+            try decoder.decode(packet) { (frame: consuming Frame) throws(CodecError) in
+                let time = frame.pointer.pointee.best_effort_timestamp
+                let timestamp = ticks(time == kAV_NOPTS_VALUE ? 0 : time, timeBase, origin: origin, rate: 90_000)
+                made.append(.picture(try converter.picture(from: frame), timestamp: timestamp))
+            }
+            output += made
+            return
+        }
+        guard let packet else { return }
+        if filter != nil {
+            try FFmpeg.check(av_bsf_send_packet(filter, packet), "Annex B filter")
+            while av_bsf_receive_packet(filter, packet) >= 0 {
+                append(packet, origin, &output)
+                av_packet_unref(packet)
+            }
+        } else {
+            append(packet, origin, &output)
+        }
+    }
+
+    private func append(_ packet: UnsafeMutablePointer<AVPacket>, _ origin: Int64, _ output: inout [MediaSample]) {
+        guard let passthrough, packet.pointee.size > 0 else { return }
+        let time = packet.pointee.pts == kAV_NOPTS_VALUE ? packet.pointee.dts : packet.pointee.pts
+        let bytes = Array(UnsafeBufferPointer(start: packet.pointee.data, count: Int(packet.pointee.size)))
+        output.append(
+            .video(
+                EncodedVideoFrame(
+                    codec: passthrough, data: passthrough == .h264 ? AnnexB.normalized(bytes) : bytes,
+                    isKeyframe: packet.pointee.flags & AV_PKT_FLAG_KEY != 0,
+                    timestamp: ticks(time == kAV_NOPTS_VALUE ? 0 : time, timeBase, origin: origin, rate: 90_000),
+                    width: width, height: height)))
+    }
+}
+
+private final class AudioTrack {
+    let index: Int32
+    let passesOpus: Bool
+    private let timeBase: AVRational
+    private let decoder: StreamDecoder?
+    private var resampler: AudioResampler?
+    private var shape: (format: Int32, rate: Int32, channels: Int32) = (-1, 0, 0)
+    /// The next sample's place; set by the first frame, counted from there, so that rounding leaves no holes.
+    private var position: Int64?
+
+    init(_ stream: UnsafeMutablePointer<AVStream>, index: Int32, decode: Bool) throws(CodecError) {
+        self.index = index
+        timeBase = stream.pointee.time_base
+        passesOpus = !decode && stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_OPUS
+        decoder = passesOpus ? nil : try StreamDecoder(stream)
+    }
+
+    func flush() {
+        if let decoder { avcodec_flush_buffers(decoder.context) }
+        resampler = nil
+        shape = (-1, 0, 0)
+        position = nil
+    }
+
+    func take(
+        _ packet: UnsafeMutablePointer<AVPacket>?, origin: Int64, into output: inout [MediaSample]
+    ) throws(CodecError) {
+        guard let decoder else {
+            guard let packet, packet.pointee.size > 0 else { return }
+            let bytes = Array(UnsafeBufferPointer(start: packet.pointee.data, count: Int(packet.pointee.size)))
+            let time = packet.pointee.pts == kAV_NOPTS_VALUE ? 0 : packet.pointee.pts
+            output.append(.opus(bytes, timestamp: ticks(time, timeBase, origin: origin, rate: 48_000)))
+            return
+        }
+        var samples: [Float] = []
+        var first: Int64?
+        try decoder.decode(packet) { (frame: consuming Frame) throws(CodecError) in
+            let time = frame.pointer.pointee.best_effort_timestamp
+            if first == nil, time != kAV_NOPTS_VALUE { first = ticks(time, timeBase, origin: origin, rate: 48_000) }
+            try append(frame, to: &samples)
+        }
+        if packet == nil { try resampler?.finish(into: &samples) }
+        guard !samples.isEmpty else { return }
+        var start = position ?? first ?? 0
+        // A hole in the file (more than 20 ms) is a hole in what comes out.
+        if let first, first &- start > 960 { start = first }
+        position = start &+ Int64(samples.count)
+        output.append(.pcm(samples, timestamp: start))
+    }
+
+    private func append(_ frame: consuming Frame, to samples: inout [Float]) throws(CodecError) {
+        let value = frame.pointer
+        let now = (value.pointee.format, value.pointee.sample_rate, value.pointee.ch_layout.nb_channels)
+        if resampler == nil || now != shape {
+            try resampler?.finish(into: &samples)
+            resampler = try AudioResampler(
+                layout: &value.pointee.ch_layout, format: AVSampleFormat(rawValue: value.pointee.format),
+                inputRate: Int(value.pointee.sample_rate))
+            shape = now
+        }
+        // Planar formats have one plane a channel; the others one plane in all.
+        let planes = (0..<max(Int(value.pointee.ch_layout.nb_channels), 1)).map { index -> UnsafePointer<UInt8>? in
+            let isPlanar = av_sample_fmt_is_planar(AVSampleFormat(rawValue: value.pointee.format)) != 0
+            return isPlanar || index == 0 ? UnsafePointer(value.pointee.extended_data[index]) : nil
+        }
+        try resampler?.convert(planes, count: Int(value.pointee.nb_samples), into: &samples)
+    }
+}

@@ -1,0 +1,154 @@
+import Basics
+import Foundation
+import Mixing
+import Network
+
+/// How a room changes: every change goes through `change`, which tells everyone what is new and lets the media follow.
+extension Conference {
+    /// The room of an id changes by `body`; who must know is told, in order.
+    @discardableResult
+    func change<Result>(
+        _ room: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
+    ) throws(ConferenceError) -> Result {
+        try state.locked { state throws(ConferenceError) in
+            guard var slot = state.rooms[room] else { throw .roomNotFound(room) }
+            let old = slot.room
+            let oldViews = slot.views
+            let result = try body(&slot)
+            publish(&slot, since: old, oldViews)
+            state.rooms[room] = slot
+            return result
+        }
+    }
+
+    /// The room of a participant.
+    func changeRoom<Result>(
+        of participant: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
+    ) throws(ConferenceError) -> Result {
+        guard let room = state.locked({ $0.roomOf[participant] }) else { throw .participantNotFound(participant) }
+        return try change(room, body)
+    }
+
+    /// With the state locked.
+    func publish(_ slot: inout RoomSlot, since old: Room, _ oldViews: [String: ViewID]) {
+        for event in slot.room.news(since: old) { tellAll(slot, event) }
+        let views = slot.views
+        for member in slot.room.members {
+            let was = old.member(member.id)
+            if let was, was.role != member.role { tell(slot, member.id, .role(member.role)) }
+            guard let was, was.view != member.view else { continue }
+            tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
+            if member.view == nil, let tiles = slot.tiles[.room] { tell(slot, member.id, .tiles(tiles)) }
+        }
+        let reshaped = slot.engine.apply(slot.scene(layout: layoutOrGrid))
+        slot.tiles = slot.tiles.filter { view, _ in
+            if case .personal(let id) = view { slot.room.member(id)?.view != nil } else { true }
+        }
+        if reshaped || views.contains(where: { oldViews[$0.key] != nil && oldViews[$0.key] != $0.value }) {
+            let id = slot.room.id
+            onLoop { host, _ in host.refresh(id, views: views) }
+        }
+        updateLimits(&slot)
+    }
+
+    /// With the state locked.
+    private func updateLimits(_ slot: inout RoomSlot) {
+        let limits = slot.newLimits()
+        if limits.isEmpty { return }
+        onLoop { host, now in
+            for (id, limit) in limits { host.setReceiveLimit(limit, of: id, at: now) }
+        }
+    }
+
+    /// A layout that was deleted while in use is replaced by the grid.
+    func layoutOrGrid(_ name: String) -> Layout? { layoutLibrary[name] ?? layoutLibrary["grid"] }
+
+    // MARK: - Telling
+
+    func tell(_ slot: RoomSlot, _ participant: String, _ event: ParticipantEvent) {
+        guard let events = slot.listeners[participant]?.events else { return }
+        control.post { events(event) }
+    }
+
+    func tellAll(_ slot: RoomSlot, _ event: ParticipantEvent) {
+        let listeners = slot.listeners.values.map(\.events)
+        control.post { for events in listeners { events(event) } }
+    }
+
+    func tell(_ participant: String, _ event: ParticipantEvent) {
+        state.locked { state in
+            guard let room = state.roomOf[participant], let slot = state.rooms[room] else { return }
+            tell(slot, participant, event)
+        }
+    }
+
+    // MARK: - What media tells (on the control thread)
+
+    func mediaChanged(_ participant: String, _ isConnected: Bool) {
+        _ = try? changeRoom(of: participant) { slot throws(ConferenceError) in
+            slot.room.media(participant, isConnected: isConnected, at: MonotonicClock.now())
+            tell(slot, participant, .connection(isConnected))
+        }
+    }
+
+    /// The connection is over for good. Who has a door of their own may offer anew; others have left.
+    func mediaEnded(_ participant: String, _ reason: LeaveReason) {
+        let member = state.locked { state in
+            state.roomOf[participant].flatMap { state.rooms[$0]?.room.member(participant) }
+        }
+        guard let member else { return }
+        onLoop { host, now in host.remove(participant, at: now) }
+        if member.endsWithMedia || !member.hasSignalling || member.signallingLostAt != nil {
+            leave(participant, reason)
+        }
+    }
+
+    func relayed(_ message: RelayedMessage, in room: String) {
+        state.locked { state in
+            guard let slot = state.rooms[room] else { return }
+            for (id, listener) in slot.listeners where listener.receivesMessages && id != message.from {
+                control.post { listener.events(.message(message)) }
+            }
+        }
+    }
+
+    func tilesChanged(_ room: String, _ view: ViewID, _ tiles: TilesInfo) {
+        state.locked { state in
+            guard var slot = state.rooms[room], slot.tiles[view] != tiles else { return }
+            slot.tiles[view] = tiles
+            for id in slot.listeners.keys where slot.view(of: id) == view { tell(slot, id, .tiles(tiles)) }
+            updateLimits(&slot)
+            state.rooms[room] = slot
+        }
+    }
+
+    func speakersChanged(_ room: String, _ speakers: Speakers) {
+        _ = try? change(room) { slot throws(ConferenceError) in
+            slot.room.speakers(active: speakers.active, ranks: speakers.ranks, speaking: speakers.speaking)
+        }
+    }
+
+    // MARK: - Time
+
+    /// A few times a second, on the control thread.
+    func keepHouse(at now: Instant) {
+        let (expired, abandoned) = state.locked { state in
+            var expired: [String] = []
+            var abandoned: [String] = []
+            for (id, slot) in state.rooms {
+                expired += slot.room.expired(at: now)
+                let stays = slot.isReserved || configuration.rooms.create == .api
+                if !stays, slot.room.isAbandoned(after: configuration.rooms.emptyTimeout, at: now) { abandoned.append(id) }
+            }
+            return (expired, abandoned)
+        }
+        for id in expired { leave(id, .timeout) }
+        for id in abandoned { end(id, reason: .roomEnded) }
+        if figures.isDue(.layouts, every: .seconds(1), at: now) { pollLayouts() }
+        if figures.isDue(.overload, every: .seconds(1), at: now), let level = overload.evaluate(at: now) {
+            logger.warning("overload: \(level)")
+            let ceiling = level >= .noTopRung ? 1 : 0
+            onLoop { host, _ in host.setCeiling(ceiling) }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import Basics
+import Foundation
+import Logging
+import Mixing
+import Network
+import Peer
+import Recording
+import Synchronization
+
+/// A conference server without its doors: rooms, participants, their media, recordings.
+///
+/// Threads: the loop owns sockets and peers, the audio clock owns the mixes, the pool decodes, composes and encodes, the picture clock
+/// only ticks, and the control thread does what follows from media and time and calls the doors. Rooms are values behind one lock
+/// that is never held while anything waits.
+public final class Conference: Sendable {
+    public let configuration: ConferenceConfiguration
+    let logger: Logger
+    let loop: MediaLoop
+    let layoutLibrary: LayoutLibrary
+    /// nil while the directory cannot be used: then only recordings fail.
+    let catalogue = Guarded<RecordingCatalogue?>(nil)
+    let identity: DTLSIdentity
+    let candidates: [Candidate]
+    /// Unix time minus monotonic time, once for all: sender reports of all peers then agree for ever.
+    let wallClockOffset: Duration
+    let overload = OverloadState()
+    let meters = StageMeters()
+    let pool: WorkPool
+    let videoClock: VideoClock
+    let audioClock: AudioClock
+    let control = ControlThread()
+    let host: PeerHost
+    let figures = Figures()
+
+    struct State {
+        var rooms: [String: RoomSlot] = [:]
+        var roomOf: [String: String] = [:]
+        var isDraining = false
+    }
+    let state = Guarded(State())
+    /// Closed before the loop stops: what is handed to it until then is run, so nobody waits for ever.
+    private let loopGate = Guarded(false)
+    private let relay: Relay
+
+    /// Lets the clocks and lanes, which exist before the conference, reach it.
+    final class Relay: Sendable {
+        let conference = Mutex<WeakConference>(WeakConference())
+        struct WeakConference: Sendable { weak var value: Conference? }
+        var current: Conference? { conference.withLock { $0.value } }
+    }
+
+    /// Binds the media ports and reads the layouts. Nothing runs before `start`.
+    public init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
+        self.configuration = configuration
+        self.logger = logger
+        do {
+            loop = try MediaLoop(MediaLoopConfiguration(udp: configuration.media.udp, tcp: configuration.media.tcp))
+            identity = try DTLSIdentity.generate()
+        } catch {
+            throw .configuration("\(error)")
+        }
+        candidates = HostAddresses.candidates(
+            announce: configuration.media.announce, udp: loop.boundUDP, tcp: loop.boundTCP)
+        wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
+        layoutLibrary = LayoutLibrary(directory: configuration.layoutsDirectory)
+        pool = WorkPool(threads: configuration.workers)
+        videoClock = VideoClock(overload: overload)
+        let relay = Relay()
+        self.relay = relay
+        audioClock = AudioClock(meter: meters.audio) { sound in
+            relay.current?.onLoop { $0.deliver(sound, at: $1) }
+        }
+        host = PeerHost(loop: loop, events: Self.hostEvents(relay), meter: meters.network)
+        relay.conference.withLock { $0.value = self }
+        for fault in layoutLibrary.poll().faults { logger.warning("\(fault)") }
+        guard layoutLibrary[configuration.rooms.settings.layout] != nil else {
+            throw .configuration("rooms.layout: there is no layout “\(configuration.rooms.settings.layout)”")
+        }
+    }
+
+    /// What was really bound.
+    public var mediaUDP: [SocketAddress] { loop.boundUDP }
+    public var mediaTCP: [SocketAddress] { loop.boundTCP }
+
+    /// Starts the threads and closes what a crash left open of recordings.
+    public func start() throws(ConferenceError) {
+        do {
+            let opened = try RecordingCatalogue(directory: configuration.recording.directory)
+            for entry in opened.recover() { logger.notice("recording \(entry.id) was left open and is closed now") }
+            catalogue.locked { $0 = opened }
+        } catch {
+            logger.warning("no recordings for now: \(error)")
+        }
+        pool.start()
+        loop.start(delegate: host)
+        audioClock.start()
+        videoClock.start()
+        control.start { [weak self] now in self?.keepHouse(at: now) }
+    }
+
+    public var isDraining: Bool { state.locked { $0.isDraining } }
+    /// No new rooms are taken.
+    public var isOverloaded: Bool { overload.refusesRooms }
+
+    // MARK: - The loop
+
+    /// Runs `body` on the loop. Returns whether it will be run: not after the end.
+    @discardableResult
+    func onLoop(_ body: @escaping @Sendable (PeerHost, Instant) -> Void) -> Bool {
+        loopGate.locked { isClosed in
+            if isClosed { return false }
+            loop.execute { [host] in body(host, MonotonicClock.now()) }
+            return true
+        }
+    }
+
+    /// Runs `body` on the loop and waits for what it gives.
+    func fromLoop<Value: Sendable>(
+        _ body: @escaping @Sendable (PeerHost, Instant) -> Result<Value, ConferenceError>
+    ) async throws(ConferenceError) -> Value {
+        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, ConferenceError>, Never>) in
+            let isTaken = onLoop { host, now in continuation.resume(returning: body(host, now)) }
+            if !isTaken { continuation.resume(returning: .failure(.draining)) }
+        }
+        return try result.get()
+    }
+
+    // MARK: - The end
+
+    /// No joins, recordings closed, peers told, threads ended; returns at the latest after `limit`.
+    public func drain(within limit: Duration) async {
+        let wasDraining = state.locked { state in
+            defer { state.isDraining = true }
+            return state.isDraining
+        }
+        if wasDraining { return }
+        let running = state.locked { $0.rooms.values.compactMap(\.recording) }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: limit) }
+            group.addTask { [self] in
+                await withTaskGroup(of: Void.self) { stops in
+                    for recording in running { stops.addTask { [self] in _ = try? await stopRecording(recording.id) } }
+                }
+            }
+            // Whichever is first: a disk that hangs must not keep the server from going down.
+            await group.next()
+            group.cancelAll()
+        }
+        let rooms = state.locked { Array($0.rooms.keys) }
+        for room in rooms { end(room, reason: .draining) }
+        // The doors hear of it before the control thread ends; the peers' goodbyes leave with the loop's last turn.
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            control.post { done.resume() }
+        }
+        control.stop()
+        audioClock.stop()
+        videoClock.stop()
+        loopGate.locked { $0 = true }
+        loop.stop()
+        pool.stop()
+    }
+
+    // MARK: - What media tells
+
+    private static func hostEvents(_ relay: Relay) -> HostEvents {
+        HostEvents(
+            media: { id, isConnected in
+                relay.current?.control.post { relay.current?.mediaChanged(id, isConnected) }
+            },
+            ended: { id, reason in
+                relay.current?.control.post { relay.current?.mediaEnded(id, reason) }
+            },
+            line: { id, line in
+                relay.current?.control.post { relay.current?.tell(id, .line(line)) }
+            },
+            relayed: { room, message in
+                relay.current?.control.post { relay.current?.relayed(message, in: room) }
+            })
+    }
+
+    func mediaServices() -> MediaServices {
+        let relay = relay
+        return MediaServices(
+            pool: pool, meters: meters, overload: overload, audio: audioClock, video: videoClock,
+            deliver: { key, frame in relay.current?.onLoop { $0.deliver(key, frame, at: $1) } },
+            report: { text in relay.current?.figures.encodeFailed(text, relay.current?.logger) })
+    }
+}

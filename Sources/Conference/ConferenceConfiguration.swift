@@ -1,0 +1,84 @@
+import Basics
+
+/// Everything that a conference server can be told. The defaults hold a call between two people and record it.
+public struct ConferenceConfiguration: Sendable {
+    public var media = Media()
+    public var rooms = Rooms()
+    public var video = Video()
+    public var audio = Audio()
+    public var recording = Recording()
+    /// Where `NAME.json` layouts lie; read at start and watched.
+    public var layoutsDirectory = "layouts"
+    /// How many threads decode, compose and encode; nil: as many as processors.
+    public var workers: Int?
+
+    public init() {}
+
+    /// The sockets that all peers share.
+    public struct Media: Sendable {
+        /// A UDP socket is bound for each; port 0 lets the system choose.
+        public var udp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
+        /// A TCP listener (RFC 4571 framing) for each; empty: no TCP candidates.
+        public var tcp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
+        /// The addresses to name in candidates; empty: those of this machine's interfaces.
+        public var announce: [IPAddress] = []
+        /// The largest data channel message taken, in bytes.
+        public var maxMessageSize = 262_144
+        public init() {}
+    }
+
+    public struct Rooms: Sendable {
+        public enum Creation: String, Sendable, CaseIterable { case onJoin, api }
+        /// What a room starts with.
+        public var settings = RoomSettings()
+        /// A room without anyone ends after this.
+        public var emptyTimeout: Duration = .seconds(30)
+        /// Whether a join makes the room, or only `createRoom` does.
+        public var create = Creation.onJoin
+        public init() {}
+    }
+
+    public struct Video: Sendable {
+        /// What is offered to peers, best first.
+        public var codecs: [VideoCodec] = [.h264, .vp8]
+        /// The ladder, from the top down.
+        public var renditions: [Rung] = [
+            Rung(height: 720, bitRate: .kilobits(1500)), Rung(height: 360, bitRate: .kilobits(450)),
+            Rung(height: 180, framesPerSecond: 15, bitRate: .kilobits(110)),
+        ]
+        public init() {}
+    }
+
+    /// One step of the ladder.
+    public struct Rung: Hashable, Sendable {
+        /// In pixels; the width follows from the room's canvas.
+        public var height: Int
+        /// nil: the room's.
+        public var framesPerSecond: Int?
+        public var bitRate: BitRate
+
+        public init(height: Int, framesPerSecond: Int? = nil, bitRate: BitRate) {
+            self.height = height
+            self.framesPerSecond = framesPerSecond
+            self.bitRate = bitRate
+        }
+    }
+
+    public struct Audio: Sendable {
+        public var bitRate: BitRate = .kilobits(32)
+        /// The loudest so many are mixed.
+        public var maxSpeakers = 6
+        public init() {}
+    }
+
+    public struct Recording: Sendable {
+        public enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }
+        public enum Audio: String, Sendable, CaseIterable { case aac, opus }
+        public var directory = "recordings"
+        public var start = Start.manual
+        /// A new file begins after this; zero: one file.
+        public var segment: Duration = .zero
+        public var audio = Audio.aac
+        public init() {}
+    }
+}

@@ -1,0 +1,72 @@
+/// Why a request was refused. `code` is what programs compare, `message` what people read.
+public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible {
+    case roomNotFound(String)
+    case participantNotFound(String)
+    case recordingNotFound(String)
+    case roomExists(String)
+    case roomFull(String)
+    case roomLocked(String)
+    case unknownLayout(String)
+    /// The faults of a layout file, each `FILE:LINE:COLUMN: what, and the mend`.
+    case badLayout([String])
+    /// The layout is in use or shipped with a room and cannot go.
+    case layoutInUse(String)
+    case badSDP(String)
+    case noCommonCodec(String)
+    case badRequest(String)
+    case forbidden(String)
+    /// A resume whose id or secret is not known (any more).
+    case unauthorized(String)
+    case overloaded
+    case draining
+    case recordingRunning(String)
+    case recordingFailed(String)
+    case configuration(String)
+    case internalFailure(String)
+
+    public var code: String {
+        switch self {
+        case .roomNotFound: "room_not_found"
+        case .participantNotFound: "participant_not_found"
+        case .recordingNotFound: "recording_not_found"
+        case .roomExists: "room_exists"
+        case .roomFull: "room_full"
+        case .roomLocked: "room_locked"
+        case .unknownLayout: "unknown_layout"
+        case .badLayout: "bad_layout"
+        case .layoutInUse: "layout_in_use"
+        case .badSDP: "bad_sdp"
+        case .noCommonCodec: "no_common_codec"
+        case .badRequest: "bad_message"
+        case .forbidden: "forbidden"
+        case .unauthorized: "unauthorized"
+        case .overloaded, .draining: "overloaded"
+        case .recordingRunning: "recording_running"
+        case .recordingFailed: "recording_failed"
+        case .configuration: "configuration"
+        case .internalFailure: "internal"
+        }
+    }
+
+    public var message: String {
+        switch self {
+        case .roomNotFound(let id): "There is no room “\(id)”."
+        case .participantNotFound(let id): "There is no participant “\(id)”."
+        case .recordingNotFound(let id): "There is no recording “\(id)”."
+        case .roomExists(let id): "Room “\(id)” exists already."
+        case .roomFull(let id): "Room “\(id)” is full."
+        case .roomLocked(let id): "Room “\(id)” is locked: a moderator has to open it."
+        case .unknownLayout(let name): "There is no layout “\(name)”."
+        case .badLayout(let faults): faults.joined(separator: "\n")
+        case .layoutInUse(let name): "Layout “\(name)” is in use."
+        case .badSDP(let text), .noCommonCodec(let text), .badRequest(let text), .forbidden(let text), .unauthorized(let text):
+            text
+        case .overloaded: "The server has all the calls that it can carry: try again in a few seconds."
+        case .draining: "The server is going down: try again in a few seconds."
+        case .recordingRunning(let room): "Room “\(room)” is being recorded already."
+        case .recordingFailed(let text), .configuration(let text), .internalFailure(let text): text
+        }
+    }
+
+    public var description: String { "\(code): \(message)" }
+}

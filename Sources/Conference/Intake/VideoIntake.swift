@@ -1,0 +1,142 @@
+import Basics
+import Codecs
+import Network
+import Peer
+import Synchronization
+
+/// From one participant's coded frames to the picture that its tile shows.
+///
+/// Frames come on the loop, are decoded in a lane of the pool, and pictures are taken by the compose lanes of the views.
+final class VideoIntake: Sendable {
+    /// What a tile shows now.
+    struct View: Sendable {
+        var picture: Picture?
+        var rotation: Rotation
+        var generation: UInt64
+        /// The last frame came so long ago; nil: none ever did.
+        var age: Duration?
+        var captureTime: Instant
+    }
+
+    /// More frames than that behind, and the rest is given up for a keyframe.
+    private static let backlog = 45
+
+    private struct State {
+        var pictures = PictureQueue<Shown>()
+        var lastArrival: Instant?
+        var width = 0
+        var height = 0
+        var freezes = 0
+    }
+
+    private struct Shown: Sendable {
+        var picture: Picture
+        var rotation: Rotation
+    }
+
+    private let lane: SerialLane
+    private let soundDelay: SoundDelay
+    private let state = Mutex(State())
+    /// Touched by the lane's jobs only.
+    private let decoder = Confined<VideoDecoder?>(nil)
+    private let shown = Atomic<Bool>(false)
+    private let awaitsKeyframe = Atomic<Bool>(true)
+    /// Asks the sender for a keyframe; from any thread.
+    private let requestKeyframe: @Sendable () -> Void
+
+    let decodedFrames = Atomic<Int>(0)
+    let failures = Atomic<Int>(0)
+
+    init(pool: WorkPool, meter: StageMeter, soundDelay: SoundDelay, requestKeyframe: @escaping @Sendable () -> Void) {
+        lane = SerialLane(pool: pool, meter: meter, limit: Self.backlog + 1)
+        self.soundDelay = soundDelay
+        self.requestKeyframe = requestKeyframe
+    }
+
+    var isShown: Bool { shown.load(ordering: .relaxed) }
+
+    /// Some picture has a tile for it, or none has: then nothing is decoded.
+    func setShown(_ isShown: Bool) {
+        let was = shown.exchange(isShown, ordering: .relaxed)
+        if isShown, !was {
+            awaitsKeyframe.store(true, ordering: .relaxed)
+            requestKeyframe()
+        } else if !isShown, was {
+            lane.removeAll()
+            awaitsKeyframe.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// A coded frame from the peer, on the loop. Returns whether a keyframe is wanted before the next one is of use.
+    func receive(_ frame: ReceivedVideoFrame) -> Bool {
+        guard isShown else { return false }
+        if lane.waiting >= Self.backlog {
+            lane.removeAll()
+            awaitsKeyframe.store(true, ordering: .relaxed)
+        }
+        if awaitsKeyframe.load(ordering: .relaxed) {
+            guard frame.frame.isKeyframe else { return true }
+            awaitsKeyframe.store(false, ordering: .relaxed)
+        }
+        lane.submit { [self] in decode(frame) }
+        return false
+    }
+
+    private func decode(_ frame: ReceivedVideoFrame) {
+        do {
+            if decoder.value?.codec != frame.frame.codec { decoder.value = try VideoDecoder(codec: frame.frame.codec) }
+            guard let picture = try decoder.value?.decode(frame.frame) else { return }
+            decodedFrames.wrappingAdd(1, ordering: .relaxed)
+            soundDelay.pictureReady(frame.captureTime, at: MonotonicClock.now())
+            state.withLock { state in
+                if let last = state.lastArrival, frame.arrival - last > .milliseconds(200) { state.freezes += 1 }
+                state.lastArrival = frame.arrival
+                let turned = frame.rotation.isSideways
+                (state.width, state.height) = turned ? (picture.height, picture.width) : (picture.width, picture.height)
+                state.pictures.insert(
+                    Timed(
+                        content: Shown(picture: picture, rotation: frame.rotation), captureTime: frame.captureTime,
+                        arrival: frame.arrival))
+            }
+        } catch {
+            // It costs this frame and what refers to it; the last good picture stays.
+            failures.wrappingAdd(1, ordering: .relaxed)
+            awaitsKeyframe.store(true, ordering: .relaxed)
+            requestKeyframe()
+        }
+    }
+
+    /// The picture for the tick at `now`.
+    func view(at now: Instant) -> View {
+        let delay = soundDelay.current(at: now)
+        return state.withLock { state in
+            state.pictures.advance(to: now, soundDelay: delay)
+            let current = state.pictures.current
+            return View(
+                picture: current?.content.picture, rotation: current?.content.rotation ?? .none,
+                generation: state.pictures.generation, age: state.lastArrival.map { now - $0 },
+                captureTime: current?.captureTime ?? now)
+        }
+    }
+
+    /// Width / height as displayed; 16:9 before the first picture.
+    var aspectRatio: Double {
+        state.withLock { $0.height > 0 ? Double($0.width) / Double($0.height) : 16.0 / 9 }
+    }
+
+    var size: (width: Int, height: Int) { state.withLock { ($0.width, $0.height) } }
+    var freezes: Int { state.withLock { $0.freezes } }
+
+    /// Sound ahead of the picture shown (positive) or behind it.
+    func audioVideoOffset(at now: Instant) -> Duration {
+        guard let delay = soundDelay.current(at: now),
+            let capture = state.withLock({ $0.pictures.current?.captureTime })
+        else { return .zero }
+        return (now - delay) - capture
+    }
+
+    func close() {
+        shown.store(false, ordering: .relaxed)
+        lane.close()
+    }
+}

@@ -1,0 +1,283 @@
+import Basics
+import Network
+import Peer
+import Synchronization
+
+/// What happens on the loop that the rooms must know. Called on the loop; must not block.
+struct HostEvents: Sendable {
+    var media: @Sendable (_ participant: String, _ isConnected: Bool) -> Void
+    var ended: @Sendable (_ participant: String, _ reason: LeaveReason) -> Void
+    var line: @Sendable (_ participant: String, LineState) -> Void
+    var relayed: @Sendable (_ room: String, RelayedMessage) -> Void
+}
+
+/// All peer connections: routes datagrams to them, keeps their deadlines, and carries what they say to rooms and back.
+///
+/// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `Conference.onLoop`.
+final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
+    private static let linePeriod = Duration.seconds(1)
+    private unowned let loop: MediaLoop
+    private let events: HostEvents
+    private let meter: StageMeter
+    private var seats: [String: PeerSeat] = [:]
+    private var demultiplexer = Demultiplexer<String>()
+    private var dirty: [PeerSeat] = []
+    private var lastLines = Instant.zero
+    private var ceiling = 0
+    /// Of all peers together, for the metrics.
+    let bytesSent = Atomic<Int>(0)
+    let bytesReceived = Atomic<Int>(0)
+
+    init(loop: MediaLoop, events: HostEvents, meter: StageMeter) {
+        self.loop = loop
+        self.events = events
+        self.meter = meter
+    }
+
+    func seat(_ id: String) -> PeerSeat? { seats[id] }
+    var all: Dictionary<String, PeerSeat>.Values { seats.values }
+
+    func add(_ seat: PeerSeat) {
+        seats[seat.id] = seat
+        _ = seat.selector.setCeiling(ceiling)
+        updateUfrags(seat)
+    }
+
+    /// Says goodbye to the peer and forgets it. What it still has to say leaves at the end of the loop's turn.
+    func remove(_ id: String, at now: Instant) {
+        guard let seat = seats.removeValue(forKey: id) else { return }
+        seat.leaveRenditions()
+        seat.engine.setAudio(id, profile: seat.profile, isConnected: false)
+        seat.peer.close(at: now)
+        flush(seat)
+        demultiplexer.remove(id)
+    }
+
+    // MARK: - The loop
+
+    func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
+        bytesReceived.wrappingAdd(datagram.count, ordering: .relaxed)
+        guard let id = demultiplexer.route(UnsafeRawBufferPointer(datagram), flow: flow), let seat = seats[id] else { return }
+        seat.peer.receive(datagram, flow: flow, at: now)
+        touch(seat)
+    }
+
+    func advance(to now: Instant) -> Instant? {
+        var next = lastLines + Self.linePeriod
+        meter.measure {
+            for seat in seats.values where (seat.deadline ?? .distantFuture) <= now {
+                seat.peer.advance(to: now)
+                touch(seat)
+            }
+            // Handling one peer's events may touch others.
+            while !dirty.isEmpty {
+                let batch = dirty
+                dirty.removeAll(keepingCapacity: true)
+                for seat in batch {
+                    seat.isDirty = false
+                    drain(seat, at: now)
+                    flush(seat)
+                    seat.deadline = seat.peer.nextDeadline(after: now)
+                }
+            }
+            if now >= next {
+                lastLines = now
+                reportLines(at: now)
+                next = now + Self.linePeriod
+            }
+            for seat in seats.values { if let deadline = seat.deadline, deadline < next { next = deadline } }
+        }
+        return next
+    }
+
+    func closed(_ flow: Flow) {
+        demultiplexer.remove(flow)
+        let now = MonotonicClock.now()
+        for seat in seats.values {
+            seat.peer.removeFlow(flow, at: now)
+            touch(seat)
+        }
+    }
+
+    /// The peer has something to say or to do at the end of this turn.
+    func touch(_ seat: PeerSeat) {
+        guard !seat.isDirty else { return }
+        seat.isDirty = true
+        dirty.append(seat)
+    }
+
+    private func flush(_ seat: PeerSeat) {
+        seat.peer.flush { bytes, flow in
+            bytesSent.wrappingAdd(bytes.count, ordering: .relaxed)
+            loop.send(bytes, flow: flow)
+        }
+    }
+
+    func updateUfrags(_ seat: PeerSeat) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.id) }
+
+    // MARK: - What peers say
+
+    private func drain(_ seat: PeerSeat, at now: Instant) {
+        while let event = seat.peer.nextEvent() { handle(event, of: seat, at: now) }
+    }
+
+    private func handle(_ event: PeerEvent, of seat: PeerSeat, at now: Instant) {
+        switch event {
+        case .connected, .recovered: connect(seat, at: now)
+        case .interrupted: disconnect(seat)
+        case .failed, .closed:
+            disconnect(seat)
+            guard seats[seat.id] === seat else { return }
+            var reason = LeaveReason.failed
+            if case .closed = event { reason = .left }
+            events.ended(seat.id, reason)
+        case .video(let frame):
+            if seat.intake.video.receive(frame) {
+                seat.peer.requestKeyframe(at: now)
+            }
+        case .audio(let packet): seat.intake.inbox.post(packet)
+        case .keyframeRequested:
+            if let key = seat.pending ?? seat.active { seat.engine.rendition(key)?.requestKeyframe() }
+        case .estimate(let estimate, let loss, let roundTrip):
+            if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) { reportLine(seat, at: now, elapsed: nil) }
+        case .channelOpened(let channel, let label, let byRemote):
+            if byRemote { seat.channels[label, default: (nil, nil)].theirs = channel }
+            else { seat.channels[label, default: (nil, nil)].ours = channel }
+        case .channelClosed(let channel):
+            for (label, open) in seat.channels {
+                if open.theirs == channel { seat.channels[label]?.theirs = nil }
+                if open.ours == channel { seat.channels[label]?.ours = nil }
+            }
+        case .message(_, let label, let message):
+            let content: RelayedMessage.Content =
+                switch message {
+                case .text(let text): .text(text)
+                case .binary(let bytes): .binary(bytes)
+                }
+            let relayed = RelayedMessage(from: seat.id, label: label, content: content)
+            relay(relayed, in: seat.engine.id, at: now)
+            events.relayed(seat.engine.id, relayed)
+        case .ufragsChanged: updateUfrags(seat)
+        }
+    }
+
+    private func connect(_ seat: PeerSeat, at now: Instant) {
+        guard !seat.isConnected else { return }
+        seat.isConnected = true
+        seat.engine.setAudio(seat.id, profile: seat.profile, isConnected: true)
+        negotiated(seat, at: now)
+        for label in seat.opensChannels where seat.channels[label]?.ours == nil { seat.peer.openChannel(label: label, at: now) }
+        if seat.intake.video.isShown { seat.peer.requestKeyframe(at: now) }
+        events.media(seat.id, true)
+    }
+
+    private func disconnect(_ seat: PeerSeat) {
+        guard seat.isConnected else { return }
+        seat.isConnected = false
+        seat.leaveRenditions()
+        seat.engine.setAudio(seat.id, profile: seat.profile, isConnected: false)
+        events.media(seat.id, false)
+    }
+
+    /// After each offer and answer: the peer may take another format than before, or none.
+    func negotiated(_ seat: PeerSeat, at now: Instant) {
+        let formats = seat.peer.sendsVideo ? seat.peer.videoSendFormats : []
+        if seat.format.map({ !formats.contains($0) }) ?? true { seat.format = formats.first }
+        seat.choose()
+        touch(seat)
+    }
+
+    // MARK: - What rooms say to peers
+
+    /// A frame of a rendition, to all who take it.
+    func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, at now: Instant) {
+        for seat in seats.values where seat.engine.id == key.room && seat.takes(key, isKeyframe: frame.isKeyframe) {
+            seat.peer.send(frame, at: now)
+            touch(seat)
+        }
+    }
+
+    func deliver(_ sound: [AudioDelivery], at now: Instant) {
+        for packet in sound {
+            guard let seat = seats[packet.participant], seat.isConnected else { continue }
+            seat.peer.send(audio: packet.payload, timestamp: packet.timestamp, marker: false, level: nil, at: now)
+            touch(seat)
+        }
+    }
+
+    /// A data channel message to everyone else in the room that has a channel of its label: on the peer's own channel where it opened one,
+    /// since some clients listen on that alone.
+    func relay(_ message: RelayedMessage, in room: String, at now: Instant) {
+        let content: DataChannelMessage =
+            switch message.content {
+            case .text(let text): .text(text)
+            case .binary(let bytes): .binary(bytes)
+            }
+        for seat in seats.values where seat.engine.id == room && seat.id != message.from {
+            guard let open = seat.channels[message.label], let channel = open.theirs ?? open.ours else { continue }
+            seat.peer.sendMessage(content, on: channel, at: now)
+            touch(seat)
+        }
+    }
+
+    func requestKeyframe(from id: String, at now: Instant) {
+        guard let seat = seats[id], seat.isConnected else { return }
+        seat.peer.requestKeyframe(at: now)
+        touch(seat)
+    }
+
+    /// What a sender's tile is worth, and how high it is.
+    func setReceiveLimit(_ limit: SenderLimit, of id: String, at now: Instant) {
+        guard let seat = seats[id] else { return }
+        seat.peer.setReceiveLimit(limit.rate, at: now)
+        seat.peer.setWantedLayer(height: limit.height, at: now)
+        touch(seat)
+    }
+
+    /// Everyone of the room chooses a rendition anew.
+    func refresh(_ room: String, views: [String: ViewID]) {
+        for seat in seats.values where seat.engine.id == room {
+            seat.refresh(view: views[seat.id] ?? .room)
+            touch(seat)
+        }
+    }
+
+    /// An overload takes rungs away from the top, or gives them back.
+    func setCeiling(_ rung: Int) {
+        ceiling = rung
+        for seat in seats.values {
+            guard let change = seat.selector.setCeiling(rung) else { continue }
+            seat.reason = change.reason
+            seat.choose()
+            touch(seat)
+        }
+    }
+
+    // MARK: - Lines
+
+    private func reportLines(at now: Instant) {
+        for seat in seats.values where seat.isConnected { reportLine(seat, at: now, elapsed: Self.linePeriod) }
+    }
+
+    /// `elapsed`: since the last regular report; nil between two.
+    private func reportLine(_ seat: PeerSeat, at now: Instant, elapsed: Duration?) {
+        var line = seat.lastLine ?? LineState(
+            estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: "")
+        if let elapsed {
+            let statistics = seat.peer.statistics(at: now)
+            let bytes = PeerFigures.bytes(statistics)
+            line.sent = BitRate(bytes: max(0, bytes.sent - seat.lastBytes.sent), in: elapsed)
+            line.received = BitRate(bytes: max(0, bytes.received - seat.lastBytes.received), in: elapsed)
+            line.lossUp = PeerFigures.lossUp(statistics)
+            seat.lastBytes = bytes
+        }
+        line.estimate = seat.estimate ?? seat.peer.estimate
+        line.lossDown = seat.loss
+        line.roundTrip = seat.roundTrip
+        line.rung = seat.rungHeight
+        line.reason = seat.reason
+        guard line != seat.lastLine else { return }
+        seat.lastLine = line
+        events.line(seat.id, line)
+    }
+}

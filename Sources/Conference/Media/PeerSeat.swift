@@ -1,0 +1,123 @@
+import Basics
+import Network
+import Peer
+
+/// One participant's peer connection and what it takes of the room. Lives on the loop.
+final class PeerSeat {
+    let id: String
+    let peer: PeerConnection
+    let engine: RoomEngine
+    let intake: Intake
+    let opensChannels: [String]
+
+    var view: ViewID
+    /// What the peer's decoder takes; nil before an offer, or when it takes no video.
+    var format: VideoSendFormat?
+    var selector: RenditionSelector
+    var ladder: Ladder
+    /// What it gets now, and what it will get from that one's next keyframe on: so a move shows no freeze.
+    var active: RenditionKey?
+    var pending: RenditionKey?
+    var reason = ""
+    var profile = AudioProfile.clear
+    var estimate: BitRate?
+    var loss = 0.0
+    var roundTrip = Duration.zero
+    var isConnected = false
+    /// When the peer wants to be called next; asked for only after it was touched.
+    var deadline: Instant?
+    var isDirty = false
+    /// Open data channels by label: the ones that the peer opened and ours.
+    var channels: [String: (theirs: ChannelID?, ours: ChannelID?)] = [:]
+    var lastOffer: String?
+    /// Of the last second's line report.
+    var lastBytes: (sent: Int, received: Int) = (0, 0)
+    var lastLine: LineState?
+
+    init(
+        id: String, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String]
+    ) {
+        self.id = id
+        self.peer = peer
+        self.engine = engine
+        self.intake = intake
+        self.view = view
+        self.opensChannels = opensChannels
+        ladder = engine.ladder
+        selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
+    }
+
+    /// The height of the picture that it gets; 0: sound, with a picture every few seconds or none.
+    var rungHeight: Int {
+        if case .rung = selector.choice, format != nil { return ladder.rung(for: selector.choice)?.height ?? 0 }
+        return 0
+    }
+
+    /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.
+    func choose() {
+        guard isConnected, let format else { return leaveRenditions() }
+        let key = engine.subscribe(id, view: view, format: format, choice: selector.choice, estimate: estimate)
+        if key == active {
+            // It is (again) a member of what it has.
+            if let pending, pending != key { engine.unsubscribe(id, from: pending) }
+            pending = nil
+            return
+        }
+        if let pending, pending != key { engine.unsubscribe(id, from: pending) }
+        pending = key
+        guard let key else {
+            // Sound alone.
+            if let active { engine.unsubscribe(id, from: active) }
+            active = nil
+            return
+        }
+        engine.rendition(key)?.requestKeyframe()
+    }
+
+    /// Whether a frame of that rendition goes to the peer; takes the step to a new rendition at its keyframe.
+    func takes(_ key: RenditionKey, isKeyframe: Bool) -> Bool {
+        if key == active { return true }
+        guard key == pending, isKeyframe else { return false }
+        if let active { engine.unsubscribe(id, from: active) }
+        active = key
+        pending = nil
+        return true
+    }
+
+    func leaveRenditions() {
+        for key in [active, pending] { if let key { engine.unsubscribe(id, from: key) } }
+        active = nil
+        pending = nil
+    }
+
+    /// The canvas, the ladder or the views changed.
+    func refresh(view: ViewID) {
+        self.view = view
+        if ladder != engine.ladder {
+            ladder = engine.ladder
+            var fresh = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
+            _ = fresh.setCeiling(selector.ceiling)
+            selector = fresh
+        }
+        choose()
+    }
+
+    /// A new estimate. Returns whether the rung changed.
+    func take(estimate: BitRate, loss: Double, roundTrip: Duration, at now: Instant) -> Bool {
+        self.estimate = estimate
+        self.loss = loss
+        self.roundTrip = roundTrip
+        let wanted = AudioProfile(estimate: estimate, loss: loss)
+        if wanted != profile {
+            profile = wanted
+            engine.setAudio(id, profile: wanted, isConnected: isConnected)
+        }
+        if let change = selector.update(estimate: estimate, at: now) {
+            reason = change.reason
+            choose()
+            return true
+        }
+        for key in [active, pending] { if let key { engine.rendition(key)?.setEstimate(estimate, of: id) } }
+        return false
+    }
+}

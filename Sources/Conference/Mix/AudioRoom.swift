@@ -1,0 +1,132 @@
+import Basics
+import Codecs
+import Mixing
+
+/// An encoded tick of sound for one peer.
+struct AudioDelivery: Sendable {
+    var participant: String
+    var payload: [UInt8]
+    var timestamp: Int64
+    var level: UInt8
+}
+
+/// What the ear of a room tells the rest of it.
+struct Speakers: Hashable, Sendable {
+    var active: String?
+    var ranks: [String] = []
+    var speaking: Set<String> = []
+}
+
+/// The sound of one room. Confined to the audio thread.
+final class AudioRoom {
+    struct Seat {
+        var intake: AudioIntake
+        var gain: Float = 1
+        /// It is in the mix.
+        var isHeard = true
+        /// Whose voice it does not hear.
+        var hearsAs: String
+        var profile = AudioProfile.clear
+        /// Someone is there to send to.
+        var isConnected = false
+    }
+
+    private struct EncoderKey: Hashable {
+        /// nil: the full mix.
+        var without: String?
+        var profile: AudioProfile
+    }
+
+    var seats: [String: Seat] = [:]
+    /// Takes the full mix with its room time at 48 kHz.
+    var recorder: (@Sendable ([Float], Int64) -> Void)?
+
+    private let mixer: AudioMixer
+    private let bitRate: BitRate
+    private var detector = SpeakerDetector()
+    private var speakers = Speakers()
+    private var encoders: [EncoderKey: OpusEncoder] = [:]
+    private var lastUse: [EncoderKey: Instant] = [:]
+    private var sounds: [String: [Float]] = [:]
+    private let speakersChanged: @Sendable (Speakers) -> Void
+
+    init(configuration: ConferenceConfiguration.Audio, speakersChanged: @escaping @Sendable (Speakers) -> Void) {
+        var mixing = AudioMixerConfiguration()
+        mixing.maxSpeakers = max(1, configuration.maxSpeakers)
+        mixer = AudioMixer(configuration: mixing)
+        bitRate = configuration.bitRate
+        self.speakersChanged = speakersChanged
+    }
+
+    /// Mixes the tick at `now` and appends what each peer gets.
+    func tick(_ now: Instant, into deliveries: inout [AudioDelivery]) {
+        let sources = collect(now)
+        mix(sources, at: 0, inputs: [])
+        listen(now)
+        let timestamp = now.ticks(at: 48_000)
+        recorder?(mixer.full, timestamp)
+
+        let contributors = Set(mixer.contributors)
+        var packets: [EncoderKey: [UInt8]] = [:]
+        for (id, seat) in seats where seat.isConnected {
+            let without = contributors.contains(seat.hearsAs) ? seat.hearsAs : nil
+            let key = EncoderKey(without: without, profile: seat.profile)
+            if packets[key] == nil { packets[key] = encode(key, now) }
+            guard let payload = packets[key], !payload.isEmpty else { continue }
+            deliveries.append(AudioDelivery(participant: id, payload: payload, timestamp: timestamp, level: 127))
+        }
+        forgetIdleEncoders(now)
+    }
+
+    /// Takes the sound of everyone and returns whose there is.
+    private func collect(_ now: Instant) -> [String] {
+        var sources: [String] = []
+        for (id, seat) in seats {
+            var samples = sounds.removeValue(forKey: id) ?? []
+            if seat.intake.pull(at: now, into: &samples), seat.isHeard { sources.append(id) }
+            sounds[id] = samples
+        }
+        // In a fixed order, so that equal loudness is decided the same each tick.
+        return sources.sorted()
+    }
+
+    /// Nests the buffers' borrows one in the other: their pointers are good only inside.
+    private func mix(_ sources: [String], at index: Int, inputs: [AudioMixInput]) {
+        guard index < sources.count else { return mixer.mix(inputs) }
+        let id = sources[index]
+        (sounds[id] ?? []).withUnsafeBufferPointer { samples in
+            let input = AudioMixInput(id: id, samples: samples, gain: seats[id]?.gain ?? 1)
+            mix(sources, at: index + 1, inputs: inputs + [input])
+        }
+    }
+
+    private func listen(_ now: Instant) {
+        var levels: [String: Double] = [:]
+        for id in seats.keys { levels[id] = mixer.levels[id] ?? LevelMeter.silence }
+        detector.update(levels: levels, at: now)
+        let heard = Speakers(active: detector.active, ranks: detector.ranks, speaking: detector.speaking)
+        if heard != speakers {
+            speakers = heard
+            speakersChanged(heard)
+        }
+    }
+
+    private func encode(_ key: EncoderKey, _ now: Instant) -> [UInt8] {
+        lastUse[key] = now
+        do {
+            let encoder = try encoders[key] ?? key.profile.makeEncoder(bitRate)
+            encoders[key] = encoder
+            return try encoder.encode(key.without.map { mixer.mix(without: $0) } ?? mixer.full)
+        } catch {
+            encoders[key] = nil
+            return []
+        }
+    }
+
+    private func forgetIdleEncoders(_ now: Instant) {
+        for (key, used) in lastUse where now - used > .seconds(10) {
+            lastUse[key] = nil
+            encoders[key] = nil
+        }
+    }
+}

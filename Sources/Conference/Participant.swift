@@ -1,0 +1,138 @@
+import Basics
+import Foundation
+import Network
+
+/// One seat in a room, as its door holds it.
+public final class Participant: Sendable {
+    public let id: String
+    public let room: String
+    /// With the id, what takes the seat back after signalling was lost.
+    public let resumeSecret: String
+    private let conference: Conference
+
+    init(id: String, room: String, resumeSecret: String, conference: Conference) {
+        self.id = id
+        self.room = room
+        self.resumeSecret = resumeSecret
+        self.conference = conference
+    }
+
+    /// nil once it has left.
+    public var info: ParticipantInfo? { try? conference.participant(id, in: room) }
+    /// The name of the layout that it gets.
+    public var layout: String {
+        slot { slot in slot.room.member(id)?.view?.layout ?? slot.room.settings.layout } ?? ""
+    }
+    public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
+    public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
+
+    private func slot<Result>(_ body: (RoomSlot) -> Result) -> Result? {
+        conference.state.locked { $0.rooms[room].map(body) }
+    }
+
+    // MARK: - Media
+
+    /// Answers the client's offer, the first or a later one. The answer has all candidates.
+    public func offer(_ sdp: String) async throws(ConferenceError) -> String { try await conference.answer(id, offer: sdp) }
+
+    /// For clients that want to be called: our offer, and their answer to it.
+    public func makeOffer() async throws(ConferenceError) -> String { try await conference.makeOffer(id) }
+    public func accept(answer: String) async throws(ConferenceError) { try await conference.accept(id, answer: answer) }
+
+    /// A candidate line of the client (`candidate:…`), or nil at the end of them. A line that cannot be read is ignored.
+    public func addCandidate(_ line: String?) {
+        guard let line, !line.isEmpty else { return }
+        conference.onLoop { [id] host, now in
+            guard let seat = host.seat(id) else { return }
+            seat.peer.addRemoteCandidate(line, at: now)
+            host.touch(seat)
+        }
+    }
+
+    /// New ICE credentials without a whole offer (RFC 9725 §4.3.3).
+    public func restartIce(ufrag: String, password: String) async throws(ConferenceError) -> IceRestart {
+        try await conference.restartIce(id, ufrag: ufrag, password: password)
+    }
+
+    // MARK: - What it does
+
+    private func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result {
+        try conference.change(room, body)
+    }
+
+    /// What the client has switched on; nil stays.
+    public func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) {
+        _ = try? change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand) }
+    }
+
+    public enum LayoutScope: String, Sendable { case room, me }
+
+    /// A picture for everyone, or one of its own: `pins` come first.
+    public func setLayout(_ name: String, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
+        try conference.checkLayout(name)
+        try change { slot throws(ConferenceError) in try slot.room.setLayout(name, scope: scope, pins: pins, by: id) }
+    }
+
+    /// The video that follows is a screen, or no longer.
+    public func present(_ on: Bool) throws(ConferenceError) {
+        try change { slot throws(ConferenceError) in try slot.room.present(id, on) }
+    }
+
+    /// To everyone, or to one participant (who says it gets it too, to see that it was said).
+    public func chat(_ text: String, to other: String? = nil) throws(ConferenceError) {
+        guard !text.isEmpty, text.utf8.count <= 16_384 else {
+            throw .badRequest("A chat message has between 1 and 16384 bytes.")
+        }
+        try change { slot throws(ConferenceError) in
+            guard let member = slot.room.member(id) else { throw .participantNotFound(id) }
+            if let other, slot.room.member(other) == nil { throw .participantNotFound(other) }
+            let event = ParticipantEvent.chat(
+                ChatMessage(from: id, fromName: member.name, to: other, text: text, at: Date()))
+            guard let other else { return conference.tellAll(slot, event) }
+            for receiver in Set([other, id]) { conference.tell(slot, receiver, event) }
+        }
+    }
+
+    public enum RecordAction: String, Sendable { case start, pause, resume, stop }
+
+    /// Starts, pauses, resumes or stops the recording of the room. A stop goes on by itself: the `recording` event tells when it is over.
+    public func record(_ action: RecordAction) throws(ConferenceError) {
+        let current = try change { slot throws(ConferenceError) in
+            try slot.room.mayRecord(id)
+            return slot.recording?.id
+        }
+        if action == .start {
+            try conference.startRecording(room)
+            return
+        }
+        guard let current else { throw .recordingNotFound(room) }
+        switch action {
+        case .pause: try conference.pauseRecording(current)
+        case .resume: try conference.resumeRecording(current)
+        case .stop: Task { [conference] in _ = try? await conference.stopRecording(current) }
+        case .start: break
+        }
+    }
+
+    /// Sends a message to the others' data channels of that label, as if it had come on one.
+    public func relay(label: String, _ content: RelayedMessage.Content) {
+        let message = RelayedMessage(from: id, label: label, content: content)
+        conference.onLoop { [room] host, now in host.relay(message, in: room, at: now) }
+        conference.relayed(message, in: room)
+    }
+
+    public func leave(_ reason: LeaveReason = .left) { conference.leave(id, reason) }
+
+    /// The door lost its client: the seat stays for 15 s, for `resume`.
+    public func signallingLost() {
+        _ = try? change { slot throws(ConferenceError) in slot.room.signallingLost(id, at: MonotonicClock.now()) }
+    }
+
+    /// Our side of an ICE restart.
+    public struct IceRestart: Hashable, Sendable {
+        public var ufrag: String
+        public var password: String
+        /// Lines `candidate:…`.
+        public var candidates: [String]
+    }
+}

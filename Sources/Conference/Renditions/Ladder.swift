@@ -1,0 +1,45 @@
+import Basics
+
+/// The rungs that a room of a given canvas offers.
+struct Ladder: Hashable, Sendable {
+    struct Rung: Hashable, Sendable {
+        var width: Int
+        var height: Int
+        var framesPerSecond: Int
+        var bitRate: BitRate
+    }
+
+    let rungs: [Rung]
+    /// One picture every few seconds at the lowest rung's size.
+    let slides: Rung
+
+    /// How far apart slides are.
+    static let slideInterval = Duration.seconds(4)
+
+    /// No rung is larger than the canvas; widths keep its shape and are even.
+    init(_ configured: [ConferenceConfiguration.Rung], width: Int, height: Int, framesPerSecond: Int) {
+        var rungs: [Rung] = []
+        for rung in configured.sorted(by: { $0.height > $1.height }) {
+            let h = max(16, min(rung.height, height) & ~1)
+            let w = max(16, (width * h / max(height, 1) + 1) & ~1)
+            let fps = max(1, min(rung.framesPerSecond ?? framesPerSecond, framesPerSecond))
+            // Two that collapse into the canvas' size are one: the smaller rate is the one meant for that size.
+            if rungs.last?.height == h { rungs.removeLast() }
+            rungs.append(Rung(width: w, height: h, framesPerSecond: fps, bitRate: rung.bitRate))
+        }
+        if rungs.isEmpty {
+            rungs = [Rung(width: width & ~1, height: height & ~1, framesPerSecond: framesPerSecond, bitRate: .kilobits(1000))]
+        }
+        self.rungs = rungs
+        let low = rungs[rungs.count - 1]
+        slides = Rung(width: low.width, height: low.height, framesPerSecond: 1, bitRate: .kilobits(60))
+    }
+
+    func rung(for choice: RenditionSelector.Choice) -> Rung? {
+        switch choice {
+        case .rung(let index): rungs.indices.contains(index) ? rungs[index] : rungs.last
+        case .slides: slides
+        case .audioOnly: nil
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Basics
+
+/// Which step of the ladder one peer gets, by what its line carries.
+///
+/// Down at once, since a queue that grows is heard by its owner; up only after the line has shown for a while that it carries
+/// more, since a step up that must be taken back costs two keyframes.
+struct RenditionSelector: Sendable {
+    enum Choice: Hashable, Sendable {
+        /// An index into the ladder, 0 at the top.
+        case rung(Int)
+        /// Sound, and one picture every few seconds.
+        case slides
+        case audioOnly
+    }
+
+    struct Configuration: Sendable {
+        /// A rung bears an estimate down to this share of its rate: its encoder follows.
+        var lowest = 0.75
+        /// A step up needs this many times the next rung's rate …
+        var headroom = 1.25
+        /// … the lowest rung only this, so that 150 kbit/s are enough for a picture.
+        var headroomOfLowest = 1.05
+        /// … for this long.
+        var patience = Duration.seconds(3)
+        /// In the first seconds of a call the estimate has only begun to grow: steps up are taken sooner.
+        var haste = Duration.milliseconds(500)
+        var hastyPhase = Duration.seconds(6)
+        /// What sound takes of the line, with its packets' headers.
+        var audio = BitRate.kilobits(28)
+        /// Below that a picture now and then would cost the sound.
+        var audioOnlyBelow = BitRate.kilobits(48)
+        init() {}
+    }
+
+    struct Change: Hashable, Sendable {
+        var choice: Choice
+        /// In words, e.g. "estimate 320k below 337k".
+        var reason: String
+    }
+
+    let rates: [BitRate]
+    let configuration: Configuration
+    private(set) var choice: Choice
+    private var start: Instant?
+    private var betterSince: Instant?
+    /// The highest rung that the server lets anyone have: an overload takes the upper ones away.
+    private(set) var ceiling = 0
+
+    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the second one: a joiner sees a picture
+    /// at once and no line is flooded.
+    init(rates: [BitRate], configuration: Configuration = Configuration()) {
+        self.rates = rates
+        self.configuration = configuration
+        choice = rates.isEmpty ? .audioOnly : .rung(min(1, rates.count - 1))
+    }
+
+    /// Takes the upper rungs away or gives them back.
+    mutating func setCeiling(_ rung: Int) -> Change? {
+        ceiling = max(0, min(rung, rates.count - 1))
+        guard case .rung(let index) = choice, index < ceiling else { return nil }
+        return move(to: .rung(ceiling), "the server is busy")
+    }
+
+    /// A new estimate of what the line carries, sound included.
+    mutating func update(estimate: BitRate, at now: Instant) -> Change? {
+        if start == nil { start = now }
+        let best = highestBearable(estimate)
+        if rank(best) > rank(choice) {
+            return move(to: best, "estimate \(estimate) below \(lowestRate(of: choice))")
+        }
+        guard let next = stepUp(from: choice), estimate >= needed(for: next) else {
+            betterSince = nil
+            return nil
+        }
+        let since = betterSince ?? now
+        betterSince = since
+        let isHasty = now - (start ?? now) < configuration.hastyPhase
+        guard now - since >= (isHasty ? configuration.haste : configuration.patience) else { return nil }
+        // A line that carries the top need not climb through the middle.
+        var target = next
+        while let higher = stepUp(from: target), estimate >= needed(for: higher) { target = higher }
+        return move(to: target, "estimate \(estimate) above \(needed(for: target))")
+    }
+
+    private mutating func move(to choice: Choice, _ reason: String) -> Change {
+        self.choice = choice
+        betterSince = nil
+        return Change(choice: choice, reason: reason)
+    }
+
+    /// 0 is the best.
+    private func rank(_ choice: Choice) -> Int {
+        switch choice {
+        case .rung(let index): index
+        case .slides: rates.count
+        case .audioOnly: rates.count + 1
+        }
+    }
+
+    private func highestBearable(_ estimate: BitRate) -> Choice {
+        for index in ceiling..<max(ceiling, rates.count) where estimate >= lowestRate(of: .rung(index)) { return .rung(index) }
+        return rates.isEmpty || estimate < configuration.audioOnlyBelow ? .audioOnly : .slides
+    }
+
+    /// Below that estimate the choice cannot stay.
+    private func lowestRate(of choice: Choice) -> BitRate {
+        switch choice {
+        case .rung(let index): rates[index] * configuration.lowest + configuration.audio
+        case .slides: configuration.audioOnlyBelow
+        case .audioOnly: .zero
+        }
+    }
+
+    private func stepUp(from choice: Choice) -> Choice? {
+        switch choice {
+        case .rung(let index): index > ceiling ? .rung(index - 1) : nil
+        case .slides: .rung(max(ceiling, rates.count - 1))
+        case .audioOnly: rates.isEmpty ? nil : .slides
+        }
+    }
+
+    private func needed(for choice: Choice) -> BitRate {
+        switch choice {
+        case .rung(let index):
+            rates[index] * (index == rates.count - 1 ? configuration.headroomOfLowest : configuration.headroom)
+                + configuration.audio
+        case .slides: configuration.audioOnlyBelow * configuration.headroom
+        case .audioOnly: .zero
+        }
+    }
+}

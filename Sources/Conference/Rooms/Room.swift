@@ -1,0 +1,206 @@
+import Basics
+import Foundation
+
+/// Who is in a room and what they may do there: a value without threads, media or clocks.
+struct Room: Sendable {
+    /// A lost WebSocket with live media keeps its seat so long (CONTRACT §4).
+    static let seatKept = Duration.seconds(15)
+    /// Who is silent so long on signalling and media has left.
+    static let silenceLimit = Duration.seconds(30)
+
+    let id: String
+    var settings: RoomSettings
+    let createdAt: Date
+    private(set) var members: [Member] = []
+    private(set) var speaker: String?
+    /// Best first: who spoke last.
+    private(set) var speakerRanks: [String] = []
+    private(set) var emptySince: Instant?
+    var recording: RecordingInfo?
+    private var joins = 0
+
+    init(id: String, settings: RoomSettings, createdAt: Date, at now: Instant) {
+        self.id = id
+        self.settings = settings
+        self.createdAt = createdAt
+        emptySince = now
+    }
+
+    func member(_ id: String) -> Member? { members.first { $0.id == id } }
+    var infos: [ParticipantInfo] { members.map(\.info) }
+
+    private func index(_ id: String) throws(ConferenceError) -> Int {
+        guard let index = members.firstIndex(where: { $0.id == id }) else { throw .participantNotFound(id) }
+        return index
+    }
+
+    // MARK: - Coming and going
+
+    mutating func join(_ request: JoinRequest, id: String, secret: String, at now: Instant) throws(ConferenceError) -> Member {
+        if settings.locked, request.role != .moderator { throw .roomLocked(self.id) }
+        if members.count >= settings.maxParticipants { throw .roomFull(self.id) }
+        if let other = request.asParticipant, member(other) == nil { throw .participantNotFound(other) }
+        let name = String(request.name.prefix(100))
+        let member = Member(
+            id: id, resumeSecret: secret, name: name.isEmpty ? "Guest" : name, role: request.role, kind: request.kind,
+            asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now, hasSignalling: request.hasSignalling,
+            endsWithMedia: request.endsWithMedia)
+        joins += 1
+        members.append(member)
+        emptySince = nil
+        return member
+    }
+
+    /// Returns whether anyone went.
+    @discardableResult
+    mutating func leave(_ id: String, at now: Instant) -> Bool {
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return false }
+        members.remove(at: index)
+        speakerRanks.removeAll { $0 == id }
+        if speaker == id { speaker = nil }
+        for index in members.indices { members[index].view?.pins.removeAll { $0 == id } }
+        if members.isEmpty { emptySince = now }
+        return true
+    }
+
+    /// The secret must be the one that was given at the join.
+    mutating func resume(_ id: String, secret: String) throws(ConferenceError) {
+        guard let index = members.firstIndex(where: { $0.id == id }), !secret.isEmpty, members[index].resumeSecret == secret else {
+            throw .unauthorized("This seat is not kept any more: join anew.")
+        }
+        members[index].signallingLostAt = nil
+    }
+
+    mutating func signallingLost(_ id: String, at now: Instant) {
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        members[index].signallingLostAt = members[index].signallingLostAt ?? now
+    }
+
+    mutating func media(_ id: String, isConnected: Bool, at now: Instant) {
+        guard let index = members.firstIndex(where: { $0.id == id }), members[index].isConnected != isConnected else { return }
+        members[index].isConnected = isConnected
+        members[index].mediaLostAt = isConnected ? nil : now
+    }
+
+    /// Whose seats are not kept any longer.
+    func expired(at now: Instant) -> [String] {
+        members.filter { member in
+            if let lost = member.signallingLostAt, now - lost >= Room.seatKept { return true }
+            guard let silent = member.mediaLostAt, now - silent >= Room.silenceLimit else { return false }
+            return member.signallingLostAt != nil || !member.hasSignalling || member.endsWithMedia
+        }.map(\.id)
+    }
+
+    /// Nobody has been here for longer than `timeout`.
+    func isAbandoned(after timeout: Duration, at now: Instant) -> Bool {
+        emptySince.map { now - $0 >= timeout } ?? false
+    }
+
+    // MARK: - What members do
+
+    mutating func setState(_ id: String, audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {
+        let index = try index(id)
+        if let audio { members[index].audioOn = audio }
+        if let video { members[index].videoOn = video }
+        if let hand { members[index].hand = hand }
+    }
+
+    mutating func present(_ id: String, _ on: Bool) throws(ConferenceError) {
+        let index = try index(id)
+        if on, !members[index].isShown { throw .forbidden("Viewers cannot present.") }
+        members[index].isPresenting = on
+    }
+
+    /// A picture for everyone, or one of the member's own. One of its own that is like the room's is none.
+    mutating func setLayout(
+        _ name: String, scope: Participant.LayoutScope, pins: [String]?, by id: String
+    ) throws(ConferenceError) {
+        let index = try index(id)
+        switch scope {
+        case .room:
+            guard members[index].role != .viewer, members[index].kind != .viewer else {
+                throw .forbidden("Viewers cannot change the layout of the room.")
+            }
+            settings.layout = name
+            if let pins { for index in members.indices { members[index].isPinned = pins.contains(members[index].id) } }
+        case .me:
+            let pins = (pins ?? []).filter { member($0) != nil }
+            members[index].view = name == settings.layout && pins.isEmpty ? nil : Member.PersonalView(layout: name, pins: pins)
+        }
+    }
+
+    func mayRecord(_ id: String) throws(ConferenceError) {
+        let member = members[try index(id)]
+        if member.role == .viewer || member.kind == .viewer { throw .forbidden("Viewers cannot record.") }
+    }
+
+    // MARK: - Moderation
+
+    @discardableResult
+    mutating func change(_ id: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo {
+        let index = try index(id)
+        if let volume = change.volume, !(0...4).contains(volume) { throw .badRequest("volume must be between 0 and 4.") }
+        if let name = change.name, name.isEmpty || name.count > 100 {
+            throw .badRequest("name must have between 1 and 100 characters.")
+        }
+        if let value = change.audioMuted { members[index].audioMuted = value }
+        if let value = change.videoMuted { members[index].videoMuted = value }
+        if let value = change.pinned { members[index].isPinned = value }
+        if let value = change.role {
+            members[index].role = value
+            if value == .viewer { members[index].isPresenting = false }
+        }
+        if let value = change.volume { members[index].volume = value }
+        if let value = change.name { members[index].name = value }
+        return members[index].info
+    }
+
+    mutating func change(_ change: RoomSettingsChange) throws(ConferenceError) {
+        try settings.apply(change)
+    }
+
+    // MARK: - What is heard
+
+    mutating func speakers(active: String?, ranks: [String], speaking: Set<String>) {
+        speaker = active.flatMap { member($0) == nil ? nil : $0 }
+        speakerRanks = ranks.filter { member($0) != nil }
+        for index in members.indices { members[index].isSpeaking = speaking.contains(members[index].id) }
+    }
+}
+
+extension RoomSettings {
+    /// Takes over what is given, or refuses it all.
+    mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
+        if let width = change.width, !(160...3840).contains(width) || width % 2 != 0 {
+            throw .badRequest("width must be even and between 160 and 3840.")
+        }
+        if let height = change.height, !(90...2160).contains(height) || height % 2 != 0 {
+            throw .badRequest("height must be even and between 90 and 2160.")
+        }
+        if let rate = change.framesPerSecond, !(1...60).contains(rate) {
+            throw .badRequest("framesPerSecond must be between 1 and 60.")
+        }
+        if let limit = change.maxParticipants, !(1...1000).contains(limit) {
+            throw .badRequest("maxParticipants must be between 1 and 1000.")
+        }
+        layout = change.layout ?? layout
+        width = change.width ?? width
+        height = change.height ?? height
+        framesPerSecond = change.framesPerSecond ?? framesPerSecond
+        locked = change.locked ?? locked
+        maxParticipants = change.maxParticipants ?? maxParticipants
+    }
+}
+
+extension Room {
+    /// What everyone must be told after a change, from how it was before.
+    func news(since old: Room) -> [ParticipantEvent] {
+        var events: [ParticipantEvent] = []
+        let (before, after) = (old.infos, infos)
+        if before != after { events.append(.participants(after)) }
+        if old.speaker != speaker { events.append(.speaker(speaker)) }
+        if old.settings.layout != settings.layout { events.append(.layout(settings.layout)) }
+        if old.recording != recording { events.append(.recording(recording)) }
+        return events
+    }
+}

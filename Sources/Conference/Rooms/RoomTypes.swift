@@ -1,0 +1,147 @@
+import Basics
+import Foundation
+
+/// What can be set for a room.
+public struct RoomSettings: Hashable, Sendable {
+    public var layout = "grid"
+    /// The canvas, in pixels.
+    public var width = 1280
+    public var height = 720
+    public var framesPerSecond = 30
+    /// Nobody new comes in.
+    public var locked = false
+    public var maxParticipants = 50
+
+    public init() {}
+}
+
+/// A change of a room's settings: what is nil stays.
+public struct RoomSettingsChange: Hashable, Sendable {
+    public var layout: String?
+    public var width: Int?
+    public var height: Int?
+    public var framesPerSecond: Int?
+    public var locked: Bool?
+    public var maxParticipants: Int?
+
+    public init() {}
+}
+
+/// A room as it is seen from outside.
+public struct RoomInfo: Sendable {
+    public var id: String
+    public var settings: RoomSettings
+    public var participants: [ParticipantInfo]
+    public var tiles: TilesInfo
+    public var renditions: [RenditionInfo]
+    public var recording: RecordingInfo?
+    public var createdAt: Date
+    /// Its layout by name, as `settings.layout`.
+    public var layout: String { settings.layout }
+}
+
+public enum Role: String, Sendable, CaseIterable, Hashable {
+    case participant, presenter, moderator, viewer
+}
+
+/// What others see of a participant.
+public struct ParticipantInfo: Hashable, Sendable {
+    public var id: String
+    public var name: String
+    public var role: Role
+    /// What it has switched on and nobody has muted.
+    public var audio: Bool
+    public var video: Bool
+    public var hand: Bool
+    public var speaking: Bool
+    public var presenting: Bool
+    /// Muted by a moderator.
+    public var audioMuted: Bool
+    public var videoMuted: Bool
+    public var pinned: Bool
+    /// 1 is as it came.
+    public var volume: Double
+    /// Media flows.
+    public var connected: Bool
+}
+
+/// Moderation of one participant: what is nil stays.
+public struct ParticipantChange: Hashable, Sendable {
+    public var audioMuted: Bool?
+    public var videoMuted: Bool?
+    public var pinned: Bool?
+    public var role: Role?
+    /// 0 … 4.
+    public var volume: Double?
+    public var name: String?
+
+    public init() {}
+}
+
+/// Who is where in the picture that a participant receives.
+public struct TilesInfo: Hashable, Sendable {
+    public struct Tile: Hashable, Sendable {
+        public var participant: String
+        public var x: Int
+        public var y: Int
+        public var width: Int
+        public var height: Int
+    }
+    public var width: Int
+    public var height: Int
+    public var tiles: [Tile]
+}
+
+public struct RenditionInfo: Hashable, Sendable {
+    public var codec: VideoCodec
+    public var width: Int
+    public var height: Int
+    public var framesPerSecond: Int
+    public var bitRate: BitRate
+    /// How many peers (and recordings) take it.
+    public var members: Int
+}
+
+public struct LayoutInfo: Hashable, Sendable {
+    public var name: String
+    public var description: String
+}
+
+public struct ChatMessage: Hashable, Sendable {
+    /// The participant who said it.
+    public var from: String
+    public var fromName: String
+    /// nil: everyone.
+    public var to: String?
+    public var text: String
+    public var at: Date
+}
+
+/// A data channel message that went through the room.
+public struct RelayedMessage: Hashable, Sendable {
+    public enum Content: Hashable, Sendable { case text(String), binary([UInt8]) }
+    public var from: String
+    public var label: String
+    public var content: Content
+
+    public init(from: String, label: String, content: Content) {
+        self.from = from
+        self.label = label
+        self.content = content
+    }
+}
+
+public struct RecordingInfo: Hashable, Sendable {
+    public enum State: String, Sendable { case recording, paused, finished, failed }
+    public var id: String
+    public var room: String
+    /// The path of the file.
+    public var file: String
+    public var state: State
+    public var startedAt: Date
+    /// Of the media, without pauses.
+    public var duration: Duration?
+    public var bytes: Int?
+    /// Why it failed.
+    public var failure: String?
+}

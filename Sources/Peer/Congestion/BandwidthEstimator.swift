@@ -1,0 +1,185 @@
+import Basics
+
+/// Bounds and start of the estimate of what a peer's line carries.
+public struct BandwidthEstimatorConfiguration: Sendable {
+    /// Before anything was measured.
+    public var start: BitRate = .kilobits(500)
+    public var minimum: BitRate = .kilobits(30)
+    /// The dearest rendition and some room to repair it.
+    public var maximum: BitRate = .megabits(5)
+
+    public init() {}
+}
+
+/// How much one peer's line carries of what we send: Google congestion control over transport-wide feedback, REMB without it.
+///
+/// A value without clock or I/O: packets that leave and reports that arrive go in, an estimate and probes come out.
+struct BandwidthEstimator: Sendable {
+    /// A report gap longer than two round trips, at least this, restarts the delay trend (str0m).
+    static let gapLimit: Duration = .milliseconds(500)
+    /// With packets out and no report for this long, nothing grows …
+    static let freezeAfter: Duration = .milliseconds(500)
+    /// … and from here the estimate shrinks by a fifth each second.
+    static let fadeAfter: Duration = .seconds(2)
+    static let fade = 0.8
+
+    private(set) var history: SentPacketHistory
+    private var grouping = InterArrivalGrouping()
+    private var trendline = TrendlineEstimator()
+    private var detector = OveruseDetector()
+    private var acknowledged = AcknowledgedRate()
+    private var delay: DelayBasedController
+    private var loss = LossBasedController()
+    private var limit = ApplicationLimit()
+    private var probes: ProbeController
+    private var probeEstimator = ProbeEstimator()
+    private var receiverLimit: Double?
+    private var lastFeedback: Instant?
+    private var lastFade: Instant?
+    private var nextCheck: Instant?
+    private let configuration: BandwidthEstimatorConfiguration
+    /// Smoothed; from receiver reports or, without them, from feedback.
+    private(set) var roundTrip: Duration = .milliseconds(100)
+    private var hasRoundTrip = false
+    /// Transport-wide feedback was heard, or is expected.
+    let usesFeedback: Bool
+
+    init(_ configuration: BandwidthEstimatorConfiguration, usesFeedback: Bool, firstSequence: UInt16 = 0) {
+        self.configuration = configuration
+        self.usesFeedback = usesFeedback
+        history = SentPacketHistory(firstSequence: firstSequence)
+        let range = Double(configuration.minimum.bitsPerSecond)...Double(max(configuration.maximum, configuration.minimum).bitsPerSecond)
+        let start = min(max(Double(configuration.start.bitsPerSecond), range.lowerBound), range.upperBound)
+        delay = DelayBasedController(start: start, range: range)
+        probes = ProbeController(ceiling: range.upperBound)
+    }
+
+    /// What may be sent now.
+    var estimate: BitRate {
+        var value = delay.rate
+        if let ceiling = loss.ceiling { value = min(value, ceiling) }
+        if let receiverLimit { value = usesFeedback ? min(value, receiverLimit) : min(value, receiverLimit) }
+        value = max(value, Double(configuration.minimum.bitsPerSecond))
+        // A receiver's own wish may lie below our floor.
+        if let receiverLimit { value = min(value, receiverLimit) }
+        return BitRate(bitsPerSecond: Int(value))
+    }
+    var lossFraction: Double { loss.fraction }
+    var isApplicationLimited: Bool { limit.isLimited }
+    var acknowledgedRate: BitRate { BitRate(bitsPerSecond: Int(acknowledged.rate ?? 0)) }
+    var usage: LineUsage { detector.usage }
+
+    /// The line is up: the first probes may go.
+    mutating func start(at now: Instant) {
+        guard usesFeedback else { return }
+        probes.start(rate: delay.rate, at: now)
+        nextCheck = now + .milliseconds(250)
+    }
+
+    /// Notes a packet that leaves; its transport-wide sequence number.
+    mutating func packetSent(size: Int, cluster: Int?, at now: Instant) -> UInt16 {
+        limit.sent(size: size, estimate: delay.rate, at: now)
+        return history.sent(size: size, cluster: cluster, at: now)
+    }
+
+    /// A packet was sent again under its old number: reports about it mean nothing.
+    mutating func disregard(_ number: UInt16) { history.disregard(number) }
+
+    /// The number that the next packet will carry.
+    var nextSequence: UInt16 { history.nextSequence }
+
+    mutating func nextProbe() -> ProbeCluster? {
+        guard let cluster = probes.take() else { return nil }
+        probeEstimator.began(cluster)
+        return cluster
+    }
+    var hasProbe: Bool { !probes.pending.isEmpty }
+
+    /// - Parameter arrivals: from `base` on, one per number: arrival on the peer's clock, or nil when it was not seen.
+    mutating func receive(feedback base: UInt16, arrivals: [Duration?], at now: Instant) {
+        let results = history.apply(base: base, arrivals: arrivals)
+        guard !results.isEmpty else { return }
+        if let lastFeedback, now - lastFeedback > max(roundTrip * 2, Self.gapLimit) {
+            grouping.reset()
+            trendline.reset()
+            detector.reset()
+        }
+        lastFeedback = now
+        lastFade = nil
+        let before = delay.rate
+        var lost = 0
+        var newestArrived: PacketResult?
+        var probed: Double?
+        var usage: LineUsage?
+        for result in results {
+            guard let arrival = result.arrival else {
+                lost += 1
+                continue
+            }
+            newestArrived = result
+            acknowledged.add(size: result.size, arrival: arrival, applicationLimited: limit.isLimited)
+            if let delta = grouping.add(sent: result.sent, arrival: arrival) {
+                let trend = trendline.update(delta)
+                let now = detector.update(trend: trend, sendDelta: delta.send, at: now)
+                if usage != .overused { usage = now }
+            }
+            if let measured = probeEstimator.add(result) { probed = measured }
+        }
+        if let newestArrived, !hasRoundTrip {
+            roundTrip = min(max(now - newestArrived.sent, .milliseconds(1)), .seconds(2))
+        }
+        if let probed {
+            // A burst that fitted is believed upwards; one that did not is no proof that less fits than already does.
+            if usage != .overused, probed > delay.rate { delay.probed(probed) }
+            loss.probed(probed)
+            probes.measured(probed, at: now)
+        }
+        let cut = delay.update(usage: usage ?? detector.usage, acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
+        let current = min(delay.rate, loss.ceiling ?? .infinity)
+        loss.report(expected: results.count, lost: lost, current: current, roundTrip: roundTrip, at: now)
+        if let ceiling = loss.ceiling, ceiling < delay.rate { delay.limit(to: max(ceiling, acknowledged.rate ?? ceiling)) }
+        if cut { probes.dropped(from: before, to: delay.rate, at: now) }
+    }
+
+    /// The receiver's own wish or estimate (REMB): a cap, and everything there is when the peer sends no feedback.
+    mutating func receive(receiverLimit rate: BitRate, at now: Instant) {
+        receiverLimit = Double(max(rate.bitsPerSecond, 1000))
+        if !usesFeedback {
+            delay.probed(Double(rate.bitsPerSecond))
+            lastFeedback = now
+        }
+    }
+
+    /// A receiver report's loss: only for peers without transport-wide feedback.
+    mutating func receive(lossOf lost: Int, expected: Int, at now: Instant) {
+        guard !usesFeedback, expected > 0 else { return }
+        lastFeedback = now
+        loss.report(expected: max(expected, LossBasedController.leastPackets), lost: lost, current: delay.rate, roundTrip: roundTrip, at: now)
+        if receiverLimit == nil {
+            _ = delay.update(usage: .normal, acknowledged: limit.sentRate, roundTrip: roundTrip, at: now)
+        }
+    }
+
+    mutating func receive(roundTrip sample: Duration) {
+        let bounded = min(max(sample, .microseconds(500)), .seconds(5))
+        roundTrip = hasRoundTrip ? (roundTrip * 7 + bounded) / 8 : bounded
+        hasRoundTrip = true
+    }
+
+    var nextDeadline: Instant? { nextCheck }
+
+    mutating func advance(to now: Instant) {
+        guard let check = nextCheck, now >= check else { return }
+        nextCheck = now + .milliseconds(250)
+        limit.advance(estimate: delay.rate, to: now)
+        let silence = history.oldestUnreported.map { now - $0 } ?? .zero
+        if silence < Self.freezeAfter {
+            probes.advance(estimate: delay.rate, limitedSince: limit.since, usage: detector.usage, to: now)
+        } else if silence > Self.fadeAfter, lastFeedback != nil, now - (lastFade ?? .distantPast) >= .seconds(1) {
+            lastFade = now
+            let before = delay.rate
+            delay.limit(to: delay.rate * Self.fade)
+            probes.dropped(from: before, to: delay.rate, at: now)
+        }
+    }
+}

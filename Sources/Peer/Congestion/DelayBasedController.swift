@@ -1,0 +1,110 @@
+import Basics
+
+/// Additive increase, multiplicative decrease, steered by the delay.
+///
+/// draft-ietf-rmcat-gcc-02 §5.5; libwebrtc `aimd_rate_control.cc`.
+struct DelayBasedController: Sendable {
+    static let backOff = 0.85
+    /// Per second, far from the known capacity.
+    static let growth = 1.08
+    /// Near it: one average packet per response time, at least this many bit/s per second.
+    static let leastAdditive = 4000.0
+    static let averagePacketBits = 1200.0 * 8
+    /// Never further ahead of what gets through: factor and bit/s.
+    static let headroom = (factor: 1.5, offset: 10_000.0)
+
+    private enum State { case hold, increase, decrease }
+
+    private var state = State.hold
+    private var capacity = LinkCapacity()
+    private var updated: Instant?
+    private var decreased: Instant?
+    /// bit/s
+    private(set) var rate: Double
+    private let range: ClosedRange<Double>
+
+    init(start: Double, range: ClosedRange<Double>) {
+        rate = start
+        self.range = range
+    }
+
+    /// - Returns: whether the rate was cut.
+    mutating func update(usage: LineUsage, acknowledged: Double?, roundTrip: Duration, at now: Instant) -> Bool {
+        let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
+        updated = now
+        switch (usage, state) {
+        case (.overused, _):
+            guard mayDecrease(acknowledged: acknowledged, roundTrip: roundTrip, at: now) else { return false }
+            state = .decrease
+        case (.underused, _): state = .hold
+        case (.normal, .hold): state = .increase
+        case (.normal, _): break
+        }
+        switch state {
+        case .hold: return false
+        case .increase:
+            increase(acknowledged: acknowledged, roundTrip: roundTrip, elapsed: elapsed)
+            return false
+        case .decrease:
+            decrease(acknowledged: acknowledged)
+            decreased = now
+            state = .hold
+            return true
+        }
+    }
+
+    /// A probe measured this much.
+    mutating func probed(_ measured: Double) {
+        rate = clamp(measured)
+        capacity.reset()
+    }
+
+    /// Something else (loss, a missing report) took the rate down.
+    mutating func limit(to limit: Double) {
+        rate = clamp(min(rate, limit))
+    }
+
+    /// A queue takes a round trip to drain: cutting faster would cut twice for one reason.
+    private func mayDecrease(acknowledged: Double?, roundTrip: Duration, at now: Instant) -> Bool {
+        guard let decreased else { return true }
+        let wait = min(max(roundTrip, .milliseconds(10)), .milliseconds(200))
+        if now - decreased >= wait { return true }
+        if let acknowledged { return acknowledged < rate / 2 }
+        return false
+    }
+
+    private mutating func increase(acknowledged: Double?, roundTrip: Duration, elapsed: Double) {
+        if let acknowledged, let known = capacity.range, acknowledged > known.upperBound { capacity.reset() }
+        var next = rate
+        if capacity.isKnown {
+            let response = roundTrip.inSeconds + 0.1
+            next += max(Self.leastAdditive, Self.averagePacketBits / response) * elapsed
+        } else {
+            var factor = 1.0
+            // 1.08^t for t up to a second, without a libm call: the exact power differs by less than 0.3 %.
+            factor += (Self.growth - 1) * elapsed
+            next = max(rate * factor, rate + 1000 * elapsed)
+        }
+        if let acknowledged {
+            let ceiling = Self.headroom.factor * acknowledged + Self.headroom.offset
+            next = max(rate, min(next, ceiling))
+        }
+        rate = clamp(next)
+    }
+
+    private mutating func decrease(acknowledged: Double?) {
+        guard let acknowledged else {
+            rate = clamp(rate * Self.backOff)
+            return
+        }
+        var next = acknowledged * Self.backOff
+        if next > rate, let known = capacity.rate { next = known * Self.backOff }
+        if let known = capacity.range, acknowledged < known.lowerBound { capacity.reset() }
+        capacity.overused(at: acknowledged)
+        rate = clamp(min(next, rate))
+    }
+
+    private func clamp(_ value: Double) -> Double {
+        min(max(value, range.lowerBound), range.upperBound)
+    }
+}

@@ -1,0 +1,56 @@
+import Basics
+
+/// A ceiling that comes down when much is lost and goes away when little is.
+///
+/// draft-ietf-rmcat-gcc-02 §6, with libwebrtc's rhythm (`send_side_bandwidth_estimation.cc`).
+struct LossBasedController: Sendable {
+    static let highLoss = 0.10
+    static let lowLoss = 0.02
+    static let growth = 0.08
+    /// Cuts are at least this and a round trip apart.
+    static let cutInterval: Duration = .milliseconds(300)
+    /// No reaction before: the first packets' loss says little.
+    static let grace: Duration = .seconds(2)
+    /// Fewer packets than these are no sample.
+    static let leastPackets = 20
+
+    private var started: Instant?
+    private var cut: Instant?
+    private var updated: Instant?
+    private var expected = 0
+    private var lost = 0
+    /// bit/s; nil when loss sets no limit.
+    private(set) var ceiling: Double?
+    /// Of the last full sample.
+    private(set) var fraction = 0.0
+
+    /// Adds one report; `current` is the estimate in force.
+    mutating func report(expected newExpected: Int, lost newLost: Int, current: Double, roundTrip: Duration, at now: Instant) {
+        let start = started ?? now
+        started = start
+        expected += newExpected
+        lost += newLost
+        guard expected >= Self.leastPackets else { return }
+        let sample = Double(max(lost, 0)) / Double(expected)
+        fraction = sample
+        expected = 0
+        lost = 0
+        let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
+        updated = now
+        guard now - start >= Self.grace else { return }
+        if sample > Self.highLoss {
+            if let cut, now - cut < Self.cutInterval + roundTrip { return }
+            cut = now
+            ceiling = min(ceiling ?? current, current) * (1 - 0.5 * sample)
+        } else if sample < Self.lowLoss, let old = ceiling {
+            let next = old * (1 + Self.growth * elapsed) + 1000 * elapsed
+            // Well above what the delay allows it limits nothing any more.
+            ceiling = next > 2 * current ? nil : next
+        }
+    }
+
+    /// A probe got through at this rate.
+    mutating func probed(_ measured: Double) {
+        if let old = ceiling, measured > old { ceiling = measured }
+    }
+}

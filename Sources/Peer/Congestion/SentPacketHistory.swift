@@ -1,0 +1,106 @@
+import Basics
+
+/// What became of one packet that was sent, as the peer's transport-wide feedback tells it.
+struct PacketResult: Sendable {
+    var sequence: Int64
+    var sent: Instant
+    /// Bytes on the wire, with UDP payload headers.
+    var size: Int
+    /// The probe cluster that it belonged to.
+    var cluster: Int?
+    /// When it arrived on the peer's clock; nil while it is missing.
+    var arrival: Duration?
+}
+
+/// Remembers when each packet with a transport-wide sequence number left, until feedback tells when it arrived.
+struct SentPacketHistory: Sendable {
+    private struct Entry {
+        var sent: Instant
+        var size: Int
+        var cluster: Int?
+        var state: State
+    }
+    private enum State { case inFlight, lost, received }
+
+    /// Feedback about older packets says nothing of the line as it is now. libwebrtc keeps 60 s; ours are a few round trips.
+    static let horizon: Duration = .seconds(10)
+    static let capacity = 1 << 14
+
+    private var entries: [Entry] = []
+    /// The sequence number of `entries[head]`.
+    private var first: Int64
+    private var head = 0
+    private(set) var bytesInFlight = 0
+    private(set) var lastSent: Instant = .distantPast
+    /// When the oldest packet that no feedback spoke of left; nil when nothing is open.
+    private(set) var oldestUnreported: Instant?
+
+    init(firstSequence: UInt16 = 0) {
+        first = Int64(firstSequence)
+    }
+
+    /// The number that the next packet will carry.
+    var nextSequence: UInt16 { UInt16(truncatingIfNeeded: first &+ Int64(entries.count - head)) }
+
+    /// Notes a packet and takes its number.
+    mutating func sent(size: Int, cluster: Int?, at now: Instant) -> UInt16 {
+        let number = nextSequence
+        entries.append(Entry(sent: now, size: size, cluster: cluster, state: .inFlight))
+        bytesInFlight += size
+        lastSent = now
+        if oldestUnreported == nil { oldestUnreported = now }
+        expire(at: now)
+        return number
+    }
+
+    /// Applies one feedback message; results are in sequence order, packets that were already known as received are left out.
+    ///
+    /// - Parameter arrivals: from `base` on, one element per number: the arrival on the peer's clock, or nil.
+    mutating func apply(base: UInt16, arrivals: [Duration?]) -> [PacketResult] {
+        var results: [PacketResult] = []
+        results.reserveCapacity(arrivals.count)
+        let newest = first &+ Int64(entries.count - head) &- 1
+        let offset = Int16(bitPattern: base &- UInt16(truncatingIfNeeded: newest))
+        var sequence = newest &+ Int64(offset)
+        for arrival in arrivals {
+            defer { sequence &+= 1 }
+            let index = head + Int(sequence &- first)
+            guard index >= head, index < entries.count else { continue }
+            switch entries[index].state {
+            case .received: continue
+            case .inFlight: bytesInFlight -= entries[index].size
+            case .lost: if arrival == nil { continue }
+            }
+            entries[index].state = arrival == nil ? .lost : .received
+            results.append(
+                PacketResult(
+                    sequence: sequence, sent: entries[index].sent, size: entries[index].size, cluster: entries[index].cluster,
+                    arrival: arrival))
+        }
+        let reported = head + Int(sequence &- first)
+        oldestUnreported = reported >= 0 && reported < entries.count ? entries[max(reported, head)].sent : nil
+        return results
+    }
+
+    /// Whatever is still reported about this packet is not to be used.
+    mutating func disregard(_ number: UInt16) {
+        let newest = first &+ Int64(entries.count - head) &- 1
+        let offset = Int16(bitPattern: number &- UInt16(truncatingIfNeeded: newest))
+        let index = head + Int(newest &+ Int64(offset) &- first)
+        guard index >= head, index < entries.count else { return }
+        if entries[index].state == .inFlight { bytesInFlight -= entries[index].size }
+        entries[index].state = .received
+    }
+
+    private mutating func expire(at now: Instant) {
+        while head < entries.count, entries[head].sent + Self.horizon < now || entries.count - head > Self.capacity {
+            if entries[head].state == .inFlight { bytesInFlight -= entries[head].size }
+            head += 1
+            first &+= 1
+        }
+        if head > 1024, head * 2 > entries.count {
+            entries.removeFirst(head)
+            head = 0
+        }
+    }
+}

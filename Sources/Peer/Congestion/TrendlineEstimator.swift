@@ -1,0 +1,51 @@
+import Basics
+
+/// The slope of the queueing delay: a line through the last groups' smoothed, accumulated delay changes.
+///
+/// libwebrtc `trendline_estimator.cc`.
+struct TrendlineEstimator: Sendable {
+    /// Groups in the regression.
+    static let window = 20
+    /// Weight of the past in the exponential smoothing.
+    static let smoothing = 0.9
+    /// Brings the slope to the scale of the overuse threshold.
+    static let gain = 4.0
+    /// Groups after which the slope counts fully.
+    static let fullWeight = 60
+
+    private var points: [(time: Double, delay: Double)] = []
+    private var accumulated = 0.0
+    private var smoothed = 0.0
+    private var groups = 0
+    private var arrival = 0.0
+
+    /// Takes one change between groups; gives the modified trend in ms, comparable with the adaptive threshold.
+    mutating func update(_ delta: InterArrivalGrouping.Delta) -> Double {
+        groups = min(groups + 1, 1000)
+        arrival += delta.arrival.inMilliseconds
+        accumulated += (delta.arrival - delta.send).inMilliseconds
+        smoothed = Self.smoothing * smoothed + (1 - Self.smoothing) * accumulated
+        if points.count == Self.window { points.removeFirst() }
+        points.append((arrival, smoothed))
+        guard points.count == Self.window, let slope = slope() else { return 0 }
+        return slope * Double(min(groups, Self.fullWeight)) * Self.gain
+    }
+
+    mutating func reset() {
+        self = TrendlineEstimator()
+    }
+
+    /// Least squares; nil when all points have one time.
+    private func slope() -> Double? {
+        let count = Double(points.count)
+        let meanTime = points.reduce(0) { $0 + $1.time } / count
+        let meanDelay = points.reduce(0) { $0 + $1.delay } / count
+        var numerator = 0.0
+        var denominator = 0.0
+        for point in points {
+            numerator += (point.time - meanTime) * (point.delay - meanDelay)
+            denominator += (point.time - meanTime) * (point.time - meanTime)
+        }
+        return denominator > 0 ? numerator / denominator : nil
+    }
+}

@@ -1,0 +1,52 @@
+import Basics
+
+/// One received SSRC: its numbers, its clock, its count.
+struct InboundStream: Sendable {
+    let ssrc: UInt32
+    let clockRate: Int64
+    private var tracker = SequenceTracker()
+    private var timestamps = TimestampUnwrapper()
+    private(set) var highest: Int64?
+    var reception: ReceptionStatistics
+    var meter = RateMeter()
+    private(set) var lastPacket: Instant
+    /// The stream started anew with the last packet.
+    private(set) var wasReset = false
+
+    init(ssrc: UInt32, clockRate: Int64, at now: Instant) {
+        self.ssrc = ssrc
+        self.clockRate = clockRate
+        reception = ReceptionStatistics(ssrc: ssrc, clockRate: clockRate)
+        lastPacket = now
+    }
+
+    /// Unwraps a packet's numbers and counts it; nil when it is to be dropped.
+    mutating func accept(_ header: RTPHeader, bytes: Int, at now: Instant) -> (sequence: Int64, timestamp: Int64)? {
+        wasReset = false
+        let sequence: Int64
+        switch tracker.accept(header.sequence) {
+        case .accepted(let number): sequence = number
+        case .reset(let number):
+            sequence = number
+            wasReset = true
+            reception.reset()
+        case .suspect: return nil
+        }
+        // Padding may carry any timestamp: it does not move the clock.
+        let timestamp = header.payloadRange.isEmpty ? timestamps.peek(header.timestamp) : timestamps.unwrap(header.timestamp)
+        if !header.payloadRange.isEmpty || highest != nil {
+            highest = max(highest ?? sequence, sequence)
+            reception.received(sequence: sequence, timestamp: timestamp, bytes: bytes, at: now)
+        }
+        meter.add(bytes, at: now)
+        lastPacket = now
+        return (sequence, timestamp)
+    }
+
+    /// The numbers of a packet that was sent again on another SSRC.
+    func numbers(original: UInt16, timestamp: UInt32) -> (sequence: Int64, timestamp: Int64)? {
+        guard let highest else { return nil }
+        let distance = Int16(bitPattern: original &- UInt16(truncatingIfNeeded: highest))
+        return (highest + Int64(distance), timestamps.peek(timestamp))
+    }
+}

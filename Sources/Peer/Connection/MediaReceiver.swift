@@ -1,0 +1,350 @@
+import Basics
+
+/// Everything that comes in as RTP from one peer: identification, counting, repair, assembly, and the reports about it.
+struct MediaReceiver: Sendable {
+    /// Feedback about arrivals (libwebrtc adapts 50–250 ms).
+    static let feedbackInterval: Duration = .milliseconds(100)
+    /// A simulcast layer that is silent for so long is not there.
+    static let layerTimeout: Duration = .seconds(2)
+
+    private struct VideoLayer {
+        var rid: Int?
+        var buffer: VideoReceiveBuffer
+        var height = 0
+    }
+
+    private var identification: StreamIdentification?
+    private var streams: [UInt32: InboundStream] = [:]
+    private var videoLayers: [UInt32: VideoLayer] = [:]
+    private var currentVideo: UInt32?
+    /// A layer that takes over with its first whole frame.
+    private var nextVideo: UInt32?
+    private var audioSSRC: UInt32?
+    private var clock = SenderClock()
+    private var recorder = TransportFeedbackRecorder()
+    private var nextTransportFeedback: Instant?
+    private var transportCC: UInt8?
+    private var audioLevelID: UInt8?
+    private var audioSection: NegotiatedSection?
+    private var videoSection: NegotiatedSection?
+    private var audioIndex = -1
+    private var videoIndex = -1
+    private var videoCodecs: [UInt8: VideoCodec] = [:]
+    private let configuration: VideoReceiveConfiguration
+    private var wantedHeight: Int?
+    private var freezes = FreezeCounter()
+    private var frames = 0
+    private var keyframes = 0
+    private var width = 0
+    private var height = 0
+    private var lastCodec: VideoCodec?
+    private var retransmitted = 0
+    private var pictureRequests = 0
+    private var audioFrames = 0
+    private(set) var malformed = 0
+    private var audio: [ReceivedAudioPacket] = []
+    private var frameQueue: [ReceivedVideoFrame] = []
+
+    init(_ configuration: VideoReceiveConfiguration) {
+        self.configuration = configuration
+    }
+
+    // MARK: Settings
+
+    mutating func configure(_ session: NegotiatedSession, at now: Instant) {
+        var sections: [StreamIdentification.Section] = []
+        var ids = StreamIdentification.ExtensionIDs(mid: nil)
+        audioSection = nil
+        videoSection = nil
+        transportCC = nil
+        for (index, section) in session.sections.enumerated() where section.accepted && section.kind != .application {
+            if section.kind == .audio {
+                audioSection = section
+                audioIndex = index
+                audioLevelID = section.headerExtensions.audioLevel
+            } else {
+                videoSection = section
+                videoIndex = index
+            }
+            transportCC = transportCC ?? section.headerExtensions.transportCC
+            ids.mid = ids.mid ?? section.headerExtensions.mid
+            ids.rid = ids.rid ?? section.headerExtensions.rid
+            ids.repairedRID = ids.repairedRID ?? section.headerExtensions.repairedRID
+            guard section.direction.receives else { continue }
+            var repairs: [UInt8: UInt8] = [:]
+            for codec in section.codecs { if let rtx = codec.rtxPayloadType { repairs[rtx] = codec.payloadType } }
+            sections.append(
+                .init(
+                    index: index, mid: section.mid, payloadTypes: section.codecs.map(\.payloadType),
+                    retransmissionPayloadTypes: repairs, ssrcs: section.remoteSources.map { ($0.ssrc, $0.rtx) },
+                    rids: section.remoteRIDs))
+        }
+        videoCodecs = [:]
+        for codec in videoSection?.codecs ?? [] { videoCodecs[codec.payloadType] = codec.name.video }
+        for ssrc in videoLayers.keys { videoLayers[ssrc]?.buffer.setCodecs(videoCodecs) }
+        if identification == nil {
+            identification = StreamIdentification(sections: sections, extensions: ids)
+        } else {
+            identification?.update(sections: sections, extensions: ids, at: now)
+        }
+    }
+
+    mutating func setWantedHeight(_ height: Int?, at now: Instant) {
+        wantedHeight = height
+        chooseLayer(at: now)
+    }
+
+    mutating func requestKeyframe() {
+        if let currentVideo { videoLayers[currentVideo]?.buffer.requestKeyframe() }
+    }
+
+    var receivesAnything: Bool { !streams.isEmpty }
+
+    // MARK: Packets
+
+    /// A decrypted RTP packet.
+    mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
+        let span = bytes.bindMemory(to: UInt8.self).span
+        guard let header = try? RTPHeader(parsing: span) else {
+            malformed += 1
+            return
+        }
+        // Every packet counts, probes and padding too, or the sender's estimate sticks.
+        if let transportCC, let number = header.extension16(transportCC, in: span) {
+            recorder.received(number, at: now)
+            if nextTransportFeedback == nil { nextTransportFeedback = now + Self.feedbackInterval }
+        }
+        guard let stream = identification?.identify(header, in: span, at: now), header.ssrc != 0 else { return }
+        if stream.section == audioIndex {
+            receiveAudio(header, span, at: now)
+        } else if stream.section == videoIndex {
+            stream.isRetransmission ? receiveRepair(header, stream, span, at: now) : receiveVideo(header, stream, span, at: now)
+        }
+    }
+
+    private mutating func receiveAudio(_ header: RTPHeader, _ span: Span<UInt8>, at now: Instant) {
+        if audioSSRC != header.ssrc {
+            if let old = audioSSRC {
+                streams[old] = nil
+                clock.forget(ssrc: old)
+            }
+            audioSSRC = header.ssrc
+        }
+        var stream = streams.removeValue(forKey: header.ssrc) ?? InboundStream(ssrc: header.ssrc, clockRate: 48_000, at: now)
+        let numbers = stream.accept(header, bytes: span.count, at: now)
+        streams[header.ssrc] = stream
+        guard let numbers, !header.payloadRange.isEmpty else { return }
+        let level = audioLevelID.flatMap { header.extension8($0, in: span) }.map { AudioLevel(byte: $0).level }
+        let capture = clock.captureTime(ssrc: header.ssrc, timestamp: numbers.timestamp, clockRate: 48_000, arrival: now)
+        let payload = span.extracting(header.payloadRange).withUnsafeBufferPointer { Array($0) }
+        audioFrames += 1
+        audio.append(
+            ReceivedAudioPacket(
+                payload: payload, sequence: numbers.sequence, timestamp: numbers.timestamp, marker: header.marker, level: level,
+                captureTime: capture, arrival: now, ssrc: header.ssrc))
+    }
+
+    private mutating func receiveVideo(
+        _ header: RTPHeader, _ identity: StreamIdentification.Stream, _ span: Span<UInt8>, at now: Instant
+    ) {
+        let ssrc = header.ssrc
+        if videoLayers[ssrc] == nil { replaceLayer(ssrc, rid: identity.rid, at: now) }
+        var stream = streams.removeValue(forKey: ssrc) ?? InboundStream(ssrc: ssrc, clockRate: 90_000, at: now)
+        let numbers = stream.accept(header, bytes: span.count, at: now)
+        streams[ssrc] = stream
+        if currentVideo == nil {
+            currentVideo = ssrc
+        } else if identity.rid != nil, ssrc != currentVideo {
+            chooseLayer(at: now)
+        }
+        guard let numbers, ssrc == currentVideo || ssrc == nextVideo else { return }
+        if stream.wasReset { videoLayers[ssrc]?.buffer.reset() }
+        videoLayers[ssrc]?.buffer.insert(
+            payload: span.extracting(header.payloadRange), payloadType: header.payloadType, sequence: numbers.sequence,
+            timestamp: numbers.timestamp, marker: header.marker, at: now)
+        takeFrames(ssrc, at: now)
+    }
+
+    private mutating func receiveRepair(
+        _ header: RTPHeader, _ identity: StreamIdentification.Stream, _ span: Span<UInt8>, at now: Instant
+    ) {
+        var own = streams.removeValue(forKey: header.ssrc) ?? InboundStream(ssrc: header.ssrc, clockRate: 90_000, at: now)
+        _ = own.accept(header, bytes: span.count, at: now)
+        streams[header.ssrc] = own
+        guard let original = RetransmittedPayload(header: header, in: span) else { return }
+        retransmitted += 1
+        guard let media = identity.mediaSSRC, media == currentVideo || media == nextVideo,
+            let numbers = streams[media]?.numbers(original: original.originalSequence, timestamp: header.timestamp)
+        else { return }
+        videoLayers[media]?.buffer.insert(
+            payload: span.extracting(original.payloadRange), payloadType: identity.mediaPayloadType, sequence: numbers.sequence,
+            timestamp: numbers.timestamp, marker: header.marker, isRetransmission: true, at: now)
+        takeFrames(media, at: now)
+    }
+
+    /// A new SSRC on a layer is a new stream; the one before is over.
+    private mutating func replaceLayer(_ ssrc: UInt32, rid: Int?, at now: Instant) {
+        for (old, layer) in videoLayers where layer.rid == rid {
+            videoLayers[old] = nil
+            streams[old] = nil
+            clock.forget(ssrc: old)
+            if currentVideo == old { currentVideo = ssrc }
+            if nextVideo == old { nextVideo = nil }
+        }
+        videoLayers[ssrc] = VideoLayer(rid: rid, buffer: VideoReceiveBuffer(codecs: videoCodecs, configuration: configuration))
+    }
+
+    private mutating func chooseLayer(at now: Instant) {
+        guard let current = currentVideo, let layer = videoLayers[current], let rid = layer.rid else { return }
+        let present = videoLayers.compactMap { ssrc, other in
+            streams[ssrc].map { now - $0.lastPacket < Self.layerTimeout } == true ? other.rid : nil
+        }
+        let choice = SimulcastSelection.choose(present: present, current: (rid, layer.height), wanted: wantedHeight)
+        guard let choice, choice != rid, let ssrc = videoLayers.first(where: { $0.value.rid == choice })?.key else {
+            nextVideo = nil
+            return
+        }
+        guard nextVideo != ssrc else { return }
+        nextVideo = ssrc
+        videoLayers[ssrc]?.buffer.reset()
+    }
+
+    private mutating func takeFrames(_ ssrc: UInt32, at now: Instant) {
+        while let assembled = videoLayers[ssrc]?.buffer.nextFrame() {
+            if ssrc == nextVideo {
+                currentVideo = ssrc
+                nextVideo = nil
+            }
+            guard ssrc == currentVideo else { continue }
+            let frame = assembled.frame
+            frames += 1
+            if frame.isKeyframe { keyframes += 1 }
+            if frame.height > 0 {
+                width = frame.width
+                height = frame.height
+                videoLayers[ssrc]?.height = frame.height
+            }
+            lastCodec = frame.codec
+            freezes.frame(at: now)
+            let capture = clock.captureTime(ssrc: ssrc, timestamp: frame.timestamp, clockRate: 90_000, arrival: assembled.arrival)
+            frameQueue.append(ReceivedVideoFrame(frame: frame, captureTime: capture, arrival: assembled.arrival))
+        }
+    }
+
+    mutating func receive(_ packet: RTCPPacket, at now: Instant) {
+        switch packet {
+        case .senderReport(let report):
+            guard streams[report.ssrc] != nil else { return }
+            streams[report.ssrc]?.reception.received(report, at: now)
+            clock.received(report, at: now)
+        case .goodbye(let packet):
+            for ssrc in packet.ssrcs { identification?.forget(ssrc: ssrc) }
+        default: break
+        }
+    }
+
+    // MARK: Out
+
+    mutating func takeAudio() -> [ReceivedAudioPacket] {
+        guard !audio.isEmpty else { return [] }
+        defer { audio.removeAll(keepingCapacity: true) }
+        return audio
+    }
+
+    mutating func takeFrames() -> [ReceivedVideoFrame] {
+        guard !frameQueue.isEmpty else { return [] }
+        defer { frameQueue.removeAll(keepingCapacity: true) }
+        return frameQueue
+    }
+
+    private var bufferedVideo: [UInt32] { [currentVideo, nextVideo].compactMap { $0 } }
+
+    var nextDeadline: Instant? {
+        var deadline = nextTransportFeedback
+        for ssrc in bufferedVideo {
+            guard let other = videoLayers[ssrc]?.buffer.nextDeadline else { continue }
+            deadline = min(deadline ?? other, other)
+        }
+        return deadline
+    }
+
+    mutating func advance(to now: Instant, roundTrip: Duration) {
+        for ssrc in bufferedVideo {
+            videoLayers[ssrc]?.buffer.advance(to: now, roundTrip: roundTrip)
+            takeFrames(ssrc, at: now)
+        }
+    }
+
+    /// Requests and arrival reports that are due.
+    mutating func makeFeedback(senderSSRC: UInt32, at now: Instant) -> [RTCPPacket] {
+        var packets: [RTCPPacket] = []
+        if let due = nextTransportFeedback, now >= due {
+            nextTransportFeedback = nil
+            for feedback in recorder.makeFeedback(senderSSRC: senderSSRC, mediaSSRC: currentVideo ?? audioSSRC ?? 0, at: now) {
+                packets.append(.transportFeedback(feedback))
+            }
+        }
+        let feedback = videoSection?.codecs.first?.feedback ?? []
+        for ssrc in bufferedVideo {
+            let missing = videoLayers[ssrc]?.buffer.nextNacks(at: now) ?? []
+            if !missing.isEmpty, feedback.contains(.nack) {
+                packets.append(.nack(GenericNack(senderSSRC: senderSSRC, mediaSSRC: ssrc, missing: missing)))
+            }
+            if videoLayers[ssrc]?.buffer.takeKeyframeRequest(at: now) == true {
+                pictureRequests += 1
+                packets.append(.pictureLoss(PictureLossIndication(senderSSRC: senderSSRC, mediaSSRC: ssrc)))
+            }
+        }
+        return packets
+    }
+
+    mutating func makeReportBlocks(at now: Instant) -> [ReportBlock] {
+        var blocks: [ReportBlock] = []
+        for ssrc in streams.keys where blocks.count < 31 {
+            if let block = streams[ssrc]?.reception.makeReportBlock(at: now) { blocks.append(block) }
+        }
+        return blocks
+    }
+
+    /// The SSRCs that a rate limit applies to.
+    var mediaSSRCs: [UInt32] { videoLayers.keys.sorted() }
+
+    // MARK: Statistics
+
+    mutating func fill(_ statistics: inout PeerStatistics, at now: Instant) {
+        statistics.malformedPackets += malformed
+        if let audioSSRC { fill(&statistics.audioReceived, from: audioSSRC, at: now) }
+        statistics.audioReceived.codec = audioSSRC == nil ? nil : "opus"
+        statistics.audioReceived.frames = audioFrames
+        if let currentVideo {
+            fill(&statistics.videoReceived, from: currentVideo, at: now)
+            if let layer = videoLayers[currentVideo] {
+                statistics.videoReceived.nacks = layer.buffer.statistics.nacksSent
+                statistics.videoReceived.recovered = layer.buffer.statistics.recovered
+                statistics.videoReceived.rid = layer.rid.flatMap { rid in
+                    videoSection.flatMap { rid < $0.remoteRIDs.count ? $0.remoteRIDs[rid] : nil }
+                }
+            }
+        }
+        statistics.videoReceived.codec = lastCodec?.rawValue
+        statistics.videoReceived.width = width
+        statistics.videoReceived.height = height
+        statistics.videoReceived.frames = frames
+        statistics.videoReceived.keyframes = keyframes
+        statistics.videoReceived.pictureLossIndications = pictureRequests
+        statistics.videoReceived.retransmittedPackets = retransmitted
+        statistics.videoReceived.freezes = freezes.count
+        statistics.videoReceived.frozenFor = freezes.total
+    }
+
+    private mutating func fill(_ received: inout PeerStatistics.Received, from ssrc: UInt32, at now: Instant) {
+        guard var stream = streams[ssrc] else { return }
+        received.bitRate = stream.meter.rate(at: now)
+        received.packets = stream.reception.packetsReceived
+        received.bytes = stream.reception.bytesReceived
+        received.packetsLost = Int(stream.reception.packetsLost)
+        received.lossFraction = stream.reception.lossFraction
+        received.jitter = stream.reception.jitterDuration
+        streams[ssrc] = stream
+    }
+}

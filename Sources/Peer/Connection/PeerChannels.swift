@@ -1,0 +1,111 @@
+import Basics
+
+/// The data channels of one connection, from what was agreed to what its owner hears.
+struct PeerChannels {
+    /// Channels that were asked for before the transport was there.
+    private struct Wish {
+        var label: String
+        var name: String
+        var ordered: Bool
+        var maxRetransmits: Int?
+    }
+
+    private var transport: DataChannelTransport?
+    private var remotePort: UInt16?
+    private var remoteMaximum = 65_536
+    private var wishes: [Wish] = []
+    private var labels: [ChannelID: String] = [:]
+
+    mutating func configure(_ session: NegotiatedSession) {
+        remotePort = session.sctpPort
+        remoteMaximum = session.remoteMaxMessageSize
+    }
+
+    /// DTLS is connected. Without an agreed section nothing happens.
+    mutating func start(role: DTLSRole, at now: Instant) {
+        guard transport == nil, let remotePort else { return }
+        let transport = DataChannelTransport(role: role, remotePort: remotePort, remoteMaximumMessage: remoteMaximum, at: now)
+        transport.start(at: now)
+        self.transport = transport
+        for wish in wishes {
+            if let id = transport.open(
+                label: wish.label, protocol: wish.name, ordered: wish.ordered, maxRetransmits: wish.maxRetransmits, at: now)
+            {
+                labels[id] = wish.label
+            }
+        }
+        wishes.removeAll()
+    }
+
+    mutating func open(label: String, protocol name: String, ordered: Bool, maxRetransmits: Int?, at now: Instant) {
+        guard let transport else {
+            if wishes.count < 16 { wishes.append(Wish(label: label, name: name, ordered: ordered, maxRetransmits: maxRetransmits)) }
+            return
+        }
+        if let id = transport.open(label: label, protocol: name, ordered: ordered, maxRetransmits: maxRetransmits, at: now) {
+            labels[id] = label
+        }
+    }
+
+    func channel(labelled label: String) -> ChannelID? { labels.filter { $0.value == label }.map(\.key).min() }
+
+    func send(_ message: DataChannelMessage, on id: ChannelID, at now: Instant) -> Bool {
+        transport?.send(message, on: id, at: now) ?? false
+    }
+
+    func close(_ id: ChannelID, at now: Instant) { transport?.close(id, at: now) }
+    func shutdown(at now: Instant) { transport?.shutdown(at: now) }
+    func receive(_ packet: [UInt8], at now: Instant) { transport?.receive(packet, at: now) }
+    func advance(to now: Instant) { transport?.advance(to: now) }
+    var nextDeadline: Instant? { transport?.nextDeadline }
+    func nextTransmit() -> [UInt8]? { transport?.nextTransmit() }
+
+    mutating func nextEvent() -> PeerEvent? {
+        while let event = transport?.nextEvent() {
+            switch event {
+            case .opened(let id, let label, let byRemote):
+                labels[id] = label
+                return .channelOpened(id, label: label, byRemote: byRemote)
+            case .message(let id, let message): return .message(id, label: labels[id] ?? "", message)
+            case .closed(let id):
+                labels[id] = nil
+                return .channelClosed(id)
+            case .failed:
+                // Media lives on: the channels are gone one by one.
+                guard let id = labels.keys.min() else { continue }
+                labels[id] = nil
+                return .channelClosed(id)
+            }
+        }
+        return nil
+    }
+}
+
+extension PeerConnection {
+    /// Opens a data channel, now or once the connection is there; `.channelOpened` tells its id.
+    public func openChannel(
+        label: String, protocol name: String = "", ordered: Bool = true, maxRetransmits: Int? = nil, at now: Instant
+    ) {
+        channels.open(label: label, protocol: name, ordered: ordered, maxRetransmits: maxRetransmits, at: now)
+        drain(at: now)
+    }
+
+    /// False when the channel is not there or its backlog is full: try later.
+    @discardableResult
+    public func sendMessage(_ message: DataChannelMessage, on id: ChannelID, at now: Instant) -> Bool {
+        defer { drain(at: now) }
+        return channels.send(message, on: id, at: now)
+    }
+
+    /// On the first channel with this label.
+    @discardableResult
+    public func sendMessage(_ message: DataChannelMessage, label: String, at now: Instant) -> Bool {
+        guard let id = channels.channel(labelled: label) else { return false }
+        return sendMessage(message, on: id, at: now)
+    }
+
+    public func closeChannel(_ id: ChannelID, at now: Instant) {
+        channels.close(id, at: now)
+        drain(at: now)
+    }
+}

@@ -1,0 +1,193 @@
+import Basics
+
+extension PeerConnection {
+    /// How often we report about what we send and receive.
+    static let reportInterval: Duration = .seconds(1)
+    /// The safe UDP payload (1200) and room for SRTP's trailer.
+    static let packetCapacity = 1500 + SRTPContext.maximumOverhead
+
+    // MARK: Sending
+
+    /// Queues a frame; the pacer lets its packets go. Dropped while a keyframe is awaited (`.keyframeRequested` asked for it).
+    public func send(_ frame: PacketizedVideoFrame, at now: Instant) {
+        guard state == .connected else { return }
+        sender.enqueue(frame, at: now)
+        sender.advance(to: now)
+        pump(at: now)
+        if sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
+    }
+
+    /// Frames come from another encoder from here on: nothing but a keyframe starts.
+    public func restartVideo(at now: Instant) {
+        sender.restartVideo(at: now)
+        if state == .connected, sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
+    }
+
+    /// Sends an Opus packet at once.
+    ///
+    /// - Parameters:
+    ///   - timestamp: room time in 48 kHz.
+    ///   - marker: the first packet after silence.
+    ///   - level: −dBov, 0 the loudest.
+    public func send(audio payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, at now: Instant) {
+        guard state == .connected, let flow = ice?.selected else { return }
+        let buffer = arena.reserve(max(Self.packetCapacity, payload.count + 128 + SRTPContext.maximumOverhead))
+        let length = payload.withUnsafeBytes {
+            sender.writeAudio($0, timestamp: timestamp, marker: marker, level: level, into: buffer, at: now)
+        }
+        guard let length else { return }
+        commit(buffer, length, flow)
+    }
+
+    /// Lets everything go that the pacer allows.
+    func pump(at now: Instant) {
+        guard let flow = ice?.selected else { return }
+        sender.advance(to: now)
+        while true {
+            let buffer = arena.reserve(Self.packetCapacity)
+            guard let length = sender.nextPacket(into: buffer, at: now) else { return }
+            commit(buffer, length, flow)
+        }
+    }
+
+    private func commit(_ buffer: UnsafeMutableRawBufferPointer, _ length: Int, _ flow: Flow) {
+        guard let srtp, let protected = try? srtp.protectRTP(buffer, length: length) else { return }
+        arena.commit(protected, flow: flow)
+    }
+
+    // MARK: Receiving
+
+    /// Asks the peer for a keyframe of its video.
+    public func requestKeyframe(at now: Instant) {
+        receiver.requestKeyframe()
+        drain(at: now)
+    }
+
+    /// What the peer is to send us at most; nil is what the configuration says.
+    public func setReceiveLimit(_ rate: BitRate?, at now: Instant) {
+        let limit = rate ?? configuration.receiveLimit
+        guard limit != receiveLimit else { return }
+        receiveLimit = limit
+        if state == .connected { nextLimitReport = now }
+        drain(at: now)
+    }
+
+    /// The height in pixels at which the peer's picture is shown: of simulcast layers the smallest that fills it is taken.
+    public func setWantedLayer(height: Int?, at now: Instant) {
+        receiver.setWantedHeight(height, at: now)
+        drain(at: now)
+    }
+
+    // MARK: RTCP
+
+    /// Compound packets begin with a report (RFC 3550 §6.1) unless reduced size was agreed (RFC 5506).
+    private var needsCompound: Bool {
+        guard let sections = negotiated?.sections.filter({ $0.accepted && $0.kind != .application }) else { return true }
+        return !sections.allSatisfy(\.remoteReducedSizeRTCP)
+    }
+
+    private var reportSSRC: UInt32 {
+        sendsVideo ? sender.video.stream.ssrc : sender.audio.stream.ssrc
+    }
+
+    func sendFeedback(at now: Instant) {
+        var packets = receiver.makeFeedback(senderSSRC: reportSSRC, at: now)
+        if let due = nextLimitReport, now >= due {
+            nextLimitReport = now + Self.reportInterval
+            let ssrcs = receiver.mediaSSRCs
+            let agreed = negotiated?.section(.video)?.codecs.first?.feedback.contains(.remb) ?? false
+            if agreed, !ssrcs.isEmpty {
+                packets.append(.maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: reportSSRC, bitRate: receiveLimit, ssrcs: ssrcs)))
+            }
+        }
+        for packet in packets {
+            sendReport(needsCompound ? [.receiverReport(ReceiverReport(ssrc: reportSSRC)), packet] : [packet])
+        }
+    }
+
+    func sendReports(at now: Instant) {
+        guard let due = nextReport, now >= due else { return }
+        nextReport = now + Self.reportInterval
+        let blocks = receiver.makeReportBlocks(at: now)
+        let senders = sender.senderReports(blocks: blocks, at: now)
+        var packets: [RTCPPacket] = senders.map { .senderReport($0) }
+        if senders.isEmpty {
+            guard !blocks.isEmpty else { return }
+            packets.append(.receiverReport(ReceiverReport(ssrc: reportSSRC, reports: blocks)))
+        }
+        let ssrcs = senders.isEmpty ? [reportSSRC] : senders.map(\.ssrc)
+        let cname = localName
+        packets.append(
+            .sourceDescription(
+                SourceDescription(chunks: ssrcs.map { .init(ssrc: $0, items: [.init(type: SourceDescription.cname, text: cname)]) })))
+        sendReport(packets)
+    }
+
+    func sendReport(_ packets: [RTCPPacket]) {
+        guard let srtp, let flow = ice?.selected else { return }
+        var bytes: [UInt8] = []
+        for packet in packets { packet.encode(into: &bytes) }
+        let buffer = arena.reserve(bytes.count + SRTPContext.maximumOverhead)
+        buffer.copyBytes(from: bytes)
+        guard let length = try? srtp.protectRTCP(buffer, length: bytes.count) else { return }
+        arena.commit(length, flow: flow)
+    }
+
+    // MARK: Estimate
+
+    /// Told when it moved by 5 %, at once downwards, at most five times a second upwards.
+    func announceEstimate(at now: Instant) {
+        let rate = estimate
+        if let announced = announcedEstimate {
+            let isDown = rate < announced.rate * 0.95
+            let isUp = rate > announced.rate * 1.05 && now - announced.at >= .milliseconds(200)
+            guard isDown || isUp || now - announced.at >= .seconds(1) else { return }
+        }
+        announcedEstimate = (rate, now)
+        events.append(.estimate(rate, lossFraction: lossFraction, roundTrip: roundTrip))
+    }
+
+    /// From transport-wide feedback, or from reports where there is none.
+    private var lossFraction: Double {
+        if sender.estimator.usesFeedback { return sender.estimator.lossFraction }
+        let report = sender.video.stream.report ?? sender.audio.stream.report
+        return Double(report?.fractionLost ?? 0) / 256
+    }
+
+    // MARK: Statistics
+
+    /// Everything that was counted, both ways.
+    public func statistics(at now: Instant) -> PeerStatistics {
+        var result = PeerStatistics()
+        receiver.fill(&result, at: now)
+        fill(&result.audioSent, from: sender.audio.stream, at: now)
+        fill(&result.videoSent, from: sender.video.stream, at: now)
+        result.audioSent.codec = sendsAudio ? "opus" : nil
+        result.videoSent.codec = sender.video.codec?.rawValue
+        result.videoSent.width = sender.video.width
+        result.videoSent.height = sender.video.height
+        result.videoSent.repair = sender.video.repair.counters
+        result.estimate = estimate
+        result.lossFraction = lossFraction
+        result.roundTrip = state == .connected ? roundTrip : nil
+        result.pacerQueue = sender.video.queueDelay(at: now)
+        result.pacerBytes = sender.video.queuedBytes
+        result.receiveLimit = receiveLimit
+        result.flow = ice?.selected
+        result.srtpProfile = srtp?.profile
+        result.srtp = srtp?.statistics ?? SRTPStatistics()
+        result.dtls = dtls?.statistics ?? DTLSStatistics()
+        result.droppedDatagrams = droppedDatagrams
+        return result
+    }
+
+    private func fill(_ sent: inout PeerStatistics.Sent, from stream: OutgoingStream, at now: Instant) {
+        sent.counters = stream.counters
+        var meter = stream.meter
+        sent.bitRate = meter.rate(at: now)
+        guard let report = stream.report else { return }
+        sent.lossFraction = Double(report.fractionLost) / 256
+        sent.packetsLost = Int(report.cumulativeLost)
+        sent.jitter = .nanoseconds(Int64(report.jitter) * 1_000_000_000 / stream.clockRate)
+    }
+}

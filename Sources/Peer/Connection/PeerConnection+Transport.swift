@@ -1,0 +1,165 @@
+import Basics
+
+extension PeerConnection {
+    /// A datagram of the peer's; may be decrypted in place.
+    public func receive(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
+        guard state != .ended, ice != nil else { return }
+        let bytes = UnsafeRawBufferPointer(datagram)
+        switch DatagramKind(bytes) {
+        case .stun:
+            ice?.handle(stun: bytes, flow: flow, at: now)
+        case .dtls:
+            guard ice?.isValidated(flow) == true else { return drop() }
+            dtls?.receive(bytes, at: now)
+            // Before nomination the answer must go back where the handshake came from.
+            if state == .connected || ice?.selected == nil { ice?.authenticMedia(on: flow, at: now) }
+        case .rtp:
+            guard let srtp, ice?.isValidated(flow) == true else { return drop() }
+            guard let length = try? srtp.unprotectRTP(datagram, length: datagram.count) else { return }
+            ice?.authenticMedia(on: flow, at: now)
+            receiver.receive(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: now)
+        case .rtcp:
+            guard let srtp, ice?.isValidated(flow) == true else { return drop() }
+            guard let length = try? srtp.unprotectRTCP(datagram, length: datagram.count) else { return }
+            ice?.authenticMedia(on: flow, at: now)
+            receiveReports(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: now)
+        case .other:
+            return drop()
+        }
+        drain(at: now)
+    }
+
+    private func drop() { droppedDatagrams &+= 1 }
+
+    private func receiveReports(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
+        var reader = RTCPReader(bytes.bindMemory(to: UInt8.self).span)
+        while let packet = reader.next() {
+            receiver.receive(packet, at: now)
+            sender.receive(packet, at: now)
+        }
+    }
+
+    /// Lets time pass; then take out events and datagrams.
+    public func advance(to now: Instant) {
+        guard state != .ended else { return }
+        ice?.advance(to: now)
+        dtls?.advance(to: now)
+        channels.advance(to: now)
+        if state == .connected {
+            sender.advance(to: now)
+            receiver.advance(to: now, roundTrip: roundTrip)
+        }
+        drain(at: now)
+    }
+
+    /// When `advance` wants to be called next.
+    public func nextDeadline(after now: Instant) -> Instant? {
+        guard state != .ended else { return nil }
+        var deadline = ice?.nextDeadline
+        func consider(_ other: Instant?) {
+            guard let other else { return }
+            deadline = min(deadline ?? other, other)
+        }
+        consider(dtls?.nextDeadline)
+        consider(channels.nextDeadline)
+        if state == .connected {
+            consider(sender.nextDeadline(after: now))
+            consider(receiver.nextDeadline)
+            consider(nextReport)
+            consider(nextLimitReport)
+        }
+        return deadline
+    }
+
+    var roundTrip: Duration { sender.estimator.roundTrip }
+
+    /// Moves everything that is ready from part to part until nothing is left.
+    func drain(at now: Instant) {
+        drainPath(at: now)
+        drainDTLS(at: now)
+        drainChannels(at: now)
+        guard state == .connected else { return }
+        pump(at: now)
+        for packet in receiver.takeAudio() { events.append(.audio(packet)) }
+        for frame in receiver.takeFrames() { events.append(.video(frame)) }
+        sendFeedback(at: now)
+        sendReports(at: now)
+        if sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
+        announceEstimate(at: now)
+    }
+
+    private func drainPath(at now: Instant) {
+        while let event = ice?.nextEvent() {
+            switch event {
+            case .selected: if state == .connecting { dtls?.start(at: now) }
+            case .interrupted: events.append(.interrupted)
+            case .recovered: events.append(.recovered)
+            case .oldCredentialsExpired: noteUfrags()
+            case .expired: fail("the peer did not answer for \(Int(configuration.ice.consentTimeout.inSeconds)) s")
+            }
+        }
+        while let (bytes, flow) = ice?.nextTransmit() { arena.append(bytes, flow: flow) }
+    }
+
+    private func drainDTLS(at now: Instant) {
+        while let event = dtls?.nextEvent() {
+            switch event {
+            case .connected(let keys): connected(keys, at: now)
+            case .data(let bytes): channels.receive(bytes, at: now)
+            case .closed:
+                guard state != .ended else { continue }
+                state = .ended
+                events.append(.closed)
+            case .failed(let reason): fail(reason)
+            }
+        }
+        sendDTLS()
+    }
+
+    private func sendDTLS() {
+        while let bytes = dtls?.nextTransmit() {
+            if let flow = ice?.selected { arena.append(bytes, flow: flow) }
+        }
+    }
+
+    func drainChannels(at now: Instant) {
+        while let bytes = channels.nextTransmit() { dtls?.send(bytes) }
+        sendDTLS()
+        while let event = channels.nextEvent() { events.append(event) }
+    }
+
+    private func connected(_ keys: SRTPKeys, at now: Instant) {
+        guard state == .connecting else { return }
+        do {
+            srtp = try SRTPContext(keys)
+        } catch {
+            fail("the media keys were refused: \(error)")
+            return
+        }
+        state = .connected
+        sender.start(at: now)
+        nextReport = now + .milliseconds(500)
+        nextLimitReport = now
+        startChannels(at: now)
+        events.append(.connected)
+    }
+
+    func startChannels(at now: Instant) {
+        guard let dtls else { return }
+        channels.start(role: dtls.role, at: now)
+    }
+
+    /// Says goodbye and ends; flush once more after it.
+    public func close(at now: Instant) {
+        guard state != .ended else { return }
+        if state == .connected {
+            let ssrcs = sender.activeSSRCs
+            if !ssrcs.isEmpty {
+                sendReport([.receiverReport(ReceiverReport(ssrc: ssrcs[0])), .goodbye(Goodbye(ssrcs: ssrcs))])
+            }
+        }
+        dtls?.close()
+        sendDTLS()
+        state = .ended
+    }
+}

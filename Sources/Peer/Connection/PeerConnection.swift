@@ -1,0 +1,244 @@
+import Basics
+
+/// One WebRTC peer: negotiation, path, keys, media both ways and data channels, without I/O and without a clock.
+///
+/// Hand in datagrams, media and the time; after each, take out events with `nextEvent` and datagrams with `flush`, and come back
+/// at `nextDeadline`. Confined to its loop.
+public final class PeerConnection {
+    let configuration: PeerConfiguration
+    private let identity: DTLSIdentity
+    private var negotiation: Negotiation
+    /// What was agreed last; nil before the first answer.
+    public private(set) var negotiated: NegotiatedSession?
+    var ice: IceAgent?
+    var dtls: DTLSTransport?
+    var srtp: SRTPContext?
+    var channels: PeerChannels
+    var sender: MediaSender
+    var receiver: MediaReceiver
+    let arena = PacketArena()
+    var events = EventQueue()
+    var state = State.new
+    var nextReport: Instant?
+    var nextLimitReport: Instant?
+    var receiveLimit: BitRate
+    var announcedEstimate: (rate: BitRate, at: Instant)?
+    var droppedDatagrams = 0
+    var knownUfrags: [String] = []
+    let clock: WallClock
+    /// The CNAME that all our streams share.
+    var localName: String { negotiation.configuration.cname }
+
+    enum State { case new, connecting, connected, ended }
+
+    public init(_ configuration: PeerConfiguration, identity: DTLSIdentity, at now: Instant) throws(PeerError) {
+        if configuration.role == .server, configuration.candidates.isEmpty {
+            throw PeerError("A server connection needs at least one candidate to be reached at.")
+        }
+        self.configuration = configuration
+        self.identity = identity
+        var random = SeededRandom(seed: configuration.seed ?? IceCredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+        let audioSSRC = UInt32.random(in: 1...0x3FFF_FFFF, using: &random)
+        let videoSSRC = UInt32.random(in: 0x4000_0000...0x7FFF_FFFF, using: &random)
+        let rtxSSRC = UInt32.random(in: 0x8000_0000...0xBFFF_FFFF, using: &random)
+        let numbers = configuration.initialNumbers ?? .random(using: &random)
+        clock = WallClock(offset: configuration.wallClockOffset)
+        sender = MediaSender(
+            audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
+        receiver = MediaReceiver(configuration.videoReceive)
+        receiveLimit = configuration.receiveLimit
+        channels = PeerChannels()
+
+        let candidates =
+            configuration.role == .server
+            ? configuration.candidates
+            : configuration.localAddresses.enumerated().map { Candidate.host($0.element, preference: $0.offset) }
+        var settings = NegotiationConfiguration(
+            fingerprint: identity.fingerprint, isIceLite: configuration.role == .server, candidates: candidates, audioSSRC: audioSSRC,
+            videoSSRC: videoSSRC, videoRTXSSRC: rtxSSRC, cname: IceCredentials.randomToken(16), streamID: configuration.streamID)
+        settings.audio = configuration.audio
+        settings.video = configuration.video
+        settings.acceptsDataChannels = configuration.acceptsDataChannels
+        settings.videoCodecs = configuration.videoCodecs
+        settings.acceptsSimulcast = configuration.acceptsSimulcast
+        settings.feedback = configuration.feedback
+        settings.audioBandwidth = configuration.audioBandwidth
+        settings.videoBandwidth = configuration.videoBandwidth
+        settings.isCompact = configuration.isCompactOffer
+        negotiation = Negotiation(configuration: settings)
+    }
+
+    // MARK: Negotiation
+
+    /// Answers an offer of the peer's, the first or a later one.
+    public func answer(_ offer: String, at now: Instant) throws(SDPError) -> String {
+        let description = try SessionDescription(parsing: offer)
+        let (answer, session) = try negotiation.answer(description, newCredentials: .random())
+        apply(session, at: now)
+        return answer.description
+    }
+
+    /// Makes an offer; `iceRestart` looks for the path anew.
+    public func makeOffer(at now: Instant, iceRestart: Bool = false) -> String {
+        negotiation.makeOffer(iceRestart: iceRestart ? .random() : nil).description
+    }
+
+    /// Takes the answer to the last offer.
+    public func accept(answer: String, at now: Instant) throws(SDPError) {
+        let description = try SessionDescription(parsing: answer)
+        let session = try negotiation.accept(answer: description)
+        apply(session, at: now)
+    }
+
+    /// A trickled candidate line; what is no candidate is ignored.
+    public func addRemoteCandidate(_ line: String, at now: Instant) {
+        guard let candidate = Candidate(parsing: line) else { return }
+        ice?.addRemoteCandidate(candidate, at: now)
+        drain(at: now)
+    }
+
+    /// Client: a TCP connection that was opened to a candidate of the peer.
+    public func addFlow(_ flow: Flow, for candidate: Candidate, at now: Instant) {
+        ice?.addFlow(flow, for: candidate, at: now)
+        drain(at: now)
+    }
+
+    /// A TCP connection ended.
+    public func removeFlow(_ flow: Flow, at now: Instant) {
+        ice?.remove(flow, at: now)
+        drain(at: now)
+    }
+
+    /// Ours, for the `Demultiplexer`: a check may carry any of them.
+    public var localUfrags: [String] { ice?.localUfrags ?? [] }
+
+    private func apply(_ session: NegotiatedSession, at now: Instant) {
+        negotiated = session
+        applyPath(session, at: now)
+        let audio = session.section(.audio)
+        let video = session.section(.video)
+        var codecs: [VideoCodec: OutgoingCodec] = [:]
+        if let video, video.direction.sends {
+            for codec in video.codecs {
+                guard let name = codec.name.video, codecs[name] == nil else { continue }
+                codecs[name] = OutgoingCodec(
+                    payloadType: codec.payloadType, retransmissionPayloadType: codec.rtxPayloadType,
+                    usesNack: codec.feedback.contains(.nack))
+            }
+        }
+        let usesFeedback =
+            video.map { $0.headerExtensions.transportCC != nil && ($0.codecs.first?.feedback.contains(.transportCC) ?? false) }
+            ?? audio.map { $0.headerExtensions.transportCC != nil && ($0.codecs.first?.feedback.contains(.transportCC) ?? false) } ?? false
+        let opus = audio.flatMap { $0.direction.sends ? $0.codecs.first { $0.name == .opus } : nil }
+        sender.configure(
+            audio: opus?.payloadType, audioExtensions: extensions(of: audio, usesFeedback: usesFeedback), video: codecs,
+            videoExtensions: extensions(of: video, usesFeedback: usesFeedback), usesFeedback: usesFeedback)
+        receiver.configure(session, at: now)
+        channels.configure(session)
+        if state == .connected {
+            startChannels(at: now)
+            if !codecs.isEmpty, sender.video.codec.map({ codecs[$0] == nil }) ?? true { sender.restartVideo(at: now) }
+        }
+        drain(at: now)
+    }
+
+    private func extensions(of section: NegotiatedSection?, usesFeedback: Bool) -> OutgoingExtensions {
+        var result = OutgoingExtensions()
+        guard let section else { return result }
+        result.mid = section.headerExtensions.mid
+        result.midValue = section.mid ?? ""
+        result.absSendTime = section.headerExtensions.absSendTime
+        result.transportCC = usesFeedback ? section.headerExtensions.transportCC : nil
+        result.audioLevel = section.headerExtensions.audioLevel
+        return result
+    }
+
+    private func applyPath(_ session: NegotiatedSession, at now: Instant) {
+        if ice == nil {
+            ice = IceAgent(
+                mode: configuration.role == .server ? .lite : .controlling, local: session.localIce,
+                localAddresses: configuration.localAddresses, configuration: configuration.ice, seed: configuration.seed, at: now)
+            state = .connecting
+        } else if session.iceRestarted {
+            ice?.restart(local: session.localIce, at: now)
+        }
+        ice?.setRemote(session.remoteIce, candidates: session.remoteCandidates, at: now)
+        if dtls == nil {
+            do {
+                dtls = try DTLSTransport(role: session.dtlsRole, identity: identity, configuration: configuration.dtls, at: now)
+            } catch {
+                fail(error.description)
+            }
+        }
+        dtls?.setRemoteFingerprints(session.remoteFingerprints)
+        noteUfrags()
+    }
+
+    func noteUfrags() {
+        guard localUfrags != knownUfrags else { return }
+        knownUfrags = localUfrags
+        events.append(.ufragsChanged)
+    }
+
+    // MARK: What was agreed
+
+    public var sendsAudio: Bool { negotiated?.section(.audio)?.direction.sends ?? false }
+    public var receivesAudio: Bool { negotiated?.section(.audio)?.direction.receives ?? false }
+    public var sendsVideo: Bool { negotiated?.section(.video)?.direction.sends ?? false }
+    public var receivesVideo: Bool { negotiated?.section(.video)?.direction.receives ?? false }
+    public var isConnected: Bool { state == .connected }
+    public var isEnded: Bool { state == .ended }
+
+    /// What the peer can receive, in the negotiated order.
+    public var videoSendFormats: [VideoSendFormat] {
+        guard let section = negotiated?.section(.video), section.direction.sends else { return [] }
+        var formats: [VideoSendFormat] = []
+        for codec in section.codecs {
+            guard let name = codec.name.video, !formats.contains(where: { $0.codec == name }) else { continue }
+            formats.append(
+                VideoSendFormat(
+                    codec: name, packetizationMode: name == .h264 ? codec.parameters.integer("packetization-mode") ?? 0 : 1,
+                    profileLevelID: codec.parameters["profile-level-id"]))
+        }
+        return formats
+    }
+
+    /// What the peer asks of our Opus encoder.
+    public var opusParameters: OpusParameters? { negotiated?.section(.audio)?.opus }
+
+    /// What may be sent to the peer now, all kinds together.
+    public var estimate: BitRate { sender.estimator.estimate }
+
+    // MARK: Out
+
+    public func nextEvent() -> PeerEvent? { events.next() }
+
+    /// Hands out everything that is queued, in order.
+    public func flush(_ send: (UnsafeRawBufferPointer, Flow) -> Void) { arena.flush(send) }
+
+    func fail(_ reason: String) {
+        guard state != .ended else { return }
+        state = .ended
+        events.append(.failed(reason))
+    }
+}
+
+/// Events in order; cheap at both ends.
+struct EventQueue {
+    private var items: [PeerEvent] = []
+    private var head = 0
+
+    mutating func append(_ event: PeerEvent) { items.append(event) }
+
+    mutating func next() -> PeerEvent? {
+        guard head < items.count else { return nil }
+        defer {
+            head += 1
+            if head == items.count {
+                items.removeAll(keepingCapacity: true)
+                head = 0
+            }
+        }
+        return items[head]
+    }
+}

@@ -1,0 +1,34 @@
+import Basics
+
+/// What a connection tells its owner.
+public enum PeerEvent: Sendable {
+    /// The peer's certificate is checked; media may flow.
+    case connected
+    /// Nothing was heard for a while; it may come back.
+    case interrupted
+    case recovered
+    /// Final, with a sentence for the log.
+    case failed(String)
+    /// The peer said goodbye. Final.
+    case closed
+    case video(ReceivedVideoFrame)
+    case audio(ReceivedAudioPacket)
+    /// The peer, or our own gate, needs a keyframe of what we send; already thinned out.
+    case keyframeRequested
+    /// What the peer's line carries changed noticeably.
+    case estimate(BitRate, lossFraction: Double, roundTrip: Duration)
+    case channelOpened(ChannelID, label: String, byRemote: Bool)
+    case channelClosed(ChannelID)
+    case message(ChannelID, label: String, DataChannelMessage)
+    /// The demultiplexer must know `localUfrags` anew.
+    case ufragsChanged
+}
+
+/// Why a connection could not be made.
+public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
+    public var description: String
+
+    public init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,233 @@
+import Basics
+
+/// First numbers of everything that is counted on the wire. Random in life; tests choose them to sit before a wrap.
+public struct InitialNumbers: Sendable {
+    public var audioSequence: UInt16
+    public var videoSequence: UInt16
+    public var rtxSequence: UInt16
+    public var audioTimestamp: UInt32
+    public var videoTimestamp: UInt32
+    public var transportSequence: UInt16
+    public var pictureID: UInt16
+    public var tl0PictureIndex: UInt8
+
+    /// Sequence numbers start below 2^15, so that a receiver sees numbers before their first wrap (facts of SRTP's rollover
+    /// counter, libsrtp#725).
+    public static func random(using generator: inout some RandomNumberGenerator) -> InitialNumbers {
+        InitialNumbers(
+            audioSequence: .random(in: 1..<0x8000, using: &generator), videoSequence: .random(in: 1..<0x8000, using: &generator),
+            rtxSequence: .random(in: 1..<0x8000, using: &generator), audioTimestamp: .random(in: 0...UInt32.max, using: &generator),
+            videoTimestamp: .random(in: 0...UInt32.max, using: &generator), transportSequence: 1,
+            pictureID: .random(in: 0..<0x8000, using: &generator), tl0PictureIndex: .random(in: 0...255, using: &generator))
+    }
+}
+
+/// Everything that goes out as RTP to one peer: two streams and their repair, one pacer, one estimate.
+struct MediaSender: Sendable {
+    /// IPv4, UDP and an SRTP tag, which the line carries with each packet.
+    static let wireOverhead = 20 + 8 + 16
+
+    private(set) var audio: AudioSender
+    private(set) var video: VideoSender
+    private(set) var estimator: BandwidthEstimator
+    private var pacer: Pacer
+    private var probe: (cluster: ProbeCluster, started: Instant, packets: Int, bytes: Int)?
+    private var isStarted = false
+    private let clock: WallClock
+    private let bandwidth: BandwidthEstimatorConfiguration
+    private let numbers: InitialNumbers
+    private var estimatorIsSettled = false
+
+    init(
+        audioSSRC: UInt32, videoSSRC: UInt32, rtxSSRC: UInt32, numbers: InitialNumbers, bandwidth: BandwidthEstimatorConfiguration,
+        clock: WallClock
+    ) {
+        audio = AudioSender(
+            stream: OutgoingStream(
+                ssrc: audioSSRC, clockRate: 48_000, firstSequence: numbers.audioSequence, timestampBase: numbers.audioTimestamp))
+        video = VideoSender(
+            stream: OutgoingStream(
+                ssrc: videoSSRC, clockRate: 90_000, firstSequence: numbers.videoSequence, timestampBase: numbers.videoTimestamp),
+            repair: OutgoingStream(
+                ssrc: rtxSSRC, clockRate: 90_000, firstSequence: numbers.rtxSequence, timestampBase: numbers.videoTimestamp),
+            numbers: PictureNumbers(pictureID: numbers.pictureID & 0x7FFF, tl0: numbers.tl0PictureIndex))
+        estimator = BandwidthEstimator(bandwidth, usesFeedback: false)
+        pacer = Pacer(rate: bandwidth.start * Pacer.factor)
+        self.clock = clock
+        self.bandwidth = bandwidth
+        self.numbers = numbers
+    }
+
+    // MARK: Settings
+
+    mutating func configure(
+        audio payloadType: UInt8?, audioExtensions: OutgoingExtensions, video codecs: [VideoCodec: OutgoingCodec],
+        videoExtensions: OutgoingExtensions, usesFeedback: Bool
+    ) {
+        audio.configure(payloadType: payloadType, extensions: audioExtensions)
+        video.configure(codecs: codecs, extensions: videoExtensions)
+        if !estimatorIsSettled || usesFeedback != estimator.usesFeedback {
+            estimatorIsSettled = true
+            estimator = BandwidthEstimator(bandwidth, usesFeedback: usesFeedback, firstSequence: numbers.transportSequence)
+        }
+    }
+
+    /// The line is up.
+    mutating func start(at now: Instant) {
+        isStarted = true
+        estimator.start(at: now)
+        if video.isConfigured { video.restart(at: now) }
+    }
+
+    mutating func restartVideo(at now: Instant) { video.restart(at: now) }
+    mutating func takeKeyframeRequest() -> Bool { video.takeKeyframeRequest() }
+
+    // MARK: Media in
+
+    mutating func enqueue(_ frame: PacketizedVideoFrame, at now: Instant) {
+        guard isStarted else { return }
+        let spoken = audio.stream.meter.rate(at: now)
+        let available = max(estimator.estimate - spoken, .kilobits(20))
+        video.enqueue(frame, available: available, at: now)
+    }
+
+    mutating func writeAudio(
+        _ payload: UnsafeRawBufferPointer, timestamp: Int64, marker: Bool, level: UInt8?, into buffer: UnsafeMutableRawBufferPointer,
+        at now: Instant
+    ) -> Int? {
+        guard isStarted else { return nil }
+        let length = audio.write(
+            payload, timestamp: timestamp, marker: marker, level: level, into: buffer, estimator: &estimator, at: now)
+        if let length { pacer.sent(length + Self.wireOverhead) }
+        return length
+    }
+
+    // MARK: Packets out
+
+    mutating func advance(to now: Instant) {
+        estimator.advance(to: now)
+        pacer.rate = estimator.estimate * Pacer.factor
+        pacer.advance(to: now)
+        if let current = probe, now - current.started > .milliseconds(200) { probe = nil }
+        if isStarted, probe == nil, estimator.hasProbe, video.usesTransportCC, let cluster = estimator.nextProbe() {
+            probe = (cluster, now, 0, 0)
+        }
+    }
+
+    /// The next packet that may leave now, written to the start of the buffer; its length.
+    mutating func nextPacket(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> Int? {
+        guard isStarted else { return nil }
+        if let current = probe {
+            guard now >= probeDeadline(current) else { return nil }
+            let cluster = current.cluster.id
+            let length =
+                nextQueued(into: buffer, cluster: cluster, at: now)
+                ?? video.nextProbe(into: buffer, estimator: &estimator, cluster: cluster, at: now)
+            guard let length else {
+                probe = nil
+                return nil
+            }
+            pacer.sent(length + Self.wireOverhead)
+            let packets = current.packets + 1
+            let bytes = current.bytes + length + Self.wireOverhead
+            let isDone = packets >= current.cluster.packets && bytes >= current.cluster.bytes
+            probe = isDone ? nil : (current.cluster, current.started, packets, bytes)
+            return length
+        }
+        guard pacer.maySend, let length = nextQueued(into: buffer, cluster: nil, at: now) else { return nil }
+        pacer.sent(length + Self.wireOverhead)
+        return length
+    }
+
+    /// When something may leave or wants to be looked at.
+    func nextDeadline(after now: Instant) -> Instant? {
+        guard isStarted else { return nil }
+        var deadline = estimator.nextDeadline
+        func consider(_ other: Instant) { deadline = min(deadline ?? other, other) }
+        if let probe {
+            consider(max(probeDeadline(probe), now))
+        } else if video.hasWork {
+            consider(pacer.nextSend(after: now))
+        } else if estimator.hasProbe, video.usesTransportCC {
+            consider(now)
+        }
+        return deadline
+    }
+
+    private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, cluster: Int?, at now: Instant) -> Int? {
+        video.nextRepair(into: buffer, roundTrip: estimator.roundTrip, estimator: &estimator, cluster: cluster, at: now)
+            ?? video.nextMedia(into: buffer, estimator: &estimator, cluster: cluster, at: now)
+    }
+
+    /// A probe's packets leave one by one at its rate: packets of one instant would measure no rate.
+    private func probeDeadline(_ probe: (cluster: ProbeCluster, started: Instant, packets: Int, bytes: Int)) -> Instant {
+        probe.started + probe.cluster.rate.time(for: probe.bytes)
+    }
+
+    // MARK: Reports
+
+    /// What the peer says about us. Anything else in the packet is left to others.
+    mutating func receive(_ packet: RTCPPacket, at now: Instant) {
+        switch packet {
+        case .senderReport(let report): receive(report.reports, at: now)
+        case .receiverReport(let report): receive(report.reports, at: now)
+        case .nack(let nack) where nack.mediaSSRC == video.stream.ssrc: video.receive(nack.missing, at: now)
+        case .pictureLoss(let request) where request.mediaSSRC == video.stream.ssrc: video.receivePictureLoss(at: now)
+        case .fullIntraRequest(let request):
+            for entry in request.entries where entry.ssrc == video.stream.ssrc {
+                video.receiveFullIntraRequest(entry.sequence, from: request.senderSSRC, at: now)
+            }
+        case .maxBitrate(let remb): estimator.receive(receiverLimit: remb.bitRate, at: now)
+        case .transportFeedback(let feedback):
+            var arrivals: [Duration?] = []
+            arrivals.reserveCapacity(min(Int(feedback.statusCount), SentPacketHistory.capacity))
+            feedback.forEachStatus { _, microseconds in
+                guard arrivals.count < SentPacketHistory.capacity else { return }
+                arrivals.append(microseconds.map { .microseconds($0) })
+            }
+            estimator.receive(feedback: feedback.baseSequence, arrivals: arrivals, at: now)
+        default: break
+        }
+    }
+
+    private mutating func receive(_ blocks: [ReportBlock], at now: Instant) {
+        for block in blocks {
+            let previous: ReportBlock?
+            if block.ssrc == video.stream.ssrc {
+                previous = video.stream.report
+                video.stream.received(block, at: now)
+            } else if block.ssrc == audio.stream.ssrc {
+                previous = audio.stream.report
+                audio.stream.received(block, at: now)
+            } else {
+                continue
+            }
+            if let sample = block.roundTrip(compactNow: clock.compactNTP(at: now)), sample < .seconds(10) {
+                estimator.receive(roundTrip: sample)
+            }
+            if let previous {
+                let expected = Int(Int32(bitPattern: block.highestSequence &- previous.highestSequence))
+                let lost = Int(block.cumulativeLost) - Int(previous.cumulativeLost)
+                estimator.receive(lossOf: lost, expected: expected, at: now)
+            }
+        }
+    }
+
+    /// Sender reports of the streams that are in use.
+    func senderReports(blocks: [ReportBlock], at now: Instant) -> [SenderReport] {
+        var reports: [SenderReport] = []
+        if audio.stream.isActive { reports.append(audio.stream.senderReport(at: now, clock: clock, blocks: [])) }
+        if video.stream.isActive { reports.append(video.stream.senderReport(at: now, clock: clock, blocks: [])) }
+        if !reports.isEmpty { reports[0].reports = blocks }
+        return reports
+    }
+
+    /// SSRCs that a goodbye names.
+    var activeSSRCs: [UInt32] {
+        var result: [UInt32] = []
+        if audio.stream.isActive { result.append(audio.stream.ssrc) }
+        if video.stream.isActive { result.append(video.stream.ssrc) }
+        if video.repair.isActive { result.append(video.repair.ssrc) }
+        return result
+    }
+}

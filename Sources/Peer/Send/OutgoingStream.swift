@@ -1,0 +1,95 @@
+import Basics
+
+/// What one SSRC of ours counted.
+public struct SentCounters: Sendable, Equatable {
+    public var packets = 0
+    /// RTP payload bytes, as sender reports count them.
+    public var payloadBytes = 0
+    /// Bytes of whole RTP packets.
+    public var bytes = 0
+    public var frames = 0
+    public var keyframes = 0
+    public var retransmittedPackets = 0
+    public var retransmittedBytes = 0
+    public var paddingPackets = 0
+    public var paddingBytes = 0
+    /// Requests that came in.
+    public var nacks = 0
+    public var pictureLossIndications = 0
+    public var fullIntraRequests = 0
+    /// Frames that were never sent: upper temporal layer, waiting for a keyframe, cut from a late queue.
+    public var framesSkipped = 0
+    /// How often a late queue was cut.
+    public var cuts = 0
+
+    public init() {}
+}
+
+/// One SSRC that we send for the connection's whole life, whatever encoder feeds it: numbers and timestamps go on.
+struct OutgoingStream: Sendable {
+    let ssrc: UInt32
+    let clockRate: Int64
+    /// The RTP timestamp at room time zero.
+    let timestampBase: UInt32
+    private var nextNumber: UInt16
+    var counters = SentCounters()
+    var meter = RateMeter()
+    /// Something was sent at all; without, there is nothing to report.
+    private(set) var isActive = false
+    /// The peer's last word about this stream.
+    private(set) var report: ReportBlock?
+    private(set) var reportedAt: Instant?
+
+    /// - Parameter firstSequence: below 2^15, so that no receiver can miss the first wrap (SRTP's rollover counter, libsrtp#725).
+    init(ssrc: UInt32, clockRate: Int64, firstSequence: UInt16, timestampBase: UInt32) {
+        self.ssrc = ssrc
+        self.clockRate = clockRate
+        self.timestampBase = timestampBase
+        nextNumber = firstSequence
+    }
+
+    mutating func takeSequence() -> UInt16 {
+        defer { nextNumber &+= 1 }
+        isActive = true
+        return nextNumber
+    }
+
+    /// The RTP timestamp of a room time in ticks of this stream's clock.
+    func timestamp(_ roomTicks: Int64) -> UInt32 { timestampBase &+ UInt32(truncatingIfNeeded: roomTicks) }
+
+    mutating func received(_ block: ReportBlock, at now: Instant) {
+        report = block
+        reportedAt = now
+    }
+
+    /// The report for this instant: both times are read from the room's one clock, never from when something was sent.
+    func senderReport(at now: Instant, clock: WallClock, blocks: [ReportBlock]) -> SenderReport {
+        SenderReport(
+            ssrc: ssrc, ntpTime: clock.ntp(at: now), rtpTimestamp: timestamp(now.ticks(at: clockRate)),
+            packetCount: UInt32(truncatingIfNeeded: counters.packets), octetCount: UInt32(truncatingIfNeeded: counters.payloadBytes),
+            reports: blocks)
+    }
+}
+
+/// Where the room's monotonic clock stands in the world's time.
+struct WallClock: Sendable {
+    /// Seconds from 1900 to 1970 (RFC 5905 §6).
+    static let ntpEpoch: Int64 = 2_208_988_800
+    /// Unix time minus monotonic time.
+    var offset: Duration
+
+    /// 32.32 fixed point seconds since 1900.
+    func ntp(at now: Instant) -> UInt64 {
+        let unix = (now + offset).nanoseconds
+        var (seconds, rest) = unix.quotientAndRemainder(dividingBy: 1_000_000_000)
+        if rest < 0 {
+            rest += 1_000_000_000
+            seconds -= 1
+        }
+        let fraction = UInt64(rest) << 32 / 1_000_000_000
+        return UInt64(bitPattern: (seconds &+ Self.ntpEpoch) << 32) | fraction
+    }
+
+    /// The middle 32 bits, as LSR and DLSR count.
+    func compactNTP(at now: Instant) -> UInt32 { UInt32(truncatingIfNeeded: ntp(at: now) >> 16) }
+}

@@ -1,0 +1,44 @@
+import Basics
+
+/// Lets bytes out evenly: a debt that time pays off.
+struct Pacer: Sendable {
+    /// Above the estimate, so that a queue drains and a keyframe does not take a second (libwebrtc).
+    static let factor = 2.5
+    /// No finer than this.
+    static let tick: Duration = .milliseconds(5)
+    /// What may leave at once after a pause.
+    static let burst: Duration = .milliseconds(10)
+    /// A debt is never longer than this, so that a dip of the rate does not silence us.
+    static let longestDebt: Duration = .milliseconds(200)
+
+    private var debt = 0.0
+    private var updated: Instant?
+    var rate: BitRate
+
+    init(rate: BitRate) {
+        self.rate = rate
+    }
+
+    private var bytesPerSecond: Double { max(Double(rate.bitsPerSecond), 10_000) / 8 }
+
+    mutating func advance(to now: Instant) {
+        let elapsed = updated.map { (now - $0).inSeconds } ?? 0
+        updated = max(updated ?? now, now)
+        guard elapsed > 0 else { return }
+        debt -= elapsed * bytesPerSecond
+        debt = max(debt, -bytesPerSecond * Self.burst.inSeconds)
+    }
+
+    var maySend: Bool { debt <= 0 }
+
+    mutating func sent(_ bytes: Int) {
+        debt = min(debt + Double(bytes), bytesPerSecond * Self.longestDebt.inSeconds)
+    }
+
+    /// When something may leave again.
+    func nextSend(after now: Instant) -> Instant {
+        guard debt > 0 else { return now }
+        let wait = Duration.nanoseconds(Int64(debt / bytesPerSecond * 1e9) + 1)
+        return (updated ?? now) + max(wait, Self.tick)
+    }
+}

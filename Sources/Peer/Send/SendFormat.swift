@@ -1,0 +1,50 @@
+import Basics
+
+/// The header extensions that one section agreed on, as far as we write them; nil is not negotiated and never sent.
+struct OutgoingExtensions: Sendable, Equatable {
+    var mid: UInt8?
+    var midValue = ""
+    var absSendTime: UInt8?
+    var transportCC: UInt8?
+    var audioLevel: UInt8?
+    /// The one-byte form carries ids up to 14.
+    var needsTwoBytes: Bool {
+        [mid, absSendTime, transportCC, audioLevel].contains { ($0 ?? 0) > 14 }
+    }
+
+    /// 24 bits, 6.18 fixed point seconds (the abs-send-time extension).
+    static func absoluteSendTime(_ now: Instant) -> UInt32 {
+        let (seconds, rest) = now.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return UInt32(truncatingIfNeeded: (seconds << 18) &+ rest << 18 / 1_000_000_000) & 0xFF_FFFF
+    }
+
+    /// Writes what was agreed; returns nothing that could fail.
+    func write(into writer: inout RTPPacketWriter, transportSequence: UInt16?, sendTime: UInt32, level: UInt8? = nil) {
+        if let mid, !midValue.isEmpty, midValue.utf8.count <= (needsTwoBytes ? 255 : 16) { writer.addExtension(mid, midValue) }
+        if let absSendTime { writer.addExtension24(absSendTime, sendTime) }
+        if let transportCC, let transportSequence { writer.addExtension(transportCC, transportSequence) }
+        if let audioLevel, let level { writer.addExtension(audioLevel, AudioLevel(isVoice: level < 127, level: level).byte) }
+    }
+}
+
+/// A video format that the peer takes.
+public struct VideoSendFormat: Sendable, Hashable {
+    public var codec: VideoCodec
+    /// RFC 6184 §6: 0 allows no fragmentation, so the encoder must cut its slices to fit; 1 is the rule.
+    public var packetizationMode: Int
+    /// RFC 6184 §8.1, as negotiated; nil for VP8.
+    public var profileLevelID: String?
+
+    public init(codec: VideoCodec, packetizationMode: Int = 1, profileLevelID: String? = nil) {
+        self.codec = codec
+        self.packetizationMode = packetizationMode
+        self.profileLevelID = profileLevelID
+    }
+}
+
+/// Payload types of one codec.
+struct OutgoingCodec: Sendable, Equatable {
+    var payloadType: UInt8
+    var retransmissionPayloadType: UInt8?
+    var usesNack: Bool
+}

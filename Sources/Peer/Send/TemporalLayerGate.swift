@@ -1,0 +1,31 @@
+import Basics
+
+/// Whether the upper temporal layer goes out: it is left away when the line does not carry it.
+struct TemporalLayerGate: Sendable {
+    /// The layer comes back once the estimate exceeds what is offered by this much …
+    static let margin = 1.15
+    /// … for this long.
+    static let patience: Duration = .seconds(2)
+    /// Nothing of the upper layer joins a queue that is older.
+    static let queueLimit: Duration = .milliseconds(200)
+
+    private var offered = RateMeter()
+    private var roomSince: Instant?
+    private(set) var isOpen = true
+
+    /// - Parameter available: what the line leaves for video.
+    mutating func admits(_ frame: PacketizedVideoFrame, available: BitRate, queueDelay: Duration, at now: Instant) -> Bool {
+        offered.add(frame.bytes.count, at: now)
+        let rate = offered.rate(at: now)
+        if isOpen {
+            if rate > available { isOpen = false }
+            roomSince = nil
+        } else if rate * Self.margin < available {
+            roomSince = roomSince ?? now
+            if let roomSince, now - roomSince >= Self.patience { isOpen = true }
+        } else {
+            roomSince = nil
+        }
+        return frame.temporalLayer == 0 || (isOpen && queueDelay < Self.queueLimit)
+    }
+}

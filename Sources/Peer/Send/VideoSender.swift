@@ -1,0 +1,261 @@
+import Basics
+
+/// One peer's video: which frames go out, in what order, under which numbers, and what may be sent again.
+///
+/// Packets are written straight from the shared frame when the pacer lets them go; a queue holds references only.
+struct VideoSender: Sendable {
+    /// After a keyframe request of ours went unanswered for this long it is repeated.
+    static let requestInterval: Duration = .milliseconds(500)
+    /// Requests of the peer that come closer are one.
+    static let peerRequestInterval: Duration = .milliseconds(300)
+
+    var stream: OutgoingStream
+    private(set) var repair: OutgoingStream
+    private var codecs: [VideoCodec: OutgoingCodec] = [:]
+    private var extensions = OutgoingExtensions()
+    private var queue = VideoSendQueue()
+    private var layers = TemporalLayerGate()
+    private var history = RetransmissionHistory()
+    private var repairs: [UInt16] = []
+    private var numbers: PictureNumbers
+    /// Only a keyframe may start: at the beginning, after a change of rendition, after a cut.
+    private(set) var needsKeyframe = true
+    private var currentCodec: VideoCodec?
+    private var requested: Instant?
+    private var wantsRequest = false
+    private var firSequences: [UInt32: UInt8] = [:]
+    private(set) var width = 0
+    private(set) var height = 0
+
+    init(stream: OutgoingStream, repair: OutgoingStream, numbers: PictureNumbers) {
+        self.stream = stream
+        self.repair = repair
+        self.numbers = numbers
+    }
+
+    mutating func configure(codecs: [VideoCodec: OutgoingCodec], extensions: OutgoingExtensions) {
+        self.codecs = codecs
+        self.extensions = extensions
+        if codecs.isEmpty { queue.removeAll() }
+    }
+
+    var isConfigured: Bool { !codecs.isEmpty }
+    var codec: VideoCodec? { currentCodec }
+    var usesTransportCC: Bool { extensions.transportCC != nil }
+    var canRetransmitOnOwnSSRC: Bool { codecs.values.contains { $0.retransmissionPayloadType != nil } }
+    var hasWork: Bool { !queue.isEmpty || !repairs.isEmpty }
+    var queuedBytes: Int { queue.bytes }
+    func queueDelay(at now: Instant) -> Duration { queue.delay(at: now) }
+
+    // MARK: Frames
+
+    /// Nothing but a keyframe goes out from here on: the frames will come from another encoder.
+    mutating func restart(at now: Instant) {
+        stream.counters.framesSkipped += queue.cut()
+        needsKeyframe = true
+        request(at: now)
+    }
+
+    /// - Parameter available: what the estimate leaves for video.
+    mutating func enqueue(_ frame: PacketizedVideoFrame, available: BitRate, at now: Instant) {
+        guard let codec = codecs[frame.codec], !frame.fragments.isEmpty else {
+            stream.counters.framesSkipped += 1
+            return
+        }
+        if frame.codec != currentCodec, !needsKeyframe, currentCodec != nil { needsKeyframe = true }
+        if queue.isLate(at: now) {
+            stream.counters.framesSkipped += queue.cut()
+            stream.counters.cuts += 1
+            needsKeyframe = true
+        }
+        if needsKeyframe, !frame.isKeyframe {
+            stream.counters.framesSkipped += 1
+            request(at: now)
+            return
+        }
+        guard layers.admits(frame, available: available, queueDelay: queue.delay(at: now), at: now) || frame.isKeyframe else {
+            stream.counters.framesSkipped += 1
+            return
+        }
+        if frame.isKeyframe {
+            needsKeyframe = false
+            // What waits before a keyframe is not needed to show it.
+            stream.counters.framesSkipped += queue.cut()
+            if frame.width > 0 {
+                width = frame.width
+                height = frame.height
+            }
+        }
+        currentCodec = frame.codec
+        queue.append(.init(frame: frame, codec: codec, queued: now))
+    }
+
+    private mutating func request(at now: Instant) {
+        if let requested, now - requested < Self.requestInterval { return }
+        requested = now
+        wantsRequest = true
+    }
+
+    /// Whether a keyframe must be asked of the encoder; once per need.
+    mutating func takeKeyframeRequest() -> Bool {
+        defer { wantsRequest = false }
+        return wantsRequest
+    }
+
+    // MARK: Requests of the peer
+
+    mutating func receive(_ nack: [UInt16], at now: Instant) {
+        stream.counters.nacks += 1
+        guard codecs.values.contains(where: \.usesNack) else { return }
+        for sequence in nack where repairs.count < 256 && !repairs.contains(sequence) { repairs.append(sequence) }
+    }
+
+    mutating func receivePictureLoss(at now: Instant) {
+        stream.counters.pictureLossIndications += 1
+        peerRequest(at: now)
+    }
+
+    /// - Parameter sender: whose sequence space it is. Repeats carry the same number (RFC 5104 §4.3.1.2).
+    mutating func receiveFullIntraRequest(_ sequence: UInt8, from sender: UInt32, at now: Instant) {
+        guard firSequences[sender] != sequence else { return }
+        if firSequences.count >= 8 { firSequences.removeAll() }
+        firSequences[sender] = sequence
+        stream.counters.fullIntraRequests += 1
+        peerRequest(at: now)
+    }
+
+    private mutating func peerRequest(at now: Instant) {
+        if let requested, now - requested < Self.peerRequestInterval { return }
+        requested = now
+        wantsRequest = true
+    }
+
+    // MARK: Packets
+
+    /// Sends one lost packet again. Without RTX the very same bytes go out once more.
+    mutating func nextRepair(
+        into buffer: UnsafeMutableRawBufferPointer, roundTrip: Duration, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant
+    ) -> Int? {
+        while !repairs.isEmpty {
+            let sequence = repairs.removeFirst()
+            guard let packet = history.take(sequence, roundTrip: roundTrip, at: now) else { continue }
+            return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: false, at: now)
+        }
+        return nil
+    }
+
+    /// A packet that only measures: the newest once more, or padding where there is none.
+    mutating func nextProbe(
+        into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator, cluster: Int, at now: Instant
+    ) -> Int? {
+        guard usesTransportCC, let codec = currentCodec.flatMap({ codecs[$0] }) ?? codecs.values.first,
+            let payloadType = codec.retransmissionPayloadType
+        else { return nil }
+        if let packet = history.forProbe(at: now), packet.frame.fragments[packet.fragment].range.count > 200 {
+            return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: true, at: now)
+        }
+        // 255 bytes is the most that RFC 3550 §5.1 allows.
+        let transport = estimator.nextSequence
+        var writer = RTPPacketWriter(
+            buffer, marker: false, payloadType: payloadType, sequence: repair.takeSequence(),
+            timestamp: repair.timestamp(now.ticks(at: repair.clockRate)), ssrc: repair.ssrc, twoByteExtensions: extensions.needsTwoBytes)
+        extensions.write(
+            into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now))
+        writer.pad(255)
+        guard let length = writer.finish() else { return nil }
+        note(transport: transport, size: length, estimator: &estimator, cluster: cluster, at: now)
+        repair.counters.packets += 1
+        repair.counters.paddingPackets += 1
+        repair.counters.paddingBytes += length
+        repair.counters.bytes += length
+        repair.meter.add(length, at: now)
+        return length
+    }
+
+    /// The next packet of the next frame.
+    mutating func nextMedia(
+        into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant
+    ) -> Int? {
+        guard let (entry, index, isLast) = queue.takeFragment() else { return nil }
+        if index == 0 { numbers.advance(temporalLayer: entry.frame.temporalLayer) }
+        let packet = RetransmissionHistory.Packet(
+            sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.frame.timestamp), payloadType: entry.codec.payloadType,
+            marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
+            transportSequence: usesTransportCC ? estimator.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now))
+        guard let length = write(packet, into: buffer) else { return nil }
+        if usesTransportCC { note(transport: estimator.nextSequence, size: length, estimator: &estimator, cluster: cluster, at: now) }
+        history.store(packet, bytes: length)
+        stream.counters.packets += 1
+        stream.counters.bytes += length
+        stream.counters.payloadBytes += entry.frame.fragments[index].range.count
+        stream.meter.add(length, at: now)
+        if isLast {
+            stream.counters.frames += 1
+            if entry.frame.isKeyframe { stream.counters.keyframes += 1 }
+        }
+        return length
+    }
+
+    private mutating func retransmit(
+        _ packet: RetransmissionHistory.Packet, into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator,
+        cluster: Int?, isProbe: Bool, at now: Instant
+    ) -> Int? {
+        let codec = codecs.values.first { $0.payloadType == packet.payloadType }
+        guard let payloadType = codec?.retransmissionPayloadType else {
+            guard !isProbe, let length = write(packet, into: buffer) else { return nil }
+            // Its number is known to the peer with the first sending's time; whatever is reported now measures nothing.
+            if let transport = packet.transportSequence { estimator.disregard(transport) }
+            countRepair(length, at: now)
+            return length
+        }
+        let transport = usesTransportCC ? estimator.nextSequence : nil
+        var writer = RTPPacketWriter(
+            buffer, marker: packet.marker, payloadType: payloadType, sequence: repair.takeSequence(), timestamp: packet.timestamp,
+            ssrc: repair.ssrc, twoByteExtensions: extensions.needsTwoBytes)
+        extensions.write(into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now))
+        writer.append16(packet.sequence)
+        writePayload(of: packet, to: &writer)
+        guard let length = writer.finish() else { return nil }
+        if let transport { note(transport: transport, size: length, estimator: &estimator, cluster: cluster, at: now) }
+        repair.counters.packets += 1
+        repair.counters.bytes += length
+        repair.counters.payloadBytes += packet.frame.fragments[packet.fragment].range.count + 2
+        repair.meter.add(length, at: now)
+        if isProbe {
+            repair.counters.paddingPackets += 1
+            repair.counters.paddingBytes += length
+        } else {
+            countRepair(length, at: now)
+        }
+        return length
+    }
+
+    private mutating func countRepair(_ length: Int, at now: Instant) {
+        stream.counters.retransmittedPackets += 1
+        stream.counters.retransmittedBytes += length
+    }
+
+    private func write(_ packet: RetransmissionHistory.Packet, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        var writer = RTPPacketWriter(
+            buffer, marker: packet.marker, payloadType: packet.payloadType, sequence: packet.sequence, timestamp: packet.timestamp,
+            ssrc: stream.ssrc, twoByteExtensions: extensions.needsTwoBytes)
+        extensions.write(into: &writer, transportSequence: packet.transportSequence, sendTime: packet.sendTime)
+        writePayload(of: packet, to: &writer)
+        return writer.finish()
+    }
+
+    private func writePayload(of packet: RetransmissionHistory.Packet, to writer: inout RTPPacketWriter) {
+        let fragment = packet.frame.fragments[packet.fragment]
+        if packet.frame.codec == .vp8 {
+            VP8Descriptor(
+                startsPartition: fragment.isFirst, pictureID: packet.picture.pictureID, temporalLevelZeroIndex: packet.picture.tl0,
+                temporalLayer: packet.frame.temporalLayer, layerSync: packet.frame.layerSync
+            ).write(to: &writer)
+        }
+        packet.frame.bytes.withUnsafeBytes { writer.append(UnsafeRawBufferPointer(rebasing: $0[fragment.range])) }
+    }
+
+    private func note(transport: UInt16, size: Int, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant) {
+        _ = estimator.packetSent(size: size + MediaSender.wireOverhead, cluster: cluster, at: now)
+    }
+}

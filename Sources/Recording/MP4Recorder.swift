@@ -1,0 +1,128 @@
+import Basics
+import Dispatch
+import Synchronization
+
+/// Records one H.264 stream and one sound into an MP4 that survives a crash at any moment.
+///
+/// Until `finish` the file is one of fragments, each on the disk at most about a second after it happened; `finish`
+/// turns it into an ordinary MP4 with its index in front. Work runs on a queue of its own: no call waits for the disk.
+public final class MP4Recorder: Sendable {
+    /// Where the first (or only) part is written.
+    public let file: String
+
+    private let queue = DispatchQueue(label: "recorder", qos: .utility)
+    private let load = Mutex(Load())
+    private let work: RecorderWork
+
+    /// What waits for the disk. Beyond the limit new media is left out: pictures up to the next keyframe, sound as silence.
+    private struct Load {
+        var bytes = 0
+        var skipsToKeyframe = false
+        var dropped = 0
+    }
+    private static let maxQueuedBytes = 64 << 20
+
+    /// Makes the file at once, so that a directory that cannot be written is an error here.
+    ///
+    /// The first keyframe of `width` × `height` starts the recording. `segment`: a new file (`name-2.mp4` …) at the
+    /// first keyframe after that time, 0 for one file. `onKeyframeNeeded` is called when a keyframe would let it go on.
+    /// Both callbacks come on the recorder's queue; `onFailure` at most once, when the file is closed as well as can be.
+    public init(
+        file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
+        fragment: Duration = .seconds(1), segment: Duration = .zero,
+        onKeyframeNeeded: @escaping @Sendable () -> Void = {}, onFailure: @escaping @Sendable (RecordingError) -> Void
+    ) throws(RecordingError) {
+        self.file = file
+        let shape = RecorderWork.Shape(
+            file: file, width: width, height: height, framesPerSecond: framesPerSecond, audio: audio,
+            fragment: fragment, segment: segment)
+        work = try RecorderWork(shape, onKeyframeNeeded: onKeyframeNeeded, onFailure: onFailure)
+    }
+
+    /// For tests of a full disk.
+    init(_ shape: RecorderWork.Shape, onFailure: @escaping @Sendable (RecordingError) -> Void) throws(RecordingError) {
+        file = shape.file
+        work = try RecorderWork(shape, onKeyframeNeeded: {}, onFailure: onFailure)
+    }
+
+    /// How many frames and blocks of sound were left out because the disk was too slow.
+    public var droppedCount: Int { load.withLock { $0.dropped } }
+
+    /// Takes an H.264 access unit with its room time.
+    public func append(_ video: EncodedVideoFrame) {
+        let size = video.data.count
+        let isAdmitted = load.withLock { load in
+            if load.bytes + size > Self.maxQueuedBytes { load.skipsToKeyframe = true }
+            if load.skipsToKeyframe, !video.isKeyframe || load.bytes > Self.maxQueuedBytes / 2 {
+                load.dropped += 1
+                return false
+            }
+            load.skipsToKeyframe = false
+            load.bytes += size
+            return true
+        }
+        if isAdmitted { run(size) { $0.append(video) } }
+    }
+
+    /// Takes mono samples; `timestamp` is room time at 48 kHz.
+    public func append(audio samples: [Float], timestamp: Int64) {
+        let size = samples.count * MemoryLayout<Float>.stride
+        let isAdmitted = load.withLock { load in
+            guard load.bytes + size <= Self.maxQueuedBytes else {
+                load.dropped += 1
+                return false
+            }
+            load.bytes += size
+            return true
+        }
+        if isAdmitted { run(size) { $0.append(audio: samples, timestamp: timestamp) } }
+    }
+
+    /// Leaves out what happens from `instant` on …
+    public func pause(at instant: Instant) {
+        run(0) { $0.pause(at: instant) }
+    }
+
+    /// … until the first keyframe after this one. The file has no hole there.
+    public func resume(at instant: Instant) {
+        run(0) { $0.resume(at: instant) }
+    }
+
+    /// How long the recording is so far, without pauses.
+    public func duration() async -> Duration {
+        await withCheckedContinuation { continuation in
+            queue.async { [work] in continuation.resume(returning: work.duration) }
+        }
+    }
+
+    /// Closes the file into an ordinary MP4 with its index in front. Later calls give the same again.
+    ///
+    /// After a failure the summary (its `failure` says why) is of what could be saved.
+    public func finish() async throws(RecordingError) -> RecordingSummary {
+        let result = await withCheckedContinuation { continuation in
+            queue.async { [work] in continuation.resume(returning: work.finish()) }
+        }
+        return try result.get()
+    }
+
+    private func run(_ size: Int, _ body: @escaping @Sendable (RecorderWork) -> Void) {
+        queue.async { [self] in
+            body(work)
+            if size > 0 { load.withLock { $0.bytes -= size } }
+        }
+    }
+}
+
+/// What a finished recording is.
+public struct RecordingSummary: Sendable {
+    /// The first part.
+    public var file: String
+    /// All parts, in order; one without segments.
+    public var files: [String]
+    public var duration: Duration
+    public var bytes: Int
+    /// Codec names, e.g. `h264`, `aac`.
+    public var tracks: [String]
+    /// Why it ended early, if it did.
+    public var failure: RecordingError?
+}

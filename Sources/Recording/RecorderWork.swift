@@ -1,0 +1,172 @@
+import Basics
+import Dispatch
+import Glibc
+import Synchronization
+
+/// What happens on a recorder's queue: sessions one after the other, their closing, and what to do when one fails.
+///
+/// `@unchecked Sendable`: only the recorder's serial queue touches its variables; what closing threads touch is in a Mutex.
+final class RecorderWork: @unchecked Sendable {
+    struct Shape: Sendable {
+        var file: String
+        var width: Int
+        var height: Int
+        var framesPerSecond: Double
+        var audio: RecordingAudio
+        var fragment: Duration
+        var segment: Duration
+        var capacity = Int.max
+    }
+
+    private let shape: Shape
+    private let onKeyframeNeeded: @Sendable () -> Void
+    private let onFailure: @Sendable (RecordingError) -> Void
+    private var sink: FileSink
+    private var session: RecordingSession
+    private var partNumber = 1
+    private var failure: RecordingError?
+    private var result: Result<RecordingSummary, RecordingError>?
+    /// The length of the parts that are closed.
+    private var earlierLength: RecordingSession.Time = 0
+    private let closing = DispatchGroup()
+    private let closed = Mutex<[Int: Result<RecordingReport, RecordingError>]>([:])
+
+    init(
+        _ shape: Shape, onKeyframeNeeded: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (RecordingError) -> Void
+    ) throws(RecordingError) {
+        self.shape = shape
+        self.onKeyframeNeeded = onKeyframeNeeded
+        self.onFailure = onFailure
+        sink = try FileSink(path: shape.file, capacity: shape.capacity)
+        session = try Self.makeSession(shape, sink)
+    }
+
+    private static func makeSession(_ shape: Shape, _ sink: FileSink) throws(RecordingError) -> RecordingSession {
+        try RecordingSession(
+            sink: sink, width: shape.width, height: shape.height, framesPerSecond: shape.framesPerSecond,
+            audio: shape.audio, fragment: shape.fragment)
+    }
+
+    var duration: Duration { .seconds(earlierLength + session.length) / RecordingSession.ticksPerSecond }
+
+    func append(_ video: EncodedVideoFrame) {
+        attempt { () throws(RecordingError) in
+            if video.isKeyframe, isSegmentDue(at: video) { try startNextPart(at: video) }
+            try session.append(video)
+            if session.isWaiting { onKeyframeNeeded() }
+        }
+    }
+
+    func append(audio samples: [Float], timestamp: Int64) {
+        attempt { () throws(RecordingError) in try session.append(audio: samples, time: timestamp &* 15) }
+    }
+
+    func pause(at instant: Instant) {
+        attempt { () throws(RecordingError) in
+            try session.pause(at: instant.ticks(at: RecordingSession.ticksPerSecond))
+        }
+    }
+
+    func resume(at instant: Instant) {
+        session.resume(at: instant.ticks(at: RecordingSession.ticksPerSecond))
+        onKeyframeNeeded()
+    }
+
+    func finish() -> Result<RecordingSummary, RecordingError> {
+        if let result { return result }
+        attempt { () throws(RecordingError) in try session.finish() }
+        if failure == nil { closePart(inBackground: false) }
+        closing.wait()
+        let made = summary()
+        result = made
+        return made
+    }
+
+    private func attempt(_ body: () throws(RecordingError) -> Void) {
+        guard failure == nil, result == nil else { return }
+        do throws(RecordingError) {
+            try body()
+        } catch {
+            failure = error
+            session.abandon()
+            closePart(inBackground: false)
+            onFailure(error)
+        }
+    }
+
+    private func isSegmentDue(at keyframe: EncodedVideoFrame) -> Bool {
+        shape.segment > .zero && session.isRunning
+            && session.position(of: keyframe.timestamp &* 8) >= shape.segment.nanoseconds * 9 / 12_500
+    }
+
+    private func startNextPart(at keyframe: EncodedVideoFrame) throws(RecordingError) {
+        let cut = keyframe.timestamp &* 8
+        let soundAhead = try session.finish(at: cut)
+        closePart(inBackground: true)
+        earlierLength += session.length
+        partNumber += 1
+        sink = try FileSink(path: path(partNumber), capacity: shape.capacity)
+        session = try Self.makeSession(shape, sink)
+        session.adopt(soundAhead)
+    }
+
+    /// `name.mp4`, `name-2.mp4`, `name-3.mp4` …
+    private func path(_ part: Int) -> String {
+        guard part > 1 else { return shape.file }
+        let base = shape.file.hasSuffix(".mp4") ? String(shape.file.dropLast(4)) : shape.file
+        return "\(base)-\(part).mp4"
+    }
+
+    /// Ends the part's file and turns it into an ordinary MP4.
+    private func closePart(inBackground: Bool) {
+        sink.finish()
+        let path = sink.path
+        let number = partNumber
+        if sink.safeByteCount == 0 {
+            unlink(path)
+            closed.withLock { $0[number] = .failure(.nothingRecorded(path: path)) }
+            return
+        }
+        let close: @Sendable () -> Void = { [self] in
+            let outcome = Result { () throws(RecordingError) in try Self.close(path) }
+            closed.withLock { $0[number] = outcome }
+        }
+        if inBackground {
+            DispatchQueue.global(qos: .utility).async(group: closing, execute: DispatchWorkItem(block: close))
+        } else {
+            close()
+        }
+    }
+
+    /// Leaves the fragments as they are, playable, when there is no room for a second copy: the next start closes them.
+    private static func close(_ path: String) throws(RecordingError) -> RecordingReport {
+        do throws(RecordingError) {
+            try MP4Closing.close(path, into: path)
+        } catch .diskFull {
+            return try RecordingRepair.check(file: path)
+        }
+        return try RecordingRepair.check(file: path)
+    }
+
+    private func summary() -> Result<RecordingSummary, RecordingError> {
+        var summary = RecordingSummary(
+            file: shape.file, files: [], duration: .zero, bytes: 0, tracks: [], failure: failure)
+        var firstError: RecordingError?
+        for (_, outcome) in closed.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
+            switch outcome {
+            case .success(let report):
+                summary.files.append(report.file)
+                summary.duration += report.duration
+                summary.bytes += report.bytes
+                summary.tracks = report.tracks.map(\.codec)
+            case .failure(let error): firstError = firstError ?? error
+            }
+        }
+        guard !summary.files.isEmpty else {
+            return .failure(failure ?? firstError ?? .nothingRecorded(path: shape.file))
+        }
+        if summary.failure == nil, case .nothingRecorded? = firstError {} else { summary.failure = failure ?? firstError }
+        return .success(summary)
+    }
+}

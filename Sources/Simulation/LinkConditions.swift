@@ -1,0 +1,61 @@
+import Basics
+
+/// Which packets get lost.
+public enum LossModel: Sendable, Equatable {
+    case none
+    /// Each packet on its own, with this probability.
+    case random(Double)
+    case bursts(GilbertElliott)
+}
+
+/// A line with a good and a bad state (Gilbert 1960, Elliott 1963): losses come in bursts, as on radio links.
+public struct GilbertElliott: Sendable, Equatable {
+    /// Per packet, from good to bad and back.
+    public var toBad: Double
+    public var toGood: Double
+    public var lossWhenGood: Double
+    public var lossWhenBad: Double
+
+    public init(toBad: Double, toGood: Double, lossWhenGood: Double = 0, lossWhenBad: Double = 1) {
+        self.toBad = toBad
+        self.toGood = toGood
+        self.lossWhenGood = lossWhenGood
+        self.lossWhenBad = lossWhenBad
+    }
+
+    /// Everything is lost in the bad state, nothing in the good one.
+    public init(averageLoss: Double, burstLength: Double) {
+        let back = 1 / max(burstLength, 1)
+        self.init(toBad: back * averageLoss / max(1 - averageLoss, 0.001), toGood: back)
+    }
+}
+
+/// What one direction of a line does to packets.
+public struct LinkConditions: Sendable, Equatable {
+    public var delay: Duration
+    /// Added to each packet's delay, evenly distributed up to this; order is kept.
+    public var jitter: Duration = .zero
+    public var loss: LossModel = .none
+    /// The part of the packets that are overtaken by those behind them …
+    public var reordering = 0.0
+    /// … because they take this much longer.
+    public var reorderingDelay: Duration = .milliseconds(20)
+    public var duplication = 0.0
+    /// nil carries everything at once.
+    public var rate: BitRate?
+    /// What does not fit into a queue of this length is dropped.
+    public var queue: Duration = .milliseconds(300)
+
+    public init(
+        delay: Duration = .milliseconds(20), jitter: Duration = .zero, loss: LossModel = .none, reordering: Double = 0,
+        duplication: Double = 0, rate: BitRate? = nil, queue: Duration = .milliseconds(300)
+    ) {
+        self.delay = delay
+        self.jitter = jitter
+        self.loss = loss
+        self.reordering = reordering
+        self.duplication = duplication
+        self.rate = rate
+        self.queue = queue
+    }
+}

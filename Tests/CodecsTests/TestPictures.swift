@@ -1,0 +1,58 @@
+import Basics
+import Codecs
+import Glibc
+
+/// A moving scene that both codecs have to work for: gradients, a disc and grain, all following from the frame's number.
+func scene(_ index: Int, width: Int = 320, height: Int = 240) -> Picture {
+    let picture = Picture(width: width, height: height)
+    var random = SeededRandom(seed: UInt64(index))
+    let centreX = width / 2 + Int(Double(width / 4) * cos(Double(index) / 9))
+    let centreY = height / 2 + Int(Double(height / 4) * sin(Double(index) / 7))
+    var noise = random.next()
+    for row in 0..<height {
+        for column in 0..<width {
+            if column & 15 == 0 { noise = random.next() }
+            let dx = column - centreX
+            let dy = row - centreY
+            let base = dx * dx + dy * dy < width * height / 40 ? 200 : 40 + (column + row + index) % 120
+            picture.y[row * picture.yStride + column] = UInt8(base + Int(noise >> (UInt64(column & 15) * 4) & 7))
+        }
+    }
+    for row in 0..<picture.chromaHeight {
+        for column in 0..<picture.chromaWidth {
+            picture.u[row * picture.uStride + column] = UInt8(90 + column * 70 / picture.chromaWidth)
+            picture.v[row * picture.vStride + column] = UInt8(90 + row * 70 / picture.chromaHeight)
+        }
+    }
+    return picture
+}
+
+/// Peak signal to noise ratio of luma, in dB.
+func luminancePSNR(_ a: Picture, _ b: Picture) -> Double {
+    guard a.width == b.width, a.height == b.height else { return 0 }
+    var sum = 0
+    for row in 0..<a.height {
+        for column in 0..<a.width {
+            let difference = Int(a.y[row * a.yStride + column]) - Int(b.y[row * b.yStride + column])
+            sum += difference * difference
+        }
+    }
+    return sum == 0 ? 99 : 10 * log10(255 * 255 * Double(a.width * a.height) / Double(sum))
+}
+
+/// `count` samples of a sine at 48 kHz from sample `start` on.
+func sine(_ frequency: Double, from start: Int = 0, count: Int, amplitude: Float = 0.5) -> [Float] {
+    (start..<start + count).map { amplitude * Float(sin(2 * Double.pi * frequency * Double($0) / 48_000)) }
+}
+
+/// How strong a frequency is in some samples: the amplitude of its sine (Goertzel).
+func strength(of frequency: Double, in samples: ArraySlice<Float>) -> Double {
+    var real = 0.0
+    var imaginary = 0.0
+    for (index, sample) in samples.enumerated() {
+        let phase = 2 * Double.pi * frequency * Double(index) / 48_000
+        real += Double(sample) * cos(phase)
+        imaginary += Double(sample) * sin(phase)
+    }
+    return 2 * (real * real + imaginary * imaginary).squareRoot() / Double(max(samples.count, 1))
+}

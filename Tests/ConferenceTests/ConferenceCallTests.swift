@@ -1,0 +1,119 @@
+import Basics
+import Codecs
+import Foundation
+import Logging
+import Network
+import Peer
+import Testing
+
+@testable import Conference
+
+/// A whole conference on loopback, with real sockets and threads. Waits are bounded, and end as soon as what they wait for is there.
+@Suite("A call through a conference", .serialized)
+struct ConferenceCallTests {
+    private final class Log: Sendable {
+        private let events = Guarded<[ParticipantEvent]>([])
+        func take(_ event: ParticipantEvent) { events.locked { $0.append(event) } }
+        var all: [ParticipantEvent] { events.locked { $0 } }
+    }
+
+    private func until(_ limit: Duration = .seconds(15), _ condition: () async -> Bool) async -> Bool {
+        let end = MonotonicClock.now() + limit
+        while MonotonicClock.now() < end {
+            if await condition() { return true }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return await condition()
+    }
+
+    private func conference(_ directory: String) throws -> Conference {
+        var settings = ConferenceConfiguration()
+        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
+        settings.media.tcp = []
+        settings.rooms.settings.width = 640
+        settings.rooms.settings.height = 360
+        settings.video.renditions = [.init(height: 360, bitRate: .kilobits(600)), .init(height: 180, bitRate: .kilobits(150))]
+        settings.recording.directory = directory
+        settings.layoutsDirectory = directory + "/layouts"
+        let conference = try Conference(settings, logger: Logger(label: "test"))
+        try conference.start()
+        return conference
+    }
+
+    /// The colour in the middle of a participant's tile.
+    private func colour(of participant: String, in tiles: TilesInfo, _ picture: Picture) -> (Int, Int, Int)? {
+        guard let tile = tiles.tiles.first(where: { $0.participant == participant }) else { return nil }
+        let x = (tile.x + tile.width / 2) * picture.width / tiles.width
+        let y = (tile.y + tile.height / 2) * picture.height / tiles.height
+        let chroma = (y / 2) * picture.uStride + x / 2
+        return (Int(picture.y[y * picture.yStride + x]), Int(picture.u[chroma]), Int(picture.v[chroma]))
+    }
+
+    private func isNear(_ a: (Int, Int, Int)?, _ b: (y: UInt8, u: UInt8, v: UInt8)) -> Bool {
+        guard let a else { return false }
+        return abs(a.0 - Int(b.y)) < 14 && abs(a.1 - Int(b.u)) < 14 && abs(a.2 - Int(b.v)) < 14
+    }
+
+    @Test("two people see each other's colour in its tile, hear the other and not themselves, and are recorded")
+    func call() async throws {
+        let directory = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let conference = try conference(directory)
+        let red = (y: UInt8(81), u: UInt8(90), v: UInt8(220))
+        let blue = (y: UInt8(60), u: UInt8(220), v: UInt8(110))
+        let ann = try LoopbackClient(codec: .h264, colour: red, tone: 600)
+        let bob = try LoopbackClient(codec: .vp8, colour: blue, tone: 1400)
+        let logs = (Log(), Log())
+        let annSeat = try conference.join(JoinRequest(room: "r", name: "Ann")) { logs.0.take($0) }
+        let bobSeat = try conference.join(JoinRequest(room: "r", name: "Bob")) { logs.1.take($0) }
+        try await ann.call { try await annSeat.offer($0) }
+        try await bob.call { try await bobSeat.offer($0) }
+        _ = await ann.onLoop { $0.openChannel(label: "board", at: $1) }
+        _ = await bob.onLoop { $0.openChannel(label: "board", at: $1) }
+
+        #expect(await until { ann.seen.isConnected && bob.seen.isConnected })
+        #expect(ann.seen.failure == nil && bob.seen.failure == nil)
+        for (client, codec) in [(ann, VideoCodec.h264), (bob, .vp8)] {
+            let isRight = await until {
+                guard let picture = client.seen.picture, let tiles = conference.room("r")?.tiles, tiles.tiles.count == 2 else { return false }
+                return isNear(colour(of: annSeat.id, in: tiles, picture), red) && isNear(colour(of: bobSeat.id, in: tiles, picture), blue)
+            }
+            #expect(isRight, "\(codec): \(client.seen.frames) frames, \(String(describing: conference.room("r")?.tiles))")
+            #expect(client.seen.codec == codec)
+        }
+
+        let recording = try conference.startRecording("r")
+        ann.forgetSound()
+        bob.forgetSound()
+        #expect(await until { ann.seen.sound.count > 96_000 && bob.seen.sound.count > 96_000 })
+        let heard = (ann.seen.sound.suffix(48_000), bob.seen.sound.suffix(48_000))
+        #expect(strength(of: 1400, in: heard.0) > 0.1)
+        #expect(strength(of: 600, in: heard.0) < 0.01)
+        #expect(strength(of: 600, in: heard.1) > 0.1)
+        #expect(strength(of: 1400, in: heard.1) < 0.01)
+
+        #expect(await until { await ann.onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
+        #expect(await until { bob.seen.messages == [.text("hello")] })
+        #expect(ann.seen.messages.isEmpty)
+
+        let png = try await conference.snapshot("r")
+        #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+        let figures = try await conference.statistics(annSeat.id, in: "r")
+        #expect(figures.receivedVideo.frames > 0 && figures.sentVideo.frames > 0)
+
+        let finished = try await conference.stopRecording(recording.id)
+        #expect(finished.state == .finished)
+        #expect((finished.duration ?? .zero) > .seconds(1), "\(finished)")
+        #expect((finished.bytes ?? 0) > 1000)
+
+        bobSeat.leave()
+        #expect(await until { conference.room("r")?.tiles.tiles.count == 1 })
+        let frames = ann.seen.frames
+        #expect(await until(.seconds(5)) { ann.seen.frames > frames })
+        await conference.drain(within: .seconds(5))
+        let ending = logs.0.all.contains { if case .left(.draining) = $0 { true } else { false } }
+        #expect(ending)
+        ann.stop()
+        bob.stop()
+    }
+}

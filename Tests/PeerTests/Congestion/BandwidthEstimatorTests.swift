@@ -1,0 +1,169 @@
+import Basics
+import Simulation
+import Testing
+
+@testable import Peer
+
+/// A sender that follows its estimate, a line, and a receiver that answers with transport-wide feedback every 100 ms.
+private struct EstimatedLine {
+    var estimator: BandwidthEstimator
+    var forward: SimulatedLink<(UInt16, Int)>
+    var backward: SimulatedLink<(UInt16, [Duration?])>
+    /// What the application would send at most.
+    var applicationRate: BitRate?
+    private var now: Instant = .zero
+    private var credit = 0.0
+    private var recorded: [(UInt16, Instant)] = []
+    private var nextFeedback: Instant = .zero
+    private var nextBase: UInt16
+    private var probe: (ProbeCluster, sentBytes: Int, packets: Int, start: Instant)?
+
+    init(_ conditions: LinkConditions, seed: UInt64 = 1, start: BitRate = .kilobits(300), firstSequence: UInt16 = 65_000) {
+        var configuration = BandwidthEstimatorConfiguration()
+        configuration.start = start
+        estimator = BandwidthEstimator(configuration, usesFeedback: true, firstSequence: firstSequence)
+        nextBase = firstSequence
+        forward = SimulatedLink(conditions, seed: seed)
+        backward = SimulatedLink(LinkConditions(delay: conditions.delay), seed: seed &+ 1)
+        estimator.start(at: .zero)
+    }
+
+    mutating func run(for duration: Duration, each check: (Instant, BitRate) -> Void = { _, _ in }) {
+        let end = now + duration
+        while now < end {
+            now += .milliseconds(1)
+            step()
+            if now.nanoseconds % 100_000_000 == 0 { check(now, estimator.estimate) }
+        }
+    }
+
+    private mutating func step() {
+        estimator.advance(to: now)
+        if probe == nil, let next = estimator.nextProbe() { probe = (next, 0, 0, now) }
+        if var current = probe {
+            while Double(current.sentBytes) <= Double(current.0.rate.bitsPerSecond) / 8 * (now - current.start).inSeconds {
+                send(1000, cluster: current.0.id)
+                current.sentBytes += 1000
+                current.packets += 1
+                if current.packets >= current.0.packets, current.sentBytes >= current.0.bytes { break }
+            }
+            probe = current.packets >= current.0.packets && current.sentBytes >= current.0.bytes ? nil : current
+        }
+        let rate = min(estimator.estimate, applicationRate ?? estimator.estimate)
+        credit = min(credit + Double(rate.bitsPerSecond) / 8000, 6000)
+        while credit >= 1000 {
+            credit -= 1000
+            send(1000, cluster: nil)
+        }
+        while let (sequence, _) = forward.receive(at: now) { recorded.append((sequence, now)) }
+        if now >= nextFeedback {
+            nextFeedback = now + .milliseconds(100)
+            feedback()
+        }
+        while let (base, arrivals) = backward.receive(at: now) { estimator.receive(feedback: base, arrivals: arrivals, at: now) }
+    }
+
+    private mutating func send(_ size: Int, cluster: Int?) {
+        let number = estimator.packetSent(size: size, cluster: cluster, at: now)
+        forward.send((number, size), size: size - SimulatedLink<Int>.overhead, at: now)
+    }
+
+    private mutating func feedback() {
+        guard !recorded.isEmpty else { return }
+        let base = nextBase
+        let last: UInt16 = recorded.map { $0.0 &- base }.filter { $0 < 0x8000 }.max() ?? 0
+        var arrivals = [Duration?](repeating: nil, count: Int(last) + 1)
+        for (sequence, at) in recorded where sequence &- base < 0x8000 { arrivals[Int(sequence &- base)] = at - .zero }
+        nextBase = base &+ last &+ 1
+        recorded.removeAll()
+        backward.send((base, arrivals), size: 100, at: now)
+    }
+}
+
+@Suite("Bandwidth estimation over a simulated line")
+struct BandwidthEstimatorTests {
+    private func average(_ line: inout EstimatedLine, over duration: Duration) -> Double {
+        var samples: [Double] = []
+        line.run(for: duration) { _, estimate in samples.append(Double(estimate.bitsPerSecond)) }
+        return samples.reduce(0, +) / Double(max(samples.count, 1))
+    }
+
+    @Test("It settles between 70 and 100 % of a line of 1 Mbit/s", arguments: [20, 100])
+    func converges(delay: Int) {
+        var line = EstimatedLine(LinkConditions(delay: .milliseconds(delay), rate: .megabits(1)))
+        line.run(for: .seconds(10))
+        let settled = average(&line, over: .seconds(20))
+        #expect((700_000...1_000_000).contains(settled))
+    }
+
+    @Test("A fall of the line to 300 kbit/s is followed within two seconds, and its rise within ten")
+    func follows() {
+        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(1)))
+        line.run(for: .seconds(15))
+        #expect(line.estimator.estimate > .kilobits(600))
+        line.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .kilobits(300)))
+        line.run(for: .seconds(2))
+        #expect(line.estimator.estimate < .kilobits(360))
+        line.run(for: .seconds(8))
+        #expect(line.estimator.estimate > .kilobits(150))
+        #expect(line.estimator.estimate < .kilobits(400))
+        line.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .megabits(1)))
+        line.run(for: .seconds(10))
+        #expect(line.estimator.estimate > .kilobits(600))
+    }
+
+    @Test("Random loss of 2 % does not make it collapse")
+    func standsLoss() {
+        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), loss: .random(0.02), rate: .megabits(2)), seed: 7)
+        line.run(for: .seconds(15))
+        #expect(average(&line, over: .seconds(10)) > 1_000_000)
+    }
+
+    @Test("Loss of 25 % brings it down, although the delay never grows")
+    func yieldsToLoss() {
+        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30)), seed: 3)
+        line.run(for: .seconds(5))
+        let before = line.estimator.estimate
+        line.forward.change(to: LinkConditions(delay: .milliseconds(30), loss: .random(0.25)))
+        line.run(for: .seconds(5))
+        #expect(line.estimator.estimate < before * 0.6)
+    }
+
+    @Test("Probes find a fast line within two seconds of the start")
+    func probes() {
+        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(10)))
+        line.run(for: .seconds(2))
+        #expect(line.estimator.estimate > .megabits(1))
+    }
+
+    @Test("An application that sends little is not taken for a slow line")
+    func applicationLimited() {
+        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(3)))
+        line.run(for: .seconds(5))
+        line.applicationRate = .kilobits(100)
+        line.run(for: .seconds(20))
+        #expect(line.estimator.estimate > .megabits(1))
+    }
+
+    @Test("Without any feedback it fades, and comes back with it")
+    func silence() {
+        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
+        line.run(for: .seconds(5))
+        let before = line.estimator.estimate
+        line.forward.change(to: LinkConditions(delay: .milliseconds(30), loss: .random(1)))
+        line.run(for: .seconds(8))
+        #expect(line.estimator.estimate < before * 0.6)
+        line.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
+        line.run(for: .seconds(15))
+        #expect(line.estimator.estimate > before * 0.6)
+    }
+
+    @Test("REMB caps it, and is all there is for a peer without transport-wide feedback")
+    func receiverLimit() {
+        var estimator = BandwidthEstimator(BandwidthEstimatorConfiguration(), usesFeedback: false)
+        estimator.receive(receiverLimit: .kilobits(1200), at: .zero)
+        #expect(estimator.estimate == .kilobits(1200))
+        estimator.receive(receiverLimit: .kilobits(200), at: .zero)
+        #expect(estimator.estimate == .kilobits(200))
+    }
+}

@@ -1,0 +1,116 @@
+import Basics
+import Codecs
+import Foundation
+import Recording
+
+/// A dark picture with a beep-less tick, white and beeping for 100 ms at every whole second of room time.
+struct FlashAndBeep {
+    static let width = 160
+    static let height = 96
+    /// A room's clock shows any number.
+    static let origin = Instant(nanoseconds: 86_400_123_456_789)
+
+    let encoder: any VideoEncoder
+    private let dark: Picture
+    private let bright: Picture
+
+    init() throws {
+        encoder = try makeVideoEncoder(
+            VideoEncoderConfiguration(
+                codec: .h264, width: Self.width, height: Self.height, framesPerSecond: 25, bitRate: .kilobits(200),
+                keyframeInterval: .seconds(1)))
+        dark = Picture(width: Self.width, height: Self.height)
+        dark.fill(y: 16, u: 128, v: 128)
+        bright = Picture(width: Self.width, height: Self.height)
+        bright.fill(y: 235, u: 128, v: 128)
+    }
+
+    private static func isOn(_ millisecond: Int) -> Bool { millisecond % 1000 < 100 }
+
+    static func instant(_ millisecond: Int) -> Instant { origin + .milliseconds(millisecond) }
+
+    /// The frame of a time that is a whole number of 40 ms.
+    func frame(_ millisecond: Int, keyframe: Bool = false) throws -> EncodedVideoFrame? {
+        try encoder.encode(
+            Self.isOn(millisecond) ? bright : dark, timestamp: Self.instant(millisecond).ticks(at: 90_000),
+            forceKeyframe: keyframe)
+    }
+
+    /// The 20 ms of sound from a time on.
+    static func sound(_ millisecond: Int) -> (samples: [Float], timestamp: Int64) {
+        let on = isOn(millisecond)
+        return (
+            (0..<960).map { on ? 0.6 * Float(sin(2 * Double.pi * 1000 * Double($0) / 48_000)) : 0 },
+            instant(millisecond).ticks(at: 48_000)
+        )
+    }
+
+    /// Feeds a recorder with the time from `range`, sound ahead of the pictures as in life.
+    func feed(
+        _ recorder: MP4Recorder, _ range: Range<Int>, sound: (Int) -> Bool = { _ in true }, video: (Int) -> Bool = { _ in true }
+    ) throws {
+        for time in stride(from: range.lowerBound, to: range.upperBound, by: 20) {
+            if sound(time) {
+                let block = Self.sound(time)
+                recorder.append(audio: block.samples, timestamp: block.timestamp)
+            }
+            // Pictures come 60 ms late.
+            let late = time - 60
+            if late >= range.lowerBound, late % 40 == 0, video(late), let frame = try frame(late) { recorder.append(frame) }
+        }
+        for late in stride(from: max(range.upperBound - 60, range.lowerBound), to: range.upperBound, by: 20)
+        where late % 40 == 0 && video(late) {
+            if let frame = try frame(late) { recorder.append(frame) }
+        }
+    }
+}
+
+/// What FFmpeg finds in a file: when flashes and beeps begin, in seconds.
+struct Onsets {
+    var flashes: [Double] = []
+    var beeps: [Double] = []
+    var pictureCount = 0
+    var sizes: Set<[Int]> = []
+    var sampleCount = 0
+
+    init(_ path: String) throws {
+        let reader = try MediaFileReader(path: path, decode: true)
+        var wasBright = false
+        var quietSince = Int64.min / 2
+        while let sample = try reader.next() {
+            switch sample {
+            case .picture(let picture, let timestamp):
+                pictureCount += 1
+                sizes.insert([picture.width, picture.height])
+                let isBright = picture.y[picture.height / 2 * picture.yStride + picture.width / 2] > 128
+                if isBright, !wasBright { flashes.append(Double(timestamp) / 90_000) }
+                wasBright = isBright
+            case .pcm(let samples, let timestamp):
+                sampleCount += samples.count
+                for (index, value) in samples.enumerated() where abs(value) > 0.25 {
+                    let time = timestamp + Int64(index)
+                    if time - quietSince > 4800 { beeps.append(Double(time) / 48_000) }
+                    quietSince = time
+                }
+            default: break
+            }
+        }
+    }
+
+    /// The largest distance between a flash and its beep; nil when their numbers differ.
+    var worstOffset: Double? {
+        guard flashes.count == beeps.count else { return nil }
+        return zip(flashes, beeps).map { abs($0 - $1) }.max()
+    }
+}
+
+/// A directory that goes when the test ends.
+final class ScratchDirectory {
+    let path: String
+    init() throws {
+        path = NSTemporaryDirectory() + "recording-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+    func file(_ name: String) -> String { path + "/" + name }
+}
