@@ -9,14 +9,20 @@ struct LossBasedController: Sendable {
     static let growth = 0.08
     /// Cuts are at least this and a round trip apart.
     static let cutInterval: Duration = .milliseconds(300)
+    /// Little loss for so long lifts the ceiling.
+    static let recovery: Duration = .seconds(3)
     /// No reaction before: the first packets' loss says little.
     static let grace: Duration = .seconds(2)
     /// Fewer packets than these are no sample.
     static let leastPackets = 20
+    /// Nor a shorter time: losses come in bursts, and one burst is not the line.
+    static let leastTime: Duration = .milliseconds(500)
 
     private var started: Instant?
     private var cut: Instant?
+    private var cleanSince: Instant?
     private var updated: Instant?
+    private var sampleStart: Instant?
     private var expected = 0
     private var lost = 0
     /// bit/s; nil when loss sets no limit.
@@ -30,7 +36,10 @@ struct LossBasedController: Sendable {
         started = start
         expected += newExpected
         lost += newLost
-        guard expected >= Self.leastPackets else { return }
+        let opened = sampleStart ?? now
+        sampleStart = opened
+        guard expected >= Self.leastPackets, now - opened >= Self.leastTime else { return }
+        sampleStart = nil
         let sample = Double(max(lost, 0)) / Double(expected)
         fraction = sample
         expected = 0
@@ -42,10 +51,14 @@ struct LossBasedController: Sendable {
             if let cut, now - cut < Self.cutInterval + roundTrip { return }
             cut = now
             ceiling = min(ceiling ?? current, current) * (1 - 0.5 * sample)
+            cleanSince = nil
         } else if sample < Self.lowLoss, let old = ceiling {
-            let next = old * (1 + Self.growth * elapsed) + 1000 * elapsed
-            // Well above what the delay allows it limits nothing any more.
-            ceiling = next > 2 * current ? nil : next
+            let clean = cleanSince ?? now
+            cleanSince = clean
+            // The line has recovered: from here on the delay alone says how fast to grow.
+            ceiling = now - clean >= Self.recovery ? nil : old * (1 + Self.growth * elapsed) + 1000 * elapsed
+        } else {
+            cleanSince = nil
         }
     }
 

@@ -26,7 +26,7 @@ struct ProbeController: Sendable {
     static let afterDrop = 0.85
     /// How long after a drop the old rate is tried again, and how often.
     static let dropInterval: Duration = .seconds(3)
-    static let dropAttempts = 4
+    static let dropAttempts = 10
     /// A cluster unanswered for this long failed.
     static let patience: Duration = .seconds(1)
 

@@ -11,6 +11,20 @@ public struct InitialNumbers: Sendable {
     public var pictureID: UInt16
     public var tl0PictureIndex: UInt8
 
+    public init(
+        audioSequence: UInt16, videoSequence: UInt16, rtxSequence: UInt16, audioTimestamp: UInt32, videoTimestamp: UInt32,
+        transportSequence: UInt16, pictureID: UInt16, tl0PictureIndex: UInt8
+    ) {
+        self.audioSequence = audioSequence
+        self.videoSequence = videoSequence
+        self.rtxSequence = rtxSequence
+        self.audioTimestamp = audioTimestamp
+        self.videoTimestamp = videoTimestamp
+        self.transportSequence = transportSequence
+        self.pictureID = pictureID
+        self.tl0PictureIndex = tl0PictureIndex
+    }
+
     /// Sequence numbers start below 2^15, so that a receiver sees numbers before their first wrap (facts of SRTP's rollover
     /// counter, libsrtp#725).
     public static func random(using generator: inout some RandomNumberGenerator) -> InitialNumbers {

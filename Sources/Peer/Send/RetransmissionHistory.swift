@@ -41,7 +41,8 @@ struct RetransmissionHistory: Sendable {
     mutating func take(_ sequence: UInt16, roundTrip: Duration, at now: Instant) -> Packet? {
         let slot = Int(sequence) & (Self.capacity - 1)
         guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= Self.age else { return nil }
-        if let resent = packet.resent, now - resent < roundTrip { return nil }
+        // A little less than a round trip: the peer asks again after one, by its own measure of it.
+        if let resent = packet.resent, now - resent < roundTrip * 3 / 4 { return nil }
         let size = packet.frame.fragments[packet.fragment].range.count
         guard allowance >= Double(size) else { return nil }
         allowance -= Double(size)

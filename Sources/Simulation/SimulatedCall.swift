@@ -1,0 +1,143 @@
+import Basics
+import Peer
+
+/// A call between two `PeerConnection`s over simulated lines in virtual time: an hour takes seconds and every failure replays.
+///
+/// `client` offers and controls ICE, `server` is ICE lite. What either side hears is collected; media goes in by the hooks.
+public final class SimulatedCall {
+    public enum Side: Sendable { case client, server }
+
+    fileprivate struct Datagram {
+        var bytes: [UInt8]
+        var source: SocketAddress
+        var destination: SocketAddress
+    }
+
+    public let client: PeerConnection
+    public let server: PeerConnection
+    public private(set) var now: Instant
+    /// From client to server.
+    public var up: Line
+    /// From server to client.
+    public var down: Line
+    /// Called each `tick`; send media here.
+    public var onTick: (SimulatedCall, Instant) -> Void = { _, _ in }
+    /// Called for each event of either side, beside being collected.
+    public var onEvent: (SimulatedCall, Side, PeerEvent) -> Void = { _, _, _ in }
+    public var tick: Duration = .milliseconds(10)
+    /// Drops a datagram when it answers true.
+    public var filter: (Side, [UInt8]) -> Bool = { _, _ in false }
+    public private(set) var clientEvents: [PeerEvent] = []
+    public private(set) var serverEvents: [PeerEvent] = []
+
+    /// One direction.
+    public struct Line {
+        fileprivate var link: SimulatedLink<Datagram>
+        public var sent: Int { link.sent }
+        public var lost: Int { link.lost }
+        public mutating func change(to conditions: LinkConditions) { link.change(to: conditions) }
+    }
+
+    public static let serverAddress = SocketAddress(.v4(0xC000_0201), port: 40_000)
+    public static let clientAddress = SocketAddress(.v4(0xC633_6407), port: 50_000)
+    /// What the server sees of the client: a NAT may change it.
+    private var mappedClient = SimulatedCall.clientAddress
+    private var nextTick: Instant
+
+    public init(
+        client: PeerConfiguration? = nil, server: PeerConfiguration? = nil, clientIdentity: DTLSIdentity, serverIdentity: DTLSIdentity,
+        up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64, start: Instant = Instant(nanoseconds: 1_000_000_000_000)
+    ) throws {
+        now = start
+        nextTick = start
+        var clientSettings = client ?? PeerConfiguration(role: .client)
+        clientSettings.localAddresses = [Self.clientAddress]
+        clientSettings.seed = clientSettings.seed ?? seed &* 4 &+ 1
+        var serverSettings = server ?? PeerConfiguration(role: .server)
+        serverSettings.candidates = [.host(Self.serverAddress)]
+        serverSettings.seed = serverSettings.seed ?? seed &* 4 &+ 2
+        self.client = try PeerConnection(clientSettings, identity: clientIdentity, at: start)
+        self.server = try PeerConnection(serverSettings, identity: serverIdentity, at: start)
+        self.up = Line(link: SimulatedLink(up, seed: seed &* 4 &+ 3))
+        self.down = Line(link: SimulatedLink(down, seed: seed &* 4 &+ 4))
+    }
+
+    /// Offer and answer, as signalling would carry them.
+    public func negotiate(iceRestart: Bool = false) throws {
+        let offer = client.makeOffer(at: now, iceRestart: iceRestart)
+        let answer = try server.answer(offer, at: now)
+        try client.accept(answer: answer, at: now)
+        settle()
+    }
+
+    /// The client's NAT gives it another port, without its knowing; what is under way to the old one is lost.
+    public func rebindClient() {
+        mappedClient.port &+= 1
+    }
+
+    public func run(for duration: Duration) {
+        let end = now + duration
+        while step(until: end) {}
+        now = end
+    }
+
+    /// Runs until the condition holds; false when it did not within the limit.
+    public func run(atMost limit: Duration, until condition: (SimulatedCall) -> Bool) -> Bool {
+        let end = now + limit
+        while !condition(self) { if !step(until: end) { return condition(self) } }
+        return true
+    }
+
+    private func step(until end: Instant) -> Bool {
+        var next = nextTick
+        for other in [
+            up.link.nextDelivery, down.link.nextDelivery, client.nextDeadline(after: now), server.nextDeadline(after: now),
+        ] {
+            if let other { next = min(next, other) }
+        }
+        guard next <= end else { return false }
+        // A deadline in the past is due now; time moves on by a little so that it cannot stand still.
+        now = max(next, now + .microseconds(10))
+        while let datagram = up.link.receive(at: now) {
+            deliver(datagram, to: server, local: Self.serverAddress)
+        }
+        while let datagram = down.link.receive(at: now) {
+            guard datagram.destination == mappedClient else { continue }
+            deliver(datagram, to: client, local: Self.clientAddress)
+        }
+        if now >= nextTick {
+            nextTick = max(nextTick + tick, now)
+            onTick(self, now)
+        }
+        client.advance(to: now)
+        server.advance(to: now)
+        settle()
+        return true
+    }
+
+    private func deliver(_ datagram: Datagram, to peer: PeerConnection, local: SocketAddress) {
+        var bytes = datagram.bytes
+        bytes.withUnsafeMutableBytes { buffer in
+            peer.receive(buffer, flow: Flow(.udp, local: local, remote: datagram.source), at: now)
+        }
+    }
+
+    private func settle() {
+        while let event = client.nextEvent() {
+            clientEvents.append(event)
+            onEvent(self, .client, event)
+        }
+        while let event = server.nextEvent() {
+            serverEvents.append(event)
+            onEvent(self, .server, event)
+        }
+        client.flush { bytes, flow in
+            let datagram = Datagram(bytes: Array(bytes), source: mappedClient, destination: flow.remote)
+            if !filter(.client, datagram.bytes) { up.link.send(datagram, size: bytes.count, at: now) }
+        }
+        server.flush { bytes, flow in
+            let datagram = Datagram(bytes: Array(bytes), source: flow.local, destination: flow.remote)
+            if !filter(.server, datagram.bytes) { down.link.send(datagram, size: bytes.count, at: now) }
+        }
+    }
+}

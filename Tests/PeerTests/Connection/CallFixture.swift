@@ -1,0 +1,100 @@
+import Basics
+import Peer
+import Simulation
+
+/// Two identities for the whole run: making keys is the slow part of a call.
+enum CallIdentities {
+    static let client = try? DTLSIdentity.generate()
+    static let server = try? DTLSIdentity.generate()
+}
+
+struct MissingIdentity: Error {}
+
+/// Media of a simulated call: 25 frames a second both ways and Opus each 20 ms, all recognisable.
+final class CallMedia {
+    var frameBytes = 3000
+    var codec = VideoCodec.vp8
+    var wantsKeyframe: [SimulatedCall.Side: Bool] = [.client: true, .server: true]
+    private var tick = 0
+    private(set) var framesSent = 0
+
+    /// A VP8 frame that a depacketizer takes: RFC 6386 §9.1 header and filler.
+    func frame(isKeyframe: Bool, at now: Instant) -> PacketizedVideoFrame {
+        let size = isKeyframe ? frameBytes * 4 : frameBytes
+        var data: [UInt8]
+        switch codec {
+        case .vp8:
+            let tag: UInt32 = (isKeyframe ? 0 : 1) | 1 << 4 | UInt32(size / 2) << 5
+            data = [UInt8(truncatingIfNeeded: tag), UInt8(truncatingIfNeeded: tag >> 8), UInt8(truncatingIfNeeded: tag >> 16)]
+            if isKeyframe { data += [0x9D, 0x01, 0x2A, 0x80, 0x02, 0x68, 0x01] }
+        case .h264:
+            data = []
+            if isKeyframe {
+                // A 640×360 constrained baseline SPS and a PPS.
+                data += [0, 0, 0, 1, 0x67, 0x42, 0xC0, 0x1E, 0xD9, 0x00, 0xA0, 0x2F, 0xF9, 0x61, 0x00, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00, 0x03, 0x00, 0x3C, 0x8F, 0x16, 0x2E, 0x48]
+                data += [0, 0, 0, 1, 0x68, 0xCB, 0x83, 0xCB, 0x20]
+                data += [0, 0, 0, 1, 0x65, 0x88]
+            } else {
+                data += [0, 0, 0, 1, 0x41, 0x9A]
+            }
+        }
+        while data.count < size { data.append(UInt8(truncatingIfNeeded: data.count &* 31) | 1) }
+        framesSent += 1
+        return PacketizedVideoFrame(
+            EncodedVideoFrame(
+                codec: codec, data: data, isKeyframe: isKeyframe, timestamp: now.ticks(at: 90_000), width: isKeyframe ? 640 : 0,
+                height: isKeyframe ? 360 : 0))
+    }
+
+    func attach(to call: SimulatedCall) {
+        call.onEvent = { _, side, event in
+            if case .keyframeRequested = event { self.wantsKeyframe[side] = true }
+        }
+        call.onTick = { call, now in
+            self.tick += 1
+            if self.tick % 2 == 0 {
+                let payload = [UInt8](repeating: UInt8(truncatingIfNeeded: self.tick / 2), count: 80)
+                call.client.send(audio: [0x78] + payload, timestamp: now.ticks(at: 48_000), marker: false, level: 30, at: now)
+                call.server.send(audio: [0x78] + payload, timestamp: now.ticks(at: 48_000), marker: false, level: 40, at: now)
+            }
+            if self.tick % 4 == 0 {
+                for (side, peer) in [(SimulatedCall.Side.client, call.client), (.server, call.server)] where peer.isConnected {
+                    let key = self.wantsKeyframe[side] ?? true
+                    self.wantsKeyframe[side] = false
+                    peer.send(self.frame(isKeyframe: key, at: now), at: now)
+                }
+            }
+        }
+    }
+}
+
+extension SimulatedCall {
+    static func make(
+        up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64,
+        client: PeerConfiguration? = nil, server: PeerConfiguration? = nil
+    ) throws -> SimulatedCall {
+        guard let clientIdentity = CallIdentities.client, let serverIdentity = CallIdentities.server else { throw MissingIdentity() }
+        return try SimulatedCall(
+            client: client, server: server, clientIdentity: clientIdentity, serverIdentity: serverIdentity, up: up, down: down, seed: seed)
+    }
+
+    func frames(_ side: Side, since: Instant = .distantPast) -> Int {
+        (side == .client ? clientEvents : serverEvents).filter {
+            if case .video(let frame) = $0 { frame.arrival >= since } else { false }
+        }.count
+    }
+
+    func audioPackets(_ side: Side, since: Instant = .distantPast) -> Int {
+        (side == .client ? clientEvents : serverEvents).filter {
+            if case .audio(let packet) = $0 { packet.arrival >= since } else { false }
+        }.count
+    }
+
+    func messages(_ side: Side) -> [DataChannelMessage] {
+        (side == .client ? clientEvents : serverEvents).compactMap {
+            if case .message(_, _, let message) = $0 { message } else { nil }
+        }
+    }
+
+    var areConnected: Bool { client.isConnected && server.isConnected }
+}

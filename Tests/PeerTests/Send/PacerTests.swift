@@ -1,0 +1,39 @@
+import Basics
+import Testing
+
+@testable import Peer
+
+@Suite("Pacer")
+struct PacerTests {
+    @Test("It lets a rate through, whatever the queue")
+    func rate() {
+        var pacer = Pacer(rate: .kilobits(800))
+        var now = Instant.zero
+        var sent = 0
+        while now < Instant.zero + .seconds(2) {
+            pacer.advance(to: now)
+            while pacer.maySend {
+                pacer.sent(1000)
+                sent += 1000
+            }
+            now = pacer.nextSend(after: now)
+        }
+        #expect((190_000...210_000).contains(sent))
+    }
+
+    @Test("A rate meter reads what went through, and forgets it after a second")
+    func meter() {
+        var meter = RateMeter()
+        for index in 0..<20 { meter.add(1250, at: Instant.zero + .milliseconds(index * 100)) }
+        #expect(meter.rate(at: Instant.zero + .milliseconds(1900)) == .kilobits(100))
+        #expect(meter.rate(at: Instant.zero + .seconds(5)) == .zero)
+    }
+
+    @Test("NTP time counts from 1900")
+    func wallClock() {
+        let clock = WallClock(offset: .seconds(1_000_000))
+        let time = clock.ntp(at: Instant(nanoseconds: 1_500_000_000))
+        #expect(time >> 32 == 2_208_988_800 + 1_000_001)
+        #expect(time & 0xFFFF_FFFF == 0x8000_0000)
+    }
+}

@@ -1,0 +1,151 @@
+import Basics
+import Testing
+
+@testable import Peer
+
+@Suite("What a peer is sent of its video")
+struct VideoSenderTests {
+    private let now = Instant(nanoseconds: 5_000_000_000)
+
+    private func sender(rtx: Bool = true, pictureID: UInt16 = 0x7FFE) -> VideoSender {
+        var sender = VideoSender(
+            stream: OutgoingStream(ssrc: 1, clockRate: 90_000, firstSequence: 100, timestampBase: 7),
+            repair: OutgoingStream(ssrc: 2, clockRate: 90_000, firstSequence: 500, timestampBase: 7),
+            numbers: PictureNumbers(pictureID: pictureID, tl0: 255))
+        var extensions = OutgoingExtensions()
+        extensions.transportCC = 3
+        sender.configure(
+            codecs: [.vp8: OutgoingCodec(payloadType: 96, retransmissionPayloadType: rtx ? 97 : nil, usesNack: true)],
+            extensions: extensions)
+        return sender
+    }
+
+    private func frame(key: Bool = false, layer: UInt8 = 0, size: Int = 500, timestamp: Int64 = 900) -> PacketizedVideoFrame {
+        PacketizedVideoFrame(
+            EncodedVideoFrame(
+                codec: .vp8, data: [UInt8](repeating: 0x11, count: size), isKeyframe: key, temporalLayer: layer, timestamp: timestamp))
+    }
+
+    private func next(_ sender: inout VideoSender, _ estimator: inout BandwidthEstimator, repair: Bool = false, at now: Instant) -> [UInt8]? {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1500, alignment: 8)
+        defer { buffer.deallocate() }
+        let length =
+            repair
+            ? sender.nextRepair(into: buffer, roundTrip: .milliseconds(50), estimator: &estimator, cluster: nil, at: now)
+            : sender.nextMedia(into: buffer, estimator: &estimator, cluster: nil, at: now)
+        return length.map { Array(buffer[..<$0]) }
+    }
+
+    private func estimator() -> BandwidthEstimator {
+        BandwidthEstimator(BandwidthEstimatorConfiguration(), usesFeedback: true, firstSequence: 9)
+    }
+
+    @Test("Nothing but a keyframe starts, and one is asked for")
+    func gate() {
+        var sender = sender()
+        sender.enqueue(frame(), available: .megabits(1), at: now)
+        #expect(!sender.hasWork)
+        #expect(sender.takeKeyframeRequest())
+        #expect(!sender.takeKeyframeRequest())
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        #expect(sender.hasWork)
+    }
+
+    @Test("Picture ids and base-layer indices run on over a change of encoder, across their wraps")
+    func pictureNumbers() throws {
+        var sender = sender()
+        var estimator = estimator()
+        var ids: [UInt16?] = []
+        var indices: [UInt8?] = []
+        for index in 0..<4 {
+            if index == 2 { sender.restart(at: now) }
+            sender.enqueue(frame(key: index % 2 == 0), available: .megabits(1), at: now)
+            let packet = try #require(next(&sender, &estimator, at: now))
+            let header = try RTPHeader(parsing: packet.span)
+            #expect(header.sequence == 100 + UInt16(index))
+            #expect(header.timestamp == 907)
+            #expect(header.extension16(3, in: packet.span) == 9 + UInt16(index))
+            let payload = Array(packet[header.payloadRange])
+            let descriptor = try #require(VP8Descriptor.parse(payload.span)).descriptor
+            ids.append(descriptor.pictureID)
+            indices.append(descriptor.temporalLevelZeroIndex)
+        }
+        #expect(ids == [0x7FFF, 0, 1, 2])
+        #expect(indices == [0, 1, 2, 3])
+    }
+
+    @Test("A lost packet goes out over RTX with its number before the payload, once a round trip")
+    func retransmission() throws {
+        var sender = sender()
+        var estimator = estimator()
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        let original = try #require(next(&sender, &estimator, at: now))
+        sender.receive([100], at: now)
+        let again = try #require(next(&sender, &estimator, repair: true, at: now + .milliseconds(60)))
+        let header = try RTPHeader(parsing: again.span)
+        #expect(header.ssrc == 2)
+        #expect(header.payloadType == 97)
+        #expect(header.sequence == 500)
+        let first = try RTPHeader(parsing: original.span)
+        #expect(Array(again[header.payloadRange]) == [0, 100] + Array(original[first.payloadRange]))
+        sender.receive([100], at: now + .milliseconds(70))
+        #expect(next(&sender, &estimator, repair: true, at: now + .milliseconds(70)) == nil)
+        sender.receive([100], at: now + .seconds(2))
+        #expect(next(&sender, &estimator, repair: true, at: now + .seconds(2)) == nil)
+    }
+
+    @Test("Without RTX the very same bytes go out again: one nonce must not protect two messages")
+    func sameBytes() throws {
+        var sender = sender(rtx: false)
+        var estimator = estimator()
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        let original = try #require(next(&sender, &estimator, at: now))
+        sender.receive([100], at: now)
+        let again = try #require(next(&sender, &estimator, repair: true, at: now + .milliseconds(60)))
+        #expect(again == original)
+    }
+
+    @Test("A late queue is cut between frames and waits for a keyframe")
+    func cut() throws {
+        var sender = sender()
+        var estimator = estimator()
+        sender.enqueue(frame(key: true, size: 3000), available: .megabits(1), at: now)
+        while next(&sender, &estimator, at: now) != nil {}
+        sender.enqueue(frame(size: 3000), available: .megabits(1), at: now)
+        _ = next(&sender, &estimator, at: now)
+        sender.enqueue(frame(), available: .megabits(1), at: now)
+        _ = sender.takeKeyframeRequest()
+        sender.enqueue(frame(), available: .megabits(1), at: now + .seconds(1))
+        #expect(sender.takeKeyframeRequest())
+        // The frame that had begun is finished, the rest is gone.
+        var packets: [RTPHeader] = []
+        while let packet = next(&sender, &estimator, at: now + .seconds(1)) { packets.append(try RTPHeader(parsing: packet.span)) }
+        #expect(packets.count == 2)
+        #expect(packets.last?.marker == true)
+        #expect(sender.stream.counters.cuts == 1)
+    }
+
+    @Test("The upper temporal layer goes when the line does not carry it")
+    func layers() {
+        var gate = TemporalLayerGate()
+        var admitted = 0
+        for index in 0..<60 {
+            let time = now + .milliseconds(40 * index)
+            if gate.admits(frame(layer: UInt8(index % 2), size: 2000), available: .kilobits(300), queueDelay: .zero, at: time) { admitted += 1 }
+        }
+        #expect((30...36).contains(admitted))
+    }
+
+    @Test("Requests of the peer are one within 300 ms, and a repeated FIR is none")
+    func requests() {
+        var sender = sender()
+        sender.receivePictureLoss(at: now)
+        #expect(sender.takeKeyframeRequest())
+        sender.receivePictureLoss(at: now + .milliseconds(100))
+        #expect(!sender.takeKeyframeRequest())
+        sender.receiveFullIntraRequest(4, from: 9, at: now + .seconds(1))
+        #expect(sender.takeKeyframeRequest())
+        sender.receiveFullIntraRequest(4, from: 9, at: now + .seconds(2))
+        #expect(!sender.takeKeyframeRequest())
+    }
+}
