@@ -107,7 +107,7 @@ final class PeerSeat {
         self.estimate = estimate
         self.loss = loss
         self.roundTrip = roundTrip
-        let wanted = AudioProfile(estimate: estimate, loss: loss)
+        let wanted = AudioProfile(estimate: estimate, loss: loss, previous: profile)
         if wanted != profile {
             profile = wanted
             engine.setAudio(id, profile: wanted, isConnected: isConnected)

@@ -4,8 +4,8 @@ import Basics
 ///
 /// Down at once, since a queue that grows is heard by its owner; up only after the line has shown for a while that it carries
 /// more, since a step up that must be taken back costs two keyframes.
-struct RenditionSelector: Sendable {
-    enum Choice: Hashable, Sendable {
+package struct RenditionSelector: Sendable {
+    package enum Choice: Hashable, Sendable {
         /// An index into the ladder, 0 at the top.
         case rung(Int)
         /// Sound, and one picture every few seconds.
@@ -13,56 +13,56 @@ struct RenditionSelector: Sendable {
         case audioOnly
     }
 
-    struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// A rung bears an estimate down to this share of its rate: its encoder follows.
-        var lowest = 0.75
+        package var lowest = 0.75
         /// A step up needs this many times the next rung's rate …
-        var headroom = 1.25
+        package var headroom = 1.25
         /// … the lowest rung only this, so that 150 kbit/s are enough for a picture.
-        var headroomOfLowest = 1.05
+        package var headroomOfLowest = 1.05
         /// … for this long.
-        var patience = Duration.seconds(3)
+        package var patience = Duration.seconds(3)
         /// In the first seconds of a call the estimate has only begun to grow: steps up are taken sooner.
-        var haste = Duration.milliseconds(500)
-        var hastyPhase = Duration.seconds(6)
+        package var haste = Duration.milliseconds(500)
+        package var hastyPhase = Duration.seconds(6)
         /// What sound takes of the line, with its packets' headers.
-        var audio = BitRate.kilobits(28)
+        package var audio = BitRate.kilobits(28)
         /// Below that a picture now and then would cost the sound.
-        var audioOnlyBelow = BitRate.kilobits(48)
-        init() {}
+        package var audioOnlyBelow = BitRate.kilobits(48)
+        package init() {}
     }
 
-    struct Change: Hashable, Sendable {
-        var choice: Choice
+    package struct Change: Hashable, Sendable {
+        package var choice: Choice
         /// In words, e.g. "estimate 320k below 337k".
-        var reason: String
+        package var reason: String
     }
 
-    let rates: [BitRate]
-    let configuration: Configuration
-    private(set) var choice: Choice
+    package let rates: [BitRate]
+    package let configuration: Configuration
+    package private(set) var choice: Choice
     private var start: Instant?
     private var betterSince: Instant?
     /// The highest rung that the server lets anyone have: an overload takes the upper ones away.
-    private(set) var ceiling = 0
+    package private(set) var ceiling = 0
 
     /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the second one: a joiner sees a picture
     /// at once and no line is flooded.
-    init(rates: [BitRate], configuration: Configuration = Configuration()) {
+    package init(rates: [BitRate], configuration: Configuration = Configuration()) {
         self.rates = rates
         self.configuration = configuration
         choice = rates.isEmpty ? .audioOnly : .rung(min(1, rates.count - 1))
     }
 
     /// Takes the upper rungs away or gives them back.
-    mutating func setCeiling(_ rung: Int) -> Change? {
+    package mutating func setCeiling(_ rung: Int) -> Change? {
         ceiling = max(0, min(rung, rates.count - 1))
         guard case .rung(let index) = choice, index < ceiling else { return nil }
         return move(to: .rung(ceiling), "the server is busy")
     }
 
     /// A new estimate of what the line carries, sound included.
-    mutating func update(estimate: BitRate, at now: Instant) -> Change? {
+    package mutating func update(estimate: BitRate, at now: Instant) -> Change? {
         if start == nil { start = now }
         let best = highestBearable(estimate)
         if rank(best) > rank(choice) {
