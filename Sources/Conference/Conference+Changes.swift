@@ -97,7 +97,6 @@ extension Conference {
             state.roomOf[participant].flatMap { state.rooms[$0]?.room.member(participant) }
         }
         guard let member else { return }
-        onLoop { host, now in host.remove(participant, at: now) }
         if member.endsWithMedia || !member.hasSignalling || member.signallingLostAt != nil {
             leave(participant, reason)
         }

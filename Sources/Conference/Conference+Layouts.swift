@@ -61,7 +61,8 @@ extension Conference {
     private func relayout(_ names: Set<String>) {
         let rooms = state.locked { state in
             state.rooms.filter { _, slot in
-                names.contains(slot.room.settings.layout) || slot.room.members.contains { $0.view.map { names.contains($0.layout) } ?? false }
+                names.contains(slot.room.settings.layout)
+                    || slot.room.members.contains { $0.view.map { names.contains($0.layout) } ?? false }
             }.map(\.key)
         }
         // A change without a change publishes the scene anew, with the layouts as they are now.

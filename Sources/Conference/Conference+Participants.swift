@@ -6,7 +6,8 @@ import Peer
 extension Conference {
     // MARK: - Coming
 
-    /// Gives a seat in a room, which is made where it does not exist yet and may be. `events` come in order, on a thread of ours.
+    /// Gives a seat in a room, which is made where it does not exist yet and may be. `events` come in order, on
+    /// a thread of ours; the first may come before this returns.
     public func join(
         _ request: JoinRequest, events: @escaping @Sendable (ParticipantEvent) -> Void
     ) throws(ConferenceError) -> Participant {
@@ -135,7 +136,8 @@ extension Conference {
                 let member = slot.room.member(id)
             else { throw .participantNotFound(id) }
             return Plan(
-                engine: slot.engine, intake: intake, view: slot.view(of: id), opensChannels: slot.listeners[id]?.opensChannels ?? [],
+                engine: slot.engine, intake: intake, view: slot.view(of: id),
+                opensChannels: slot.listeners[id]?.opensChannels ?? [],
                 limit: slot.limits[id], isViewer: member.kind == .viewer)
         }
     }
@@ -157,7 +159,7 @@ extension Conference {
         let plan = try plan(id)
         return try await fromLoop { [self] host, now in
             do throws(ConferenceError) {
-                if let seat = host.seat(id), seat.lastOffer.map({ Self.isOther($0, offer) }) ?? false {
+                if let seat = host.seat(id), seat.peer.isEnded || seat.lastOffer.map({ Self.isOther($0, offer) }) ?? false {
                     // A reloaded page: another connection of the same participant.
                     host.remove(id, at: now)
                 }

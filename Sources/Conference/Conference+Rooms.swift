@@ -72,8 +72,10 @@ extension Conference {
         let engine = RoomEngine(
             id: id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid), rungs: configuration.video.renditions,
             audio: configuration.audio, services: mediaServices(),
-            tilesChanged: { [weak self] view, tiles in self?.control.post { [weak self] in self?.tilesChanged(id, view, tiles) } },
-            speakersChanged: { [weak self] speakers in self?.control.post { [weak self] in self?.speakersChanged(id, speakers) } })
+            tilesChanged: { [weak self] view, tiles in self?.control.post { [weak self] in self?.tilesChanged(id, view, tiles) }
+            },
+            speakersChanged: { [weak self] speakers in self?.control.post { [weak self] in self?.speakersChanged(id, speakers) } }
+        )
         return RoomSlot(room: room, engine: engine)
     }
 
@@ -114,17 +116,5 @@ extension Conference {
         } catch {
             throw .internalFailure("\(error)")
         }
-    }
-}
-
-/// The first answer counts.
-private final class Once<Value: Sendable>: Sendable {
-    private let continuation: Guarded<CheckedContinuation<Value, Never>?>
-    init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Guarded(continuation) }
-    func resume(_ value: Value) {
-        continuation.locked { continuation in
-            defer { continuation = nil }
-            return continuation
-        }?.resume(returning: value)
     }
 }

@@ -135,16 +135,19 @@ public final class Conference: Sendable {
         }
         if wasDraining { return }
         let running = state.locked { $0.rooms.values.compactMap(\.recording) }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: limit) }
-            group.addTask { [self] in
+        // Whichever is first: a disk that hangs must not keep the server from going down.
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let once = Once(continuation)
+            Task {
                 await withTaskGroup(of: Void.self) { stops in
                     for recording in running { stops.addTask { [self] in _ = try? await stopRecording(recording.id) } }
                 }
+                once.resume(())
             }
-            // Whichever is first: a disk that hangs must not keep the server from going down.
-            await group.next()
-            group.cancelAll()
+            Task {
+                try? await Task.sleep(for: limit)
+                once.resume(())
+            }
         }
         let rooms = state.locked { Array($0.rooms.keys) }
         for room in rooms { end(room, reason: .draining) }

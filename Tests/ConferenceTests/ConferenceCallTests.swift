@@ -75,8 +75,11 @@ struct ConferenceCallTests {
         #expect(ann.seen.failure == nil && bob.seen.failure == nil)
         for (client, codec) in [(ann, VideoCodec.h264), (bob, .vp8)] {
             let isRight = await until {
-                guard let picture = client.seen.picture, let tiles = conference.room("r")?.tiles, tiles.tiles.count == 2 else { return false }
-                return isNear(colour(of: annSeat.id, in: tiles, picture), red) && isNear(colour(of: bobSeat.id, in: tiles, picture), blue)
+                guard let picture = client.seen.picture, let tiles = conference.room("r")?.tiles, tiles.tiles.count == 2 else {
+                    return false
+                }
+                return isNear(colour(of: annSeat.id, in: tiles, picture), red)
+                    && isNear(colour(of: bobSeat.id, in: tiles, picture), blue)
             }
             #expect(isRight, "\(codec): \(client.seen.frames) frames, \(String(describing: conference.room("r")?.tiles))")
             #expect(client.seen.codec == codec)
@@ -105,6 +108,30 @@ struct ConferenceCallTests {
         #expect(finished.state == .finished)
         #expect((finished.duration ?? .zero) > .seconds(1), "\(finished)")
         #expect((finished.bytes ?? 0) > 1000)
+
+        // A picture of one's own, and a viewer who stands for Ann: her mix, without her voice.
+        try bobSeat.setLayout("single", scope: .me, pins: [annSeat.id])
+        #expect(
+            await until {
+                guard let picture = bob.seen.picture else { return false }
+                let edge = (picture.width - 40, picture.height / 2)
+                let chroma = edge.1 / 2 * picture.uStride + edge.0 / 2
+                return isNear(
+                    (Int(picture.y[edge.1 * picture.yStride + edge.0]), Int(picture.u[chroma]), Int(picture.v[chroma])), red)
+            })
+        let eve = try LoopbackClient(codec: .h264, colour: blue, tone: 2500)
+        let viewer = try conference.join(
+            JoinRequest(room: "r", name: "Eve", role: .viewer, kind: .viewer, asParticipant: annSeat.id)
+        ) { _ in }
+        try await eve.call { try await viewer.offer($0) }
+        #expect(await until { eve.seen.sound.count > 96_000 && eve.seen.frames > 5 })
+        let eveHears = eve.seen.sound.suffix(24_000)
+        #expect(strength(of: 1400, in: eveHears) > 0.1)
+        #expect(strength(of: 600, in: eveHears) < 0.01)
+        #expect(strength(of: 2500, in: eveHears) < 0.01)
+        #expect(conference.room("r")?.tiles.tiles.count == 2, "a viewer has no tile")
+        viewer.leave()
+        eve.stop()
 
         bobSeat.leave()
         #expect(await until { conference.room("r")?.tiles.tiles.count == 1 })

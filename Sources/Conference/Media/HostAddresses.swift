@@ -20,7 +20,9 @@ enum HostAddresses {
         }
         let outside = found.filter { !$0.isLoopback }
         // IPv4 first: it is what most peers can use.
-        let sorted = outside.filter { if case .v4 = $0 { true } else { false } } + outside.filter { if case .v6 = $0 { true } else { false } }
+        let sorted =
+            outside.filter { if case .v4 = $0 { true } else { false } }
+            + outside.filter { if case .v6 = $0 { true } else { false } }
         return sorted + found.filter { $0.isLoopback && $0 == .v4(0x7F00_0001) }
     }
 
@@ -56,7 +58,8 @@ enum HostAddresses {
             var preference = 0
             var seen: Set<SocketAddress> = []
             for socket in bound {
-                let reachable = announce.isEmpty && !socket.ip.isUnspecified ? [socket.ip] : interfaces.filter { serves(socket.ip, $0) }
+                let reachable =
+                    announce.isEmpty && !socket.ip.isUnspecified ? [socket.ip] : interfaces.filter { serves(socket.ip, $0) }
                 for ip in reachable where seen.insert(SocketAddress(ip, port: socket.port)).inserted {
                     candidates.append(.host(SocketAddress(ip, port: socket.port), transport: transport, preference: preference))
                     preference += 1

@@ -127,7 +127,9 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         case .interrupted: disconnect(seat)
         case .failed, .closed:
             disconnect(seat)
+            // The participant may be back with another connection already.
             guard seats[seat.id] === seat else { return }
+            remove(seat.id, at: now)
             var reason = LeaveReason.failed
             if case .closed = event { reason = .left }
             events.ended(seat.id, reason)
@@ -139,10 +141,15 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         case .keyframeRequested:
             if let key = seat.pending ?? seat.active { seat.engine.rendition(key)?.requestKeyframe() }
         case .estimate(let estimate, let loss, let roundTrip):
-            if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) { reportLine(seat, at: now, elapsed: nil) }
+            if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
+                reportLine(seat, at: now, elapsed: nil)
+            }
         case .channelOpened(let channel, let label, let byRemote):
-            if byRemote { seat.channels[label, default: (nil, nil)].theirs = channel }
-            else { seat.channels[label, default: (nil, nil)].ours = channel }
+            if byRemote {
+                seat.channels[label, default: (nil, nil)].theirs = channel
+            } else {
+                seat.channels[label, default: (nil, nil)].ours = channel
+            }
         case .channelClosed(let channel):
             for (label, open) in seat.channels {
                 if open.theirs == channel { seat.channels[label]?.theirs = nil }
@@ -261,8 +268,10 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     /// `elapsed`: since the last regular report; nil between two.
     private func reportLine(_ seat: PeerSeat, at now: Instant, elapsed: Duration?) {
-        var line = seat.lastLine ?? LineState(
-            estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: "")
+        var line =
+            seat.lastLine
+            ?? LineState(
+                estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: "")
         if let elapsed {
             let statistics = seat.peer.statistics(at: now)
             let bytes = PeerFigures.bytes(statistics)

@@ -7,7 +7,6 @@ struct AudioDelivery: Sendable {
     var participant: String
     var payload: [UInt8]
     var timestamp: Int64
-    var level: UInt8
 }
 
 /// What the ear of a room tells the rest of it.
@@ -73,7 +72,7 @@ final class AudioRoom {
             let key = EncoderKey(without: without, profile: seat.profile)
             if packets[key] == nil { packets[key] = encode(key, now) }
             guard let payload = packets[key], !payload.isEmpty else { continue }
-            deliveries.append(AudioDelivery(participant: id, payload: payload, timestamp: timestamp, level: 127))
+            deliveries.append(AudioDelivery(participant: id, payload: payload, timestamp: timestamp))
         }
         forgetIdleEncoders(now)
     }

@@ -65,7 +65,8 @@ struct Room: Sendable {
 
     /// The secret must be the one that was given at the join.
     mutating func resume(_ id: String, secret: String) throws(ConferenceError) {
-        guard let index = members.firstIndex(where: { $0.id == id }), !secret.isEmpty, members[index].resumeSecret == secret else {
+        guard let index = members.firstIndex(where: { $0.id == id }), !secret.isEmpty, members[index].resumeSecret == secret
+        else {
             throw .unauthorized("This seat is not kept any more: join anew.")
         }
         members[index].signallingLostAt = nil

@@ -15,37 +15,75 @@ extension Conference {
             MetricSample("tessera_rooms", "Rooms that exist.", .gauge, Double(rooms)),
             MetricSample("tessera_participants", "Participants and viewers in all rooms.", .gauge, Double(people)),
             MetricSample("tessera_recordings_running", "Rooms that are being recorded.", .gauge, Double(recordings)),
-            MetricSample("tessera_overload_level", "0 none, 1 fast encoders, 2 half rate, 3 no top rung, 4 no new rooms.", .gauge, Double(overload.level.rawValue)),
-            MetricSample("tessera_audio_tick_lateness_seconds", "How late the last audio tick was.", .gauge, Double(audioClock.lateness.load(ordering: .relaxed)) / 1e9),
-            MetricSample("tessera_audio_ticks_skipped_total", "Audio ticks that were slept through.", .counter, Double(audioClock.skipped.load(ordering: .relaxed))),
-            MetricSample("tessera_picture_tick_lateness_seconds", "How late the last picture tick was.", .gauge, Double(videoClock.lateness.load(ordering: .relaxed)) / 1e9),
-            MetricSample("tessera_picture_ticks_skipped_total", "Picture ticks that were slept through.", .counter, Double(videoClock.skipped.load(ordering: .relaxed))),
-            MetricSample("tessera_encode_failures_total", "Frames that an encoder could not make.", .counter, Double(figures.encodeFailures)),
+            MetricSample(
+                "tessera_overload_level", "0 none, 1 fast encoders, 2 half rate, 3 no top rung, 4 no new rooms.", .gauge,
+                Double(overload.level.rawValue)),
+            MetricSample(
+                "tessera_audio_tick_lateness_seconds", "How late the last audio tick was.", .gauge,
+                Double(audioClock.lateness.load(ordering: .relaxed)) / 1e9),
+            MetricSample(
+                "tessera_audio_ticks_skipped_total", "Audio ticks that were slept through.", .counter,
+                Double(audioClock.skipped.load(ordering: .relaxed))),
+            MetricSample(
+                "tessera_picture_tick_lateness_seconds", "How late the last picture tick was.", .gauge,
+                Double(videoClock.lateness.load(ordering: .relaxed)) / 1e9),
+            MetricSample(
+                "tessera_picture_ticks_skipped_total", "Picture ticks that were slept through.", .counter,
+                Double(videoClock.skipped.load(ordering: .relaxed))),
+            MetricSample(
+                "tessera_encode_failures_total", "Frames that an encoder could not make.", .counter,
+                Double(figures.encodeFailures)),
         ]
         for meter in meters.all {
             let stage = ["stage": meter.name]
-            samples.append(MetricSample("tessera_stage_cpu_seconds_total", "Processor time by stage.", .counter, meter.seconds, labels: stage))
-            samples.append(MetricSample("tessera_stage_jobs_total", "Jobs done by stage.", .counter, Double(meter.count), labels: stage))
-            samples.append(MetricSample("tessera_stage_dropped_total", "Jobs dropped because the stage was behind.", .counter, Double(meter.dropped), labels: stage))
+            samples.append(
+                MetricSample(
+                    "tessera_stage_cpu_seconds_total", "Processor time by stage.", .counter, meter.seconds, labels: stage))
+            samples.append(
+                MetricSample("tessera_stage_jobs_total", "Jobs done by stage.", .counter, Double(meter.count), labels: stage))
+            samples.append(
+                MetricSample(
+                    "tessera_stage_dropped_total", "Jobs dropped because the stage was behind.", .counter, Double(meter.dropped),
+                    labels: stage))
         }
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
-        samples.append(MetricSample("tessera_compose_late_ticks_total", "Picture ticks skipped in running rooms because composing was behind.", .counter, Double(late)))
+        samples.append(
+            MetricSample(
+                "tessera_compose_late_ticks_total", "Picture ticks skipped in running rooms because composing was behind.",
+                .counter, Double(late)))
         for view in views {
             for rendition in view.allRenditions {
-                let labels = ["room": rendition.key.room, "codec": rendition.key.codec.rawValue, "height": "\(rendition.rung.height)", "view": view.id == .room ? "room" : "personal"]
+                let labels = [
+                    "room": rendition.key.room, "codec": rendition.key.codec.rawValue, "height": "\(rendition.rung.height)",
+                    "view": view.id == .room ? "room" : "personal",
+                ]
                 let figures = rendition.figures
                 samples += [
-                    MetricSample("tessera_rendition_members", "Peers and recordings that take a rendition.", .gauge, Double(rendition.memberCount), labels: labels),
-                    MetricSample("tessera_rendition_frames_total", "Frames encoded.", .counter, Double(figures.frames), labels: labels),
-                    MetricSample("tessera_rendition_keyframes_total", "Keyframes encoded.", .counter, Double(figures.keyframes), labels: labels),
-                    MetricSample("tessera_rendition_bytes_total", "Bytes encoded.", .counter, Double(figures.bytes), labels: labels),
-                    MetricSample("tessera_rendition_encode_seconds", "Time of an encode, averaged lately.", .gauge, figures.encodeTime.inSeconds, labels: labels),
+                    MetricSample(
+                        "tessera_rendition_members", "Peers and recordings that take a rendition.", .gauge,
+                        Double(rendition.memberCount), labels: labels),
+                    MetricSample(
+                        "tessera_rendition_frames_total", "Frames encoded.", .counter, Double(figures.frames), labels: labels),
+                    MetricSample(
+                        "tessera_rendition_keyframes_total", "Keyframes encoded.", .counter, Double(figures.keyframes),
+                        labels: labels),
+                    MetricSample(
+                        "tessera_rendition_bytes_total", "Bytes encoded.", .counter, Double(figures.bytes), labels: labels),
+                    MetricSample(
+                        "tessera_rendition_encode_seconds", "Time of an encode, averaged lately.", .gauge,
+                        figures.encodeTime.inSeconds, labels: labels),
                 ]
             }
         }
-        samples.append(MetricSample("tessera_network_bytes_total", "Bytes of datagrams.", .counter, Double(host.bytesReceived.load(ordering: .relaxed)), labels: ["direction": "in"]))
-        samples.append(MetricSample("tessera_network_bytes_total", "Bytes of datagrams.", .counter, Double(host.bytesSent.load(ordering: .relaxed)), labels: ["direction": "out"]))
+        samples.append(
+            MetricSample(
+                "tessera_network_bytes_total", "Bytes of datagrams.", .counter,
+                Double(host.bytesReceived.load(ordering: .relaxed)), labels: ["direction": "in"]))
+        samples.append(
+            MetricSample(
+                "tessera_network_bytes_total", "Bytes of datagrams.", .counter, Double(host.bytesSent.load(ordering: .relaxed)),
+                labels: ["direction": "out"]))
         return samples
     }
 }

@@ -66,7 +66,9 @@ struct OverloadJudge: Sendable {
             calmSince = nil
             let since = troubleSince ?? now
             troubleSince = since
-            guard now - since >= Self.stepUpAfter, let next = OverloadState.Level(rawValue: level.rawValue + 1) else { return nil }
+            guard now - since >= Self.stepUpAfter, let next = OverloadState.Level(rawValue: level.rawValue + 1) else {
+                return nil
+            }
             troubleSince = now
             level = next
             return level

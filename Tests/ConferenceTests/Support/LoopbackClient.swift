@@ -83,7 +83,9 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
         nextFrame = (nextFrame ?? now) + .nanoseconds(33_333_333)
         let picture = Picture(width: 320, height: 180)
         picture.fill(y: colour.y, u: colour.u, v: colour.v)
-        guard let frame = try? encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: wantsKeyframe) else { return }
+        guard let frame = try? encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: wantsKeyframe) else {
+            return
+        }
         wantsKeyframe = false
         peer.send(PacketizedVideoFrame(frame), at: now)
     }

@@ -1,0 +1,11 @@
+/// Resumes a continuation with the first answer of several that may come.
+final class Once<Value: Sendable>: Sendable {
+    private let continuation: Guarded<CheckedContinuation<Value, Never>?>
+    init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Guarded(continuation) }
+    func resume(_ value: Value) {
+        continuation.locked { continuation in
+            defer { continuation = nil }
+            return continuation
+        }?.resume(returning: value)
+    }
+}

@@ -1,0 +1,72 @@
+import Basics
+import Testing
+
+@testable import Conference
+
+@Suite("PictureQueue")
+struct PictureQueueTests {
+    private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+    private func queue(_ captures: [Int64], arrivalAfter: Int64 = 20) -> PictureQueue<Int64> {
+        var queue = PictureQueue<Int64>()
+        for time in captures {
+            queue.insert(Timed(content: time, captureTime: at(time), arrival: at(time + arrivalAfter)))
+        }
+        return queue
+    }
+
+    @Test("a picture is shown once the sound of its moment is played")
+    func due() {
+        var queue = queue([0, 33, 66, 99])
+        queue.advance(to: at(79), soundDelay: .milliseconds(80))
+        #expect(queue.current == nil)
+        queue.advance(to: at(80), soundDelay: .milliseconds(80))
+        #expect(queue.current?.content == 0)
+        queue.advance(to: at(150), soundDelay: .milliseconds(80))
+        #expect(queue.current?.content == 66)
+        #expect(queue.skipped == 1)
+        #expect(queue.generation == 2)
+    }
+
+    @Test("without sound the newest picture is shown at once")
+    func silent() {
+        var queue = queue([0, 33, 66])
+        queue.advance(to: at(86), soundDelay: nil)
+        #expect(queue.current?.content == 66)
+    }
+
+    @Test("nonsense in the sender's clock holds no picture for ever")
+    func nonsense() {
+        var queue = queue([0])
+        queue.advance(to: at(290), soundDelay: .seconds(3600))
+        #expect(queue.current == nil)
+        queue.advance(to: at(300), soundDelay: .seconds(3600))
+        #expect(queue.current?.content == 0)
+    }
+
+    @Test("more than fit drop the oldest, and the last good one stays")
+    func bounded() {
+        var queue = queue(Array(0..<40))
+        #expect(queue.skipped == 40 - PictureQueue<Int64>.limit)
+        queue.advance(to: at(1000), soundDelay: nil)
+        #expect(queue.current?.content == 39)
+        queue.advance(to: at(9000), soundDelay: nil)
+        #expect(queue.current?.content == 39)
+        #expect(queue.generation == 1)
+    }
+}
+
+@Suite("Tile state")
+struct TileStateTests {
+    @Test("2 s without frames freeze a tile, 5 s bring the avatar")
+    func ages() {
+        func state(_ age: Duration?, presenting: Bool = false, on: Bool = true) -> String {
+            "\(MixView.state(age: age, hasPicture: age != nil, sendsVideo: on, isPresenting: presenting))"
+        }
+        #expect(state(nil) == "avatar")
+        #expect(state(.milliseconds(1999)) == "live")
+        #expect(state(.seconds(2)) == "frozen")
+        #expect(state(.seconds(5)) == "avatar")
+        #expect(state(.seconds(60), presenting: true) == "live")
+        #expect(state(.zero, on: false) == "avatar")
+    }
+}

@@ -1,0 +1,143 @@
+import Basics
+import Foundation
+import Testing
+
+@testable import Conference
+
+@Suite("Room")
+struct RoomTests {
+    private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+    private func room(_ change: (inout RoomSettings) -> Void = { _ in }) -> Room {
+        var settings = RoomSettings()
+        change(&settings)
+        return Room(id: "r", settings: settings, createdAt: Date(timeIntervalSince1970: 0), at: at(0))
+    }
+
+    private func join(
+        _ room: inout Room, _ id: String, role: Role = .participant, kind: JoinRequest.Kind = .participant
+    ) throws(ConferenceError) {
+        _ = try room.join(JoinRequest(room: "r", name: id, role: role, kind: kind), id: id, secret: "s-\(id)", at: at(1))
+    }
+
+    @Test("a full room refuses the next, a locked one all but moderators")
+    func limits() throws {
+        var full = room { $0.maxParticipants = 1 }
+        try join(&full, "a")
+        #expect(throws: ConferenceError.roomFull("r")) { try join(&full, "b") }
+        var locked = room { $0.locked = true }
+        #expect(throws: ConferenceError.roomLocked("r")) { try join(&locked, "a") }
+        try join(&locked, "m", role: .moderator)
+        #expect(locked.members.map(\.id) == ["m"])
+    }
+
+    @Test("a viewer is not shown, cannot present, record or change everyone's layout")
+    func viewers() throws {
+        var room = room()
+        try join(&room, "v", role: .viewer)
+        try join(&room, "w", kind: .viewer)
+        for id in ["v", "w"] {
+            #expect(room.member(id)?.isShown == false)
+            #expect(throws: ConferenceError.self) { try room.present(id, true) }
+            #expect(throws: ConferenceError.self) { try room.mayRecord(id) }
+            #expect(throws: ConferenceError.self) { try room.setLayout("speaker", scope: .room, pins: nil, by: id) }
+            try room.setLayout("speaker", scope: .me, pins: nil, by: id)
+        }
+        #expect(room.settings.layout == "grid")
+    }
+
+    @Test("a seat is kept for 15 s after its signalling was lost, and taken back only with its secret")
+    func seats() throws {
+        var room = room()
+        try join(&room, "a")
+        room.media("a", isConnected: true, at: at(2))
+        room.signallingLost("a", at: at(10))
+        #expect(room.expired(at: at(24)).isEmpty)
+        #expect(room.expired(at: at(25)) == ["a"])
+        #expect(throws: ConferenceError.self) { try room.resume("a", secret: "wrong") }
+        try room.resume("a", secret: "s-a")
+        #expect(room.expired(at: at(100)).isEmpty)
+    }
+
+    @Test("who has no signalling of their own leaves 30 s after their media")
+    func silence() throws {
+        var room = room()
+        var request = JoinRequest(room: "r", name: "whip")
+        request.hasSignalling = false
+        _ = try room.join(request, id: "w", secret: "", at: at(0))
+        room.media("w", isConnected: true, at: at(5))
+        #expect(room.expired(at: at(1000)).isEmpty)
+        room.media("w", isConnected: false, at: at(1000))
+        #expect(room.expired(at: at(1029)).isEmpty)
+        #expect(room.expired(at: at(1030)) == ["w"])
+    }
+
+    @Test("a room that is empty for its time is abandoned, one with people never")
+    func abandoned() throws {
+        var room = room()
+        #expect(room.isAbandoned(after: .seconds(30), at: at(30)))
+        try join(&room, "a")
+        #expect(!room.isAbandoned(after: .seconds(30), at: at(9999)))
+        room.leave("a", at: at(10_000))
+        #expect(!room.isAbandoned(after: .seconds(30), at: at(10_029)))
+        #expect(room.isAbandoned(after: .seconds(30), at: at(10_030)))
+    }
+
+    @Test("moderation shows in what others see")
+    func moderation() throws {
+        var room = room()
+        try join(&room, "a")
+        var change = ParticipantChange()
+        change.audioMuted = true
+        change.name = "Åsa"
+        change.volume = 0.5
+        let info = try room.change("a", change)
+        #expect(info.audio == false && info.audioMuted && info.name == "Åsa" && info.volume == 0.5)
+        change.volume = 5
+        #expect(throws: ConferenceError.self) { try room.change("a", change) }
+        #expect(throws: ConferenceError.participantNotFound("x")) { try room.change("x", change) }
+    }
+
+    @Test("a picture of one's own ends when it is like the room's, and forgets pins of who left")
+    func views() throws {
+        var room = room()
+        try join(&room, "a")
+        try join(&room, "b")
+        try room.setLayout("speaker", scope: .me, pins: ["b", "nobody"], by: "a")
+        #expect(room.member("a")?.view == Member.PersonalView(layout: "speaker", pins: ["b"]))
+        room.leave("b", at: at(2))
+        #expect(room.member("a")?.view?.pins == [])
+        try room.setLayout("grid", scope: .me, pins: nil, by: "a")
+        #expect(room.member("a")?.view == nil)
+    }
+
+    @Test("news are told once, and only what changed")
+    func news() throws {
+        var room = room()
+        try join(&room, "a")
+        let before = room
+        #expect(room.news(since: before).isEmpty)
+        room.speakers(active: "a", ranks: ["a"], speaking: ["a"])
+        let kinds = room.news(since: before).map { event in
+            switch event {
+            case .participants(let people): "participants \(people.map(\.speaking))"
+            case .speaker(let id): "speaker \(id ?? "-")"
+            default: "other"
+            }
+        }
+        #expect(kinds == ["participants [true]", "speaker a"])
+    }
+
+    @Test(
+        "settings out of bounds are refused as a whole",
+        arguments: [\RoomSettingsChange.width, \.height, \.framesPerSecond, \.maxParticipants])
+    func settings(key: WritableKeyPath<RoomSettingsChange, Int?> & Sendable) {
+        var change = RoomSettingsChange()
+        change.layout = "speaker"
+        for value in [-1, 0, 1_000_001, Int.max, Int.min] {
+            change[keyPath: key] = value
+            var settings = RoomSettings()
+            #expect(throws: ConferenceError.self) { try settings.apply(change) }
+            #expect(settings == RoomSettings())
+        }
+    }
+}

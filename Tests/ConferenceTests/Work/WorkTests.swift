@@ -1,0 +1,52 @@
+import Basics
+import Synchronization
+import Testing
+
+@testable import Conference
+
+@Suite("Work")
+struct WorkTests {
+    @Test("a lane runs its jobs in order, one at a time, however many threads there are")
+    func order() async {
+        let pool = WorkPool(threads: 4)
+        pool.start()
+        defer { pool.stop() }
+        let lane = SerialLane(pool: pool, meter: StageMeter("test"), limit: 10_000)
+        let seen = Confined<[Int]>([])
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            for number in 0..<5000 { lane.submit { seen.value.append(number) } }
+            lane.submit { done.resume() }
+        }
+        #expect(seen.value == Array(0..<5000))
+    }
+
+    @Test("a full lane drops its oldest job and counts it")
+    func bounded() async {
+        let pool = WorkPool(threads: 1)
+        let meter = StageMeter("test")
+        let lane = SerialLane(pool: pool, meter: meter, limit: 2)
+        let seen = Confined<[Int]>([])
+        for number in 0..<9 { lane.submit { seen.value.append(number) } }
+        #expect(meter.dropped == 7)
+        #expect(lane.isBusy)
+        #expect(lane.runOne())
+        #expect(!lane.runOne())
+        #expect(seen.value == [7, 8])
+        #expect(!lane.isBusy)
+    }
+
+    @Test("an overload takes a step after 2 s of trouble and gives it back after 15 s of calm")
+    func overload() {
+        var judge = OverloadJudge()
+        func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+        #expect(judge.update(lateShare: 0.5, at: at(0)) == nil)
+        #expect(judge.update(lateShare: 0.5, at: at(1)) == nil)
+        #expect(judge.update(lateShare: 0.5, at: at(2)) == .fastEncoders)
+        #expect(judge.update(lateShare: 0.5, at: at(4)) == .halfRate)
+        #expect(judge.update(lateShare: 0, at: at(5)) == nil)
+        #expect(judge.update(lateShare: 0.05, at: at(15)) == nil, "neither trouble nor calm")
+        #expect(judge.update(lateShare: 0, at: at(16)) == nil)
+        #expect(judge.update(lateShare: 0, at: at(31)) == .fastEncoders)
+        #expect(judge.update(lateShare: 0, at: at(46)) == OverloadState.Level.none)
+    }
+}
