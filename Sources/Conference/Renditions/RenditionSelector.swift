@@ -23,7 +23,7 @@ package struct RenditionSelector: Sendable {
         /// … for this long.
         package var patience = Duration.seconds(3)
         /// In the first seconds of a call the estimate has only begun to grow: steps up are taken sooner.
-        package var haste = Duration.milliseconds(500)
+        package var haste = Duration.milliseconds(300)
         package var hastyPhase = Duration.seconds(6)
         /// What sound takes of the line, with its packets' headers.
         package var audio = BitRate.kilobits(28)
@@ -46,12 +46,12 @@ package struct RenditionSelector: Sendable {
     /// The highest rung that the server lets anyone have: an overload takes the upper ones away.
     package private(set) var ceiling = 0
 
-    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the second one: a joiner sees a picture
-    /// at once and no line is flooded.
+    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the lowest one: a joiner sees a picture
+    /// at once and no line is flooded; a good line shows itself within half a second.
     package init(rates: [BitRate], configuration: Configuration = Configuration()) {
         self.rates = rates
         self.configuration = configuration
-        choice = rates.isEmpty ? .audioOnly : .rung(min(1, rates.count - 1))
+        choice = rates.isEmpty ? .audioOnly : .rung(rates.count - 1)
     }
 
     /// Takes the upper rungs away or gives them back.

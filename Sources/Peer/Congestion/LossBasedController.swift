@@ -6,6 +6,8 @@ import Basics
 struct LossBasedController: Sendable {
     static let highLoss = 0.10
     static let lowLoss = 0.02
+    /// Where so much is lost only what gets through is a measure.
+    static let floodLoss = 0.30
     static let growth = 0.08
     /// Cuts are at least this and a round trip apart.
     static let cutInterval: Duration = .milliseconds(300)
@@ -31,7 +33,9 @@ struct LossBasedController: Sendable {
     private(set) var fraction = 0.0
 
     /// Adds one report; `current` is the estimate in force.
-    mutating func report(expected newExpected: Int, lost newLost: Int, current: Double, roundTrip: Duration, at now: Instant) {
+    mutating func report(
+        expected newExpected: Int, lost newLost: Int, current: Double, acknowledged: Double?, roundTrip: Duration, at now: Instant
+    ) {
         let start = started ?? now
         started = start
         expected += newExpected
@@ -46,6 +50,12 @@ struct LossBasedController: Sendable {
         lost = 0
         let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
         updated = now
+        if sample > Self.floodLoss, let acknowledged, acknowledged < current, now - (cut ?? .distantPast) >= Self.cutInterval {
+            cut = now
+            ceiling = acknowledged
+            cleanSince = nil
+            return
+        }
         guard now - start >= Self.grace else { return }
         if sample > Self.highLoss {
             if let cut, now - cut < Self.cutInterval + roundTrip { return }

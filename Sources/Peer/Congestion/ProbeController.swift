@@ -13,7 +13,8 @@ struct ProbeCluster: Sendable, Equatable {
 ///
 /// libwebrtc `probe_controller.cc`.
 struct ProbeController: Sendable {
-    static let startFactors = [3.0, 6.0]
+    /// One step at a time: libwebrtc's two bursts at three and six times the start would fill a thin line's queue for half a second.
+    static let startFactors = [2.0]
     static let packets = 5
     static let duration: Duration = .milliseconds(15)
     /// A measured rate above this part of the probed one asks for the next step …
@@ -35,6 +36,8 @@ struct ProbeController: Sendable {
     private var waiting: (id: Int, rate: Double, since: Instant)?
     private var lastProbe: Instant = .distantPast
     private var drop: (rate: Double, next: Instant, left: Int)?
+    /// Only the first burst of all has been asked for.
+    var isFirst: Bool { nextID == 2 }
     private(set) var pending: [ProbeCluster] = []
     /// bit/s; never probed above.
     var ceiling: Double

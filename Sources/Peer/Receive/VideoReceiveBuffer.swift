@@ -3,8 +3,8 @@ import Basics
 /// The tunables of video repair.
 public struct VideoReceiveConfiguration: Sendable {
     /// The longest wait for repair, and that on a long round trip.
-    public var maximumHold: Duration = .milliseconds(200)
-    public var maximumHoldOnLongPaths: Duration = .milliseconds(400)
+    public var maximumHold: Duration = .milliseconds(400)
+    public var maximumHoldOnLongPaths: Duration = .milliseconds(600)
     /// Two keyframe requests are at least this far apart: Chrome's sender ignores those closer than 300 ms.
     public var keyframeRequestGap: Duration = .milliseconds(400)
     public var keyframeRetry: Duration = .seconds(1)

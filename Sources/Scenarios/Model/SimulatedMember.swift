@@ -111,7 +111,8 @@ final class SimulatedMember {
     }
 
     private var budget: BitRate? {
-        isConnected ? max(call.server.estimate - profile.lineRate(Self.roomAudio), .kilobits(1)) : nil
+        guard isConnected else { return nil }
+        return max((call.server.estimate - profile.lineRate(Self.roomAudio)) * (1 - loss), .kilobits(1))
     }
 
     private func take(_ estimate: BitRate, loss: Double, room: SimulatedRoom, at now: Instant) {
