@@ -35,6 +35,12 @@ package struct Ladder: Hashable, Sendable {
         slides = Rung(width: low.width, height: low.height, framesPerSecond: 1, bitRate: .kilobits(60))
     }
 
+    /// What a line can be worth at most: the top rung with the room that a step up to it asks for, sound, and some repair.
+    package var usefulRate: BitRate {
+        let top = rungs.map(\.bitRate).max() ?? .zero
+        return top * RenditionSelector.Configuration().headroom * 1.2 + .kilobits(100)
+    }
+
     package func rung(for choice: RenditionSelector.Choice) -> Rung? {
         switch choice {
         case .rung(let index): rungs.indices.contains(index) ? rungs[index] : rungs.last

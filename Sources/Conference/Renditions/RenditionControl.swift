@@ -38,6 +38,9 @@ package struct RenditionControl: Sendable {
         self.isSlides = isSlides
     }
 
+    /// The largest packet payload in bytes: on a line that carries slides a full packet would hold up the sound for 150 ms.
+    package var maxPayload: Int { isSlides ? 500 : 1100 }
+
     // MARK: - Members
 
     package var memberCount: Int { members.count }
@@ -89,7 +92,8 @@ package struct RenditionControl: Sendable {
     package func wantsPicture(at tick: Instant, generation: UInt64) -> Bool {
         guard !members.isEmpty else { return false }
         guard let lastEncode else { return true }
-        if isSlides { return tick - lastEncode >= Ladder.slideInterval || keyframeIsDue(at: tick) }
+        // A lost slide is repaired or replaced by the next one; another between them would cost the sound.
+        if isSlides { return tick - lastEncode >= Ladder.slideInterval || isUrgent && keyframeIsDue(at: tick) }
         if keyframeIsDue(at: tick) { return true }
         // Half a tick of slack: ticks of 33.3 ms must give every second one to a rendition of 15 frames/s.
         let period = Duration.nanoseconds(1_000_000_000 / Int64(max(rung.framesPerSecond, 1))) - .milliseconds(8)

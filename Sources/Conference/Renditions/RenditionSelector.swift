@@ -18,8 +18,8 @@ package struct RenditionSelector: Sendable {
         package var lowest = 0.75
         /// A step up needs this many times the next rung's rate …
         package var headroom = 1.25
-        /// … the lowest rung only this, so that 150 kbit/s are enough for a picture.
-        package var headroomOfLowest = 1.05
+        /// … the lowest rung only this, so that 150 kbit/s are enough for motion.
+        package var headroomOfLowest = 0.85
         /// … for this long.
         package var patience = Duration.seconds(3)
         /// In the first seconds of a call the estimate has only begun to grow: steps up are taken sooner.
@@ -28,7 +28,15 @@ package struct RenditionSelector: Sendable {
         /// What sound takes of the line, with its packets' headers.
         package var audio = BitRate.kilobits(28)
         /// Below that a picture now and then would cost the sound.
-        package var audioOnlyBelow = BitRate.kilobits(48)
+        package var audioOnlyBelow = BitRate.kilobits(44)
+        /// Pictures come back at so many times that.
+        package var headroomOfSlides = 1.15
+        /// An estimate that falls short by less than this factor must do so for a while: the encoder follows meanwhile, and a keyframe's
+        /// burst alone can make it dip.
+        package var shortfall = 0.6
+        package var grace = Duration.milliseconds(800)
+        /// Motion, and pictures at all, are given up only after this.
+        package var graceOfLowest = Duration.seconds(3)
         package init() {}
     }
 
@@ -43,6 +51,7 @@ package struct RenditionSelector: Sendable {
     package private(set) var choice: Choice
     private var start: Instant?
     private var betterSince: Instant?
+    private var shortSince: Instant?
     /// The highest rung that the server lets anyone have: an overload takes the upper ones away.
     package private(set) var ceiling = 0
 
@@ -65,7 +74,12 @@ package struct RenditionSelector: Sendable {
     package mutating func update(estimate: BitRate, at now: Instant) -> Change? {
         if start == nil { start = now }
         let best = highestBearable(estimate)
-        if rank(best) > rank(choice) {
+        if rank(best) <= rank(choice) {
+            shortSince = nil
+        } else {
+            let since = shortSince ?? now
+            shortSince = since
+            guard now - since >= grace(of: choice) || estimate < lowestRate(of: choice) * configuration.shortfall else { return nil }
             return move(to: best, "estimate \(estimate) below \(lowestRate(of: choice))")
         }
         guard let next = stepUp(from: choice), estimate >= needed(for: next) else {
@@ -85,7 +99,12 @@ package struct RenditionSelector: Sendable {
     private mutating func move(to choice: Choice, _ reason: String) -> Change {
         self.choice = choice
         betterSince = nil
+        shortSince = nil
         return Change(choice: choice, reason: reason)
+    }
+
+    private func grace(of choice: Choice) -> Duration {
+        rank(choice) >= rates.count - 1 ? configuration.graceOfLowest : configuration.grace
     }
 
     /// 0 is the best.
@@ -124,7 +143,7 @@ package struct RenditionSelector: Sendable {
         case .rung(let index):
             rates[index] * (index == rates.count - 1 ? configuration.headroomOfLowest : configuration.headroom)
                 + configuration.audio
-        case .slides: configuration.audioOnlyBelow * configuration.headroom
+        case .slides: configuration.audioOnlyBelow * configuration.headroomOfSlides
         case .audioOnly: .zero
         }
     }

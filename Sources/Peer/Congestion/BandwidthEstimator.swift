@@ -157,9 +157,10 @@ struct BandwidthEstimator: Sendable {
         }
         if let acknowledged = acknowledged.rate { through = max(through ?? acknowledged, acknowledged) }
         let cut = delay.update(
-            usage: usage ?? (detector.usage == .overused ? .normal : detector.usage), acknowledged: through, roundTrip: roundTrip, at: now)
+            usage: usage ?? (detector.usage == .overused ? .normal : detector.usage), acknowledged: through,
+            isLimited: limit.isLimited, roundTrip: roundTrip, at: now)
         // A long queue is to drain, not just to stop growing.
-        if cut, queue.delay > Self.longQueue, let through { delay.limit(to: through * Self.drain) }
+        if cut, queue.delay > Self.longQueue, let through { delay.limit(to: max(through * Self.drain, before * Self.drain)) }
         let current = min(delay.rate, loss.ceiling ?? .infinity)
         loss.report(
             expected: results.count, lost: lost, current: current, acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
@@ -170,6 +171,7 @@ struct BandwidthEstimator: Sendable {
     /// The receiver's own wish or estimate (REMB): a cap, and everything there is when the peer sends no feedback.
     mutating func receive(receiverLimit rate: BitRate, at now: Instant) {
         receiverLimit = Double(max(rate.bitsPerSecond, 1000))
+        probes.ceiling = min(Double(configuration.maximum.bitsPerSecond), Double(rate.bitsPerSecond))
         if !usesFeedback {
             delay.probed(Double(rate.bitsPerSecond))
             lastFeedback = now
@@ -201,7 +203,7 @@ struct BandwidthEstimator: Sendable {
         limit.advance(estimate: delay.rate, to: now)
         let silence = history.oldestUnreported.map { now - $0 } ?? .zero
         if silence < Self.freezeAfter {
-            probes.advance(estimate: delay.rate, limitedSince: limit.since, usage: detector.usage, to: now)
+            probes.advance(estimate: delay.rate, isFree: detector.usage != .overused && queue.delay < StandingQueue.harmless * 2, to: now)
         } else if silence > Self.fadeAfter, lastFeedback != nil, now - (lastFade ?? .distantPast) >= .seconds(1) {
             lastFade = now
             let before = delay.rate

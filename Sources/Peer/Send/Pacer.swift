@@ -2,9 +2,9 @@ import Basics
 
 /// Lets bytes out evenly: a debt that time pays off.
 struct Pacer: Sendable {
-    /// A little above the estimate, so that a queue drains. libwebrtc's 2.5 would put most of a keyframe into the line's own queue,
+    /// A little above the estimate, so that a queue drains (str0m). libwebrtc's 2.5 would put most of a keyframe into the line's own queue,
     /// where sound waits behind it and the delay reads as overuse.
-    static let factor = 1.25
+    static let factor = 1.1
     /// No finer than this.
     static let tick: Duration = .milliseconds(5)
     /// What may leave at once after a pause.

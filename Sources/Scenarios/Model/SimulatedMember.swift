@@ -43,6 +43,7 @@ final class SimulatedMember {
     private(set) var keyframesAskedUp = 0
     var loss: Double = 0
     private var camera: SyntheticEncoder?
+    private var clientProfile = AudioProfile.lossy
     private var cameraWantsKeyframe = true
     private var cameraLimit: BitRate
 
@@ -160,17 +161,23 @@ final class SimulatedMember {
     /// Sound both ways; `tick` counts 20 ms.
     func sendSound(tick: Int, at now: Instant) {
         guard isConnected else { return }
-        let ticks = profile.ticksPerPacket
-        if tick % ticks == 0 {
-            let start = now - .milliseconds(20) * (ticks - 1)
-            let bytes = profile.bitRate(Self.roomAudio).bytes(in: .milliseconds(20) * ticks)
-            let payload = Self.packet(
-                toc: ticks == 2 ? Self.longPacket : Self.shortPacket, bytes: bytes, carriesFEC: profile.carriesFEC, made: start)
+        if let (payload, start) = Self.sound(profile, tick: tick, at: now) {
             call.server.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: nil, at: now)
         }
-        // A browser: 32 kbit/s with FEC, as we ask it to.
-        let payload = Self.packet(toc: Self.shortPacket, bytes: 80, carriesFEC: true, made: now)
-        call.client.send(audio: payload, timestamp: now.ticks(at: 48_000), marker: false, level: 30, at: now)
+        // The web client steers its encoder by the same rules; FEC is always on, as we ask for it.
+        clientProfile = AudioProfile(estimate: call.client.estimate, loss: 1, previous: clientProfile)
+        if let (payload, start) = Self.sound(clientProfile, tick: tick, at: now) {
+            call.client.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: 30, at: now)
+        }
+    }
+
+    private static func sound(_ profile: AudioProfile, tick: Int, at now: Instant) -> (payload: [UInt8], start: Instant)? {
+        let ticks = profile.ticksPerPacket
+        guard tick % ticks == 0 else { return nil }
+        let start = now - .milliseconds(20) * (ticks - 1)
+        let bytes = profile.bitRate(roomAudio).bytes(in: .milliseconds(20) * ticks)
+        let toc = ticks == 2 ? longPacket : shortPacket
+        return (packet(toc: toc, bytes: bytes, carriesFEC: profile.carriesFEC, made: start), start)
     }
 
     private static func packet(toc: UInt8, bytes: Int, carriesFEC: Bool, made: Instant) -> [UInt8] {
@@ -183,7 +190,7 @@ final class SimulatedMember {
     /// The client's camera, as a browser's encoder that follows its own estimate and the server's limit.
     func sendCamera(at now: Instant) {
         guard isConnected, call.client.isConnected, camera != nil else { return }
-        let rate = min(cameraLimit, max(call.client.estimate - .kilobits(60), .kilobits(40)) * 0.92)
+        let rate = min(cameraLimit, max((call.client.estimate - clientProfile.lineRate(Self.roomAudio)) * 0.92, .kilobits(10)))
         camera?.rate = rate
         guard let frame = camera?.frame(at: now, isKeyframe: cameraWantsKeyframe) else { return }
         cameraWantsKeyframe = false

@@ -37,8 +37,10 @@ final class SimulatedRoom {
             var client = PeerConfiguration(role: .client)
             client.videoCodecs = [.vp8]
             client.bandwidth.start = .kilobits(300)
+            var server = PeerConfiguration(role: .server)
+            server.bandwidth.maximum = ladder.usefulRate
             let call = try SimulatedCall(
-                client: client, clientIdentity: SimulatedIdentities.get().client, serverIdentity: SimulatedIdentities.get().server,
+                client: client, server: server, clientIdentity: SimulatedIdentities.get().client, serverIdentity: SimulatedIdentities.get().server,
                 up: line.up, down: line.down, seed: own, start: start)
             let member = SimulatedMember(id: "m\(index)", call: call, ladder: ladder, sendsPicture: sendsPicture, seed: own)
             member.attach(to: self)
@@ -130,6 +132,7 @@ final class SimulatedRoom {
             guard var rendition = renditions[choice], rendition.control.wantsPicture(at: now, generation: generation) else { continue }
             rendition.control.took(picture: generation, at: now)
             let isKeyframe = rendition.control.takeKeyframe(at: now)
+            rendition.encoder.maxPayload = rendition.control.maxPayload
             rendition.encoder.rate = rendition.control.rate
             let size = choice == .slides ? rendition.control.rung.bitRate.bytes(in: .seconds(1)) : nil
             let frame = rendition.encoder.frame(at: now, isKeyframe: isKeyframe, size: size)

@@ -46,6 +46,7 @@ struct SyntheticEncoder {
     var rate: BitRate
     /// A keyframe is at most this much of the rate's time.
     var keyframeLimit: Duration = .milliseconds(500)
+    var maxPayload = PacketizedVideoFrame.defaultMaxPayload
     private var random: SeededRandom
     private var debt = 0.0
     private var count = 0
@@ -95,7 +96,7 @@ struct SyntheticEncoder {
         return PacketizedVideoFrame(
             EncodedVideoFrame(
                 codec: .vp8, data: data, isKeyframe: isKeyframe, temporalLayer: layer, timestamp: now.ticks(at: 90_000),
-                width: isKeyframe ? width : 0, height: isKeyframe ? height : 0))
+                width: isKeyframe ? width : 0, height: isKeyframe ? height : 0), maxPayload: maxPayload)
     }
 
     static func mark(of frame: EncodedVideoFrame) -> MediaMark? {
