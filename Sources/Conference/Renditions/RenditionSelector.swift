@@ -27,8 +27,8 @@ package struct RenditionSelector: Sendable {
         package var hastyPhase = Duration.seconds(6)
         /// What sound takes of the line, with its packets' headers.
         package var audio = BitRate.kilobits(28)
-        /// Below that a picture now and then would cost the sound.
-        package var audioOnlyBelow = BitRate.kilobits(44)
+        /// Below that a picture now and then would cost the sound. Estimates stay a fifth below the line: it is one of 48 kbit/s.
+        package var audioOnlyBelow = BitRate.kilobits(38)
         /// Pictures come back at so many times that.
         package var headroomOfSlides = 1.15
         /// An estimate that falls short by less than this factor must do so for a while: the encoder follows meanwhile, and a keyframe's
@@ -36,7 +36,7 @@ package struct RenditionSelector: Sendable {
         package var shortfall = 0.6
         package var grace = Duration.milliseconds(800)
         /// Motion, and pictures at all, are given up only after this.
-        package var graceOfLowest = Duration.seconds(3)
+        package var graceOfLowest = Duration.seconds(5)
         package init() {}
     }
 

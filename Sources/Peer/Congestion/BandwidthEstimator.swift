@@ -3,7 +3,7 @@ import Basics
 /// Bounds and start of the estimate of what a peer's line carries.
 public struct BandwidthEstimatorConfiguration: Sendable {
     /// Before anything was measured.
-    public var start: BitRate = .kilobits(500)
+    public var start: BitRate = .kilobits(300)
     public var minimum: BitRate = .kilobits(30)
     /// The dearest rendition and some room to repair it.
     public var maximum: BitRate = .megabits(5)
@@ -22,11 +22,16 @@ struct BandwidthEstimator: Sendable {
     /// … and from here the estimate shrinks by a fifth each second.
     static let fadeAfter: Duration = .seconds(2)
     static let fade = 0.8
+    /// The first report should not take longer.
+    static let firstAnswer: Duration = .seconds(1)
     /// So long after the start the first probe may take the estimate down.
     static let startPhase: Duration = .seconds(3)
     /// A queue longer than this is drained: a third of the line's rate is left for that.
     static let longQueue: Duration = .milliseconds(200)
     static let drain = 0.7
+    /// Of what a standing queue let through, where to go on once it is empty; a drain that takes longer shows nothing.
+    static let afterDrain = 0.9
+    static let drainTime: Duration = .seconds(4)
 
     private(set) var history: SentPacketHistory
     private var grouping = InterArrivalGrouping()
@@ -35,6 +40,7 @@ struct BandwidthEstimator: Sendable {
     private var acknowledged = AcknowledgedRate()
     private var busy = BusyRate()
     private var queue = StandingQueue()
+    private var drained: (rate: Double, since: Instant)?
     private var started: Instant?
     private var delay: DelayBasedController
     private var loss = LossBasedController()
@@ -159,8 +165,14 @@ struct BandwidthEstimator: Sendable {
         let cut = delay.update(
             usage: usage ?? (detector.usage == .overused ? .normal : detector.usage), acknowledged: through,
             isLimited: limit.isLimited, roundTrip: roundTrip, at: now)
-        // A long queue is to drain, not just to stop growing.
+        // A long queue is to drain, not just to stop growing; when it is empty again, the rate goes back to what the queue showed.
         if cut, queue.delay > Self.longQueue, let through { delay.limit(to: max(through * Self.drain, before * Self.drain)) }
+        if cut, queue.delay > StandingQueue.limit, let through {
+            drained = (min(through, before) * Self.afterDrain, now)
+        } else if let target = drained, queue.delay < StandingQueue.harmless {
+            drained = nil
+            if now - target.since < Self.drainTime, target.rate > delay.rate { delay.probed(target.rate) }
+        }
         let current = min(delay.rate, loss.ceiling ?? .infinity)
         loss.report(
             expected: results.count, lost: lost, current: current, acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
@@ -204,6 +216,10 @@ struct BandwidthEstimator: Sendable {
         let silence = history.oldestUnreported.map { now - $0 } ?? .zero
         if silence < Self.freezeAfter {
             probes.advance(estimate: delay.rate, isFree: detector.usage != .overused && queue.delay < StandingQueue.harmless * 2, to: now)
+        } else if lastFeedback == nil, silence > Self.firstAnswer, now - (lastFade ?? .distantPast) >= Self.freezeAfter {
+            // Nothing was ever heard: the start is too much for this line, in one direction or both.
+            lastFade = now
+            delay.limit(to: delay.rate * 0.5)
         } else if silence > Self.fadeAfter, lastFeedback != nil, now - (lastFade ?? .distantPast) >= .seconds(1) {
             lastFade = now
             let before = delay.rate

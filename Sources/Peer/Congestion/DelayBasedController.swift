@@ -11,9 +11,10 @@ struct DelayBasedController: Sendable {
     static let leastCut = 0.97
     /// Per second, far from the known capacity.
     static let growth = 1.08
-    /// Near it: one average packet per response time, at least this many bit/s per second.
+    /// Near it: one average packet per response time, at least this many bit/s per second, and no faster than far from it.
     static let leastAdditive = 4000.0
-    static let averagePacketBits = 1200.0 * 8
+    static let fullPacketBits = 1200.0 * 8
+    static let framesPerSecond = 30.0
     /// Never further ahead of what gets through: factor and bit/s.
     static let headroom = (factor: 1.5, offset: 10_000.0)
 
@@ -86,7 +87,10 @@ struct DelayBasedController: Sendable {
         var next = rate
         if capacity.isKnown {
             let response = roundTrip.inSeconds + 0.1
-            next += max(Self.leastAdditive, Self.averagePacketBits / response) * elapsed
+            // A frame of a thin line is a small packet (libwebrtc `GetNearMaxIncreaseRateBpsPerSecond`).
+            let frame = rate / Self.framesPerSecond
+            let packet = frame / (frame / Self.fullPacketBits).rounded(.up)
+            next += max(Self.leastAdditive, min(packet / response, (Self.growth - 1) * rate)) * elapsed
         } else {
             var factor = 1.0
             // 1.08^t for t up to a second, without a libm call: the exact power differs by less than 0.3 %.

@@ -14,8 +14,8 @@ struct ProbeCluster: Sendable, Equatable {
 ///
 /// libwebrtc `probe_controller.cc`.
 struct ProbeController: Sendable {
-    /// One step at a time: libwebrtc's two bursts at three and six times the start would fill a thin line's queue for half a second.
-    static let startFactors = [2.0]
+    /// One step at a time: libwebrtc's second burst at six times the start would fill a thin line's queue for half a second.
+    static let startFactors = [3.0]
     static let packets = 5
     static let duration: Duration = .milliseconds(15)
     /// After a probe in vain the next is longer: jitter of the burst's own length hides any rate.

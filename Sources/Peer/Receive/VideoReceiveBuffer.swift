@@ -9,7 +9,7 @@ public struct VideoReceiveConfiguration: Sendable {
     public var maximumHoldOnLongPaths: Duration = .milliseconds(600)
     /// Two keyframe requests are at least this far apart: Chrome's sender ignores those closer than 300 ms.
     public var keyframeRequestGap: Duration = .milliseconds(400)
-    public var keyframeRetry: Duration = .seconds(1)
+    public var keyframeRetry: Duration = .milliseconds(500)
     public var maximumBytes = 3_000_000
     /// A power of two.
     public var maximumPackets = 2048

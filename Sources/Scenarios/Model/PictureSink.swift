@@ -22,7 +22,7 @@ struct PictureSink {
         guard let mark = SyntheticEncoder.mark(of: frame.frame) else { return }
         let own = now - mark.made
         let old = delay ?? own
-        delay = own > old ? own : old - (old - own) / 64
+        delay = own > old ? own : old - (old - own) / 128
         // A picture waits for the sound of its moment; it never shows before the one before it.
         var at = now
         if let soundDelay, mark.made + soundDelay > at { at = min(mark.made + soundDelay, now + .milliseconds(250)) }
@@ -36,7 +36,11 @@ struct PictureSink {
         gaps(in: window) { $0.tag != slides && $1.tag != slides }.count { $0 > limit }
     }
 
-    func longestGap(in window: Range<Instant>) -> Duration { gaps(in: window) { _, _ in true }.max() ?? (window.upperBound - window.lowerBound) }
+    /// Without any picture in it: the whole window.
+    func longestGap(in window: Range<Instant>) -> Duration {
+        let times = [window.lowerBound] + shown.map(\.at).filter(window.contains) + [window.upperBound]
+        return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .zero
+    }
 
     private func gaps(in window: Range<Instant>, where isCounted: (Shown, Shown) -> Bool) -> [Duration] {
         zip(shown, shown.dropFirst()).compactMap { before, after in

@@ -152,7 +152,11 @@ extension Scenario {
             let soundUp = since(member.serverEar.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
             let before = outcome.down(0, in: outcome.room.start + .seconds(10)..<outcome.room.start + death).pictureDelay
             let limit = Duration.nanoseconds(Int64((before.p95 + 60) * 1e6))
-            let late = since(member.eye.shown.last { $0.at > back && $0.at - $0.made > limit }?.at)
+            // Frame by frame a keyframe would count too: half seconds by their median.
+            let late = (0..<40).last { half in
+                let start = back + .milliseconds(500) * half
+                return outcome.down(0, in: start..<start + .milliseconds(500)).pictureDelay.median > limit.inMilliseconds
+            }.map { Double($0 + 1) / 2 }
             return [
                 Check("picture back after \(text(picture)) (up \(text(pictureUp)))", max(picture ?? 99, pictureUp ?? 99) <= 1),
                 Check("sound back after \(text(sound)) (up \(text(soundUp)))", max(sound ?? 99, soundUp ?? 99) <= 1),

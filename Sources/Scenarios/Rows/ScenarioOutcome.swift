@@ -152,6 +152,12 @@ extension ScenarioOutcome {
             lines.append(
                 "  \(time(sample.at)): \(name(of: sample.choice)) estimate \(sample.estimate), queue \(Int(sample.lineQueue.inMilliseconds)) ms, pacer \(Int(sample.pacerQueue.inMilliseconds)) ms")
         }
+        for (eye, way) in [(member.eye, "down"), (member.serverEye, "up")] {
+            for (before, after) in zip(eye.shown, eye.shown.dropFirst()) where after.at - before.at > .milliseconds(200) {
+                let kind = after.tag == SimulatedRoom.slidesTag ? "slide" : "freeze"
+                if kind == "freeze" { lines.append("  \(way): still for \(Int((after.at - before.at).inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))") }
+            }
+        }
         lines.append("  down: \(down(index))")
         lines.append("  up: \(up(index))")
         return lines.joined(separator: "\n")
