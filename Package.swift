@@ -22,35 +22,43 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+        // jwt-kit brings these two; named here for the TURN credentials (HMAC-SHA1) and the self-signed certificate.
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.1.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.15.0"),
     ],
     targets: [
         // C libraries: one module map and one small shim header each.
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavcodec libavformat libavutil libswscale libswresample"),
         .systemLibrary(name: "COpus", pkgConfig: "opus"),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
+        .systemLibrary(name: "CX264", pkgConfig: "x264"),
         .systemLibrary(name: "CYUV"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2"),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
-        .target(name: "CNetwork"),
+        .target(name: "CSockets"),
+        // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift array
+        // literals, which cost the compiler a minute for 150 KB.
+        .target(name: "CWeb"),
 
         .target(name: "Basics", swiftSettings: strict),
-        .target(name: "Network", dependencies: ["Basics", "CNetwork"], swiftSettings: strict),
+        // Not called Network: Hummingbird and NIO ask `canImport(Network)` to find out whether they are on Apple's platforms.
+        .target(name: "Sockets", dependencies: ["Basics", "CSockets"], swiftSettings: strict),
         .target(name: "Peer", dependencies: ["Basics", "COpenSSL", "CSRTP"], swiftSettings: strict),
         .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
-        .target(name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CYUV"], swiftSettings: strict),
+        .target(name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict),
         .target(name: "Mixing", dependencies: ["Basics", "Codecs", "CPango", "CYUV"], swiftSettings: strict),
         .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .target(
             name: "Conference",
             dependencies: [
-                "Basics", "Network", "Peer", "Codecs", "Mixing", "Recording",
+                "Basics", "Sockets", "Peer", "Codecs", "Mixing", "Recording",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .target(
             name: "Gateway",
             dependencies: [
-                "Conference",
+                "Basics", "Conference", "CWeb",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -59,15 +67,19 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
                 .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "X509", package: "swift-certificates"),
             ],
-            resources: [.embedInCode("Web")],
+            exclude: ["Web"],
             swiftSettings: strict),
         .target(
             name: "Call",
             dependencies: [
-                "Basics", "Network", "Peer", "Codecs", "Recording", "CFFmpeg",
+                "Basics", "Sockets", "Peer", "Codecs", "Recording", "CFFmpeg",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -77,20 +89,23 @@ let package = Package(
         .executableTarget(
             name: "tessera",
             dependencies: [
-                "Gateway", "Call",
+                "Basics", "Codecs", "Mixing", "Recording", "Gateway", "Call",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .target(
             name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "Conference"], swiftSettings: strict),
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "Basics", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "CFFmpeg", "COpus", "CVPX", "CYUV",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: strict),
-        .testTarget(name: "NetworkTests", dependencies: ["Network"], swiftSettings: strict),
+        .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
         .testTarget(
             name: "PeerTests", dependencies: ["Peer", "Simulation"], resources: [.copy("Fixtures")],
             swiftSettings: strict),
@@ -99,7 +114,9 @@ let package = Package(
         .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
         .testTarget(name: "ConferenceTests", dependencies: ["Conference", "Simulation"], swiftSettings: strict),
         .testTarget(name: "ScenariosTests", dependencies: ["Scenarios"], swiftSettings: strict),
-        .testTarget(name: "GatewayTests", dependencies: ["Gateway"], swiftSettings: strict),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: ["Gateway", .product(name: "NIOEmbedded", package: "swift-nio")], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["Call"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

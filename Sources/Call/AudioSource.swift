@@ -22,6 +22,21 @@ final class PatternAudioSource: AudioSource {
     }
 }
 
+/// Packets from memory in a loop.
+final class LoopedAudioSource: AudioSource {
+    private let packets: [[UInt8]]
+    private var next = 0
+
+    init(packets: [[UInt8]]) {
+        self.packets = packets
+    }
+
+    func packet(at time: Instant) throws -> [UInt8]? {
+        defer { next = (next + 1) % packets.count }
+        return packets[next]
+    }
+}
+
 /// A file's sound in a loop: its own Opus packets where they last 20 ms, everything else encoded.
 final class FileAudioSource: AudioSource {
     private let reader: MediaFileReader

@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import Network
+import Sockets
 import Synchronization
 
 /// Runs `tessera call`: one or many headless participants against a server.

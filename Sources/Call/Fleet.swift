@@ -1,6 +1,6 @@
 import Basics
 import Codecs
-import Network
+import Sockets
 import Peer
 import Synchronization
 
@@ -39,8 +39,27 @@ public final class Fleet: Sendable {
         let sources = SourceBox(
             video: try makeVideoSource(file: videoFile, codec: codec, seed: seed),
             audio: try makeAudioSource(file: audioFile, video: videoFile, seed: seed))
+        start(sources)
+    }
+
+    /// The same with coded media from memory, in a loop, which costs nothing: a benchmark's.
+    ///
+    /// - Parameters:
+    ///   - frames: begins with a keyframe.
+    ///   - sound: Opus packets of 20 ms.
+    ///   - delay: between a tick of sound and the first frame, so that fleets differ as cameras do.
+    public func start(
+        frames: [EncodedVideoFrame], framesPerSecond: Double, sound: [[UInt8]], delay: Duration = .zero
+    ) throws(CallError) {
+        guard let video = PassthroughVideoSource(frames: frames, framesPerSecond: framesPerSecond), !sound.isEmpty else {
+            throw CallError("a fleet's frames must begin with a keyframe, and it needs sound")
+        }
+        start(SourceBox(video: video, audio: LoopedAudioSource(packets: sound)), delay: delay)
+    }
+
+    private func start(_ sources: SourceBox, delay: Duration = .zero) {
         loop.start(named: "call", delegate: core.value)
-        DedicatedThread.start("call-source") { [self] in run(sources) }
+        DedicatedThread.start("call-source") { [self] in run(sources, delay) }
     }
 
     /// Ends both threads; the connections say goodbye first.
@@ -50,9 +69,11 @@ public final class Fleet: Sendable {
         loop.stop()
     }
 
-    /// Makes the connection of participant `number` and returns its offer.
-    public func offer(_ number: Int, codec: VideoCodec, onEvent: @escaping @Sendable (Event) -> Void) async throws -> String {
-        try await onLoop { core in try core.addLeg(number, codec: codec, onEvent: onEvent) }
+    /// Makes the connection of participant `number` and returns its offer: `codec` first, or `only` it.
+    public func offer(
+        _ number: Int, codec: VideoCodec, only: Bool = false, onEvent: @escaping @Sendable (Event) -> Void
+    ) async throws -> String {
+        try await onLoop { core in try core.addLeg(number, codec: codec, only: only, onEvent: onEvent) }
     }
 
     /// Takes the server's answer to the offer of participant `number`.
@@ -77,13 +98,13 @@ public final class Fleet: Sendable {
     }
 
     /// The source's thread: absolute deadlines, what is late is skipped.
-    private func run(_ sources: SourceBox) {
+    private func run(_ sources: SourceBox, _ delay: Duration) {
         let frameTime = Duration.nanoseconds(Int64(1e9 / sources.video.framesPerSecond))
         // Whole seconds of the sender's clock flash: begin on an audio tick.
         let start = MonotonicClock.now()
         let audioTick: Int64 = 20_000_000
         var nextAudio = Instant(nanoseconds: (start.nanoseconds / audioTick + 1) * audioTick)
-        var nextVideo = nextAudio
+        var nextVideo = nextAudio + delay
         while !isStopped.load(ordering: .relaxed) {
             MonotonicClock.sleep(until: min(nextAudio, nextVideo))
             let now = MonotonicClock.now()

@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Peer
 
 /// The participants of a fleet, on the loop's thread.
@@ -13,14 +13,16 @@ final class FleetCore: MediaLoopDelegate {
         self.loop = loop
     }
 
-    func addLeg(_ number: Int, codec: VideoCodec, onEvent: @escaping @Sendable (Fleet.Event) -> Void) throws -> String {
+    func addLeg(_ number: Int, codec: VideoCodec, only: Bool, onEvent: @escaping @Sendable (Fleet.Event) -> Void) throws -> String {
         let now = MonotonicClock.now()
         let identity = try self.identity ?? DTLSIdentity.generate()
         self.identity = identity
         let address = loop.boundUDP[number]
-        var configuration = PeerConfiguration(role: .controlling)
+        var configuration = PeerConfiguration(role: .client)
         configuration.localAddresses = [address]
-        configuration.videoCodecs = [codec] + VideoCodec.allCases.filter { $0 != codec }
+        configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.allCases.filter { $0 != codec }
+        // One source for all cannot follow what the server asks of each.
+        configuration.feedback.remove(.remb)
         let connection = try PeerConnection(configuration, identity: identity, at: now)
         let leg = Leg(number: number, address: address, connection: connection) { event in
             switch event {
@@ -34,7 +36,7 @@ final class FleetCore: MediaLoopDelegate {
         }
         legs[number] = leg
         byPort[address.port] = leg
-        return try connection.makeOffer(at: now)
+        return connection.makeOffer(at: now)
     }
 
     func accept(_ answer: String, for number: Int) throws {
@@ -84,7 +86,7 @@ final class FleetCore: MediaLoopDelegate {
         for leg in legs.values {
             leg.advance(to: now)
             flush(leg)
-            if let next = leg.connection.nextDeadline { deadline = min(deadline ?? next, next) }
+            if let next = leg.connection.nextDeadline(after: now) { deadline = min(deadline ?? next, next) }
         }
         return deadline
     }

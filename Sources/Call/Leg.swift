@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Peer
 
 /// One headless participant's media: a peer connection on its own UDP socket. Confined to the loop's thread.

@@ -38,7 +38,7 @@ struct TestPattern {
     func samples(at time: Instant) -> [Float] {
         let first = time.ticks(at: 48_000)
         return (0..<960).map { index in
-            let sample = first + index
+            let sample = first + Int64(index)
             let inSecond = sample % 48_000
             guard inSecond < 4800 else { return 0 }
             // 5 ms of ramp at both ends, so that the beep does not click.

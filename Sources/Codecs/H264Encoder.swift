@@ -1,78 +1,83 @@
 import Basics
-import CFFmpeg
+import CX264
 
-/// x264 through libavcodec: constrained baseline, constant rate, SPS and PPS before every IDR.
+/// x264, directly: constrained baseline, constant rate, SPS and PPS before every IDR, nothing held back.
+///
+/// libavcodec's face of x264 follows changes of the rate too, but cannot say that a frame is never to be referred to; two temporal
+/// layers need that (see `SequenceParameterSet`).
 final class H264Encoder: VideoEncoder {
     private(set) var configuration: VideoEncoderConfiguration
 
-    private let context: UnsafeMutablePointer<AVCodecContext>
-    private let input: Frame
-    private let output: Packet
+    private let encoder: OpaquePointer
+    private var parameters: x264_param_t
+    private var picture = x264_picture_t()
     /// The rate control counts in frames of the rate that it was opened with; see `applyRate`.
     private let nominalFramesPerSecond: Double
+    /// Frames since the last IDR: with two layers every second one is droppable.
+    private var sinceIDR = 0
 
     init(_ wanted: VideoEncoderConfiguration) throws(CodecError) {
-        FFmpeg.silenced
         var configuration = wanted
-        // x264 cannot leave a P frame unreferenced, so there is nothing that could be dropped.
-        configuration.temporalLayers = 1
+        configuration.temporalLayers = min(max(wanted.temporalLayers, 1), 2)
         self.configuration = configuration
         nominalFramesPerSecond = configuration.framesPerSecond
-        input = try Frame()
-        output = try Packet()
-        guard let codec = avcodec_find_encoder_by_name("libx264") else { throw .unavailable("the libx264 encoder") }
-        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(avcodec_alloc_context3(codec), "H.264 encoder")
-        var options = Self.options(configuration)
-        defer { av_dict_free(&options) }
-        if let context { Self.fill(context, configuration) }
-        let result = avcodec_open2(context, codec, &options)
-        let refused = av_dict_get(options, "", nil, AV_DICT_IGNORE_SUFFIX).map { String(cString: $0.pointee.key) }
-        guard result >= 0, refused == nil, let opened = context else {
-            avcodec_free_context(&context)
-            throw .failed(operation: "H.264 encoder", reason: refused.map { "unknown option \($0)" } ?? FFmpeg.reason(result))
+        var parameters = x264_param_t()
+        guard x264_param_default_preset(&parameters, configuration.speed == .fast ? "ultrafast" : "superfast", "zerolatency") == 0
+        else { throw .failed(operation: "H.264 encoder", reason: "x264 does not know its own presets") }
+        Self.fill(&parameters, configuration)
+        guard x264_param_apply_profile(&parameters, "baseline") == 0, let encoder = cx264_open(&parameters) else {
+            throw .failed(operation: "H.264 encoder", reason: "x264 refuses \(configuration)")
         }
-        self.context = opened
+        self.encoder = encoder
+        self.parameters = parameters
+        x264_picture_init(&picture)
     }
 
-    deinit {
-        var context: UnsafeMutablePointer<AVCodecContext>? = context
-        avcodec_free_context(&context)
+    deinit { x264_encoder_close(encoder) }
+
+    private static func fill(_ parameters: inout x264_param_t, _ configuration: VideoEncoderConfiguration) {
+        parameters.i_log_level = X264_LOG_NONE
+        parameters.i_threads = 1
+        parameters.i_width = Int32(configuration.width)
+        parameters.i_height = Int32(configuration.height)
+        parameters.i_csp = X264_CSP_I420
+        parameters.i_timebase_num = 1
+        parameters.i_timebase_den = 90_000
+        parameters.i_fps_num = UInt32(configuration.framesPerSecond * 1000)
+        parameters.i_fps_den = 1000
+        parameters.b_vfr_input = 0
+        parameters.b_repeat_headers = 1
+        parameters.b_annexb = 1
+        parameters.b_aud = 0
+        parameters.i_bframe = 0
+        parameters.i_scenecut_threshold = 0
+        parameters.analyse.i_weighted_pred = 0
+        parameters.analyse.i_trellis = 0
+        parameters.rc.i_aq_mode = X264_AQ_NONE
+        parameters.i_keyint_max = configuration.keyframeIntervalFrames.map { Int32(clamping: $0) } ?? X264_KEYINT_MAX_INFINITE
+        // The frame that may be dropped still takes a place among the decoder's references: the one before it must have one too.
+        parameters.i_frame_reference = configuration.temporalLayers == 2 ? 2 : 1
+        if configuration.speed == .fast {
+            // The fastest preset leaves deblocking out, which looks awful and saves next to nothing.
+            parameters.b_deblocking_filter = 1
+        }
+        if let size = configuration.maxNALSize { parameters.i_slice_max_size = Int32(clamping: max(size, 200)) }
+        parameters.rc.i_rc_method = X264_RC_ABR
+        setRate(&parameters, configuration, nominal: configuration.framesPerSecond)
+        // BT.601, limited range: players guess BT.709 for larger pictures that say nothing (H.264 tables E-3 to E-5).
+        parameters.vui.b_fullrange = 0
+        parameters.vui.i_colorprim = 6
+        parameters.vui.i_transfer = 6
+        parameters.vui.i_colmatrix = 6
     }
 
-    private static func fill(_ context: UnsafeMutablePointer<AVCodecContext>, _ configuration: VideoEncoderConfiguration) {
-        context.pointee.width = Int32(configuration.width)
-        context.pointee.height = Int32(configuration.height)
-        context.pointee.pix_fmt = AV_PIX_FMT_YUV420P
-        context.pointee.time_base = AVRational(num: 1, den: 90_000)
-        context.pointee.framerate = AVRational(num: Int32(configuration.framesPerSecond * 1000), den: 1000)
-        context.pointee.thread_count = 1
-        context.pointee.max_b_frames = 0
-        context.pointee.gop_size = Int32(clamping: configuration.keyframeIntervalFrames ?? 1 << 30)
-        context.pointee.bit_rate = Int64(configuration.bitRate.bitsPerSecond)
-        context.pointee.rc_max_rate = Int64(configuration.bitRate.bitsPerSecond)
-        context.pointee.rc_buffer_size = bufferSize(configuration, rate: Double(configuration.bitRate.bitsPerSecond))
-        // Written into the stream, since players guess BT.709 for larger pictures that say nothing.
-        context.pointee.color_range = AVCOL_RANGE_MPEG
-        context.pointee.colorspace = AVCOL_SPC_SMPTE170M
-        context.pointee.color_primaries = AVCOL_PRI_SMPTE170M
-        context.pointee.color_trc = AVCOL_TRC_SMPTE170M
-    }
-
-    private static func options(_ configuration: VideoEncoderConfiguration) -> OpaquePointer? {
-        var parameters = "repeat-headers=1:scenecut=0:weightp=0:trellis=0:aq-mode=0:force-cfr=1"
-        if configuration.speed == .fast { parameters += ":no-deblock=0:deblock=0,0" }
-        if let size = configuration.maxNALSize { parameters += ":slice-max-size=\(max(size, 200))" }
-        var options: OpaquePointer?
-        av_dict_set(&options, "preset", configuration.speed == .fast ? "ultrafast" : "superfast", 0)
-        av_dict_set(&options, "tune", "zerolatency", 0)
-        av_dict_set(&options, "profile", "baseline", 0)
-        av_dict_set(&options, "forced-idr", "1", 0)
-        av_dict_set(&options, "x264-params", parameters, 0)
-        return options
-    }
-
-    private static func bufferSize(_ configuration: VideoEncoderConfiguration, rate: Double) -> Int32 {
-        Int32(clamping: Int(rate * configuration.bufferDuration.inSeconds))
+    /// x264 divides its rate by the frame rate of its opening. Fewer frames then means more bits for each: the rate is told to it
+    /// as if the frames still came at the old pace.
+    private static func setRate(_ parameters: inout x264_param_t, _ configuration: VideoEncoderConfiguration, nominal: Double) {
+        let kilobits = Double(configuration.bitRate.bitsPerSecond) / 1000 * nominal / configuration.framesPerSecond
+        parameters.rc.i_bitrate = Int32(clamping: Int(max(kilobits, 1)))
+        parameters.rc.i_vbv_max_bitrate = parameters.rc.i_bitrate
+        parameters.rc.i_vbv_buffer_size = Int32(clamping: Int(max(kilobits * configuration.bufferDuration.inSeconds, 1)))
     }
 
     func setBitRate(_ rate: BitRate) {
@@ -85,57 +90,40 @@ final class H264Encoder: VideoEncoder {
         applyRate()
     }
 
-    /// x264 divides its rate by the frame rate of its opening. Fewer frames then means more bits for each: the rate is
-    /// told to it as if the frames still came at the old pace. libavcodec hands changed fields to x264 with the next frame.
     private func applyRate() {
-        let rate = Double(configuration.bitRate.bitsPerSecond) * nominalFramesPerSecond / configuration.framesPerSecond
-        context.pointee.bit_rate = Int64(rate)
-        context.pointee.rc_max_rate = Int64(rate)
-        context.pointee.rc_buffer_size = Self.bufferSize(configuration, rate: rate)
+        Self.setRate(&parameters, configuration, nominal: nominalFramesPerSecond)
+        // What cannot be changed while it runs is not touched here, so that this cannot fail.
+        _ = x264_encoder_reconfig(encoder, &parameters)
     }
 
-    func encode(_ picture: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame? {
-        guard picture.width == configuration.width, picture.height == configuration.height else {
+    func encode(_ source: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame? {
+        guard source.width == configuration.width, source.height == configuration.height else {
             throw .unsupportedInput(
-                "a picture of \(picture.width)×\(picture.height) for an encoder of \(configuration.width)×\(configuration.height)"
-            )
+                "a picture of \(source.width)×\(source.height) for an encoder of \(configuration.width)×\(configuration.height)")
         }
-        try lend(picture)
-        defer { av_frame_unref(input.pointer) }
-        input.pointer.pointee.pts = timestamp
-        input.pointer.pointee.pict_type = forceKeyframe ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
-        try FFmpeg.check(avcodec_send_frame(context, input.pointer), "H.264 encoder")
-        let result = avcodec_receive_packet(context, output.pointer)
-        if result == kAVERROR_EAGAIN { return nil }
-        try FFmpeg.check(result, "H.264 encoder")
-        defer { av_packet_unref(output.pointer) }
+        picture.i_type = forceKeyframe ? X264_TYPE_IDR : X264_TYPE_AUTO
+        picture.i_pts = timestamp
+        picture.img.i_csp = X264_CSP_I420
+        picture.img.i_plane = 3
+        picture.img.plane = (source.y, source.u, source.v, nil)
+        picture.img.i_stride = (Int32(source.yStride), Int32(source.uStride), Int32(source.vStride), 0)
+        var units: UnsafeMutablePointer<x264_nal_t>?
+        var count: Int32 = 0
+        var output = x264_picture_t()
+        // x264 copies the planes before it returns: the picture need not live longer.
+        let size = withExtendedLifetime(source) { x264_encoder_encode(encoder, &units, &count, &picture, &output) }
+        guard size >= 0 else { throw .failed(operation: "H.264 encoder", reason: "x264 reports \(size)") }
+        guard size > 0, let units else { return nil }
+        let isKeyframe = output.b_keyframe != 0
+        sinceIDR = isKeyframe ? 0 : sinceIDR + 1
+        let isDroppable = configuration.temporalLayers == 2 && !sinceIDR.isMultiple(of: 2)
+        if isDroppable { _ = x264_encoder_invalidate_reference(encoder, timestamp) }
+        // The units lie one behind the other.
+        let bytes = Array(UnsafeBufferPointer(start: units[0].p_payload, count: Int(size)))
+        var data = AnnexB.normalized(bytes)
+        if isKeyframe, configuration.temporalLayers == 2 { SequenceParameterSet.allowGaps(in: &data) }
         return EncodedVideoFrame(
-            codec: .h264, data: AnnexB.normalized(output.bytes),
-            isKeyframe: output.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0, timestamp: timestamp,
+            codec: .h264, data: data, isKeyframe: isKeyframe, temporalLayer: isDroppable ? 1 : 0, timestamp: timestamp,
             width: configuration.width, height: configuration.height)
-    }
-
-    /// Points the frame at the picture's planes and keeps the picture alive for as long as libavcodec holds the frame.
-    private func lend(_ picture: Picture) throws(CodecError) {
-        let frame = input.pointer
-        let owner = Unmanaged.passRetained(picture)
-        // The buffer exists for its reference count only: one byte of the picture, freed by letting the picture go.
-        let buffer = av_buffer_create(
-            picture.y, 1, { opaque, _ in opaque.map { Unmanaged<Picture>.fromOpaque($0).release() } },
-            owner.toOpaque(), Int32(AV_BUFFER_FLAG_READONLY))
-        guard let buffer else {
-            owner.release()
-            throw .failed(operation: "H.264 encoder", reason: "out of memory")
-        }
-        frame.pointee.buf.0 = buffer
-        frame.pointee.data.0 = picture.y
-        frame.pointee.data.1 = picture.u
-        frame.pointee.data.2 = picture.v
-        frame.pointee.linesize.0 = Int32(picture.yStride)
-        frame.pointee.linesize.1 = Int32(picture.uStride)
-        frame.pointee.linesize.2 = Int32(picture.vStride)
-        frame.pointee.width = Int32(picture.width)
-        frame.pointee.height = Int32(picture.height)
-        frame.pointee.format = AV_PIX_FMT_YUV420P.rawValue
     }
 }

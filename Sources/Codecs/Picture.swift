@@ -5,7 +5,8 @@ import CYUV
 ///
 /// Made by one owner, who may write to it; once handed on it is read only, by as many as like. Chroma planes are
 /// `(width + 1) / 2` × `(height + 1) / 2`. `@unchecked Sendable`: the planes are written only before the picture is
-/// published, which every maker in this target and the compositor keep to.
+/// published, which every maker in this target and the compositor keep to. The plane pointers live as long as the
+/// picture: hold it in a variable while they are in use, never in a temporary.
 public final class Picture: @unchecked Sendable {
     /// In pixels.
     public let width: Int

@@ -27,10 +27,12 @@ public enum Scaler {
         let upright = Picture(width: size.0, height: size.1)
         scale(source, from, upright, PixelRectangle(x: 0, y: 0, width: size.0, height: size.1))
         let planes = destination.planes(from: target.x, target.y)
-        I420Rotate(
-            upright.y, Int32(upright.yStride), upright.u, Int32(upright.uStride), upright.v, Int32(upright.vStride),
-            planes.y, Int32(destination.yStride), planes.u, Int32(destination.uStride), planes.v, Int32(destination.vStride),
-            Int32(upright.width), Int32(upright.height), rotation.libyuv)
+        withExtendedLifetime(upright) {
+            _ = I420Rotate(
+                upright.y, Int32(upright.yStride), upright.u, Int32(upright.uStride), upright.v, Int32(upright.vStride),
+                planes.y, Int32(destination.yStride), planes.u, Int32(destination.uStride), planes.v, Int32(destination.vStride),
+                Int32(upright.width), Int32(upright.height), rotation.libyuv)
+        }
     }
 
     /// The same with the rectangle's sides one by one.

@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Mixing
-import Network
+import Sockets
 
 /// How a room changes: every change goes through `change`, which tells everyone what is new and lets the media follow.
 extension Conference {
@@ -144,7 +144,9 @@ extension Conference {
         for id in expired { leave(id, .timeout) }
         for id in abandoned { end(id, reason: .roomEnded) }
         if figures.isDue(.layouts, every: .seconds(1), at: now) { pollLayouts() }
-        if figures.isDue(.overload, every: .seconds(1), at: now), let level = overload.evaluate(at: now) {
+        if configuration.savesWorkWhenOverloaded, figures.isDue(.overload, every: .seconds(1), at: now),
+            let level = overload.evaluate(at: now)
+        {
             logger.warning("overload: \(level)")
             let ceiling = level >= .noTopRung ? 1 : 0
             onLoop { host, _ in host.setCeiling(ceiling) }

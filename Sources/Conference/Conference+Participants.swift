@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import Network
+import Sockets
 import Peer
 
 extension Conference {

@@ -1,7 +1,7 @@
 import Basics
 import Codecs
 import Foundation
-import Network
+import Sockets
 import Peer
 
 extension Conference {

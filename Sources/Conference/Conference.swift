@@ -2,7 +2,7 @@ import Basics
 import Foundation
 import Logging
 import Mixing
-import Network
+import Sockets
 import Peer
 import Recording
 import Synchronization
@@ -70,7 +70,7 @@ public final class Conference: Sendable {
         audioClock = AudioClock(meter: meters.audio) { sound in
             relay.current?.onLoop { $0.deliver(sound, at: $1) }
         }
-        host = PeerHost(loop: loop, events: Self.hostEvents(relay), meter: meters.network)
+        host = PeerHost(loop: loop, events: Self.hostEvents(relay), meters: meters)
         relay.conference.withLock { $0.value = self }
         for fault in layoutLibrary.poll().faults { logger.warning("\(fault)") }
         guard layoutLibrary[configuration.rooms.settings.layout] != nil else {
@@ -185,7 +185,7 @@ public final class Conference: Sendable {
         let relay = relay
         return MediaServices(
             pool: pool, meters: meters, overload: overload, audio: audioClock, video: videoClock,
-            deliver: { key, frame in relay.current?.onLoop { $0.deliver(key, frame, at: $1) } },
+            deliver: { key, frame, trace in relay.current?.onLoop { $0.deliver(key, frame, trace, at: $1) } },
             report: { text in relay.current?.figures.encodeFailed(text, relay.current?.logger) })
     }
 }

@@ -11,6 +11,8 @@ public struct ConferenceConfiguration: Sendable {
     public var layoutsDirectory = "layouts"
     /// How many threads decode, compose and encode; nil: as many as processors.
     public var workers: Int?
+    /// Whether an overload makes pictures cheaper, then fewer, then refuses rooms; a benchmark wants the same work whatever the machine.
+    public var savesWorkWhenOverloaded = true
 
     public init() {}
 

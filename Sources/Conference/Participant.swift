@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import Network
+import Sockets
 
 /// One seat in a room, as its door holds it.
 public final class Participant: Sendable {

@@ -17,6 +17,7 @@ final class FragmentWriter {
     private let format: UnsafeMutablePointer<AVFormatContext>
     private let packet: UnsafeMutablePointer<AVPacket>
     private var hasHeader = false
+    private var isDirectorySecure = false
 
     private static let videoIndex: Int32 = 0
     private static let audioIndex: Int32 = 1
@@ -156,6 +157,11 @@ final class FragmentWriter {
         try check(av_write_frame(format, nil))
         avio_flush(format.pointee.pb)
         try sink.secure()
+        if !isDirectorySecure {
+            // The file's name must survive too.
+            FileSink.secureDirectory(of: sink.path)
+            isDirectorySecure = true
+        }
     }
 
     private func check(_ code: Int32) throws(RecordingError) {

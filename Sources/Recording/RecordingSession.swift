@@ -49,6 +49,8 @@ final class RecordingSession: @unchecked Sendable {
     private static let maxBlocksAhead = 100
     /// Sound waits no longer than this for pictures.
     private static let maxLead = ticksPerSecond
+    /// Samples after which any of the encoders has given out a packet.
+    private static let minFirstSound: Int64 = 4096
     /// Jitter of this many samples between ticks (1 ms) is rounding, not a hole.
     private static let tolerance: Int64 = 48
 
@@ -248,6 +250,10 @@ final class RecordingSession: @unchecked Sendable {
 
     private func endFragmentIfDue(_ time: Time) throws(RecordingError) {
         guard time - fragmentStart >= fragment else { return }
+        if fragmentStart == 0, soundPosition < Self.minFirstSound {
+            // The header, written with the first fragment, must have seen sound to say how it is primed.
+            try silence(until: max(time - Self.ticksPerSecond / 2, Self.minFirstSound * Self.ticksPerSample))
+        }
         fragmentStart = time
         try writer?.endFragment()
     }

@@ -125,7 +125,7 @@ class Firefox(Browser):
     PREFERENCES = {
         "media.navigator.streams.fake": True, "media.navigator.permission.disabled": True,
         "media.peerconnection.ice.obfuscate_host_addresses": False, "media.autoplay.default": 0,
-        "media.autoplay.blocking_policy": 0, "remote.active-protocols": 1, "browser.shell.checkDefaultBrowser": False,
+        "media.autoplay.blocking_policy": 0, "media.autoplay.block-webaudio": False, "remote.active-protocols": 1, "browser.shell.checkDefaultBrowser": False,
         "datareporting.policy.dataSubmissionEnabled": False, "app.update.enabled": False, "network.captive-portal-service.enabled": False,
         "toolkit.startup.max_resumed_crashes": -1, "dom.min_background_timeout_value": 4, "media.peerconnection.ice.loopback": True,
     }

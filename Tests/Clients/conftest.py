@@ -1,9 +1,8 @@
-"""Everything runs in a network namespace of the test's own: the session starts itself again inside one."""
+"""Run through in_namespace.sh, so that everything happens in a network namespace of the test's own."""
 
 import functools
 import http.server
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -13,17 +12,12 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-if "TESSERA_TEST_NAMESPACE" not in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
-    os.environ["TESSERA_TEST_NAMESPACE"] = "1"
-    sys.stdout.flush()
-    os.execv(str(HERE / "in_namespace.sh"), [str(HERE / "in_namespace.sh"), sys.executable, "-m", "pytest", *sys.argv[1:]])
-
 from server import Server  # noqa: E402
 
 
 @pytest.fixture
-def server(tmp_path):
-    with Server(tmp_path / "server") as server:
+def server(tmp_path, pages):
+    with Server(tmp_path / "server", origin=pages) as server:
         yield server
         if server.process.poll() is not None:
             pytest.fail(f"the server died with {server.process.returncode}:\n{server.log_text()}")
@@ -45,5 +39,5 @@ def pages():
 
 @pytest.fixture
 def needs_address():
-    if "TESSERA_TEST_ADDRESS" not in os.environ:
+    if "PEER_ADDRESS" not in os.environ:
         pytest.skip("this machine does not allow network namespaces, and these clients need an address beside loopback")

@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-ADDRESS = os.environ.get("TESSERA_TEST_ADDRESS", "127.0.0.1")
+ADDRESS = os.environ.get("PEER_ADDRESS", "127.0.0.1")
 PROGRAM = os.environ.get("TESSERA", "tessera")
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +24,7 @@ def free_port():
 class Server:
     """`with Server(tmp_path) as server:` starts one and waits until it answers."""
 
-    def __init__(self, directory, config="", arguments=(), media_port=None):
+    def __init__(self, directory, config="", arguments=(), media_port=None, origin=None):
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
@@ -33,6 +33,7 @@ class Server:
         self.log_path = self.directory / "server.log"
         self.arguments = list(arguments)
         self.config = config
+        self.origin = origin
         self.process = None
 
     @property
@@ -55,8 +56,11 @@ class Server:
             path = self.directory / "tessera.yaml"
             path.write_text(self.config)
             command += ["--config", str(path)]
+        environment = {key: value for key, value in os.environ.items() if key != "TESSERA"}
+        if self.origin:
+            environment["TESSERA_HTTP_ALLOWEDORIGINS"] = self.origin
         self.log = open(self.log_path, "ab")
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=self.directory)
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=self.directory, env=environment)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             if self.process.poll() is not None:

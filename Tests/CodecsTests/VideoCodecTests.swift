@@ -88,12 +88,12 @@ import Testing
         }
     }
 
-    @Test("Frames of VP8's upper layer can all be lost")
-    func temporalLayers() throws {
-        var wanted = configuration(.vp8, rate: .megabits(1))
+    @Test("Frames of the upper layer can all be lost", arguments: VideoCodec.allCases)
+    func temporalLayers(codec: VideoCodec) throws {
+        var wanted = configuration(codec, rate: .megabits(1))
         wanted.temporalLayers = 2
         let encoder = try makeVideoEncoder(wanted)
-        let decoder = try VideoDecoder(codec: .vp8)
+        let decoder = try VideoDecoder(codec: codec)
         var layers: [UInt8] = []
         for index in 0..<40 {
             let picture = scene(index)
@@ -106,7 +106,7 @@ import Testing
         }
         #expect(layers.prefix(6) == [0, 1, 0, 1, 0, 1])
         #expect(layers[25] == 0 && layers[26] == 1)
-        #expect(try makeVideoEncoder(configuration(.h264)).configuration.temporalLayers == 1)
+        #expect(encoder.configuration.temporalLayers == 2)
     }
 
     @Test("A decoder follows a change of size", arguments: VideoCodec.allCases)
@@ -151,6 +151,34 @@ import Testing
         decoder.reset()
         let picture = try #require(try decoder.decode(frames[0]))
         #expect(luminancePSNR(scene(0), picture) > 24 && !decoder.needsKeyframe)
+    }
+
+    @Test("The fast setting still deblocks and holds its rate", arguments: VideoCodec.allCases)
+    func fast(codec: VideoCodec) throws {
+        var wanted = configuration(codec)
+        wanted.speed = .fast
+        let encoder = try makeVideoEncoder(wanted)
+        let decoder = try VideoDecoder(codec: codec)
+        var bytes = 0
+        for index in 0..<60 {
+            let picture = scene(index)
+            guard let frame = try encoder.encode(picture, timestamp: Int64(index) * 3000, forceKeyframe: false) else { continue }
+            bytes += frame.data.count
+            let decoded = try #require(try decoder.decode(frame))
+            #expect(luminancePSNR(picture, decoded) > 25, "frame \(index)")
+        }
+        #expect((300...900).contains(bytes * 8 / 2 / 1000), "\(bytes)")
+    }
+
+    @Test("A keyframe comes at least as often as asked", arguments: VideoCodec.allCases)
+    func keyframeInterval(codec: VideoCodec) throws {
+        var wanted = configuration(codec)
+        wanted.keyframeInterval = .seconds(1)
+        let encoder = try makeVideoEncoder(wanted)
+        let keyframes = try (0..<65).filter {
+            try encoder.encode(scene($0), timestamp: Int64($0) * 3000, forceKeyframe: false)?.isKeyframe ?? false
+        }
+        #expect(keyframes == [0, 30, 60])
     }
 
     @Test("Frames before the first keyframe show nothing", arguments: VideoCodec.allCases)

@@ -2,7 +2,7 @@ import Basics
 import Codecs
 import Foundation
 import Logging
-import Network
+import Sockets
 import Peer
 import Testing
 

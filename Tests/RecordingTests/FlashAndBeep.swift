@@ -3,7 +3,7 @@ import Codecs
 import Foundation
 import Recording
 
-/// A dark picture with a beep-less tick, white and beeping for 100 ms at every whole second of room time.
+/// A dark, silent picture that is white and beeps for 100 ms at every whole second of a recording's feed.
 struct FlashAndBeep {
     static let width = 160
     static let height = 96
@@ -14,10 +14,11 @@ struct FlashAndBeep {
     private let dark: Picture
     private let bright: Picture
 
-    init() throws {
+    init(framesPerSecond: Double = 25, speed: VideoEncoderConfiguration.Speed = .normal) throws {
         encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(
-                codec: .h264, width: Self.width, height: Self.height, framesPerSecond: 25, bitRate: .kilobits(200),
+                codec: .h264, width: Self.width, height: Self.height, framesPerSecond: framesPerSecond, bitRate: .kilobits(200),
+                speed: speed,
                 keyframeInterval: .seconds(1)))
         dark = Picture(width: Self.width, height: Self.height)
         dark.fill(y: 16, u: 128, v: 128)

@@ -93,6 +93,35 @@ import Testing
         #expect(abs(offset) < 0.045 && report.tracks.count == 2)
     }
 
+    @Test("Sound that begins seconds later is where it belongs, in the fragments too")
+    func lateSound() async throws {
+        let directory = try ScratchDirectory()
+        let file = directory.file("a.mp4")
+        let recorder = try recorder(file)
+        try FlashAndBeep().feed(recorder, 0..<6000, sound: { $0 >= 2600 })
+        _ = await recorder.duration()
+        try FileManager.default.copyItem(atPath: file, toPath: directory.file("open.mp4"))
+        _ = try await recorder.finish()
+        for name in ["a.mp4", "open.mp4"] {
+            let onsets = try Onsets(directory.file(name))
+            #expect(onsets.beeps.count >= 2)
+            for beep in onsets.beeps { #expect(onsets.flashes.contains { abs($0 - beep) < 0.025 }, "\(name) \(beep)") }
+        }
+    }
+
+    @Test("Another encoder may take over in the middle")
+    func newEncoder() async throws {
+        let directory = try ScratchDirectory()
+        let file = directory.file("a.mp4")
+        let recorder = try recorder(file)
+        try FlashAndBeep().feed(recorder, 0..<2000)
+        try FlashAndBeep(framesPerSecond: 15, speed: .fast).feed(recorder, 2000..<5000)
+        _ = try await recorder.finish()
+        let onsets = try Onsets(file)
+        #expect(onsets.pictureCount == 125 && onsets.flashes.count == 5)
+        #expect(try #require(onsets.worstOffset) < 0.025)
+    }
+
     @Test("A pause leaves no hole")
     func pause() async throws {
         let directory = try ScratchDirectory()

@@ -10,12 +10,15 @@ struct Timed<Content> {
 
 /// Pictures that wait for the sound of the same moment, so that lips and voice agree.
 ///
-/// Sound is played later than it arrives, to ride out jitter; a picture is due once the sound of its capture time is played. A
+/// Sound is played later than it arrives, to ride out jitter; a picture is due `lead` before the sound of its capture time is played. A
 /// sender whose clocks disagree wildly is not waited for: no picture is held longer than `longestHold`.
 struct PictureQueue<Content> {
     /// Above AudioReceiveBuffer's hard ceiling of 250 ms a hold means nonsense in the sender's reports.
     static var longestHold: Duration { .milliseconds(280) }
     static var limit: Int { 16 }
+    /// A tick of 30 frames/s: the picture waits for the next one, and sound before its picture is noticed sooner than the other way
+    /// round. So the picture is ahead by nothing to 33 ms, within the 45 that nobody sees.
+    static var lead: Duration { .milliseconds(33) }
 
     private var waiting: [Timed<Content>] = []
     /// The last one that was due: shown until the next is.
@@ -37,7 +40,7 @@ struct PictureQueue<Content> {
     mutating func advance(to now: Instant, soundDelay: Duration?) {
         var last = -1
         for (index, picture) in waiting.enumerated() {
-            let isDue = soundDelay.map { picture.captureTime + $0 <= now } ?? true
+            let isDue = soundDelay.map { picture.captureTime + $0 - Self.lead <= now } ?? true
             if isDue || now - picture.arrival >= Self.longestHold { last = index }
         }
         guard last >= 0 else { return }

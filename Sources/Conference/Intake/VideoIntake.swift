@@ -1,6 +1,6 @@
 import Basics
 import Codecs
-import Network
+import Sockets
 import Peer
 import Synchronization
 
@@ -16,6 +16,8 @@ final class VideoIntake: Sendable {
         /// The last frame came so long ago; nil: none ever did.
         var age: Duration?
         var captureTime: Instant
+        /// When the picture's frame had arrived, and when it was decoded; nil: there is no picture.
+        var origin: PictureOrigin?
     }
 
     /// More frames than that behind, and the rest is given up for a keyframe.
@@ -32,6 +34,7 @@ final class VideoIntake: Sendable {
     private struct Shown: Sendable {
         var picture: Picture
         var rotation: Rotation
+        var origin: PictureOrigin
     }
 
     private let lane: SerialLane
@@ -87,7 +90,8 @@ final class VideoIntake: Sendable {
             if decoder.value?.codec != frame.frame.codec { decoder.value = try VideoDecoder(codec: frame.frame.codec) }
             guard let picture = try decoder.value?.decode(frame.frame) else { return }
             decodedFrames.wrappingAdd(1, ordering: .relaxed)
-            soundDelay.pictureReady(frame.captureTime, at: MonotonicClock.now())
+            let ready = MonotonicClock.now()
+            soundDelay.pictureReady(frame.captureTime, at: ready)
             state.withLock { state in
                 if let last = state.lastArrival, frame.arrival - last > .milliseconds(200) { state.freezes += 1 }
                 state.lastArrival = frame.arrival
@@ -95,8 +99,10 @@ final class VideoIntake: Sendable {
                 (state.width, state.height) = turned ? (picture.height, picture.width) : (picture.width, picture.height)
                 state.pictures.insert(
                     Timed(
-                        content: Shown(picture: picture, rotation: frame.rotation), captureTime: frame.captureTime,
-                        arrival: frame.arrival))
+                        content: Shown(
+                            picture: picture, rotation: frame.rotation,
+                            origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
+                        captureTime: frame.captureTime, arrival: frame.arrival))
             }
         } catch {
             // It costs this frame and what refers to it; the last good picture stays.
@@ -115,7 +121,7 @@ final class VideoIntake: Sendable {
             return View(
                 picture: current?.content.picture, rotation: current?.content.rotation ?? .none,
                 generation: state.pictures.generation, age: state.lastArrival.map { now - $0 },
-                captureTime: current?.captureTime ?? now)
+                captureTime: current?.captureTime ?? now, origin: current?.content.origin)
         }
     }
 

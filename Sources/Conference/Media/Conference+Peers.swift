@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Peer
 
 extension Conference {

@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Peer
 import Synchronization
 
@@ -18,7 +18,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private static let linePeriod = Duration.seconds(1)
     private unowned let loop: MediaLoop
     private let events: HostEvents
-    private let meter: StageMeter
+    private let meters: StageMeters
     private var seats: [String: PeerSeat] = [:]
     private var demultiplexer = Demultiplexer<String>()
     private var dirty: [PeerSeat] = []
@@ -28,10 +28,10 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     let bytesSent = Atomic<Int>(0)
     let bytesReceived = Atomic<Int>(0)
 
-    init(loop: MediaLoop, events: HostEvents, meter: StageMeter) {
+    init(loop: MediaLoop, events: HostEvents, meters: StageMeters) {
         self.loop = loop
         self.events = events
-        self.meter = meter
+        self.meters = meters
     }
 
     func seat(_ id: String) -> PeerSeat? { seats[id] }
@@ -64,29 +64,29 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     func advance(to now: Instant) -> Instant? {
         var next = lastLines + Self.linePeriod
-        meter.measure {
-            for seat in seats.values where (seat.deadline ?? .distantFuture) <= now {
-                seat.peer.advance(to: now)
-                touch(seat)
-            }
-            // Handling one peer's events may touch others.
-            while !dirty.isEmpty {
-                let batch = dirty
-                dirty.removeAll(keepingCapacity: true)
-                for seat in batch {
-                    seat.isDirty = false
-                    drain(seat, at: now)
-                    flush(seat)
-                    seat.deadline = seat.peer.nextDeadline(after: now)
-                }
-            }
-            if now >= next {
-                lastLines = now
-                reportLines(at: now)
-                next = now + Self.linePeriod
-            }
-            for seat in seats.values { if let deadline = seat.deadline, deadline < next { next = deadline } }
+        for seat in seats.values where (seat.deadline ?? .distantFuture) <= now {
+            seat.peer.advance(to: now)
+            touch(seat)
         }
+        // Handling one peer's events may touch others.
+        while !dirty.isEmpty {
+            let batch = dirty
+            dirty.removeAll(keepingCapacity: true)
+            for seat in batch {
+                seat.isDirty = false
+                drain(seat, at: now)
+                flush(seat)
+                seat.deadline = seat.peer.nextDeadline(after: now)
+            }
+        }
+        if now >= next {
+            lastLines = now
+            reportLines(at: now)
+            next = now + Self.linePeriod
+        }
+        for seat in seats.values { if let deadline = seat.deadline, deadline < next { next = deadline } }
+        // The thread is the stage: its system calls and decryption lie outside of here.
+        meters.network.measureThread()
         return next
     }
 
@@ -110,6 +110,11 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         seat.peer.flush { bytes, flow in
             bytesSent.wrappingAdd(bytes.count, ordering: .relaxed)
             loop.send(bytes, flow: flow)
+        }
+        // Frames leave in order: once nothing waits, all of them have left.
+        if !seat.leaving.isEmpty, seat.peer.queuedVideoBytes == 0 {
+            meters.delays.left(seat.leaving, at: MonotonicClock.now())
+            seat.leaving.removeAll(keepingCapacity: true)
         }
     }
 
@@ -197,9 +202,10 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     // MARK: - What rooms say to peers
 
     /// A frame of a rendition, to all who take it.
-    func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, at now: Instant) {
+    func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, _ trace: PictureTrace, at now: Instant) {
         for seat in seats.values where seat.engine.id == key.room && seat.takes(key, isKeyframe: frame.isKeyframe) {
             seat.peer.send(frame, at: now)
+            seat.follow(trace)
             touch(seat)
         }
     }

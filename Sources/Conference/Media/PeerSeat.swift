@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Peer
 
 /// One participant's peer connection and what it takes of the room. Lives on the loop.
@@ -30,6 +30,8 @@ final class PeerSeat {
     /// Open data channels by label: the ones that the peer opened and ours.
     var channels: [String: (theirs: ChannelID?, ours: ChannelID?)] = [:]
     var lastOffer: String?
+    /// The frames that the peer's pacer has not let go of yet.
+    var leaving: [PictureTrace] = []
     /// Of the last second's line report.
     var lastBytes: (sent: Int, received: Int) = (0, 0)
     var lastLine: LineState?
@@ -51,6 +53,11 @@ final class PeerSeat {
     var rungHeight: Int {
         if case .rung = selector.choice, format != nil { return ladder.rung(for: selector.choice)?.height ?? 0 }
         return 0
+    }
+
+    /// Notes a frame that is on its way out. A line that holds up many of them says nothing about the server.
+    func follow(_ trace: PictureTrace) {
+        if leaving.count < 4 { leaving.append(trace) }
     }
 
     /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.

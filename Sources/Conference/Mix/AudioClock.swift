@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Synchronization
 
 /// The audio clock of all rooms: its own thread, real-time where the system allows it, a tick each 20 ms. Never waits for video, a disk,

@@ -1,6 +1,7 @@
 import Basics
 import Codecs
 import Mixing
+import Sockets
 import Synchronization
 
 /// One composed picture of a room with its renditions: the room's, or a participant's own.
@@ -21,6 +22,8 @@ final class MixView: Sendable {
         var generation: UInt64 = 0
         var picture: Picture?
         var pools: [Int: PicturePool] = [:]
+        /// Which picture of each participant was composed last.
+        var composed: [String: UInt64] = [:]
     }
 
     private let canvas: Confined<Canvas>
@@ -29,16 +32,18 @@ final class MixView: Sendable {
     private let published: Mutex<TilesInfo>
     private let snapshots = Mutex<[@Sendable (Picture) -> Void]>([])
     private let overload: OverloadState
+    private let delays: PictureDelays
     let lateTicks = Atomic<Int>(0)
 
-    init(id: ViewID, width: Int, height: Int, ladder: Ladder, pool: WorkPool, meter: StageMeter, overload: OverloadState) {
+    init(id: ViewID, width: Int, height: Int, ladder: Ladder, pool: WorkPool, meters: StageMeters, overload: OverloadState) {
         self.id = id
         self.width = width
         self.height = height
         self.ladder = ladder
         self.overload = overload
+        delays = meters.delays
         canvas = Confined(Canvas(compositor: Compositor(width: width, height: height)))
-        lane = SerialLane(pool: pool, meter: meter, limit: 1)
+        lane = SerialLane(pool: pool, meter: meters.compose, limit: 1)
         published = Mutex(TilesInfo(width: width, height: height, tiles: []))
     }
 
@@ -95,9 +100,15 @@ final class MixView: Sendable {
         if renditions.isEmpty, waiting.isEmpty { return }
 
         let people = Dictionary(scene.people.map { ($0.id, $0) }) { first, _ in first }
+        var trace = PictureTrace(composed: MonotonicClock.now())
         let changed = canvas.value.compositor.compose(tiles: canvas.value.tiles) { id in
-            MixView.appearance(of: people[id], intake: intakes[id], at: tick)
+            let view = intakes[id]?.view(at: tick)
+            if let view, let origin = view.origin, canvas.value.composed.updateValue(view.generation, forKey: id) != view.generation {
+                trace.origins.append(origin)
+            }
+            return MixView.appearance(of: people[id], view, at: tick)
         }
+        delays.composed(trace)
         if let changed {
             canvas.value.picture = changed
             canvas.value.generation &+= 1
@@ -109,7 +120,7 @@ final class MixView: Sendable {
             let size = rendition.rung.height
             let source = scaled[size] ?? scale(picture, rendition.rung)
             scaled[size] = source
-            rendition.encode(source, at: tick, generation: canvas.value.generation)
+            rendition.encode(source, at: tick, generation: canvas.value.generation, trace: trace)
         }
     }
 
@@ -125,6 +136,7 @@ final class MixView: Sendable {
         let tiles = layout.arrange(members, canvasWidth: width, canvasHeight: height, previous: canvas.value.tiles)
         guard tiles != canvas.value.tiles else { return }
         canvas.value.tiles = tiles
+        canvas.value.composed.removeAll(keepingCapacity: true)
         published.withLock { info in
             info.tiles = tiles.map {
                 TilesInfo.Tile(participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height)
@@ -154,8 +166,7 @@ final class MixView: Sendable {
         return age >= .seconds(5) ? .avatar : age >= .seconds(2) ? .frozen : .live
     }
 
-    private static func appearance(of person: Scene.Person?, intake: VideoIntake?, at tick: Instant) -> TileAppearance {
-        let view = intake?.view(at: tick)
+    private static func appearance(of person: Scene.Person?, _ view: VideoIntake.View?, at tick: Instant) -> TileAppearance {
         let state = MixView.state(
             age: view?.age, hasPicture: view?.picture != nil, sendsVideo: person?.sendsVideo ?? false,
             isPresenting: person?.isPresenting ?? false)

@@ -12,7 +12,7 @@ struct MediaServices: Sendable {
     let audio: AudioClock
     let video: VideoClock
     /// From the encoders' lanes to the loop.
-    let deliver: @Sendable (RenditionKey, PacketizedVideoFrame) -> Void
+    let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
     let report: @Sendable (String) -> Void
 }
 
@@ -81,7 +81,7 @@ final class RoomEngine: Sendable {
             for id in scene.views.keys where state.views[id] == nil {
                 state.views[id] = MixView(
                     id: id, width: scene.width, height: scene.height, ladder: ladder, pool: services.pool,
-                    meter: services.meters.compose, overload: services.overload)
+                    meters: services.meters, overload: services.overload)
             }
             state.scene = scene
             return (ended, reshaped || !ended.isEmpty, rateChanged, scene.people)
@@ -157,7 +157,7 @@ final class RoomEngine: Sendable {
 
     private func make(_ key: RenditionKey, _ rung: Ladder.Rung) -> Rendition {
         Rendition(
-            key: key, rung: rung, pool: services.pool, meter: services.meters.encode, overload: services.overload,
+            key: key, rung: rung, pool: services.pool, meters: services.meters, overload: services.overload,
             deliver: services.deliver, report: services.report)
     }
 

@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Synchronization
 
 /// The picture clock of all rooms: one thread with absolute deadlines.

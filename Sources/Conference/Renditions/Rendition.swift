@@ -1,6 +1,6 @@
 import Basics
 import Codecs
-import Network
+import Sockets
 import Peer
 import Synchronization
 
@@ -45,22 +45,25 @@ final class Rendition: Sendable {
     private let state = Mutex(State())
     private let lane: SerialLane
     private let overload: OverloadState
-    private let deliver: @Sendable (RenditionKey, PacketizedVideoFrame) -> Void
+    private let delays: PictureDelays
+    private let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
     private let report: @Sendable (String) -> Void
     /// Touched by the lane's jobs only.
     private let encoder = Confined<(any VideoEncoder)?>(nil)
 
     init(
-        key: RenditionKey, rung: Ladder.Rung, pool: WorkPool, meter: StageMeter, overload: OverloadState,
-        deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame) -> Void, report: @escaping @Sendable (String) -> Void
+        key: RenditionKey, rung: Ladder.Rung, pool: WorkPool, meters: StageMeters, overload: OverloadState,
+        deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void,
+        report: @escaping @Sendable (String) -> Void
     ) {
         self.key = key
         self.rung = rung
         self.overload = overload
         self.deliver = deliver
+        delays = meters.delays
         self.report = report
         // One waits while one is encoded; a newer picture takes the place of the one that waits.
-        lane = SerialLane(pool: pool, meter: meter, limit: 1)
+        lane = SerialLane(pool: pool, meter: meters.encode, limit: 1)
     }
 
     // MARK: - Members
@@ -132,15 +135,15 @@ final class Rendition: Sendable {
     }
 
     /// Hands a picture of the rendition's size to the encoder's lane.
-    func encode(_ picture: Picture, at tick: Instant, generation: UInt64) {
+    func encode(_ picture: Picture, at tick: Instant, generation: UInt64, trace: PictureTrace) {
         state.withLock { state in
             state.lastEncode = tick
             state.encodedGeneration = generation
         }
-        lane.submit { [self] in run(picture, at: tick) }
+        lane.submit { [self] in run(picture, at: tick, trace) }
     }
 
-    private func run(_ picture: Picture, at tick: Instant) {
+    private func run(_ picture: Picture, at tick: Instant, _ trace: PictureTrace) {
         let (force, rate, taps) = state.withLock { state in
             let force = keyframeIsDue(state, at: tick) || key.choice == .slides
             if force {
@@ -170,7 +173,10 @@ final class Rendition: Sendable {
             for tap in taps.values { tap(frame) }
             let packetized = PacketizedVideoFrame(
                 frame, maxPayload: Self.maxPayload, packetizationMode: key.singleNAL ? 0 : 1)
-            deliver(key, packetized)
+            var trace = trace
+            trace.encoded = MonotonicClock.now()
+            delays.encoded(trace)
+            deliver(key, packetized, trace)
         } catch {
             // It costs this frame; the next one starts with a fresh encoder and a keyframe.
             encoder.value = nil
@@ -190,7 +196,7 @@ final class Rendition: Sendable {
         let made = try makeVideoEncoder(
             VideoEncoderConfiguration(
                 codec: key.codec, width: rung.width, height: rung.height, framesPerSecond: Double(rung.framesPerSecond),
-                bitRate: rate, temporalLayers: key.codec == .vp8 && rung.framesPerSecond > 15 ? 2 : 1,
+                bitRate: rate, temporalLayers: rung.framesPerSecond > 15 ? 2 : 1,
                 maxNALSize: key.singleNAL ? Self.maxPayload : nil, speed: speed))
         encoder.value = made
         return made

@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 import Synchronization
 
 extension Conference {
@@ -46,6 +46,7 @@ extension Conference {
                     "tessera_stage_dropped_total", "Jobs dropped because the stage was behind.", .counter, Double(meter.dropped),
                     labels: stage))
         }
+        samples += meters.delays.samples
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(

@@ -1,6 +1,6 @@
 import Basics
 import Logging
-import Network
+import Sockets
 
 /// The server's own counters, and when what is done now and then was done last.
 final class Figures: Sendable {

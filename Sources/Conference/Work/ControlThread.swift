@@ -1,5 +1,5 @@
 import Basics
-import Network
+import Sockets
 
 /// What happens to rooms because of media or time, and the events to the doors: one thread, in order, apart from every clock.
 final class ControlThread: Sendable {

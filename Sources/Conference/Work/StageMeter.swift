@@ -18,6 +18,12 @@ final class StageMeter: Sendable {
         runs.wrappingAdd(1, ordering: .relaxed)
     }
 
+    /// For a thread that does nothing else: the stage's time is all that the thread used so far, its system calls between jobs included.
+    func measureThread() {
+        nanoseconds.store(StageMeter.threadTime(), ordering: .relaxed)
+        runs.wrappingAdd(1, ordering: .relaxed)
+    }
+
     func drop(_ count: Int = 1) { drops.wrappingAdd(count, ordering: .relaxed) }
 
     /// Processor time in seconds.
@@ -39,5 +45,6 @@ struct StageMeters: Sendable {
     let encode = StageMeter("encode")
     let audio = StageMeter("audio")
     let network = StageMeter("network")
+    let delays = PictureDelays()
     var all: [StageMeter] { [network, decode, compose, encode, audio] }
 }

@@ -1,6 +1,6 @@
 import Basics
 import Glibc
-import Network
+import Sockets
 import Synchronization
 
 /// The threads that decode, compose and encode: as many as processors, outside the cooperative pool, which a 15 ms encode would starve.

@@ -209,6 +209,9 @@ public final class PeerConnection {
     /// What may be sent to the peer now, all kinds together.
     public var estimate: BitRate { sender.estimator.estimate }
 
+    /// What of the frames handed in has not left yet: the pacer holds it.
+    public var queuedVideoBytes: Int { sender.video.queuedBytes }
+
     // MARK: Out
 
     public func nextEvent() -> PeerEvent? { events.next() }

@@ -14,14 +14,14 @@ struct PictureQueueTests {
         return queue
     }
 
-    @Test("a picture is shown once the sound of its moment is played")
+    @Test("a picture is shown a frame before the sound of its moment is played, so that the tick after brings both")
     func due() {
         var queue = queue([0, 33, 66, 99])
-        queue.advance(to: at(79), soundDelay: .milliseconds(80))
+        queue.advance(to: at(46), soundDelay: .milliseconds(80))
         #expect(queue.current == nil)
-        queue.advance(to: at(80), soundDelay: .milliseconds(80))
+        queue.advance(to: at(47), soundDelay: .milliseconds(80))
         #expect(queue.current?.content == 0)
-        queue.advance(to: at(150), soundDelay: .milliseconds(80))
+        queue.advance(to: at(117), soundDelay: .milliseconds(80))
         #expect(queue.current?.content == 66)
         #expect(queue.skipped == 1)
         #expect(queue.generation == 2)

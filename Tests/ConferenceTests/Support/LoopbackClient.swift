@@ -1,7 +1,7 @@
 import Basics
 import Codecs
 import Foundation
-import Network
+import Sockets
 import Peer
 
 /// A participant over real loopback UDP: sends one colour and one tone, keeps what it gets.

@@ -1,0 +1,40 @@
+/// What several readings of the same thing come to.
+enum Figures {
+    /// Robust against a neighbour on the machine who took a second of it; 0 of none.
+    static func median(_ values: [Double]) -> Double { quantile(0.5, of: values) }
+
+    /// Interpolated between the two nearest readings; 0 of none.
+    static func quantile(_ part: Double, of values: [Double]) -> Double {
+        let sorted = values.sorted()
+        guard let last = sorted.indices.last else { return 0 }
+        let place = part * Double(last)
+        let below = Int(place)
+        return sorted[below] + (sorted[min(below + 1, last)] - sorted[below]) * (place - Double(below))
+    }
+}
+
+/// A table in Markdown whose columns line up when read as text.
+struct MarkdownTable {
+    let head: [String]
+    private(set) var rows: [[String]] = []
+
+    init(_ head: String...) { self.head = head }
+
+    mutating func add(_ cells: [String]) { rows.append(cells) }
+
+    var text: String {
+        let all = [head] + rows
+        let widths = head.indices.map { column in all.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0 }
+        func line(_ cells: [String]) -> String {
+            let padded = zip(cells, widths).enumerated().map { column, cell in
+                let gap = String(repeating: " ", count: cell.1 - cell.0.count)
+                return column == 0 ? cell.0 + gap : gap + cell.0
+            }
+            return "| " + padded.joined(separator: " | ") + " |"
+        }
+        let rule = widths.enumerated().map { column, width in
+            column == 0 ? String(repeating: "-", count: width) : String(repeating: "-", count: max(width - 1, 1)) + ":"
+        }
+        return ([line(head), "| " + rule.joined(separator: " | ") + " |"] + rows.map(line)).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,170 @@
+import Basics
+import Codecs
+import Glibc
+import Mixing
+import Sockets
+
+/// Which part of a peer's picture goes where.
+struct Place: Hashable, Sendable {
+    var crop: PixelRectangle
+    var target: PixelRectangle
+
+    /// As the compositor shows a picture of the footage's size in a tile: cropped to fill it where little is lost, else whole.
+    init(tile: PixelRectangle) {
+        let width = Footage.width, height = Footage.height
+        crop = PixelRectangle(x: 0, y: 0, width: width, height: height)
+        target = tile
+        let shape = Double(width) / Double(height), wanted = Double(tile.width) / Double(tile.height)
+        if 1 - min(shape, wanted) / max(shape, wanted) <= CompositorStyle().largestCrop {
+            crop = Scaler.coverCrop(width: width, height: height, targetWidth: tile.width, targetHeight: tile.height)
+        } else if shape < wanted {
+            target.width = Int(Double(tile.height) * shape / 2) * 2
+        } else {
+            target.height = Int(Double(tile.width) / shape / 2) * 2
+        }
+    }
+}
+
+/// What a room is made of, for both sides of the comparison.
+struct RoomPlan: Sendable {
+    static let width = 1280
+    static let height = 720
+    static let framesPerSecond = 30
+    static let bitRate = BitRate.megabits(1.5)
+    /// So many talk at once, the others listen.
+    static let speakers = 2
+
+    var peers: Int
+    var footage: Footage
+
+    /// Every second peer speaks VP8, both ways.
+    func codec(of peer: Int) -> VideoCodec { peer.isMultiple(of: 2) ? .h264 : .vp8 }
+    func frames(of peer: Int) -> [EncodedVideoFrame] { footage.frames[codec(of: peer)] ?? [] }
+    func sound(of peer: Int) -> [[UInt8]] { peer < Self.speakers ? footage.voice : footage.hush }
+}
+
+/// Processor time by stage, in seconds.
+struct StageTimes: Sendable {
+    var network = 0.0
+    var decode = 0.0
+    var compose = 0.0
+    var encode = 0.0
+    var audio = 0.0
+    /// What no stage counts: handing work from thread to thread, clocks, rooms.
+    var other = 0.0
+
+    var video: Double { decode + compose + encode }
+    var total: Double { network + video + audio + other }
+    static var parts: [WritableKeyPath<StageTimes, Double>] { [\.network, \.decode, \.compose, \.encode, \.audio, \.other] }
+
+    func per(_ seconds: Double) -> StageTimes {
+        var result = self
+        for part in Self.parts { result[keyPath: part] /= max(seconds, 0.001) }
+        return result
+    }
+
+    static func median(_ all: [StageTimes]) -> StageTimes {
+        var result = StageTimes()
+        for part in parts { result[keyPath: part] = Figures.median(all.map { $0[keyPath: part] }) }
+        return result
+    }
+}
+
+/// The same decodes, scales and encodes as a room's, straight through libavcodec, libyuv, libvpx and libopus on one thread.
+final class BareCost {
+    private let plan: RoomPlan
+    private let places: [Place]
+    private let decoders: [BareDecoder]
+    private let canvas: BareCanvas
+    private let h264: BareH264Encoder
+    private let vp8: BareVP8Encoder
+    private let sound: BareSound
+    private var tick = 0
+    private var soundTicks = 0
+
+    init(_ plan: RoomPlan, places: [Place]) throws(BenchError) {
+        self.plan = plan
+        self.places = places
+        var decoders: [BareDecoder] = []
+        for peer in 0..<plan.peers { decoders.append(try BareDecoder(plan.codec(of: peer))) }
+        self.decoders = decoders
+        canvas = try BareCanvas(width: RoomPlan.width, height: RoomPlan.height)
+        h264 = try BareH264Encoder(
+            width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond, bitRate: RoomPlan.bitRate)
+        vp8 = try BareVP8Encoder(
+            width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond, bitRate: RoomPlan.bitRate)
+        sound = try BareSound(packets: (0..<plan.peers).map { plan.sound(of: $0) }, speakers: min(RoomPlan.speakers, plan.peers))
+    }
+
+    /// Runs for so long and returns the cost of each window, per second of call. The ticks come 30 times a second, as a call's do, so
+    /// that caches and clock rates are those of a call; where the machine is too busy for that, one follows on the other.
+    func run(windows: Int, of length: Duration) throws(BenchError) -> [StageTimes] {
+        let ticks = max(1, Int(length.inSeconds * Double(RoomPlan.framesPerSecond)))
+        var next = MonotonicClock.now()
+        var results: [StageTimes] = []
+        // The first window warms up: keyframes, and rate control that settles.
+        for window in 0...windows {
+            var times = StageTimes()
+            for _ in 0..<ticks {
+                MonotonicClock.sleep(until: next)
+                next = max(
+                    next + .nanoseconds(1_000_000_000 / Int64(RoomPlan.framesPerSecond)),
+                    MonotonicClock.now() - .milliseconds(100))
+                try run(&times)
+            }
+            if window > 0 { results.append(times.per(Double(ticks) / Double(RoomPlan.framesPerSecond))) }
+        }
+        return results
+    }
+
+    /// One picture tick, and the sound that is due by then.
+    func run(_ times: inout StageTimes) throws(BenchError) {
+        var mark = Self.threadTime()
+        func lap(_ part: WritableKeyPath<StageTimes, Double>) {
+            let now = Self.threadTime()
+            times[keyPath: part] += now - mark
+            mark = now
+        }
+        for peer in 0..<plan.peers {
+            let frames = plan.frames(of: peer)
+            try decoders[peer].decode(frames[tick % frames.count].data)
+        }
+        lap(\.decode)
+        for (decoder, place) in zip(decoders, places) {
+            canvas.place(decoder.frame, place)
+        }
+        lap(\.compose)
+        let timestamp = Int64(tick * 90_000 / RoomPlan.framesPerSecond)
+        try h264.encode(canvas, timestamp: timestamp)
+        try vp8.encode(canvas, timestamp: timestamp)
+        lap(\.encode)
+        tick += 1
+        while soundTicks * RoomPlan.framesPerSecond < tick * 50 {
+            try sound.run()
+            soundTicks += 1
+        }
+        lap(\.audio)
+    }
+
+    private static func threadTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// The same from a task: the work has a thread of its own, so that the cooperative pool stays free.
+    static func measure(
+        _ plan: RoomPlan, places: [Place], windows: Int, of length: Duration
+    ) async throws -> [StageTimes] {
+        try await withCheckedThrowingContinuation { continuation in
+            DedicatedThread.start("bare") {
+                do {
+                    let cost = try BareCost(plan, places: places)
+                    continuation.resume(returning: try cost.run(windows: windows, of: length))
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import Basics
+import Call
+import Codecs
+import Conference
+import Foundation
+import Logging
+import Sockets
+import Synchronization
+
+/// One conference with its peers on loopback, all in this process: the server's threads are told from the clients' by their names.
+final class RoomSession {
+    private static let room = "bench"
+    /// A little off the room's rate, as cameras are: over a run every phase between arrival and tick occurs.
+    private static let cameraRate = 29.97
+
+    let plan: RoomPlan
+    private let conference: Conference
+    private var fleets: [Fleet] = []
+    private var seats: [Participant] = []
+    private let directory: String
+    /// From a join to the first whole keyframe at the client, in milliseconds; in the order of the joins.
+    private(set) var firstPictures: [Double] = []
+    /// Resident memory in MB before the room and with it, clients included.
+    private(set) var memory: (before: Double, with: Double) = (0, 0)
+
+    /// What a window of time showed.
+    struct Reading: Sendable {
+        /// Per second of call.
+        var times = StageTimes()
+        /// Done per second; where the machine is too busy it is less than asked for.
+        var decodes = 0.0
+        var composes = 0.0
+        var encodes = 0.0
+        var dropped = 0.0
+        /// How long sound waits for late packets, at the median peer, in milliseconds.
+        var sound = 0.0
+        /// Counts up to each bound in seconds, by part of the way.
+        var delays: [String: [(bound: Double, count: Double)]] = [:]
+    }
+
+    /// `workers`: threads of the pool; nil is the server's own choice.
+    init(_ plan: RoomPlan, workers: Int?) throws {
+        self.plan = plan
+        directory = NSTemporaryDirectory() + "tessera-bench-\(ProcessInfo.processInfo.processIdentifier)"
+        var settings = ConferenceConfiguration()
+        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
+        settings.media.tcp = []
+        settings.rooms.settings.width = RoomPlan.width
+        settings.rooms.settings.height = RoomPlan.height
+        settings.rooms.settings.framesPerSecond = RoomPlan.framesPerSecond
+        settings.video.renditions = [.init(height: RoomPlan.height, bitRate: RoomPlan.bitRate)]
+        settings.savesWorkWhenOverloaded = false
+        settings.workers = workers
+        settings.recording.directory = directory
+        settings.layoutsDirectory = directory
+        memory.before = Machine.memory
+        conference = try Conference(settings, logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
+        try conference.start()
+    }
+
+    // MARK: - Coming and going
+
+    /// Everyone joins, one after the other, and waits for the first picture.
+    func open() async throws {
+        for peer in 0..<plan.peers {
+            let fleet = try Fleet(count: 1, local: .v4(0x7F00_0001))
+            fleets.append(fleet)
+            let delay = Duration.nanoseconds(Int64(peer) * 33_333_333 / Int64(plan.peers))
+            try fleet.start(
+                frames: plan.frames(of: peer), framesPerSecond: Self.cameraRate, sound: plan.sound(of: peer), delay: delay)
+            firstPictures.append(try await join(peer, fleet))
+            // Apart from one another: a keyframe for one must not be the next one's too, and ticks are met at any phase.
+            try await Task.sleep(for: .milliseconds(700 + peer * 37 % 100))
+        }
+    }
+
+    private func join(_ peer: Int, _ fleet: Fleet) async throws -> Double {
+        let seen = FirstPicture()
+        let start = MonotonicClock.now()
+        let seat = try conference.join(JoinRequest(room: Self.room, name: "Peer \(peer + 1)")) { _ in }
+        seats.append(seat)
+        let offer = try await fleet.offer(0, codec: plan.codec(of: peer), only: true) { seen.note($0) }
+        try await fleet.accept(answer: try await seat.offer(offer), for: 0)
+        while true {
+            if let arrival = try seen.arrival { return (arrival - start).inMilliseconds }
+            guard MonotonicClock.now() - start < .seconds(15) else {
+                throw BenchError("peer \(peer + 1) got no picture within 15 s")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// When the first keyframe was whole at the client.
+    private final class FirstPicture: Sendable {
+        private let state = Mutex<Result<Instant, BenchError>?>(nil)
+
+        func note(_ event: Fleet.Event) {
+            state.withLock { state in
+                guard state == nil else { return }
+                switch event {
+                case .video(let frame) where frame.frame.isKeyframe: state = .success(frame.arrival)
+                case .ended(let reason): state = .failure(BenchError(reason))
+                default: break
+                }
+            }
+        }
+
+        var arrival: Instant? { get throws(BenchError) { try state.withLock { $0 }?.get() } }
+    }
+
+    /// Waits until both renditions run at their full rate.
+    func settle() async throws {
+        let end = MonotonicClock.now() + .seconds(30)
+        while MonotonicClock.now() < end {
+            let renditions = conference.room(Self.room)?.renditions ?? []
+            if renditions.count == 2, renditions.allSatisfy({ $0.bitRate >= RoomPlan.bitRate * 0.98 }) {
+                try await Task.sleep(for: .seconds(2))
+                return
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        let state = (conference.room(Self.room)?.renditions ?? []).map { "\($0.codec) \($0.height) at \($0.bitRate)" }
+        throw BenchError("the renditions did not come to \(RoomPlan.bitRate): \(state.joined(separator: ", "))")
+    }
+
+    func close() async {
+        memory.with = Machine.memory
+        for fleet in fleets { fleet.stop() }
+        await conference.drain(within: .seconds(3))
+        try? FileManager.default.removeItem(atPath: directory)
+        // The threads end on their own; a neighbour's measurement must not begin with them.
+        try? await Task.sleep(for: .milliseconds(300))
+    }
+
+    /// Where everyone's picture is, in the order of the peers' joins.
+    var places: [Place] {
+        (conference.room(Self.room)?.tiles.tiles ?? []).map {
+            Place(tile: PixelRectangle(x: $0.x, y: $0.y, width: $0.width, height: $0.height))
+        }
+    }
+
+    // MARK: - Measuring
+
+    func measure(windows: Int, of length: Duration) async throws -> [Reading] {
+        var readings: [Reading] = []
+        var before = Snapshot(conference)
+        for _ in 0..<windows {
+            try await Task.sleep(for: length)
+            let after = Snapshot(conference)
+            var reading = after.since(before, peers: plan.peers)
+            before = after
+            var delays: [Double] = []
+            for seat in seats {
+                delays.append(try await conference.statistics(seat.id, in: Self.room).audioDelay.inMilliseconds)
+            }
+            reading.sound = Figures.median(delays)
+            readings.append(reading)
+        }
+        return readings
+    }
+
+    private struct Snapshot {
+        let at = MonotonicClock.now()
+        let threads = Machine.threadTimes
+        let metrics: [MetricSample]
+
+        init(_ conference: Conference) { metrics = conference.metrics() }
+
+        private func value(_ name: String, _ stage: String) -> Double {
+            metrics.first { $0.name == name && $0.labels["stage"] == stage }?.value ?? 0
+        }
+
+        private func delays(_ part: String) -> [(bound: Double, count: Double)] {
+            metrics.filter { $0.name == "tessera_picture_delay_seconds_bucket" && $0.labels["part"] == part }
+                .map { (Double($0.labels["le"] ?? "") ?? .infinity, $0.value) }
+        }
+
+        /// What a machine too busy skipped is counted as if it had been done: the cost of a job times the jobs of a second.
+        func since(_ old: Snapshot, peers: Int) -> Reading {
+            let elapsed = (at - old.at).inSeconds
+            let time = { (stage: String) in
+                value("tessera_stage_cpu_seconds_total", stage) - old.value("tessera_stage_cpu_seconds_total", stage)
+            }
+            let jobs = { (stage: String) in
+                (value("tessera_stage_jobs_total", stage) - old.value("tessera_stage_jobs_total", stage)) / elapsed
+            }
+            let thread = { (name: String) in (threads[name] ?? 0) - (old.threads[name] ?? 0) }
+            var reading = Reading()
+            reading.times.network = thread("media")
+            reading.times.decode = time("decode")
+            reading.times.compose = time("compose")
+            reading.times.encode = time("encode")
+            reading.times.audio = time("audio")
+            // The server's threads, all of them, less what the stages say.
+            let all = ["work", "audio clock", "picture clock", "control"].reduce(0) { $0 + thread($1) }
+            reading.times.other = all - reading.times.video - reading.times.audio
+            reading.times = reading.times.per(elapsed)
+            (reading.decodes, reading.composes, reading.encodes) = (jobs("decode"), jobs("compose"), jobs("encode"))
+            let rate = Double(RoomPlan.framesPerSecond)
+            reading.times.decode *= rate * Double(peers) / max(reading.decodes, 1)
+            reading.times.compose *= rate / max(reading.composes, 1)
+            reading.times.encode *= rate * 2 / max(reading.encodes, 1)
+            for stage in ["decode", "compose", "encode"] {
+                reading.dropped +=
+                    (value("tessera_stage_dropped_total", stage) - old.value("tessera_stage_dropped_total", stage)) / elapsed
+            }
+            for part in ["decode", "wait", "encode", "send", "total"] {
+                reading.delays[part] = zip(delays(part), old.delays(part)).map { ($0.bound, $0.count - $1.count) }
+            }
+            return reading
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import Basics
+import Foundation
+
+/// `bench rooms`: what rooms of several sizes cost, beside the bare cost of the same codec work.
+struct RoomsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rooms", abstract: "Processor time by stage, added delay, join time and memory of rooms on loopback.")
+
+    @Option(help: "How many peers, comma-separated.")
+    var sizes = "2,4,9,16"
+
+    @Option(help: "How long each room is measured, in seconds, in each round.")
+    var seconds = 10.0
+
+    @Option(help: "How many threads the server codes with (default: as many as processors).")
+    var workers: Int?
+
+    @Option(help: "How often room and bare work take turns.")
+    var rounds = 2
+
+    /// Medians are taken over windows of this length.
+    private static let window = Duration.milliseconds(2500)
+
+    private func parsedSizes() throws -> [Int] {
+        try sizes.split(separator: ",").map { text in
+            guard let size = Int(text), (1...50).contains(size) else {
+                throw ValidationError("--sizes \(sizes): numbers from 1 to 50")
+            }
+            return size
+        }
+    }
+
+    func validate() throws {
+        _ = try parsedSizes()
+        guard seconds >= 2.5, rounds >= 1 else { throw ValidationError("at least 2.5 seconds and one round") }
+    }
+
+    func run() async throws {
+        note("making what the peers send")
+        let footage = try Footage()
+        let different = try SettingsCheck.differences()
+        let probe = try SpeedProbe(footage)
+        defer { probe.stop() }
+        var all: [RoomFigures] = []
+        for size in try parsedSizes() { all.append(try await measure(RoomPlan(peers: size, footage: footage), probe)) }
+        print(Self.heading + "\n")
+        print("Processor time in ms per second of call:\n\n" + RoomReport.costs(all) + "\n")
+        print(RoomReport.ratios(all) + "\n")
+        print(
+            "Delay added to a picture, from its frame's arrival to the departure of the composite (ms; parts as median / p95):\n")
+        print(RoomReport.delays(all) + "\n")
+        for codec in different {
+            print("The bare \(codec.rawValue) encoder is not set as the server's: its figures do not compare.\n")
+        }
+        print("Machine: \(Machine.description). Median over \(rounds) rounds in turn, windows of 2.5 s.")
+    }
+
+    private static let heading = """
+        Rooms whose peers send 640×360 at 30 frames/s and 500 kbit/s (every second one VP8, the others H.264) and 32 kbit/s of sound \
+        (two talk), and get 1280×720 at 30 frames/s and 1.5 Mbit/s, one H.264 and one VP8 rendition.
+        """
+
+    private func measure(_ plan: RoomPlan, _ probe: SpeedProbe) async throws -> RoomFigures {
+        var figures = RoomFigures(peers: plan.peers)
+        let windows = max(1, Int(seconds / Self.window.inSeconds))
+        for round in 1...rounds {
+            note("\(plan.peers) peers, round \(round) of \(rounds): the room")
+            let session = try RoomSession(plan, workers: workers)
+            do {
+                try await session.open()
+                try await session.settle()
+                _ = probe.take()
+                figures.readings += try await session.measure(windows: windows, of: Self.window)
+                figures.probes.room.append(probe.take())
+            } catch {
+                await session.close()
+                throw error
+            }
+            let places = session.places
+            figures.firstPictures += session.firstPictures
+            await session.close()
+            if round == 1 { figures.memory = session.memory }
+            note("\(plan.peers) peers, round \(round) of \(rounds): the bare work")
+            _ = probe.take()
+            figures.bare += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window)
+            figures.probes.bare.append(probe.take())
+        }
+        return figures
+    }
+
+    /// Progress goes to standard error, so that the tables alone can be kept.
+    private func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+}

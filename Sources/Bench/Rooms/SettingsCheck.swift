@@ -1,0 +1,59 @@
+import Basics
+import Codecs
+
+/// Whether the bare encoders are set as the server's: the same pictures must give the same bytes.
+enum SettingsCheck {
+    /// What differs, for a note under the tables; empty when nothing does.
+    static func differences() throws -> [VideoCodec] {
+        let width = RoomPlan.width, height = RoomPlan.height
+        let scene = HeadScene(width: width, height: height, loop: 300)
+        let canvas = try BareCanvas(width: width, height: height)
+        let bareH264 = try BareH264Encoder(
+            width: width, height: height, framesPerSecond: RoomPlan.framesPerSecond, bitRate: RoomPlan.bitRate)
+        let bareVP8 = try BareVP8Encoder(
+            width: width, height: height, framesPerSecond: RoomPlan.framesPerSecond, bitRate: RoomPlan.bitRate)
+        // As Rendition opens them.
+        let encoders = try VideoCodec.allCases.map { codec in
+            try makeVideoEncoder(
+                VideoEncoderConfiguration(
+                    codec: codec, width: width, height: height, framesPerSecond: Double(RoomPlan.framesPerSecond),
+                    bitRate: RoomPlan.bitRate, temporalLayers: codec == .vp8 ? 2 : 1))
+        }
+        var different: Set<VideoCodec> = []
+        for index in 0..<20 {
+            let picture = scene.picture(index)
+            canvas.fill(from: picture)
+            let timestamp = Int64(index * 90_000 / RoomPlan.framesPerSecond)
+            for encoder in encoders {
+                let codec = encoder.configuration.codec
+                let ours = try encoder.encode(picture, timestamp: timestamp, forceKeyframe: index == 0)?.data ?? []
+                var bare: [UInt8] = []
+                switch codec {
+                case .h264: try bareH264.encode(canvas, timestamp: timestamp) { bare += $0 }
+                case .vp8: try bareVP8.encode(canvas, timestamp: timestamp) { bare += $0 }
+                }
+                if codec == .h264 ? slices(ours) != slices(bare) : ours != bare { different.insert(codec) }
+            }
+        }
+        return VideoCodec.allCases.filter(different.contains)
+    }
+
+    /// The server leaves out the text that x264 writes about itself.
+    private static func slices(_ data: [UInt8]) -> [ArraySlice<UInt8>] {
+        AnnexB.units(data).filter { [1, 5, 7, 8].contains(AnnexB.type(of: $0, in: data)) }.map { data[$0] }
+    }
+}
+
+extension BareCanvas {
+    fileprivate func fill(from picture: Picture) {
+        let to = frame.pointee
+        guard let y = to.data.0, let u = to.data.1, let v = to.data.2 else { return }
+        for row in 0..<picture.height {
+            (y + row * Int(to.linesize.0)).update(from: picture.y + row * picture.yStride, count: picture.width)
+        }
+        for row in 0..<picture.chromaHeight {
+            (u + row * Int(to.linesize.1)).update(from: picture.u + row * picture.uStride, count: picture.chromaWidth)
+            (v + row * Int(to.linesize.2)).update(from: picture.v + row * picture.vStride, count: picture.chromaWidth)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Basics
+import Codecs
+import Sockets
+import Synchronization
+
+/// How fast the machine is right now: the processor time of one fixed piece of codec work, done five times a second beside whatever
+/// else is measured. Processors that share a core, a cache or a host slow one another down, and a room keeps more of them busy than
+/// its bare work does on one thread; the probe tells how much of a difference that alone makes.
+final class SpeedProbe: Sendable {
+    private static let period = Duration.milliseconds(200)
+
+    private struct State {
+        var seconds: [Double] = []
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Begins on a thread of its own.
+    init(_ footage: Footage) throws(BenchError) {
+        let plan = RoomPlan(peers: 2, footage: footage)
+        let half = RoomPlan.width / 2
+        let places = (0..<2).map { Place(tile: PixelRectangle(x: $0 * half, y: 0, width: half, height: half * 9 / 16)) }
+        DedicatedThread.start("probe") { [self] in
+            guard let work = try? BareCost(plan, places: places) else { return }
+            var next = MonotonicClock.now()
+            while !state.withLock({ $0.isStopped }) {
+                var times = StageTimes()
+                guard (try? work.run(&times)) != nil else { return }
+                state.withLock { $0.seconds.append(times.video) }
+                next = max(next + Self.period, MonotonicClock.now())
+                MonotonicClock.sleep(until: next)
+            }
+        }
+    }
+
+    /// The median of what the work took since the last call, in seconds.
+    func take() -> Double {
+        state.withLock { state in
+            defer { state.seconds.removeAll() }
+            return Figures.median(state.seconds)
+        }
+    }
+
+    func stop() { state.withLock { $0.isStopped = true } }
+}

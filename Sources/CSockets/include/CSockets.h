@@ -1,0 +1,42 @@
+// What Glibc's Swift overlay hides of Linux networking: the GNU extensions and the cmsg macros.
+// _GNU_SOURCE is defined in the .c file only: here it would change <sys/select.h> under the feet of every other C module.
+#ifndef CSOCKETS_H
+#define CSOCKETS_H
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+/// Room for the control messages of one datagram: packet info of either family and a GSO segment size.
+#define NET_CONTROL_SIZE 96
+static const int kNetControlSize = NET_CONTROL_SIZE;
+
+/// Asks for the destination address of each datagram (IP_PKTINFO / IPV6_RECVPKTINFO). 0 on success.
+int net_receive_packet_info(int fd, int family);
+
+/// The destination address out of a received datagram's control messages, in network byte order.
+/// Returns 4 or 16 (the address length) or 0 when there was none.
+int net_destination(struct msghdr *message, uint8_t address[16]);
+
+/// Writes the control messages of a datagram to send: our source address (4, 16 or 0 bytes) and, where `segment` > 0,
+/// UDP_SEGMENT (the kernel cuts the payload into datagrams of that size). Points `message` at `control`.
+void net_set_control(struct msghdr *message, uint8_t *control, const uint8_t *source, int source_length, int segment);
+
+/// Accepts a connection, non-blocking. Glibc declares the address of accept4 as a union that Swift cannot build.
+int net_accept(int fd, struct sockaddr_storage *remote);
+
+/// One message of a batch: the layout of the system's `struct mmsghdr`.
+struct net_message {
+    struct msghdr msg_hdr;
+    unsigned int msg_len;
+};
+
+/// recvmmsg(2) and sendmmsg(2) without waiting.
+int net_receive_batch(int fd, struct net_message *messages, unsigned int count);
+int net_send_batch(int fd, struct net_message *messages, unsigned int count);
+
+/// Names the calling thread, for `top -H` and debuggers.
+void net_name_thread(const char *name);
+#endif

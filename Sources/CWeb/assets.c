@@ -1,0 +1,54 @@
+// The files of Sources/Gateway/Web: three lines here bring one in, and ASSET names it. The compiler notes them as
+// dependencies of this file, so that the next build takes up a change to one.
+#include "CWeb.h"
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char index_html[] = {
+#embed "../Gateway/Web/index.html"
+};
+static const unsigned char style_css[] = {
+#embed "../Gateway/Web/style.css"
+};
+static const unsigned char main_js[] = {
+#embed "../Gateway/Web/main.js"
+};
+static const unsigned char signalling_js[] = {
+#embed "../Gateway/Web/signalling.js"
+};
+static const unsigned char devices_js[] = {
+#embed "../Gateway/Web/devices.js"
+};
+static const unsigned char connection_js[] = {
+#embed "../Gateway/Web/connection.js"
+};
+static const unsigned char line_js[] = {
+#embed "../Gateway/Web/line.js"
+};
+static const unsigned char panels_js[] = {
+#embed "../Gateway/Web/panels.js"
+};
+static const unsigned char icon_svg[] = {
+#embed "../Gateway/Web/icon.svg"
+};
+static const unsigned char icons_svg[] = {
+#embed "../Gateway/Web/icons.svg"
+};
+
+#define ASSET(name, bytes) {name, bytes, sizeof bytes}
+
+static const struct web_asset assets[] = {
+    ASSET("index.html", index_html),
+    ASSET("style.css", style_css),
+    ASSET("main.js", main_js),
+    ASSET("signalling.js", signalling_js),
+    ASSET("devices.js", devices_js),
+    ASSET("connection.js", connection_js),
+    ASSET("line.js", line_js),
+    ASSET("panels.js", panels_js),
+    ASSET("icon.svg", icon_svg),
+    ASSET("icons.svg", icons_svg),
+};
+
+size_t web_asset_count(void) { return sizeof assets / sizeof assets[0]; }
+struct web_asset web_asset_at(size_t index) { return assets[index]; }

@@ -1,0 +1,51 @@
+/// The one bit of an H.264 sequence parameter set that x264 has no setting for.
+///
+/// H.264 has temporal layers by leaving frames out of the references (nal_ref_idc 0), which x264 does for B frames only. Instead every
+/// second P frame is declared lost to the encoder right after it was made, so that no later one refers to it; it still counts in
+/// frame_num. Whoever drops it leaves a gap there, which gaps_in_frame_num_value_allowed_flag (H.264 §7.4.2.1.1) makes legal: the
+/// decoder puts a placeholder where the frame was (§8.2.5.2) and goes on.
+enum SequenceParameterSet {
+    /// Sets the flag in every baseline SPS of an Annex B access unit.
+    static func allowGaps(in data: inout [UInt8]) {
+        for unit in AnnexB.units(data) where AnnexB.type(of: unit, in: data) == AnnexB.UnitType.sps {
+            guard let bit = gapsFlag(data, unit) else { continue }
+            data[bit / 8] |= 0x80 >> UInt8(bit % 8)
+        }
+    }
+
+    /// The flag's position in bits from the start of `data`; nil for a profile whose SPS is laid out otherwise, or a broken one.
+    private static func gapsFlag(_ data: [UInt8], _ unit: Range<Int>) -> Int? {
+        guard unit.count > 5, data[unit.lowerBound + 1] == 66 else { return nil }
+        var position = (unit.lowerBound + 4) * 8
+        let end = unit.upperBound * 8
+        func bit() -> Int? {
+            guard position < end else { return nil }
+            defer { position += 1 }
+            return Int(data[position / 8] >> UInt8(7 - position % 8) & 1)
+        }
+        func exponentialGolomb() -> Int? {
+            var zeros = 0
+            while let next = bit() {
+                if next == 1 {
+                    var value = 0
+                    for _ in 0..<zeros {
+                        guard let more = bit() else { return nil }
+                        value = value << 1 | more
+                    }
+                    return (1 << zeros) - 1 + value
+                }
+                zeros += 1
+                if zeros > 31 { return nil }
+            }
+            return nil
+        }
+        // seq_parameter_set_id, log2_max_frame_num_minus4, pic_order_cnt_type
+        guard exponentialGolomb() != nil, exponentialGolomb() != nil, let orderType = exponentialGolomb() else { return nil }
+        if orderType == 0, exponentialGolomb() == nil { return nil }
+        // Type 1 has a list that x264 never writes.
+        if orderType == 1 { return nil }
+        // max_num_ref_frames
+        guard exponentialGolomb() != nil, position < end else { return nil }
+        return position
+    }
+}

@@ -1,0 +1,154 @@
+import Conference
+
+/// The description of the API (OpenAPI 3.1), made from the routes themselves, so that it cannot miss one.
+enum OpenAPI {
+    static func document(_ routes: [Route], version: String) -> JSONValue {
+        var paths: [String: JSONValue] = [:]
+        for route in routes {
+            guard let description = route.description else { continue }
+            var item: [String: JSONValue] = [:]
+            if case .object(let known)? = paths[route.path] { item = known }
+            item[route.method.rawValue.lowercased()] = operation(route, description)
+            paths[route.path] = .object(item)
+        }
+        return [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Tessera", "version": .string(version), "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
+                "description": "Rooms, participants, recordings and layouts of a Tessera conference server, and the doors for WHIP and WHEP.",
+            ],
+            "paths": .object(paths),
+            "components": [
+                "schemas": .object(schemas),
+                "securitySchemes": [
+                    "adminToken": ["type": "http", "scheme": "bearer", "description": "auth.adminToken; without one, requests from loopback only."],
+                    "roomToken": ["type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "In auth.mode token: HS256 with the claims room, name, role, exp."],
+                ],
+            ],
+        ]
+    }
+
+    private static func operation(_ route: Route, _ description: RouteDescription) -> JSONValue {
+        var parameters: [JSONValue] = route.path.split(separator: "/").filter { $0.first == "{" }.map { segment in
+            ["name": .string(String(segment.dropFirst().dropLast())), "in": "path", "required": true, "schema": Schema.string]
+        }
+        parameters += description.parameters.map { parameter in
+            ["name": .string(parameter.name), "in": .string(parameter.place), "description": .string(parameter.words), "schema": Schema.string]
+        }
+        var answers: [String: JSONValue] = [:]
+        for answer in description.answers {
+            var entry: [String: JSONValue] = ["description": .string(answer.words)]
+            if let type = answer.type, let schema = answer.schema { entry["content"] = .object([type: ["schema": schema]]) }
+            answers[String(answer.status)] = .object(entry)
+        }
+        var failures = description.failures
+        if route.access == .admin { failures += [401, 403] }
+        for status in failures {
+            answers[String(status)] = [
+                "description": .string(words(for: status)), "content": ["application/json": ["schema": Schema.ref("Error")]],
+            ]
+        }
+        var operation: [String: JSONValue] = [
+            "operationId": .string(identifier(route)), "tags": [.string(description.tag)], "summary": .string(description.summary),
+            "responses": .object(answers),
+        ]
+        if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
+        if let body = description.body {
+            operation["requestBody"] = ["required": true, "content": .object([body.type: ["schema": body.schema]])]
+        }
+        switch route.access {
+        case .admin: operation["security"] = [["adminToken": []]]
+        case .reader: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
+        case .everyone: break
+        }
+        return .object(operation)
+    }
+
+    /// `getApiRoomsRoom`
+    private static func identifier(_ route: Route) -> String {
+        let words = route.path.split { !$0.isLetter && !$0.isNumber }
+        return route.method.rawValue.lowercased() + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
+    private static func words(for status: Int) -> String {
+        switch status {
+        case 400: "What was sent is wrong; the message says what."
+        case 401: "A token is needed, or is not valid."
+        case 403: "Not allowed."
+        case 404: "There is no such thing."
+        case 406: "No answer would be acceptable."
+        case 409: "It conflicts with the present state."
+        case 412: "If-Match is not the session's ETag."
+        case 413: "Too large."
+        case 415: "Another Content-Type is needed."
+        case 416: "No such range."
+        case 422: "Well-formed, and faulty; the message lists the faults."
+        case 423: "The room is locked."
+        case 428: "If-Match is missing."
+        case 429: "Too fast."
+        case 503: "Draining, full or overloaded; Retry-After says when to ask again."
+        default: "Refused."
+        }
+    }
+
+    private static let roles = Schema.choice(Role.allCases.map(\.rawValue))
+
+    private static let schemas: [String: JSONValue] = [
+        "Error": Schema.object(
+            ["error": Schema.object(["code": Schema.string, "message": Schema.string], required: ["code", "message"])], required: ["error"]),
+        "RoomSummary": Schema.object(
+            [
+                "id": Schema.string, "participants": Schema.integer, "layout": Schema.string,
+                "recording": Schema.orNull(Schema.ref("Recording")), "createdAt": Schema.date,
+            ], required: ["id", "participants", "layout", "recording", "createdAt"]),
+        "Room": Schema.object(
+            [
+                "id": Schema.string, "createdAt": Schema.date, "layout": Schema.string, "width": Schema.integer, "height": Schema.integer,
+                "framesPerSecond": Schema.integer, "locked": Schema.boolean, "maxParticipants": Schema.integer,
+                "participants": Schema.list(of: Schema.ref("Participant")), "tiles": Schema.list(of: Schema.ref("Tile")),
+                "renditions": Schema.list(of: Schema.ref("Rendition")), "recording": Schema.orNull(Schema.ref("Recording")),
+            ], required: ["id", "createdAt", "layout", "width", "height", "participants", "tiles", "renditions", "recording"]),
+        "RoomSettings": Schema.object([
+            "layout": Schema.string, "width": Schema.integer(160...3840), "height": Schema.integer(90...2160),
+            "framesPerSecond": Schema.integer(1...60), "locked": Schema.boolean, "maxParticipants": Schema.integer(1...1000),
+        ]),
+        "Participant": Schema.object(
+            [
+                "id": Schema.string, "name": Schema.string, "role": roles, "audio": Schema.boolean, "video": Schema.boolean,
+                "hand": Schema.boolean, "speaking": Schema.boolean, "presenting": Schema.boolean, "audioMuted": Schema.boolean,
+                "videoMuted": Schema.boolean, "pinned": Schema.boolean, "volume": Schema.number,
+            ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
+        "ParticipantChange": Schema.object([
+            "audioMuted": Schema.boolean, "videoMuted": Schema.boolean, "pinned": Schema.boolean, "role": roles,
+            "volume": ["type": "number", "minimum": 0, "maximum": 4], "name": Schema.string,
+        ]),
+        "Tile": Schema.object(
+            ["participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer, "height": Schema.integer],
+            required: ["participant", "x", "y", "width", "height"]),
+        "Rendition": Schema.object([
+            "codec": Schema.string, "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.integer,
+            "bitrate": Schema.integer, "peers": Schema.integer,
+        ]),
+        "Statistics": Schema.object([
+            "connected": Schema.boolean, "transport": Schema.string, "roundTripMs": Schema.number, "estimate": Schema.integer,
+            "rendition": Schema.string, "renditionReason": Schema.string, "audioDelayMs": Schema.number, "concealedMs": Schema.number,
+            "freezes": Schema.integer, "audioVideoOffsetMs": Schema.number,
+            "received": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
+            "sent": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
+        ]),
+        "Stream": Schema.object([
+            "codec": Schema.string, "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.number,
+            "frames": Schema.integer, "keyframes": Schema.integer, "packets": Schema.integer, "bytes": Schema.integer,
+            "bitrate": Schema.integer, "packetsLost": Schema.integer, "loss": Schema.number, "jitterMs": Schema.number,
+            "nacks": Schema.integer, "keyframeRequests": Schema.integer, "retransmitted": Schema.integer, "dropped": Schema.integer,
+        ]),
+        "Recording": Schema.object(
+            [
+                "id": Schema.string, "room": Schema.string, "file": Schema.string,
+                "state": Schema.choice(RecordingModel.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
+                "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer, "error": Schema.string,
+            ], required: ["id", "file", "state"]),
+        "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
+        "Layout": Schema.object(["name": Schema.string, "description": Schema.string], required: ["name", "description"]),
+    ]
+}

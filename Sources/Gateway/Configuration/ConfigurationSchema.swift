@@ -1,0 +1,152 @@
+import Basics
+
+/// One key: where it is, what it may be, where its value goes.
+struct ConfigurationKey: Sendable {
+    let path: String
+    let allowed: String
+    let isList: Bool
+    /// Its value is never printed.
+    let isSecret: Bool
+    /// False if the value is not allowed; the configuration is then as before.
+    let apply: @Sendable (RawSetting, inout TesseraConfiguration) -> Bool
+
+    init<Value: Sendable>(
+        _ path: String, _ place: WritableKeyPath<TesseraConfiguration, Value> & Sendable, _ rule: ConfigurationRule<Value>,
+        secret: Bool = false
+    ) {
+        self.path = path
+        allowed = rule.allowed
+        isList = rule.isList
+        isSecret = secret
+        apply = { raw, configuration in
+            if raw == .null { return true }
+            guard let value = rule.read(raw) else { return false }
+            configuration[keyPath: place] = value
+            return true
+        }
+    }
+
+    /// `rooms.maxParticipants` is `TESSERA_ROOMS_MAXPARTICIPANTS`.
+    var environmentName: String {
+        "TESSERA_" + path.uppercased().split(separator: ".").joined(separator: "_")
+    }
+}
+
+/// All keys that there are.
+enum ConfigurationSchema {
+    static let keys: [ConfigurationKey] = [
+        ConfigurationKey("http.listen", \.http.listen, endpoint),
+        ConfigurationKey("http.tls.certificate", \.http.tls.certificate, .text("the path of a PEM file")),
+        ConfigurationKey("http.tls.key", \.http.tls.key, .text("the path of a PEM file")),
+        ConfigurationKey("http.tls.selfSigned", \.http.tls.selfSigned, .bool),
+        ConfigurationKey(
+            "http.allowedOrigins", \.http.allowedOrigins,
+            .list(of: origin, "a list of origins such as https://meet.example, or *", count: 0...256)),
+        ConfigurationKey("media.listen", \.media.listen, address),
+        ConfigurationKey(
+            "media.announce", \.media.announce, .list(of: ip, "a list of IP addresses such as 198.51.100.7", count: 0...16)),
+        ConfigurationKey("media.tcp", \.media.tcp, .bool),
+        ConfigurationKey(
+            "ice.stun", \.ice.stun, .list(of: url("stun:", "stuns:"), "a list of URLs such as stun:stun.example:3478", count: 0...16)),
+        ConfigurationKey(
+            "ice.turn.urls", \.ice.turn.urls,
+            .list(of: url("turn:", "turns:"), "a list of URLs such as turn:turn.example:3478?transport=udp", count: 0...16)),
+        ConfigurationKey("ice.turn.secret", \.ice.turn.secret, .text("text"), secret: true),
+        ConfigurationKey(
+            "ice.turn.ttl", \.ice.turn.ttl, .duration(.seconds(60)...(.seconds(7 * 86400)), "from 1m to 168h")),
+        ConfigurationKey("rooms.layout", \.rooms.layout, .text("the name of a layout", where: isIdentifier)),
+        ConfigurationKey("rooms.width", \.rooms.width, .integer(160...3840, even: true)),
+        ConfigurationKey("rooms.height", \.rooms.height, .integer(90...2160, even: true)),
+        ConfigurationKey("rooms.framesPerSecond", \.rooms.framesPerSecond, .integer(1...60)),
+        ConfigurationKey("rooms.maxParticipants", \.rooms.maxParticipants, .integer(1...1000)),
+        ConfigurationKey("rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),
+        ConfigurationKey("rooms.create", \.rooms.create, .choice),
+        ConfigurationKey(
+            "video.codecs", \.video.codecs, .list(of: .choice, "a list of h264 and vp8, the preferred one first", count: 1...2)),
+        ConfigurationKey(
+            "video.renditions", \.video.renditions,
+            .list(
+                of: rendition,
+                "a list of {height: even, 90 to 2160, bitrate: 16k to 50M, framesPerSecond: 1 to 60 or left out}", count: 1...8)),
+        ConfigurationKey("audio.bitrate", \.audio.bitrate, .bitRate(.kilobits(6)...(.kilobits(510)))),
+        ConfigurationKey("audio.maxSpeakers", \.audio.maxSpeakers, .integer(1...100)),
+        ConfigurationKey("recording.directory", \.recording.directory, path),
+        ConfigurationKey("recording.start", \.recording.start, .choice),
+        ConfigurationKey(
+            "recording.segment", \.recording.segment,
+            .duration(.seconds(10)...(.seconds(7 * 86400)), orZero: true, "at least 10s, or 0s for one file")),
+        ConfigurationKey("recording.container", \.recording.container, .choice),
+        ConfigurationKey("recording.audio", \.recording.audio, .choice),
+        ConfigurationKey("auth.mode", \.auth.mode, .choice),
+        ConfigurationKey("auth.secret", \.auth.secret, .text("text"), secret: true),
+        ConfigurationKey("auth.adminToken", \.auth.adminToken, .text("text"), secret: true),
+        ConfigurationKey("layouts.directory", \.layouts.directory, path),
+        ConfigurationKey("doors.appRTC", \.doors.appRTC, .bool),
+        ConfigurationKey("doors.webrtcDemo", \.doors.webrtcDemo, .bool),
+        ConfigurationKey("doors.socketIO", \.doors.socketIO, .bool),
+        ConfigurationKey("doors.rawTCP", \.doors.rawTCP, .optional(endpoint)),
+        ConfigurationKey("limits.joinsPerSecondPerAddress", \.limits.joinsPerSecondPerAddress, .integer(1...10_000)),
+        ConfigurationKey("limits.messageBytes", \.limits.messageBytes, .integer(1024...16_777_216)),
+        ConfigurationKey("limits.sdpBytes", \.limits.sdpBytes, .integer(1024...1_048_576)),
+    ]
+
+    static let byPath = Dictionary(uniqueKeysWithValues: keys.map { ($0.path, $0) })
+    static let byEnvironmentName = Dictionary(uniqueKeysWithValues: keys.map { ($0.environmentName, $0) })
+
+    /// Whether keys begin with `path.`: then a mapping belongs there.
+    static func isSection(_ path: String) -> Bool { keys.contains { $0.path.hasPrefix(path + ".") } }
+
+    private static let endpoint = ConfigurationRule<Endpoint>(allowed: "HOST:PORT such as 0.0.0.0:8080 or [::]:8080") { raw in
+        guard case .scalar(let text, _) = raw else { return nil }
+        return Endpoint(text)
+    }
+
+    private static let address = ConfigurationRule<SocketAddress>(allowed: "ADDRESS:PORT such as 0.0.0.0:50000 or [::]:50000") { raw in
+        guard case .scalar(let text, _) = raw else { return nil }
+        return SocketAddress(text)
+    }
+
+    private static let ip = ConfigurationRule<IPAddress>(allowed: "an IP address") { raw in
+        guard case .scalar(let text, _) = raw, let ip = IPAddress(text), !ip.isUnspecified else { return nil }
+        return ip
+    }
+
+    private static let path = ConfigurationRule<String>.text("the path of a folder") { !$0.isEmpty && !$0.utf8.contains(0) }
+
+    private static let origin = ConfigurationRule<String>.text("an origin") { text in
+        text == "*" || WebOrigin(text) != nil
+    }
+
+    private static func url(_ schemes: String...) -> ConfigurationRule<String> {
+        .text("a URL") { text in
+            schemes.contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
+                && text.utf8.count <= 255 && text.utf8.allSatisfy { (33...126).contains($0) && $0 != 34 && $0 != 60 && $0 != 62 }
+        }
+    }
+
+    private static let rendition = ConfigurationRule<TesseraConfiguration.Video.Rendition>(allowed: "a rendition") { raw in
+        guard case .map(let entries) = raw else { return nil }
+        let height = ConfigurationRule<Int>.integer(90...2160, even: true)
+        let bitrate = ConfigurationRule<BitRate>.bitRate(.kilobits(16)...(.kilobits(50_000)))
+        let rate = ConfigurationRule<Int>.integer(1...60)
+        var result = TesseraConfiguration.Video.Rendition(height: 0, framesPerSecond: nil, bitrate: .zero)
+        for entry in entries {
+            switch entry.key {
+            case "height": result.height = height.read(entry.value) ?? -1
+            case "bitrate": result.bitrate = bitrate.read(entry.value) ?? .zero
+            case "framesPerSecond": result.framesPerSecond = rate.read(entry.value) ?? -1
+            default: return nil
+            }
+        }
+        return result.height > 0 && result.bitrate > .zero && result.framesPerSecond != -1 ? result : nil
+    }
+}
+
+/// Room ids, layout names and the like: 1 to 64 of letters, digits, `-`, `_`, `.` and not a dot in front, so that they
+/// are a path segment and a file name as they stand.
+func isIdentifier(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count) && text.utf8.first != 46
+        && text.utf8.allSatisfy {
+            (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 45 || $0 == 95 || $0 == 46
+        }
+}

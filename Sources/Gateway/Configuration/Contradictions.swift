@@ -1,0 +1,35 @@
+extension TesseraConfiguration {
+    /// Values that are allowed one by one, and impossible together.
+    func contradictions() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        func fault(_ key: String, _ value: String? = nil, _ what: String) {
+            faults.append(ConfigurationFault(key: key, value: value, what: what))
+        }
+        if http.tls.certificate.isEmpty != http.tls.key.isEmpty {
+            let missing = http.tls.certificate.isEmpty ? "http.tls.certificate" : "http.tls.key"
+            fault(missing, "\"\"", "a certificate and its key go together; name both PEM files, or neither")
+        }
+        if http.tls.selfSigned, !http.tls.certificate.isEmpty {
+            fault("http.tls.selfSigned", "true", "allowed only without http.tls.certificate; leave one of them out")
+        }
+        if auth.mode == .token, auth.secret.isEmpty {
+            fault("auth.secret", "\"\"", "auth.mode token needs the secret that signs the tokens (HS256)")
+        }
+        if !ice.turn.urls.isEmpty, ice.turn.secret.isEmpty {
+            fault("ice.turn.secret", "\"\"", "ice.turn.urls needs the secret shared with the TURN server (coturn's static-auth-secret)")
+        }
+        if Set(video.codecs).count != video.codecs.count {
+            fault("video.codecs", video.codecs.map(\.rawValue).joined(separator: ", "), "each codec is named at most once")
+        }
+        for (index, rendition) in video.renditions.enumerated() where video.renditions[..<index].contains(where: { $0.height == rendition.height && $0.framesPerSecond == rendition.framesPerSecond }) {
+            fault("video.renditions", "height: \(rendition.height)", "two renditions have the same height and rate; each must differ")
+        }
+        if let rawTCP = doors.rawTCP, rawTCP.port != 0, rawTCP.port == http.listen.port, rawTCP.host == http.listen.host {
+            fault("doors.rawTCP", rawTCP.description, "http.listen has this port already; name another")
+        }
+        if media.tcp, media.listen.port != 0, media.listen.port == http.listen.port {
+            fault("media.listen", media.listen.description, "http.listen has this TCP port already; name another, or set media.tcp: false")
+        }
+        return faults
+    }
+}

@@ -1,0 +1,159 @@
+import Basics
+
+/// Every setting of the server, with the values that hold when nobody says otherwise.
+///
+/// The keys are the names of the properties: `rooms.maxParticipants` in YAML is `rooms.maxParticipants` here and
+/// `TESSERA_ROOMS_MAXPARTICIPANTS` in the environment. `ConfigurationSchema` says what each may be.
+public struct TesseraConfiguration: Sendable, Equatable {
+    public var http = HTTP()
+    public var media = Media()
+    public var ice = ICE()
+    public var rooms = Rooms()
+    public var video = Video()
+    public var audio = Audio()
+    public var recording = Recording()
+    public var auth = Auth()
+    public var layouts = Layouts()
+    public var doors = Doors()
+    public var limits = Limits()
+
+    public init() {}
+
+    public struct HTTP: Sendable, Equatable {
+        public var listen = Endpoint(host: "0.0.0.0", port: 8080)
+        public var tls = TLS()
+        /// Origins of web pages, beside the server's own, that may use signalling and the API; `*` is every one.
+        public var allowedOrigins: [String] = []
+
+        public struct TLS: Sendable, Equatable {
+            /// PEM files; empty is none.
+            public var certificate = ""
+            public var key = ""
+            /// Make a certificate at each start, for trying things out.
+            public var selfSigned = false
+
+            public var isOn: Bool { selfSigned || !certificate.isEmpty }
+        }
+    }
+
+    public struct Media: Sendable, Equatable {
+        public var listen = SocketAddress(.v4(0), port: 50000)
+        /// Addresses to name in candidates instead of the machine's own, e.g. behind one-to-one NAT.
+        public var announce: [IPAddress] = []
+        public var tcp = true
+    }
+
+    public struct ICE: Sendable, Equatable {
+        public var stun: [String] = []
+        public var turn = TURN()
+
+        public struct TURN: Sendable, Equatable {
+            public var urls: [String] = []
+            public var secret = ""
+            public var ttl: Duration = .seconds(24 * 3600)
+        }
+    }
+
+    public struct Rooms: Sendable, Equatable {
+        public var layout = "grid"
+        public var width = 1280
+        public var height = 720
+        public var framesPerSecond = 30
+        public var maxParticipants = 50
+        /// How long a room without people lives on.
+        public var emptyTimeout: Duration = .seconds(30)
+        public var create = Create.onJoin
+
+        public enum Create: String, Sendable, CaseIterable { case onJoin, api }
+    }
+
+    public struct Video: Sendable, Equatable {
+        public var codecs: [VideoCodec] = [.h264, .vp8]
+        /// From the best to the smallest.
+        public var renditions = [
+            Rendition(height: 720, framesPerSecond: nil, bitrate: .kilobits(1500)),
+            Rendition(height: 360, framesPerSecond: nil, bitrate: .kilobits(450)),
+            Rendition(height: 180, framesPerSecond: 15, bitrate: .kilobits(110)),
+        ]
+
+        public struct Rendition: Sendable, Equatable {
+            public var height: Int
+            /// nil is the room's rate.
+            public var framesPerSecond: Int?
+            public var bitrate: BitRate
+        }
+    }
+
+    public struct Audio: Sendable, Equatable {
+        public var bitrate = BitRate.kilobits(32)
+        public var maxSpeakers = 6
+    }
+
+    public struct Recording: Sendable, Equatable {
+        public var directory = "recordings"
+        public var start = Start.manual
+        /// A new file after this long; zero is one file.
+        public var segment: Duration = .zero
+        public var container = Container.mp4
+        public var audio = AudioCodec.aac
+
+        public enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }
+        public enum Container: String, Sendable, CaseIterable { case mp4 }
+        public enum AudioCodec: String, Sendable, CaseIterable { case aac, opus }
+    }
+
+    public struct Auth: Sendable, Equatable {
+        public var mode = Mode.open
+        public var secret = ""
+        public var adminToken = ""
+
+        public enum Mode: String, Sendable, CaseIterable { case open, token }
+    }
+
+    public struct Layouts: Sendable, Equatable {
+        public var directory = "layouts"
+    }
+
+    public struct Doors: Sendable, Equatable {
+        public var appRTC = true
+        public var webrtcDemo = true
+        public var socketIO = true
+        /// nil is closed.
+        public var rawTCP: Endpoint?
+    }
+
+    public struct Limits: Sendable, Equatable {
+        public var joinsPerSecondPerAddress = 5
+        public var messageBytes = 262_144
+        public var sdpBytes = 65_536
+    }
+}
+
+/// A host name or address and a port, as a listening address is written: `0.0.0.0:8080`, `[::]:8080`, `localhost:8080`.
+public struct Endpoint: Sendable, Hashable, CustomStringConvertible {
+    public var host: String
+    public var port: UInt16
+
+    public init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// nil unless the text is `HOST:PORT` with a plausible host; an IPv6 address stands in brackets.
+    public init?(_ text: String) {
+        if let address = SocketAddress(text) {
+            self.init(host: address.ip.description, port: address.port)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        let host = text[..<colon]
+        let allowed = host.utf8.allSatisfy { byte in
+            (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45 || byte == 46
+        }
+        // Digits and dots alone are a mistyped IPv4 address, not a name.
+        guard !host.isEmpty, host.utf8.count <= 253, allowed, host.contains(where: \.isLetter) else { return nil }
+        self.init(host: String(host), port: port)
+    }
+
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

@@ -1,0 +1,153 @@
+import Basics
+import Conference
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+import Logging
+import NIOCore
+import ServiceLifecycle
+import UnixSignals
+
+/// The server with all its doors, from its first port to its last goodbye.
+public struct Gateway: Sendable {
+    public static let version = "0.1.0"
+
+    private let configuration: TesseraConfiguration
+    private let logger: Logger
+
+    /// Draining may take so long (CONTRACT §2: exit within 10 s); the last second is for closing connections.
+    private static let drainLimit = Duration.seconds(8)
+
+    public init(_ configuration: TesseraConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// The clock of everything that limits rates here.
+    static func now() -> Instant {
+        let (seconds, attoseconds) = (ContinuousClock.now - start).components
+        return Instant(nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+    private static let start = ContinuousClock.now
+
+    /// Serves until the process is told to end by SIGTERM or SIGINT, then drains.
+    ///
+    /// - Throws: `ConfigurationFaults` when something that was set cannot be had: a busy port, an unreadable certificate.
+    public func run() async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        let tls = try ServerCertificate.configuration(configuration.http)
+        let conference: Conference
+        do {
+            conference = try Conference(ConferenceConfiguration(configuration), logger: logger)
+            try conference.start()
+        } catch {
+            throw ConfigurationFaults([startFault(error)])
+        }
+        let service = LiveRoomService(conference: conference)
+        let doors = await Doors(configuration, service: service, usesTLS: tls != nil, logger: logger)
+        let lifecycle = ServiceGroup(
+            configuration: .init(services: [application(doors, tls: tls)], gracefulShutdownSignals: [], logger: logger))
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await lifecycle.run() }
+                group.addTask { await waitAndDrain(signals, conference, doors, lifecycle) }
+                try await group.next()
+                group.cancelAll()
+            }
+        } catch let error as IOError {
+            await conference.drain(within: .seconds(1))
+            throw ConfigurationFaults([bindFault(error)])
+        } catch let error as SocketAddressError {
+            await conference.drain(within: .seconds(1))
+            throw ConfigurationFaults([listenFault("there is no such host: \(error)")])
+        }
+    }
+
+    private func application(_ doors: Doors, tls: TLSConfiguration?) -> Application<GatewayResponder> {
+        let channelDoors = doors.webSocketDoors
+        let origins = doors.origins
+        let maxMessageSize = configuration.limits.messageBytes
+        let listen = configuration.http.listen
+        let builder = HTTPServerBuilder { responder -> any ServerChildChannel in
+            let channel = GatewayChannel(responder: responder, doors: channelDoors, origins: origins, maxMessageSize: maxMessageSize)
+            if let tls { return try TLSChannel(channel, tlsConfiguration: tls) }
+            return channel
+        }
+        return Application(
+            responder: doors.responder, server: builder,
+            configuration: ApplicationConfiguration(
+                address: .hostname(listen.host, port: Int(listen.port)), serverName: "Tessera", backlog: 512),
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? listen.port
+                Gateway.announce(listen, port: port, isSecure: tls != nil)
+            }, logger: logger)
+    }
+
+    /// What a person wants to know after the start: where to point the browser.
+    private static func announce(_ listen: Endpoint, port: UInt16, isSecure: Bool) {
+        let isAny = IPAddress(listen.host)?.isUnspecified ?? false
+        let url = "\(isSecure ? "https" : "http")://\(Endpoint(host: isAny ? "localhost" : listen.host, port: port))/"
+        print("Tessera \(version) is ready: open \(url)")
+        if isAny, !isSecure {
+            print("From other machines, browsers allow camera and microphone over HTTPS only: set http.tls, or put a proxy in front.")
+        }
+        fflush(nil)
+    }
+
+    private func waitAndDrain(
+        _ signals: UnixSignalsSequence, _ conference: Conference, _ doors: Doors, _ lifecycle: ServiceGroup
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
+            var count = 0
+            for await signal in signals {
+                count += 1
+                if count == 1 {
+                    logger.notice("Draining: no new joins, recordings are being closed", metadata: ["signal": "\(signal)"])
+                    group.addTask {
+                        await conference.drain(within: Gateway.drainLimit)
+                        doors.signalling.drain()
+                        // Half a second for the goodbyes to leave; connections that linger end with the process.
+                        try? await Task.sleep(for: .milliseconds(500))
+                        await lifecycle.triggerGracefulShutdown()
+                        try? await Task.sleep(for: .seconds(1))
+                        logger.notice("Drained")
+                        exit(0)
+                    }
+                } else {
+                    // What is recorded is on the disk in fragments; the next start closes the files.
+                    logger.warning("A second signal: leaving at once")
+                    exit(128 + signal.rawValue)
+                }
+            }
+        }
+    }
+
+    // MARK: Faults of the start
+
+    private func startFault(_ error: ConferenceError) -> ConfigurationFault {
+        let message = error.message
+        let key =
+            message.contains("layout") ? "layouts.directory" : message.contains("recording") ? "recording.directory" : "media.listen"
+        let value =
+            switch key {
+            case "layouts.directory": configuration.layouts.directory
+            case "recording.directory": configuration.recording.directory
+            default: configuration.media.listen.description
+            }
+        return ConfigurationFault(key: key, value: value, what: message)
+    }
+
+    private func bindFault(_ error: IOError) -> ConfigurationFault {
+        switch error.errnoCode {
+        case EADDRINUSE: listenFault("another program has this port; end it, or name another port with --listen HOST:PORT")
+        case EACCES: listenFault("ports below 1024 need privileges (CAP_NET_BIND_SERVICE); name another port with --listen HOST:PORT")
+        case EADDRNOTAVAIL: listenFault("this machine has no such address; 0.0.0.0 is every one of its own")
+        default: listenFault("cannot be listened on: \(error)")
+        }
+    }
+
+    private func listenFault(_ what: String) -> ConfigurationFault {
+        ConfigurationFault(key: "http.listen", value: configuration.http.listen.description, what: what)
+    }
+}

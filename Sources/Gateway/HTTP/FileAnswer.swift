@@ -1,0 +1,40 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// A file of the disk as an answer, whole or in part, read piece by piece.
+enum FileAnswer {
+    /// - Throws: `APIError` 404 if there is no such file, 416 if nothing of the range exists.
+    static func make(path: String, type: String, downloadName: String, for asked: RouteRequest) async throws -> Response {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path), let size = attributes[.size] as? Int,
+            attributes[.type] as? FileAttributeType == .typeRegular
+        else { throw APIError.notFound("the file is not there (any more)") }
+        let changed = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+        // The file grows while it is recorded: size and time tell the states apart.
+        let tag = "\"\(String(size, radix: 36))-\(String(Int(changed * 1000), radix: 36))\""
+        var headers: HTTPFields = [
+            .contentType: type, .acceptRanges: "bytes", .eTag: tag, .cacheControl: "private, no-cache",
+            .contentDisposition: "inline; filename=\"\(asciiName(downloadName))\"",
+        ]
+        if let known = asked.headers[.ifNoneMatch], known.contains(tag) { return Response(status: .notModified, headers: headers) }
+        // RFC 9110 §13.1.5: a range of a file that has changed since is not wanted.
+        let condition = asked.headers[.ifRange]
+        let header = condition == nil || condition == tag ? asked.headers[.range] : nil
+        switch ByteRange(header: header, size: size) {
+        case .whole:
+            let body = try await FileIO().loadFile(path: path, context: asked.context)
+            return Response(status: .ok, headers: headers, body: body)
+        case .part(let range):
+            headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound)/\(size)"
+            let body = try await FileIO().loadFile(path: path, range: range, context: asked.context)
+            return Response(status: .partialContent, headers: headers, body: body)
+        case .unsatisfiable:
+            throw APIError(
+                .rangeNotSatisfiable, "range_not_satisfiable", "the file has \(size) bytes", headers: [.contentRange: "bytes */\(size)"])
+        }
+    }
+
+    private static func asciiName(_ name: String) -> String {
+        String(name.map { $0.isASCII && $0 != "\"" && $0 != "\\" && !$0.isNewline ? $0 : "_" })
+    }
+}

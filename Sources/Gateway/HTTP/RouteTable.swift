@@ -1,0 +1,86 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// One route: what it answers to, what the OpenAPI document says of it, and who does the work.
+struct Route: Sendable {
+    typealias Handler = @Sendable (RouteRequest) async throws -> Response
+
+    var method: HTTPRequest.Method
+    /// `/api/rooms/{room}`; a last segment `{name...}` takes the rest of the path.
+    var path: String
+    var access: Access
+    /// nil keeps the route out of the document (pages and assets).
+    var description: RouteDescription?
+    var handler: Handler
+
+    fileprivate var segments: [Segment]
+
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ description: RouteDescription?,
+        handler: @escaping Handler
+    ) {
+        self.method = method
+        self.path = path
+        self.access = access
+        self.description = description
+        self.handler = handler
+        segments = path.split(separator: "/").map { Segment($0) }
+    }
+
+    fileprivate enum Segment: Sendable {
+        case literal(String)
+        case parameter(String)
+
+        init(_ text: Substring) {
+            self = text.first == "{" ? .parameter(String(text.dropFirst().dropLast())) : .literal(String(text))
+        }
+    }
+
+    /// The values of the path's parameters, or nil if the path is another.
+    fileprivate func match(_ parts: [String]) -> [String: String]? {
+        guard parts.count == segments.count else { return nil }
+        var values: [String: String] = [:]
+        for (segment, part) in zip(segments, parts) {
+            switch segment {
+            case .literal(let text): if text != part { return nil }
+            case .parameter(let name): values[name] = part
+            }
+        }
+        return values
+    }
+
+    fileprivate var literals: Int {
+        segments.count {
+            if case .literal = $0 { true } else { false }
+        }
+    }
+}
+
+/// Finds the route of a request. Unknown paths get 404 and wrong methods 405 with `Allow`, all as JSON.
+struct RouteTable: Sendable {
+    private(set) var routes: [Route] = []
+
+    mutating func add(_ route: Route) { routes.append(route) }
+
+    enum Match: Sendable {
+        case found(Route, [String: String])
+        case wrongMethod(allowed: [HTTPRequest.Method])
+        case notFound
+    }
+
+    func find(_ method: HTTPRequest.Method, _ path: String) -> Match {
+        // An invalid escape is no path of ours.
+        let parts = path.split(separator: "/").map { $0.removingPercentEncoding }
+        let known = parts.compactMap { $0 }
+        guard known.count == parts.count else { return .notFound }
+        let candidates = routes.compactMap { route in route.match(known).map { (route, $0) } }
+        guard let best = candidates.map({ $0.0.literals }).max() else { return .notFound }
+        let nearest = candidates.filter { $0.0.literals == best }
+        if let (route, values) = nearest.first(where: { $0.0.method == method }) { return .found(route, values) }
+        if method == .head, let (route, values) = nearest.first(where: { $0.0.method == .get }) { return .found(route, values) }
+        var allowed = nearest.map { $0.0.method }
+        if allowed.contains(.get) { allowed.append(.head) }
+        return .wrongMethod(allowed: allowed)
+    }
+}

@@ -1,0 +1,76 @@
+import CWeb
+import Crypto
+import HTTPTypes
+import Hummingbird
+
+/// The web client's files, out of the binary.
+struct WebAssets: Sendable {
+    struct Asset: Sendable {
+        var bytes: [UInt8]
+        var type: String
+        /// A digest of the content.
+        var tag: String
+    }
+
+    private let assets: [String: Asset]
+
+    /// Those that were built in.
+    static let builtIn = WebAssets(
+        Dictionary(
+            (0..<web_asset_count()).map { index in
+                let asset = web_asset_at(index)
+                return (String(cString: asset.name), [UInt8](UnsafeBufferPointer(start: asset.bytes, count: asset.count)))
+            }, uniquingKeysWith: { first, _ in first }))
+
+    init(_ files: [String: [UInt8]]) {
+        assets = files.reduce(into: [:]) { assets, file in
+            let digest = SHA256.hash(data: file.value).prefix(12)
+            let tag = "\"" + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\""
+            assets[file.key] = Asset(bytes: file.value, type: WebAssets.type(of: file.key), tag: tag)
+        }
+    }
+
+    var names: [String] { assets.keys.sorted() }
+
+    subscript(name: String) -> Asset? { assets[name] }
+
+    /// The file, or 304 where the browser has it already.
+    func answer(_ name: String, for asked: RouteRequest) throws -> Response {
+        guard let asset = assets[name] else { throw APIError.notFound("there is no file \(name)") }
+        var headers: HTTPFields = [.contentType: asset.type, .eTag: asset.tag, .cacheControl: "no-cache"]
+        if asset.type.hasPrefix("text/html") {
+            headers[.contentSecurityPolicy] = WebAssets.contentSecurityPolicy
+            headers[.referrerPolicy] = "no-referrer"
+            headers[.permissionsPolicy] = "camera=(self), microphone=(self), display-capture=(self), fullscreen=(self)"
+        }
+        if let known = asked.headers[.ifNoneMatch], known.contains(asset.tag) { return Response(status: .notModified, headers: headers) }
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
+    }
+
+    /// Everything comes from this server; the page may be framed by nobody. `blob:` and `data:` are for previews and icons.
+    static let contentSecurityPolicy =
+        "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; connect-src 'self' ws: wss:; "
+        + "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+    static func type(of name: String) -> String {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "js", "mjs": "text/javascript; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "json", "map": "application/json; charset=utf-8"
+        case "webmanifest": "application/manifest+json; charset=utf-8"
+        case "svg": "image/svg+xml"
+        case "png": "image/png"
+        case "ico": "image/x-icon"
+        case "woff2": "font/woff2"
+        case "wasm": "application/wasm"
+        case "txt": "text/plain; charset=utf-8"
+        default: "application/octet-stream"
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .accept
+    static let permissionsPolicy = HTTPField.Name("Permissions-Policy") ?? .accept
+}

@@ -1,0 +1,178 @@
+import Basics
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+import Synchronization
+
+/// A path on which clients may talk WebSocket, and who talks with them.
+struct WebSocketDoor: Sendable {
+    /// `/signal`
+    var path: String
+    /// Whether pages of other origins are turned away.
+    var checksOrigin: Bool
+    /// Runs until the talk is over.
+    var serve: @Sendable (WebSocketConnection) async -> Void
+}
+
+/// One WebSocket (RFC 6455) from the server's side: whole messages in and out, pings, and an end for the silent.
+final class WebSocketConnection: Sendable {
+    enum Message: Sendable, Equatable {
+        case text(String)
+        case binary([UInt8])
+    }
+
+    /// What came with the handshake.
+    struct Handshake: Sendable {
+        var uri: String
+        var remote: IPAddress?
+        var headers: HTTPHeaders
+    }
+
+    let handshake: Handshake
+    private let channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
+    private let outbox: AsyncStream<Outgoing>
+    private let sink: AsyncStream<Outgoing>.Continuation
+    private let lastHeard: Mutex<ContinuousClock.Instant>
+
+    /// Pings go out this often.
+    static let pingInterval = Duration.seconds(15)
+    /// A client that is silent for so long has gone; answers to pings count.
+    static let silenceLimit = Duration.seconds(30)
+    /// Messages that wait for a slow reader; one that falls behind further is cut off.
+    private static let outboxLimit = 512
+
+    private enum Outgoing: Sendable {
+        case text(String)
+        case ping
+        case pong(ByteBuffer)
+        case close(UInt16, String)
+    }
+
+    init(_ channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, handshake: Handshake) {
+        self.channel = channel
+        self.handshake = handshake
+        lastHeard = Mutex(.now)
+        (outbox, sink) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(WebSocketConnection.outboxLimit))
+    }
+
+    /// Queues a message; never waits.
+    func send(_ text: String) { enqueue(.text(text)) }
+
+    /// Says goodbye behind everything that is queued, then ends the connection.
+    func close(_ code: UInt16, _ reason: String) {
+        enqueue(.close(code, reason))
+        sink.finish()
+    }
+
+    private func enqueue(_ outgoing: Outgoing) {
+        if case .dropped = sink.yield(outgoing) {
+            // Does not read what it is sent. Nothing more would reach it, so the connection just ends.
+            channel.channel.close(promise: nil)
+        }
+    }
+
+    /// Reads until the connection ends and gives each message to `receive`, one after the other.
+    func run(_ receive: @escaping @Sendable (Message) async -> Void) async {
+        do {
+            try await channel.executeThenClose { inbound, outbound in
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { [self] in
+                        try? await write(outbound)
+                        // The reader ends with the connection: after our close a client has two seconds for its own.
+                        if !Task.isCancelled {
+                            try? await Task.sleep(for: .seconds(2))
+                            channel.channel.close(promise: nil)
+                        }
+                    }
+                    group.addTask { [self] in await watch() }
+                    group.addTask { [self] in try? await read(inbound, receive) }
+                    // The writer and the watchman end on their own only with the connection; the reader knows first.
+                    await withTaskCancellationHandler {
+                        _ = await group.next()
+                        while channel.channel.isActive, await group.next() != nil {}
+                    } onCancel: {
+                        channel.channel.close(promise: nil)
+                    }
+                    sink.finish()
+                    group.cancelAll()
+                }
+            }
+        } catch {
+            // A connection that broke is one that ended.
+        }
+        sink.finish()
+    }
+
+    private func read(
+        _ inbound: NIOAsyncChannelInboundStream<WebSocketFrame>, _ receive: @Sendable (Message) async -> Void
+    ) async throws {
+        defer { channel.channel.close(promise: nil) }
+        for try await frame in inbound {
+            lastHeard.withLock { $0 = .now }
+            // RFC 6455 §5.1: a client masks. NIO lets unmasked frames pass.
+            guard frame.maskKey != nil else {
+                close(1002, "frames must be masked")
+                return await drainUntilClosed()
+            }
+            let data = frame.unmaskedData
+            switch frame.opcode {
+            case .text:
+                let bytes = Array(data.readableBytesView)
+                guard let text = String(validating: bytes, as: UTF8.self) else {
+                    close(1007, "text must be UTF-8")
+                    return await drainUntilClosed()
+                }
+                await receive(.text(text))
+            case .binary:
+                await receive(.binary(Array(data.readableBytesView)))
+            case .ping:
+                enqueue(.pong(data))
+            case .connectionClose:
+                var payload = data
+                let code = payload.readInteger(as: UInt16.self) ?? 1000
+                // Only codes that may be on the wire are echoed (RFC 6455 §7.4).
+                close((1000...1003).contains(code) || (1007...1014).contains(code) || (3000...4999).contains(code) ? code : 1002, "")
+                return await drainUntilClosed()
+            default:
+                break
+            }
+        }
+    }
+
+    /// Lets the writer get the close frame out before the reader's end closes the socket.
+    private func drainUntilClosed() async {
+        try? await Task.sleep(for: .milliseconds(250))
+    }
+
+    private func write(_ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>) async throws {
+        for await outgoing in outbox {
+            switch outgoing {
+            case .text(let text):
+                try await outbound.write(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)))
+            case .ping:
+                try await outbound.write(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()))
+            case .pong(let data):
+                try await outbound.write(WebSocketFrame(fin: true, opcode: .pong, data: data))
+            case .close(let code, let reason):
+                var payload = ByteBuffer()
+                payload.writeInteger(code)
+                // RFC 6455 §5.5: at most 125 bytes in all.
+                payload.writeString(String(reason.prefix(60)))
+                try await outbound.write(WebSocketFrame(fin: true, opcode: .connectionClose, data: payload))
+                return
+            }
+        }
+    }
+
+    private func watch() async {
+        while !Task.isCancelled, channel.channel.isActive {
+            do { try await Task.sleep(for: WebSocketConnection.pingInterval) } catch { return }
+            if lastHeard.withLock({ $0 }).duration(to: .now) >= WebSocketConnection.silenceLimit {
+                channel.channel.close(promise: nil)
+                return
+            }
+            enqueue(.ping)
+        }
+    }
+}

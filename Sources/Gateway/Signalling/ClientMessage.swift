@@ -1,0 +1,105 @@
+import Conference
+
+/// What a client says on `/signal`.
+enum ClientMessage: Sendable, Equatable {
+    case join(Join)
+    case offer(sdp: String)
+    /// nil is the end of candidates.
+    case candidate(String?)
+    case state(State)
+    case layout(Layout)
+    case present(on: Bool)
+    case chat(Chat)
+    case record(RecordAction)
+    case leave
+
+    struct Join: Decodable, Sendable, Equatable {
+        var room: String
+        var name: String
+        var token: String?
+        var role: Role?
+        var layout: String?
+        var resume: ResumeClaim?
+
+        private enum Keys: String, CodingKey { case room, name, token, role, layout, resume }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Keys.self)
+            resume = try members.decodeIfPresent(ResumeClaim.self, forKey: .resume)
+            // Who takes a seat back need not say again which.
+            room = try resume == nil ? members.decode(String.self, forKey: .room) : members.decodeIfPresent(String.self, forKey: .room) ?? ""
+            name = try resume == nil ? members.decode(String.self, forKey: .name) : members.decodeIfPresent(String.self, forKey: .name) ?? ""
+            token = try members.decodeIfPresent(String.self, forKey: .token)
+            role = try members.decodeIfPresent(Role.self, forKey: .role)
+            layout = try members.decodeIfPresent(String.self, forKey: .layout)
+        }
+    }
+
+    struct State: Decodable, Sendable, Equatable {
+        var audio: Bool?
+        var video: Bool?
+        var hand: Bool?
+    }
+
+    struct Layout: Decodable, Sendable, Equatable {
+        var name: String?
+        var scope: LayoutScope?
+        var pin: [String]?
+    }
+
+    struct Chat: Decodable, Sendable, Equatable {
+        var text: String
+        var to: String?
+    }
+
+    private struct Kind: Decodable { var type: String }
+    private struct Offer: Decodable { var sdp: String }
+    private struct Present: Decodable { var on: Bool }
+    private struct Record: Decodable { var action: RecordAction }
+
+    /// An RTCIceCandidateInit, or the bare line of it.
+    private struct Candidate: Decodable {
+        var line: String?
+
+        private enum Keys: String, CodingKey { case candidate }
+        private struct Init: Decodable { var candidate: String? }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Keys.self)
+            if try members.decodeNil(forKey: .candidate) { return }
+            if let text = try? members.decode(String.self, forKey: .candidate) {
+                line = text
+            } else {
+                line = try members.decode(Init.self, forKey: .candidate).candidate
+            }
+            // Browsers end with an empty candidate.
+            if line == "" { line = nil }
+        }
+    }
+
+    static let types = ["join", "offer", "candidate", "state", "layout", "present", "chat", "record", "leave"]
+
+    /// - Throws: `bad_message` with a sentence that says what is wrong.
+    static func parse(_ text: String) throws(ServiceError) -> ClientMessage {
+        let bytes = Array(text.utf8)
+        var type = ""
+        do {
+            type = try JSON.decode(Kind.self, from: bytes).type
+            switch type {
+            case "join": return .join(try JSON.decode(Join.self, from: bytes))
+            case "offer": return .offer(sdp: try JSON.decode(Offer.self, from: bytes).sdp)
+            case "candidate": return .candidate(try JSON.decode(Candidate.self, from: bytes).line)
+            case "state": return .state(try JSON.decode(State.self, from: bytes))
+            case "layout": return .layout(try JSON.decode(Layout.self, from: bytes))
+            case "present": return .present(on: try JSON.decode(Present.self, from: bytes).on)
+            case "chat": return .chat(try JSON.decode(Chat.self, from: bytes))
+            case "record": return .record(try JSON.decode(Record.self, from: bytes).action)
+            case "leave": return .leave
+            default: break
+            }
+        } catch {
+            throw ServiceError("bad_message", (type.isEmpty ? "" : type + ": ") + JSON.explain(error))
+        }
+        throw ServiceError("bad_message", "there is no message type \(type.prefix(32)); allowed are \(types.joined(separator: ", "))")
+    }
+}

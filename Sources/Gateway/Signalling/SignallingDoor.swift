@@ -1,0 +1,208 @@
+import Basics
+import Foundation
+import Logging
+import Synchronization
+
+/// The native door: `/signal`. Joins its state machine with a WebSocket and the conference.
+final class SignallingDoor: Sendable {
+    private let service: any RoomService
+    private let doorkeeper: Doorkeeper
+    private let iceServers: IceServers
+    private let limiter: JoinLimiter
+    private let figures: GatewayFigures
+    private let sdpLimit: Int
+    private let logger: Logger
+    /// Which connection holds a seat: one that was resumed elsewhere is no longer the old connection's to lose.
+    private let holders = Mutex<[String: UInt64]>([:])
+    private let open = Mutex<(next: UInt64, talks: [UInt64: SignallingTalk])>((0, [:]))
+
+    /// Messages per second of one client in the long run, and at once.
+    private static let messageRate = 50.0
+    private static let messageBurst = 300.0
+
+    init(
+        service: any RoomService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
+        sdpLimit: Int, logger: Logger
+    ) {
+        self.service = service
+        self.doorkeeper = doorkeeper
+        self.iceServers = iceServers
+        self.limiter = limiter
+        self.figures = figures
+        self.sdpLimit = sdpLimit
+        self.logger = logger
+    }
+
+    /// Serves one client until its connection ends.
+    func serve(_ connection: WebSocketConnection) async {
+        figures.connectionOpened()
+        defer { figures.connectionClosed() }
+        let (id, talk) = open.withLock { open in
+            let id = open.next
+            open.next += 1
+            let talk = SignallingTalk(id: id, connection: connection, session: SignallingSession(sdpLimit: sdpLimit))
+            open.talks[id] = talk
+            return (id, talk)
+        }
+        let bucket = Mutex(
+            TokenBucket(rate: SignallingDoor.messageRate, size: SignallingDoor.messageBurst, at: Gateway.now()))
+        await connection.run { [self] message in
+            guard bucket.withLock({ $0.take(at: Gateway.now()) }) else {
+                figures.countMessage(isBad: true)
+                await perform(talk.step { $0.failed(ServiceError("too_fast", "at most \(Int(SignallingDoor.messageRate)) messages a second")) }, talk)
+                // Reading no further for a moment is what slows the sender down.
+                try? await Task.sleep(for: .milliseconds(200))
+                return
+            }
+            let actions =
+                switch message {
+                case .text(let text): talk.step { $0.received(text) }
+                case .binary: talk.step { $0.receivedBinary() }
+                }
+            figures.countMessage(isBad: actions.isBadMessage)
+            await perform(actions, talk)
+        }
+        await perform(talk.step { $0.disconnected() }, talk)
+        if let seat = talk.takeSeat() { _ = giveUp(seat, talk) }
+        _ = open.withLock { $0.talks.removeValue(forKey: id) }
+    }
+
+    /// Ends the connections of all who are in no room.
+    func drain() {
+        let talks = open.withLock { Array($0.talks.values) }
+        for talk in talks { _ = talk.step { $0.drained() } }
+    }
+
+    // MARK: What the session wants done
+
+    private func perform(_ actions: [SignallingSession.Action], _ talk: SignallingTalk) async {
+        for action in actions {
+            switch action {
+            // Sent and closed by the talk itself, in one order with what the conference reports.
+            case .send, .close: break
+            case .join(let demand, let asksRole, let token): await join(demand, asksRole: asksRole, token: token, talk)
+            case .resume(let claim): await resume(claim, talk)
+            case .seat(let request): await ask(request, talk)
+            case .leave:
+                guard let seat = talk.takeSeat() else { continue }
+                _ = giveUp(seat, talk)
+                await seat.leave()
+            case .lost: await lose(talk)
+            }
+        }
+    }
+
+    private func join(_ demand: JoinDemand, asksRole: Bool, token: String?, _ talk: SignallingTalk) async {
+        do {
+            guard limiter.allows(talk.connection.handshake.remote, at: Gateway.now()) else {
+                throw ServiceError("too_fast", "too many joins from this address; try again in a second")
+            }
+            let demand = try await doorkeeper.admit(demand, asksRole: asksRole, token: token)
+            let seat = try await service.join(demand) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
+            await take(seat, talk)
+        } catch {
+            let error = error as? ServiceError ?? ServiceError("internal", "the server could not do this")
+            figures.countRefusal(error.code)
+            await perform(talk.step { $0.refused(error, wasResume: false) }, talk)
+        }
+    }
+
+    private func resume(_ claim: ResumeClaim, _ talk: SignallingTalk) async {
+        do {
+            let seat = try await service.resume(claim) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
+            await take(seat, talk)
+        } catch {
+            await perform(talk.step { $0.refused(error, wasResume: true) }, talk)
+        }
+    }
+
+    private func take(_ seat: any Seat, _ talk: SignallingTalk) async {
+        let welcome = seat.welcome
+        talk.take(seat)
+        holders.withLock { $0[welcome.you.id] = talk.id }
+        let servers = iceServers.entries(for: welcome.you.id, now: Int(Date().timeIntervalSince1970))
+        await perform(talk.step { $0.seated(welcome, iceServers: servers) }, talk)
+    }
+
+    private func ask(_ request: SignallingSession.SeatRequest, _ talk: SignallingTalk) async {
+        guard let seat = talk.seat else { return }
+        do {
+            switch request {
+            case .offer(let sdp):
+                let answer = try await seat.answer(sdp)
+                await perform(talk.step { $0.answered(answer) }, talk)
+            case .candidate(let line): await seat.add(candidate: line)
+            case .state(let audio, let video, let hand): try await seat.setState(audio: audio, video: video, hand: hand)
+            case .layout(let name, let scope, let pins): try await seat.setLayout(name, scope: scope, pins: pins)
+            case .present(let on): try await seat.present(on)
+            case .chat(let text, let to): try await seat.chat(text, to: to)
+            case .record(let action): try await seat.record(action)
+            }
+        } catch {
+            await perform(talk.step { $0.failed(error) }, talk)
+        }
+    }
+
+    private func lose(_ talk: SignallingTalk) async {
+        guard let seat = talk.takeSeat() else { return }
+        if giveUp(seat, talk) { await seat.signallingLost() }
+    }
+
+    /// Forgets who holds the seat; false if another connection does by now.
+    private func giveUp(_ seat: any Seat, _ talk: SignallingTalk) -> Bool {
+        holders.withLock { holders in
+            guard holders[seat.welcome.you.id] == talk.id else { return false }
+            holders[seat.welcome.you.id] = nil
+            return true
+        }
+    }
+}
+
+/// One connection's session behind its lock. What it has to say is queued on the connection while the lock is held, so that
+/// answers and events leave in the order in which they became true.
+final class SignallingTalk: Sendable {
+    let id: UInt64
+    let connection: WebSocketConnection
+    private let session: Mutex<SignallingSession>
+    private let place = Mutex<(any Seat)?>(nil)
+
+    init(id: UInt64, connection: WebSocketConnection, session: SignallingSession) {
+        self.id = id
+        self.connection = connection
+        self.session = Mutex(session)
+    }
+
+    var seat: (any Seat)? { place.withLock { $0 } }
+
+    func take(_ seat: any Seat) { place.withLock { $0 = seat } }
+
+    func takeSeat() -> (any Seat)? {
+        place.withLock { place in
+            defer { place = nil }
+            return place
+        }
+    }
+
+    /// Runs a step of the session and sends what it says; the rest is for the caller.
+    func step(_ step: (inout SignallingSession) -> [SignallingSession.Action]) -> [SignallingSession.Action] {
+        session.withLock { session in
+            let actions = step(&session)
+            for action in actions {
+                switch action {
+                case .send(let message): connection.send(message.text)
+                case .close(let code, let reason): connection.close(code.rawValue, reason)
+                default: break
+                }
+            }
+            return actions
+        }
+    }
+}
+
+extension [SignallingSession.Action] {
+    fileprivate var isBadMessage: Bool {
+        contains {
+            if case .send(.error(code: "bad_message", message: _, fatal: _)) = $0 { true } else { false }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+import Conference
+
+/// One client's talk on `/signal` as a state machine: messages and events in, actions out. No socket, clock or room inside.
+struct SignallingSession: Sendable {
+    /// What whoever holds the socket and the conference is to do, in this order.
+    enum Action: Sendable, Equatable {
+        case send(ServerMessage)
+        /// Ask for a seat; the result comes back by `seated` or `refused`.
+        case join(JoinDemand, asksRole: Bool, token: String?)
+        case resume(ResumeClaim)
+        /// Do this with the seat; a failure comes back by `failed`.
+        case seat(SeatRequest)
+        /// Give the seat up.
+        case leave
+        /// Tell the conference that the client is out of reach; it may come back.
+        case lost
+        case close(CloseCode, reason: String)
+    }
+
+    enum SeatRequest: Sendable, Equatable {
+        case offer(String)
+        case candidate(String?)
+        case state(audio: Bool?, video: Bool?, hand: Bool?)
+        case layout(String?, LayoutScope, pins: [String]?)
+        case present(Bool)
+        case chat(String, to: String?)
+        case record(RecordAction)
+    }
+
+    /// RFC 6455 §7.4.1.
+    enum CloseCode: UInt16, Sendable {
+        case normal = 1000
+        case goingAway = 1001
+        case policyViolation = 1008
+        case tooLarge = 1009
+        case internalError = 1011
+        case tryAgainLater = 1013
+    }
+
+    private enum State: Sendable {
+        case outside
+        /// What happens meanwhile in the room waits until `joined` is told.
+        case joining(held: [SeatEvent])
+        case inside
+        case over
+    }
+
+    private var state = State.outside
+    private let sdpLimit: Int
+
+    init(sdpLimit: Int) { self.sdpLimit = sdpLimit }
+
+    /// Messages may go on being read.
+    var isOver: Bool {
+        if case .over = state { true } else { false }
+    }
+
+    // MARK: From the client
+
+    mutating func received(_ text: String) -> [Action] {
+        if isOver { return [] }
+        do {
+            return try handle(ClientMessage.parse(text))
+        } catch {
+            return failed(error)
+        }
+    }
+
+    /// A frame that holds no text.
+    mutating func receivedBinary() -> [Action] {
+        isOver ? [] : failed(ServiceError("bad_message", "frames must hold text: one JSON object each"))
+    }
+
+    private mutating func handle(_ message: ClientMessage) throws(ServiceError) -> [Action] {
+        if case .join(let join) = message { return try handle(join) }
+        if case .leave = message, case .outside = state {
+            state = .over
+            return [.close(.normal, reason: "left")]
+        }
+        guard case .inside = state else { throw ServiceError("bad_message", "join first") }
+        switch message {
+        case .join:
+            return []
+        case .offer(let sdp):
+            guard sdp.utf8.count <= sdpLimit else { throw ServiceError("bad_sdp", "sdp: at most \(sdpLimit) bytes (limits.sdpBytes)") }
+            return [.seat(.offer(sdp))]
+        case .candidate(let line):
+            guard (line?.utf8.count ?? 0) <= 2048 else { throw ServiceError("bad_message", "candidate: too long") }
+            return [.seat(.candidate(line))]
+        case .state(let change):
+            return [.seat(.state(audio: change.audio, video: change.video, hand: change.hand))]
+        case .layout(let layout):
+            guard layout.name != nil || layout.pin != nil else { throw ServiceError("bad_message", "layout: name is missing") }
+            if let name = layout.name, !isIdentifier(name) { throw ServiceError("unknown_layout", "there is no such layout") }
+            guard (layout.pin?.count ?? 0) <= 100 else { throw ServiceError("bad_message", "pin: at most 100 participants") }
+            return [.seat(.layout(layout.name, layout.scope ?? .me, pins: layout.pin))]
+        case .present(let on):
+            return [.seat(.present(on))]
+        case .chat(let chat):
+            guard (1...8192).contains(chat.text.utf8.count) else { throw ServiceError("bad_message", "text: 1 to 8192 bytes") }
+            return [.seat(.chat(chat.text, to: chat.to))]
+        case .record(let action):
+            return [.seat(.record(action))]
+        case .leave:
+            state = .over
+            return [.leave, .send(.left(reason: "left")), .close(.normal, reason: "left")]
+        }
+    }
+
+    private mutating func handle(_ join: ClientMessage.Join) throws(ServiceError) -> [Action] {
+        guard case .outside = state else { throw ServiceError("bad_message", "this connection has joined already") }
+        if let claim = join.resume {
+            state = .joining(held: [])
+            return [.resume(claim)]
+        }
+        guard isRoomID(join.room) else {
+            throw ServiceError("bad_message", "room: 1 to 64 characters, without control characters, /, \\, ?, # and %, and no dot in front")
+        }
+        guard let name = displayName(join.name) else { throw ServiceError("bad_message", "name: 1 to 64 characters") }
+        if let layout = join.layout, !isIdentifier(layout) { throw ServiceError("unknown_layout", "there is no such layout") }
+        state = .joining(held: [])
+        let role = join.role ?? .participant
+        let demand = JoinDemand(
+            room: join.room, name: name, role: role, layout: join.layout, kind: role == .viewer ? .viewer(as: nil) : .participant)
+        return [.join(demand, asksRole: join.role != nil, token: join.token)]
+    }
+
+    // MARK: From the conference
+
+    mutating func seated(_ welcome: Welcome, iceServers: [IceServers.Entry]) -> [Action] {
+        guard case .joining(let held) = state else { return [.leave] }
+        state = .inside
+        return [.send(.joined(welcome, iceServers: iceServers))] + held.flatMap { happened($0) }
+    }
+
+    /// No seat. Some reasons leave room for another try on this connection.
+    mutating func refused(_ error: ServiceError, wasResume: Bool) -> [Action] {
+        guard case .joining = state else { return [] }
+        state = .outside
+        // A seat that is gone is no offence: the client joins afresh.
+        if wasResume { return [.send(.error(code: error.code, message: error.message, fatal: false))] }
+        return failed(error)
+    }
+
+    mutating func answered(_ sdp: String) -> [Action] {
+        guard case .inside = state else { return [] }
+        return [.send(.answer(sdp: sdp))]
+    }
+
+    /// Something that the client asked for was refused.
+    mutating func failed(_ error: ServiceError) -> [Action] {
+        if isOver { return [] }
+        let code = SignallingSession.codes.contains(error.code) ? error.code : SignallingSession.code(for: error.code)
+        guard let close = closeCode(for: code) else { return [.send(.error(code: code, message: error.message, fatal: false))] }
+        var actions: [Action] = [.send(.error(code: code, message: error.message, fatal: true)), .close(close, reason: code)]
+        if case .inside = state { actions.insert(.leave, at: 0) }
+        state = .over
+        return actions
+    }
+
+    mutating func happened(_ event: SeatEvent) -> [Action] {
+        switch state {
+        case .joining(var held):
+            // Only the newest of each state matters; 64 events are more than a join can see in its moment.
+            if held.count < 64 { held.append(event) }
+            state = .joining(held: held)
+            return []
+        case .outside, .over:
+            return []
+        case .inside:
+            break
+        }
+        switch event {
+        case .participants(let list): return [.send(.participants(list))]
+        case .tiles(let tiles): return [.send(.tiles(tiles))]
+        case .speaker(let id): return [.send(.speaker(id))]
+        case .layout(let name): return [.send(.layout(name))]
+        case .recording(let recording): return [.send(.recording(recording))]
+        case .chat(let chat): return [.send(.chat(chat))]
+        case .line(let line): return [.send(.line(line))]
+        case .error(let error):
+            // Something went wrong in the room, not with what this client asked: it stays.
+            let code = SignallingSession.codes.contains(error.code) ? error.code : SignallingSession.code(for: error.code)
+            return [.send(.error(code: code, message: error.message, fatal: false))]
+        case .left(let reason):
+            state = .over
+            return [.send(.left(reason: reason)), .close(reason == "draining" ? .goingAway : .normal, reason: reason)]
+        }
+    }
+
+    // MARK: From the socket
+
+    /// The connection is gone, whoever ended it.
+    mutating func disconnected() -> [Action] {
+        defer { state = .over }
+        if case .inside = state { return [.lost] }
+        return []
+    }
+
+    /// The server is going down; whoever is not in a room will hear of it nowhere else.
+    mutating func drained() -> [Action] {
+        guard case .outside = state else { return [] }
+        state = .over
+        return [.close(.goingAway, reason: "draining")]
+    }
+
+    /// The codes that `error` messages may have.
+    static let codes: Set<String> = [
+        "bad_message", "bad_sdp", "no_common_codec", "room_full", "room_locked", "unauthorized", "forbidden", "unknown_layout",
+        "too_fast", "overloaded", "internal",
+    ]
+
+    /// The nearest of them for what the conference calls otherwise.
+    private static func code(for code: String) -> String {
+        switch code {
+        case "room_not_found", "room_exists": "forbidden"
+        case "participant_not_found", "recording_not_found", "recording_running", "recording_not_running", "layout_in_use": "bad_message"
+        case "bad_layout": "unknown_layout"
+        default: "internal"
+        }
+    }
+
+    /// How the connection ends over this error; nil if it goes on. Outside a room, being refused one is the end.
+    private func closeCode(for code: String) -> CloseCode? {
+        switch (code, state) {
+        case ("internal", _): .internalError
+        case ("unauthorized", .outside), ("forbidden", .outside), ("room_locked", .outside): .policyViolation
+        case ("room_full", .outside), ("overloaded", .outside): .tryAgainLater
+        default: nil
+        }
+    }
+}

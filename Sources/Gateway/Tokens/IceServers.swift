@@ -1,0 +1,42 @@
+import Basics
+import Crypto
+import Foundation
+
+/// The STUN and TURN servers that clients are told of, with TURN REST credentials (draft-uberti-behave-turn-rest).
+struct IceServers: Sendable {
+    var configuration: TesseraConfiguration.ICE
+
+    /// An entry of RTCPeerConnection's `iceServers`.
+    struct Entry: Codable, Sendable, Equatable {
+        var urls: [String]
+        var username: String?
+        var credential: String?
+    }
+
+    /// - Parameter now: seconds since 1970; the credentials end `turn.ttl` later.
+    func entries(for user: String, now: Int) -> [Entry] {
+        var entries: [Entry] = []
+        if !configuration.stun.isEmpty { entries.append(Entry(urls: configuration.stun)) }
+        if !configuration.turn.urls.isEmpty {
+            let username = "\(now + Int(configuration.turn.ttl.inSeconds)):\(user)"
+            let key = SymmetricKey(data: Data(configuration.turn.secret.utf8))
+            // SHA-1 is what coturn's use-auth-secret computes.
+            let code = HMAC<Insecure.SHA1>.authenticationCode(for: Data(username.utf8), using: key)
+            entries.append(Entry(urls: configuration.turn.urls, username: username, credential: Data(code).base64EncodedString()))
+        }
+        return entries
+    }
+
+    /// As `Link` headers write them (RFC 9725 §4.6), one for each URL.
+    func links(for user: String, now: Int) -> [String] {
+        entries(for: user, now: now).flatMap { entry in
+            entry.urls.map { url in
+                var link = "<\(url)>; rel=\"ice-server\""
+                if let username = entry.username, let credential = entry.credential {
+                    link += "; username=\"\(username)\"; credential=\"\(credential)\"; credential-type=\"password\""
+                }
+                return link
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Conference
+import Foundation
+import JWTKit
+
+/// What a token says of its holder.
+struct TokenClaims: JWTPayload, Equatable {
+    /// The room that it opens; `*` is every room.
+    var room: String
+    /// The holder's name; then no other is taken.
+    var name: String?
+    /// The highest role that the holder may have.
+    var role: String?
+    var exp: ExpirationClaim?
+    var nbf: NotBeforeClaim?
+
+    func verify(using algorithm: some JWTAlgorithm) async throws {
+        try exp?.verifyNotExpired()
+        try nbf?.verifyNotBefore()
+        if let role, Role(rawValue: role) == nil {
+            throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "role is unknown")
+        }
+    }
+
+    func covers(room other: String) -> Bool { room == "*" || room == other }
+}
+
+/// Checks tokens: JWT with HS256 (RFC 7519, RFC 7518 §3.2).
+struct TokenVerifier: Sendable {
+    private let keys: JWTKeyCollection
+
+    init(secret: String) async {
+        keys = await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256)
+    }
+
+    /// JWTKit traps on keys under 32 bytes. HMAC fills short keys with zeros itself (RFC 2104 §2), so these change nothing.
+    static func key(_ secret: String) -> [UInt8] {
+        let bytes = Array(secret.utf8)
+        return bytes + [UInt8](repeating: 0, count: max(0, 32 - bytes.count))
+    }
+
+    /// - Throws: whatever is wrong with the token; the holder is told only that it is not valid.
+    func verify(_ token: String) async throws -> TokenClaims {
+        guard token.utf8.count <= 8192 else { throw JWTError.malformedToken(reason: "too long") }
+        return try await keys.verify(token, as: TokenClaims.self)
+    }
+}
+
+/// Decides who comes in, and as what.
+struct Doorkeeper: Sendable {
+    /// nil in mode `open`.
+    var verifier: TokenVerifier?
+
+    /// - Throws: `unauthorized` without a valid token, `forbidden` for another room or a higher role.
+    func admit(_ demand: JoinDemand, asksRole: Bool, token: String?) async throws(ServiceError) -> JoinDemand {
+        guard let verifier else { return demand }
+        guard let token, !token.isEmpty else { throw ServiceError("unauthorized", "this server asks for a token") }
+        let claims: TokenClaims
+        do {
+            claims = try await verifier.verify(token)
+        } catch {
+            throw ServiceError("unauthorized", "the token is not valid, or not any more")
+        }
+        guard claims.covers(room: demand.room) else { throw ServiceError("forbidden", "the token is for another room") }
+        let highest = claims.role.flatMap { Role(rawValue: $0) } ?? .participant
+        var demand = demand
+        if let name = claims.name.flatMap({ displayName($0) }) { demand.name = name }
+        if asksRole {
+            guard demand.role.rank <= highest.rank else {
+                throw ServiceError("forbidden", "the token allows no role above \(highest.rawValue)")
+            }
+        } else {
+            demand.role = highest
+        }
+        return demand
+    }
+}
+
+extension Role {
+    /// Each may do what those below may.
+    var rank: Int {
+        switch self {
+        case .viewer: 0
+        case .participant: 1
+        case .presenter: 2
+        case .moderator: 3
+        }
+    }
+}

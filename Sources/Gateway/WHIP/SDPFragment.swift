@@ -1,0 +1,69 @@
+/// The body of a trickle PATCH, `application/trickle-ice-sdpfrag` (RFC 8840 §9): ICE credentials and candidates.
+struct SDPFragment: Sendable, Equatable {
+    static let contentType = "application/trickle-ice-sdpfrag"
+    /// A client has a handful; more is a mistake or an attack.
+    private static let maxCandidates = 200
+
+    var ufrag: String?
+    var password: String?
+    /// `candidate:…` without `a=`.
+    var candidates: [String] = []
+    var isComplete = false
+    /// The first `m=` line and the `mid` under it, as the client wrote them.
+    var media: String?
+    var mid: String?
+
+    /// - Throws: what is wrong with it, for people.
+    init(parsing text: String) throws(APIError) {
+        for line in text.split(whereSeparator: \.isNewline) {
+            if line.hasPrefix("m=") {
+                if media == nil { media = String(line) }
+                continue
+            }
+            guard line.hasPrefix("a=") else { throw .badRequest("an sdpfrag has lines that begin with a= and m= only") }
+            let attribute = line.dropFirst(2)
+            let name = attribute.prefix { $0 != ":" }
+            let value = String(attribute.dropFirst(name.count + 1))
+            switch name {
+            // All sections share one transport (bundle), so one pair counts.
+            case "ice-ufrag":
+                guard SDPFragment.isIceText(value, 4...256) else { throw .badRequest("ice-ufrag must have 4 to 256 characters of A-Z a-z 0-9 + /") }
+                ufrag = ufrag ?? value
+            case "ice-pwd":
+                guard SDPFragment.isIceText(value, 22...256) else { throw .badRequest("ice-pwd must have 22 to 256 characters of A-Z a-z 0-9 + /") }
+                password = password ?? value
+            case "mid":
+                mid = mid ?? value
+            case "candidate":
+                guard candidates.count < SDPFragment.maxCandidates, value.utf8.count <= 1024 else { throw .badRequest("too many candidates") }
+                candidates.append(String(attribute))
+            case "end-of-candidates":
+                isComplete = true
+            default:
+                break
+            }
+        }
+        guard ufrag != nil || !candidates.isEmpty || isComplete else { throw .badRequest("the sdpfrag has neither credentials nor candidates") }
+    }
+
+    /// What answers an ICE restart: our new credentials and candidates, in the client's first section.
+    func answer(_ restart: ICERestart) -> String {
+        var lines = ["a=ice-lite", "a=ice-ufrag:\(restart.ufrag)", "a=ice-pwd:\(restart.password)"]
+        lines.append(media ?? "m=audio 9 UDP/TLS/RTP/SAVPF 0")
+        lines.append("a=mid:\(mid ?? "0")")
+        lines += restart.candidates.map { "a=\($0)" }
+        lines.append("a=end-of-candidates")
+        return lines.map { $0 + "\r\n" }.joined()
+    }
+
+    /// RFC 8839 §5.4.
+    private static func isIceText(_ text: String, _ length: ClosedRange<Int>) -> Bool {
+        length.contains(text.utf8.count)
+            && text.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 43 || $0 == 47 }
+    }
+
+    /// The first ICE user fragment of a whole description.
+    static func ufrag(of sdp: String) -> String? {
+        sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }.map { String($0.dropFirst(12)) }
+    }
+}

@@ -1,0 +1,229 @@
+import Basics
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Synchronization
+
+/// WHIP (RFC 9725) publishes into a room, WHEP (draft-ietf-wish-whep) watches one: HTTP instead of a signalling connection.
+final class WHIPDoor: Sendable {
+    private struct Session {
+        var seat: any Seat
+        var path: String
+        /// The client's ICE user fragment, which tells a restart from a trickle.
+        var ufrag: String?
+        /// Counts ICE sessions; the entity tag.
+        var generation = 1
+
+        var tag: String { "\"ice-\(generation)\"" }
+    }
+
+    private let service: any RoomService
+    private let doorkeeper: Doorkeeper
+    private let iceServers: IceServers
+    private let limiter: JoinLimiter
+    private let figures: GatewayFigures
+    private let sdpLimit: Int
+    private let sessions = Mutex<[String: Session]>([:])
+    /// Seats that ended before their session was entered.
+    private let ended = Mutex<Set<String>>([])
+
+    init(
+        service: any RoomService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
+        sdpLimit: Int
+    ) {
+        self.service = service
+        self.doorkeeper = doorkeeper
+        self.iceServers = iceServers
+        self.limiter = limiter
+        self.figures = figures
+        self.sdpLimit = sdpLimit
+    }
+
+    enum Direction: String, Sendable { case whip, whep }
+
+    // MARK: POST
+
+    /// 201 with the answer and the session's address.
+    func start(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
+        let room = try asked.room()
+        guard mediaType(asked.headers[.contentType]) == "application/sdp" else {
+            throw APIError(
+                .unsupportedMediaType, "unsupported_media_type", "the body must be an SDP offer with Content-Type: application/sdp",
+                headers: [.acceptPost: "application/sdp"])
+        }
+        guard accepts("application/sdp", asked.headers[values: .accept]) else {
+            throw APIError(.notAcceptable, "not_acceptable", "the answer is application/sdp, which Accept does not allow")
+        }
+        let offer = String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self)
+        guard offer.hasPrefix("v=0") else { throw APIError(.badRequest, "bad_sdp", "the body is no SDP: it must begin with v=0") }
+        guard limiter.allows(asked.context.remote, at: Gateway.now()) else {
+            throw APIError(.tooManyRequests, "too_fast", "too many joins from this address", headers: [.retryAfter: "1"])
+        }
+        do {
+            let demand = try await demand(direction, room, asked)
+            return try await enter(demand, direction, offer)
+        } catch let error as ServiceError {
+            figures.countRefusal(error.code)
+            var refusal = APIError(error)
+            // What RFC 9725 §4.2 has for an offer that is well-formed and leads nowhere.
+            if error.code == "no_common_codec" { refusal.status = .notAcceptable }
+            throw refusal
+        }
+    }
+
+    private func demand(_ direction: Direction, _ room: String, _ asked: RouteRequest) async throws -> JoinDemand {
+        let fallback = direction == .whip ? "WHIP" : "Viewer"
+        guard let name = displayName(asked.query("name") ?? fallback) else { throw APIError.badRequest("name: 1 to 64 characters") }
+        var demand = JoinDemand(room: room, name: name)
+        demand.endsWithMedia = true
+        if direction == .whep {
+            let other = asked.query("as")
+            demand.role = .viewer
+            demand.kind = .viewer(as: other)
+            // Watching makes no room.
+            let detail = try await service.room(room)
+            if let other, !detail.participants.contains(where: { $0.id == other }) {
+                throw ServiceError("participant_not_found", "there is no participant \(other) in room \(room)")
+            }
+        }
+        let token = asked.bearer ?? asked.query("token")
+        var admitted = try await doorkeeper.admit(demand, asksRole: direction == .whep, token: token)
+        if direction == .whip, admitted.role == .viewer { throw ServiceError("forbidden", "the token allows watching only") }
+        if direction == .whep { admitted.role = .viewer }
+        return admitted
+    }
+
+    private func enter(_ demand: JoinDemand, _ direction: Direction, _ offer: String) async throws(ServiceError) -> Response {
+        var random = SystemRandomNumberGenerator()
+        let id = (0..<2).map { _ in hex(random.next()) }.joined()
+        let seat = try await service.join(demand) { [weak self] event in
+            if case .left = event { self?.end(id) }
+        }
+        let answer: String
+        do {
+            answer = try await seat.answer(offer)
+        } catch {
+            await seat.leave()
+            _ = ended.withLock { $0.remove(id) }
+            throw error
+        }
+        let path = "/\(direction.rawValue)/\(demand.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? demand.room)/\(id)"
+        let session = Session(seat: seat, path: path, ufrag: SDPFragment.ufrag(of: offer))
+        // The seat may have ended between its answer and this line.
+        let hasEnded = ended.withLock { $0.remove(id) != nil }
+        if !hasEnded { sessions.withLock { $0[id] = session } }
+        var headers: HTTPFields = [
+            .contentType: "application/sdp", .location: path, .eTag: session.tag, .acceptPatch: SDPFragment.contentType,
+            .cacheControl: "no-store",
+        ]
+        for link in iceServers.links(for: seat.welcome.you.id, now: Int(Date().timeIntervalSince1970)) {
+            headers.append(HTTPField(name: .link, value: link))
+        }
+        return Response(status: .created, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: answer)))
+    }
+
+    private func end(_ id: String) {
+        let wasEntered = sessions.withLock { $0.removeValue(forKey: id) != nil }
+        if !wasEntered { _ = ended.withLock { $0.count < 1000 ? $0.insert(id).inserted : false } }
+    }
+
+    // MARK: PATCH
+
+    /// Candidates (204), or an ICE restart (200 with ours).
+    func trickle(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
+        let session = try find(direction, asked)
+        guard mediaType(asked.headers[.contentType]) == SDPFragment.contentType else {
+            throw APIError(
+                .unsupportedMediaType, "unsupported_media_type", "the body must be \(SDPFragment.contentType)",
+                headers: [.acceptPatch: SDPFragment.contentType])
+        }
+        guard let match = asked.headers[.ifMatch] else {
+            throw APIError(
+                .init(code: 428, reasonPhrase: "Precondition Required"), "precondition_required",
+                "If-Match must hold the session's ETag, or * for an ICE restart")
+        }
+        let isRestart = match == "*"
+        guard isRestart || match == session.tag else {
+            throw APIError(.preconditionFailed, "precondition_failed", "the session's ETag is \(session.tag)", headers: [.eTag: session.tag])
+        }
+        let fragment = try SDPFragment(parsing: String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self))
+        if isRestart, let ufrag = fragment.ufrag, let password = fragment.password, ufrag != session.ufrag {
+            return try await restart(asked.parameter("session"), session, fragment, ufrag: ufrag, password: password)
+        }
+        if let ufrag = fragment.ufrag, let known = session.ufrag, ufrag != known {
+            throw APIError(.conflict, "conflict", "these candidates belong to another ICE session; a restart needs If-Match: *")
+        }
+        for candidate in fragment.candidates { await session.seat.add(candidate: candidate) }
+        if fragment.isComplete { await session.seat.add(candidate: nil) }
+        return Response(status: .noContent, headers: [.eTag: session.tag])
+    }
+
+    private func restart(
+        _ id: String, _ session: Session, _ fragment: SDPFragment, ufrag: String, password: String
+    ) async throws -> Response {
+        let ours = try await session.seat.restartICE(ufrag: ufrag, password: password, candidates: fragment.candidates)
+        let tag = sessions.withLock { sessions in
+            sessions[id]?.ufrag = ufrag
+            sessions[id]?.generation += 1
+            return sessions[id]?.tag ?? session.tag
+        }
+        return Response(
+            status: .ok, headers: [.contentType: SDPFragment.contentType, .eTag: tag, .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: fragment.answer(ours))))
+    }
+
+    // MARK: DELETE, OPTIONS
+
+    func stop(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
+        let session = try find(direction, asked)
+        sessions.withLock { $0[asked.parameter("session")] = nil }
+        await session.seat.leave()
+        // Its own goodbye came back as an event.
+        _ = ended.withLock { $0.remove(asked.parameter("session")) }
+        return Response(status: .ok)
+    }
+
+    func options(_ asked: RouteRequest) -> Response {
+        Response(status: .noContent, headers: [.allow: "OPTIONS, POST", .acceptPost: "application/sdp"])
+    }
+
+    func sessionOptions(_ asked: RouteRequest) -> Response {
+        Response(status: .noContent, headers: [.allow: "DELETE, OPTIONS, PATCH", .acceptPatch: SDPFragment.contentType])
+    }
+
+    // MARK: -
+
+    /// The session's address is its secret: whoever knows it may use it.
+    private func find(_ direction: Direction, _ asked: RouteRequest) throws(APIError) -> Session {
+        let session = sessions.withLock { $0[asked.parameter("session")] }
+        guard let session, session.path.hasPrefix("/\(direction.rawValue)/") else {
+            throw APIError(.notFound, "session_not_found", "there is no such session (any more)")
+        }
+        return session
+    }
+
+    private func hex(_ value: UInt64) -> String {
+        let text = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - text.count) + text
+    }
+}
+
+/// `application/sdp; charset=utf-8` is `application/sdp`.
+func mediaType(_ header: String?) -> String? {
+    header.map { $0.prefix { $0 != ";" }.filter { $0 != " " }.lowercased() }
+}
+
+/// Whether `Accept` lines allow a type (RFC 9110 §12.5.1); none is every type.
+func accepts(_ type: String, _ lines: [String]) -> Bool {
+    let ranges = lines.flatMap { $0.split(separator: ",") }
+    if ranges.isEmpty { return true }
+    let family = type.prefix { $0 != "/" } + "/*"
+    return ranges.contains { range in
+        let isRefused = range.split(separator: ";").dropFirst().contains { parameter in
+            let text = parameter.filter { $0 != " " }
+            return text == "q=0" || text == "q=0.0"
+        }
+        guard !isRefused, let name = mediaType(String(range)) else { return false }
+        return name == type || name == "*/*" || name == family
+    }
+}

@@ -1,0 +1,135 @@
+import Basics
+import CSockets
+import Glibc
+import Synchronization
+
+/// Which ports a loop listens on.
+public struct MediaLoopConfiguration: Sendable {
+    /// A UDP socket for each address; port 0 lets the system choose.
+    public var udp: [SocketAddress]
+    /// A TCP listener for each address.
+    public var tcp: [SocketAddress]
+
+    public init(udp: [SocketAddress] = [], tcp: [SocketAddress] = []) {
+        self.udp = udp
+        self.tcp = tcp
+    }
+}
+
+/// Who lives on a loop. Every call comes on the loop's own thread.
+public protocol MediaLoopDelegate: AnyObject {
+    /// A datagram, or one RFC 4571 frame of a TCP connection. Its bytes may be changed in place and are gone afterwards.
+    func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant)
+    /// Called after each batch of datagrams or work and when a deadline passed. Returns when it wants to be called next.
+    func advance(to now: Instant) -> Instant?
+    /// A TCP connection ended; nothing more comes from it or can be sent to it.
+    func closed(_ flow: Flow)
+}
+
+/// One thread with its sockets: one UDP port and one TCP port carry any number of peers.
+///
+/// Everything that lives on the loop is touched on its thread only; other threads hand it work with `execute`.
+public final class MediaLoop: Sendable {
+    /// What was really bound: the ports are known even where 0 was asked for.
+    public let boundUDP: [SocketAddress]
+    public let boundTCP: [SocketAddress]
+
+    private let wakeDescriptor: Int32
+    private let inbox = Mutex<Inbox>(Inbox())
+    /// Handed to the thread at start; from then on only the thread touches it.
+    private let core: Mutex<LoopBox?>
+    private let onThread = Mutex<LoopBox?>(nil)
+
+    private struct Inbox {
+        var work: [@Sendable () -> Void] = []
+        var isStopped = false
+    }
+
+    /// Binds everything at once, so that a taken port is known before anything starts.
+    public init(_ configuration: MediaLoopConfiguration) throws(NetworkError) {
+        var sockets: [UDPSocket] = []
+        for address in configuration.udp { sockets.append(try UDPSocket(binding: address)) }
+        var listeners: [TCPListener] = []
+        for address in configuration.tcp { listeners.append(try TCPListener(binding: address)) }
+        let wake = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
+        guard wake >= 0 else { throw NetworkError("create an event descriptor", code: errno) }
+        wakeDescriptor = wake
+        boundUDP = sockets.map(\.address)
+        boundTCP = listeners.map(\.address)
+        core = Mutex(LoopBox(core: try LoopCore(sockets: sockets, listeners: listeners, wake: wake)))
+    }
+
+    deinit { close(wakeDescriptor) }
+
+    /// Starts the thread. `delegate` moves to it. A second start is ignored.
+    public func start(named name: String = "media", delegate: sending any MediaLoopDelegate) {
+        guard let box = core.withLock({ $0.take() }) else { return }
+        box.core.delegate = delegate
+        onThread.withLock { $0 = box }
+        DedicatedThread.start(name) { [self] in
+            box.core.run(takeWork: takeWork)
+            onThread.withLock { $0 = nil }
+        }
+    }
+
+    /// Runs `work` on the loop's thread soon, in order. Never blocks; dropped when the loop has stopped.
+    public func execute(_ work: @escaping @Sendable () -> Void) {
+        let wasEmpty = inbox.withLock { inbox in
+            if inbox.isStopped { return false }
+            inbox.work.append(work)
+            return inbox.work.count == 1
+        }
+        if wasEmpty { wakeUp() }
+    }
+
+    /// Queues a datagram; it leaves at the end of the loop's turn, together with its neighbours. On the loop's thread only.
+    public func send(_ bytes: UnsafeRawBufferPointer, flow: Flow) {
+        withCore { $0.send(bytes, flow: flow) }
+    }
+
+    /// Begins a TCP connection and returns the flow that names it, or nil when the system refuses at once. Frames sent before it
+    /// stands wait; a failure is told by `closed`. On the loop's thread only.
+    public func connectTCP(to remote: SocketAddress, at now: Instant) -> Flow? {
+        withCore { $0.connect(to: remote, at: now) } ?? nil
+    }
+
+    /// Closes a TCP connection without a word to the delegate. On the loop's thread only.
+    public func closeConnection(_ flow: Flow) {
+        withCore { $0.closeConnection(flow) }
+    }
+
+    /// What the sockets dropped for lack of room, in datagrams. On the loop's thread only.
+    public var dropped: Int { withCore { $0.dropped } ?? 0 }
+
+    /// Ends the thread after what is queued was sent.
+    public func stop() {
+        inbox.withLock { $0.isStopped = true }
+        wakeUp()
+    }
+
+    private func wakeUp() {
+        var one: UInt64 = 1
+        _ = write(wakeDescriptor, &one, 8)
+    }
+
+    private func takeWork() -> (work: [@Sendable () -> Void], isStopped: Bool) {
+        inbox.withLock { inbox in
+            defer { inbox.work.removeAll() }
+            return (inbox.work, inbox.isStopped)
+        }
+    }
+
+    /// Only the loop's own thread comes past the check.
+    private func withCore<Result>(_ body: (LoopCore) -> Result) -> Result? {
+        guard let core = onThread.withLock({ $0 })?.core, core.isCurrentThread else {
+            assertionFailure("called off the loop's thread")
+            return nil
+        }
+        return body(core)
+    }
+}
+
+/// Carries the core to its thread; `start` hands it over exactly once and keeps no other way to it but `withCore`, which asks for the thread.
+private struct LoopBox: @unchecked Sendable {
+    let core: LoopCore
+}

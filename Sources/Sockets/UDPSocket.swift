@@ -1,0 +1,167 @@
+import Basics
+import CSockets
+import Glibc
+
+/// One bound UDP socket for many peers: reads and writes many datagrams per system call, and lets the kernel cut equal-sized
+/// packets of one peer out of one write (GSO). Confined to the loop's thread. Allocates nothing after `init`.
+final class UDPSocket {
+    /// Datagrams per system call.
+    static let batch = 64
+    /// Bytes per datagram that are received; longer ones are none of ours and arrive cut.
+    static let datagramCapacity = 2048
+    /// Linux takes at most 64 segments, and at most 65 535 bytes, in one write.
+    static let maxSegments = 32
+
+    let descriptor: Int32
+    let address: SocketAddress
+    private let family: Int32
+    /// Datagrams that the system refused for lack of room: the link or the socket buffer was full.
+    private(set) var dropped = 0
+
+    private let payloads: UnsafeMutableRawPointer
+    private let messages: UnsafeMutablePointer<net_message>
+    private let vectors: UnsafeMutablePointer<iovec>
+    private let names: UnsafeMutablePointer<sockaddr_storage>
+    private let controls: UnsafeMutablePointer<UInt8>
+    private var segmentationWorks = true
+
+    init(binding wanted: SocketAddress) throws(NetworkError) {
+        let what = "bind UDP \(wanted)"
+        family = wanted.family
+        let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let fd = socket(family, type, 0)
+        guard fd >= 0 else { throw NetworkError(what, code: errno) }
+        let failure = UDPSocket.configure(fd, wanted)
+        if failure != 0 {
+            close(fd)
+            throw NetworkError(what, code: failure)
+        }
+        descriptor = fd
+        var bound = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        withUnsafeMutablePointer(to: &bound) {
+            _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(fd, $0, &length) }
+        }
+        address = SocketAddress(&bound) ?? wanted
+        payloads = .allocate(byteCount: UDPSocket.batch * UDPSocket.datagramCapacity, alignment: 16)
+        messages = .allocate(capacity: UDPSocket.batch)
+        vectors = .allocate(capacity: UDPSocket.batch)
+        names = .allocate(capacity: UDPSocket.batch)
+        controls = .allocate(capacity: UDPSocket.batch * Int(kNetControlSize))
+        messages.initialize(repeating: net_message(), count: UDPSocket.batch)
+        vectors.initialize(repeating: iovec(), count: UDPSocket.batch)
+        names.initialize(repeating: sockaddr_storage(), count: UDPSocket.batch)
+        controls.initialize(repeating: 0, count: UDPSocket.batch * Int(kNetControlSize))
+    }
+
+    deinit {
+        close(descriptor)
+        payloads.deallocate()
+        messages.deallocate()
+        vectors.deallocate()
+        names.deallocate()
+        controls.deallocate()
+    }
+
+    /// Returns 0 or the system's error number.
+    private static func configure(_ fd: Int32, _ wanted: SocketAddress) -> Int32 {
+        // Keyframes of many peers arrive and leave at once. The system caps the value at net.core.rmem_max.
+        var size: Int32 = 4 << 20
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        if wanted.family == AF_INET6 {
+            // IPv4 has a socket of its own, so that each family reports its own addresses.
+            var on: Int32 = 1
+            setsockopt(fd, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, socklen_t(MemoryLayout<Int32>.size))
+        }
+        if net_receive_packet_info(fd, wanted.family) != 0 { return errno }
+        var storage = sockaddr_storage()
+        let length = wanted.write(to: &storage, family: wanted.family)
+        let result = withUnsafePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(fd, $0, length) }
+        }
+        return result == 0 ? 0 : errno
+    }
+
+    /// Hands every datagram that waits, up to one batch, to `body`. Returns how many there were.
+    func receive(_ body: (UnsafeMutableRawBufferPointer, Flow) -> Void) -> Int {
+        let control = Int(kNetControlSize)
+        for index in 0..<UDPSocket.batch {
+            vectors[index] = iovec(
+                iov_base: payloads + index * UDPSocket.datagramCapacity, iov_len: UDPSocket.datagramCapacity)
+            messages[index].msg_hdr = msghdr(
+                msg_name: names + index, msg_namelen: socklen_t(MemoryLayout<sockaddr_storage>.size), msg_iov: vectors + index,
+                msg_iovlen: 1, msg_control: controls + index * control, msg_controllen: control, msg_flags: 0)
+        }
+        let count = Int(net_receive_batch(descriptor, messages, UInt32(UDPSocket.batch)))
+        guard count > 0 else { return 0 }
+        for index in 0..<count {
+            let length = Int(messages[index].msg_len)
+            guard length > 0, let remote = SocketAddress(names + index) else { continue }
+            var local = address
+            withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
+                guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+                let size = net_destination(&messages[index].msg_hdr, base)
+                if let ip = IPAddress(networkBytes: UnsafeRawBufferPointer(rebasing: bytes[0..<Int(size)])) { local.ip = ip.unmapped }
+            }
+            body(
+                UnsafeMutableRawBufferPointer(start: payloads + index * UDPSocket.datagramCapacity, count: length),
+                Flow(.udp, local: local, remote: remote))
+        }
+        return count
+    }
+
+    /// Sends what `queue` holds for this socket, in order. What the system has no room for is dropped and counted: it is a datagram service.
+    func send(_ queue: SendQueue) {
+        var next = 0
+        while next < queue.count {
+            var filled = 0
+            var packets = 0
+            let start = next
+            while next < queue.count, filled < UDPSocket.batch {
+                let run = segmentationWorks ? queue.run(from: next, limit: UDPSocket.maxSegments) : 1
+                prepare(filled, queue: queue, entry: next, run: run)
+                next += run
+                packets += run
+                filled += 1
+            }
+            var sent = 0
+            while sent < filled {
+                let result = Int(net_send_batch(descriptor, messages + sent, UInt32(filled - sent)))
+                if result > 0 {
+                    sent += result
+                } else if errno == EINTR {
+                    continue
+                } else if segmentationWorks, errno == EIO || errno == EINVAL || errno == EOPNOTSUPP {
+                    // A network device without checksum offload refuses GSO: from here on one datagram a message.
+                    segmentationWorks = false
+                    next = start
+                    break
+                } else if errno == EAGAIN || errno == ENOBUFS {
+                    dropped += packets
+                    break
+                } else {
+                    // One unreachable destination (EHOSTUNREACH, ENETUNREACH, EPERM …) costs only its own message.
+                    dropped += 1
+                    sent += 1
+                }
+            }
+        }
+    }
+
+    private func prepare(_ slot: Int, queue: SendQueue, entry: Int, run: Int) {
+        let item = queue[entry]
+        let length = run == 1 ? item.length : queue[entry + run - 1].offset + queue[entry + run - 1].length - item.offset
+        vectors[slot] = iovec(iov_base: queue.base + item.offset, iov_len: length)
+        let nameLength = item.flow.remote.write(to: names + slot, family: family)
+        messages[slot].msg_hdr = msghdr(
+            msg_name: names + slot, msg_namelen: nameLength, msg_iov: vectors + slot, msg_iovlen: 1, msg_control: nil,
+            msg_controllen: 0, msg_flags: 0)
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
+            guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            let size = item.flow.local.ip.write(to: base)
+            net_set_control(
+                &messages[slot].msg_hdr, controls + slot * Int(kNetControlSize), base, size, run > 1 ? Int32(item.length) : 0)
+        }
+    }
+}

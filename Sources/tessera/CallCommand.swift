@@ -1,0 +1,47 @@
+import ArgumentParser
+import Basics
+import Call
+import Foundation
+
+struct CallCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "call", abstract: "Joins a room as a headless participant, or as many: for load, monitoring, trying things out.",
+        discussion: "Without files it sends a test pattern that flashes and beeps once a second.")
+
+    @Argument(help: "The server, e.g. http://localhost:8080.") var url: String
+    @Option(help: "The room.") var room: String
+    @Option(help: "The name that the others see.") var name: String
+    @Option(help: ArgumentHelp("A file whose picture is sent, in a loop; as it is where the codec fits.", valueName: "file")) var video: String?
+    @Option(help: ArgumentHelp("A file whose sound is sent, in a loop.", valueName: "file")) var audio: String?
+    @Option(help: "The video codec: h264 or vp8.") var codec: String = "h264"
+    @Option(help: ArgumentHelp("Writes what is received.", valueName: "out.mp4")) var save: String?
+    @Option(help: "How many participants.") var count: Int = 1
+    @Option(help: ArgumentHelp("How long to stay; until interrupted without it.", valueName: "s")) var seconds: Double?
+    @Option(help: "An access token, where the server wants one.") var token: String?
+
+    func validate() throws {
+        guard VideoCodec(rawValue: codec) != nil else { throw ValidationError("--codec \(codec): h264 or vp8") }
+        guard (1...1000).contains(count) else { throw ValidationError("--count \(count): 1 to 1000") }
+        if let seconds, !(seconds > 0 && seconds < 1e7) { throw ValidationError("--seconds \(seconds): more than 0") }
+    }
+
+    func run() async throws {
+        let options = CallOptions(
+            url: url, room: room, name: name, video: video, audio: audio, codec: VideoCodec(rawValue: codec) ?? .h264, save: save,
+            count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token)
+        let call = Task { try await CallRunner.run(options) { print($0) } }
+        // An interrupt ends the call as its time would: the file is closed.
+        signal(SIGINT, SIG_IGN)
+        let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+        interrupt.setEventHandler { call.cancel() }
+        interrupt.resume()
+        defer { interrupt.cancel() }
+        do {
+            try await call.value
+        } catch is CancellationError {
+        } catch {
+            printError("\(error)")
+            throw ExitCode(1)
+        }
+    }
+}

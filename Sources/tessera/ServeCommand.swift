@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import Gateway
+import Logging
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Starts the server.",
+        discussion: """
+            Settings come from built-in defaults, the file, environment variables (TESSERA_ and the key in capitals with _, \
+            e.g. TESSERA_HTTP_LISTEN) and these flags; each outweighs those before it. \
+            SIGTERM or SIGINT closes recordings, tells everyone, and ends within 10 s.
+            """)
+
+    @Option(help: ArgumentHelp("A YAML file with settings.", valueName: "file")) var config: String?
+    @Option(help: ArgumentHelp("Where HTTP listens.", valueName: "host:port")) var listen: String?
+    @Option(help: ArgumentHelp("Where media arrives, by UDP and TCP.", valueName: "host:port")) var media: String?
+    @Option(
+        parsing: .singleValue, help: ArgumentHelp("An address to tell clients instead of this machine's own.", valueName: "address"))
+    var announce: [String] = []
+    @Option(help: ArgumentHelp("The folder of the layouts.", valueName: "dir")) var layouts: String?
+    @Option(help: ArgumentHelp("The folder of the recordings.", valueName: "dir")) var recordings: String?
+    @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level")) var logLevel = "info"
+
+    private var flags: [ConfigurationLoader.Flag] {
+        var flags: [ConfigurationLoader.Flag] = []
+        func add(_ name: String, _ path: String, _ value: String?) {
+            if let value { flags.append(ConfigurationLoader.Flag(name: name, path: path, values: [value])) }
+        }
+        add("--listen", "http.listen", listen)
+        add("--media", "media.listen", media)
+        add("--layouts", "layouts.directory", layouts)
+        add("--recordings", "recording.directory", recordings)
+        if !announce.isEmpty { flags.append(ConfigurationLoader.Flag(name: "--announce", path: "media.announce", values: announce)) }
+        return flags
+    }
+
+    func run() async throws {
+        do {
+            let level = try readLevel()
+            let settings = try ConfigurationLoader.load(
+                file: try readFile(), environment: ProcessInfo.processInfo.environment, flags: flags)
+            LoggingSystem.bootstrap { label in
+                var handler = StreamLogHandler.standardError(label: label)
+                handler.logLevel = level
+                return handler
+            }
+            try await Gateway(settings, logger: Logger(label: "tessera")).run()
+        } catch let faults as ConfigurationFaults {
+            for fault in faults.faults { printError("tessera: \(fault)") }
+            throw ExitCode(ConfigurationFaults.exitStatus)
+        }
+    }
+
+    private func readLevel() throws(ConfigurationFaults) -> Logger.Level {
+        if let level = Logger.Level(rawValue: logLevel.lowercased()) { return level }
+        let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ConfigurationFaults([
+            ConfigurationFault(key: "--log-level", value: logLevel, what: "not allowed; allowed is " + levels)
+        ])
+    }
+
+    private func readFile() throws(ConfigurationFaults) -> ConfigurationLoader.File? {
+        guard let config else { return nil }
+        do {
+            let text = try String(contentsOfFile: config, encoding: .utf8)
+            return ConfigurationLoader.File(name: config, text: text)
+        } catch {
+            let exists = FileManager.default.fileExists(atPath: config)
+            throw ConfigurationFaults([
+                ConfigurationFault(
+                    key: "--config", value: config, what: exists ? "cannot be read as UTF-8 text" : "there is no such file")
+            ])
+        }
+    }
+}
+
+/// One line to standard error.
+func printError(_ line: String) {
+    FileHandle.standardError.write(Data((line + "\n").utf8))
+}

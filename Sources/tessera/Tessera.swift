@@ -1,0 +1,17 @@
+import ArgumentParser
+import Gateway
+
+/// The program: `tessera serve`, and the tools around it.
+@main
+struct Tessera: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tessera", abstract: "A conference server that composes one picture and one sound for everyone.",
+        version: Gateway.version, subcommands: [ServeCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self,
+            VersionCommand.self])
+}
+
+struct VersionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "version", abstract: "Prints the version.")
+
+    func run() { print("tessera \(Gateway.version)") }
+}

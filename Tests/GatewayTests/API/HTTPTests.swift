@@ -1,0 +1,320 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import Gateway
+
+/// An answer, read to its end.
+private struct Answer {
+    var status: Int
+    var headers: HTTPFields
+    var body: [UInt8]
+
+    var json: JSONValue { (try? JSON.decode(JSONValue.self, from: body)) ?? .null }
+    var code: JSONValue? { json["error"]?["code"] }
+}
+
+private struct Collector: ResponseBodyWriter {
+    final class Box: Sendable {
+        let bytes = LockedBytes()
+    }
+    let box: Box
+    mutating func write(_ buffer: ByteBuffer) async throws { box.bytes.append(Array(buffer.readableBytesView)) }
+    consuming func finish(_ trailers: HTTPFields?) async throws {}
+}
+
+/// Bytes behind a lock.
+private final class LockedBytes: @unchecked Sendable {
+    private let lock = NSLock()
+    private var content: [UInt8] = []
+    func append(_ bytes: [UInt8]) { lock.withLock { content += bytes } }
+    var all: [UInt8] { lock.withLock { content } }
+}
+
+/// The doors without a socket.
+private struct Host {
+    var doors: Doors
+    var service: FakeRoomService
+
+    init(_ service: FakeRoomService = FakeRoomService(), change: (inout TesseraConfiguration) -> Void = { _ in }) async {
+        var settings = TesseraConfiguration()
+        settings.limits.joinsPerSecondPerAddress = 1000
+        change(&settings)
+        self.service = service
+        doors = await Doors(
+            settings, service: service, assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
+            logger: Logger(label: "test"))
+    }
+
+    func ask(
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "", from address: String = "127.0.0.1"
+    ) async throws -> Answer {
+        let head = HTTPRequest(method: method, scheme: "http", authority: "meet.example", path: path, headerFields: headers)
+        let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
+        let channel = EmbeddedChannel()
+        channel.remoteAddress = try NIOCore.SocketAddress(ipAddress: address, port: 1000)
+        let context = GatewayContext(source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
+        let response = try await doors.responder.respond(to: request, context: context)
+        let box = Collector.Box()
+        try await response.body.write(Collector(box: box))
+        return Answer(status: response.status.code, headers: response.headers, body: box.bytes.all)
+    }
+}
+
+@Suite struct HTTPTests {
+    @Test(arguments: [
+        ("/", 200), ("/r/Daily%20stand-up", 200), ("/assets/app.js", 200), ("/healthz", 200), ("/readyz", 200), ("/metrics", 200),
+        ("/api/openapi.json", 200), ("/api/rooms", 200), ("/api/rooms/r", 200), ("/api/rooms/r/snapshot.png", 200), ("/api/layouts", 200),
+        ("/api/recordings", 200), ("/api/rooms/r/participants/p1/stats", 200), ("/assets/none.js", 404), ("/api/rooms/none", 404),
+        ("/nowhere", 404), ("/api/rooms/%ff", 404), ("/api/recordings/none", 404), ("/signal", 426), ("/api/rooms/..%2Fx", 400),
+    ])
+    func `reading`(path: String, status: Int) async throws {
+        let answer = try await Host().ask(.get, path, from: "203.0.113.9")
+        #expect(answer.status == status)
+        if status >= 400 {
+            #expect(answer.code != nil, "errors are JSON")
+            #expect(answer.headers[.contentType]?.hasPrefix("application/json") == true)
+        }
+    }
+
+    @Test func `a wrong method is told which are right`() async throws {
+        let answer = try await Host().ask(.post, "/api/rooms")
+        #expect(answer.status == 405)
+        #expect(answer.headers[.allow] == "GET, HEAD, OPTIONS")
+        #expect(try await Host().ask(.head, "/api/rooms").body.isEmpty)
+    }
+
+    @Test func `pages carry their policy and are not sent twice`() async throws {
+        let host = await Host()
+        let first = try await host.ask(.get, "/")
+        #expect(first.headers[.contentType] == "text/html; charset=utf-8")
+        #expect(first.headers[.contentSecurityPolicy]?.contains("default-src 'self'") == true)
+        let tag = try #require(first.headers[.eTag])
+        #expect(try await host.ask(.get, "/", [.ifNoneMatch: tag]).status == 304)
+        #expect(try await host.ask(.get, "/assets/app.js").headers[.contentType] == "text/javascript; charset=utf-8")
+    }
+
+    @Test func `readiness follows the conference`() async throws {
+        let host = await Host()
+        host.service.state.withLock { $0.isOverloaded = true }
+        let busy = try await host.ask(.get, "/readyz")
+        #expect(busy.status == 503)
+        #expect(busy.headers[.retryAfter] != nil)
+        host.service.state.withLock { $0.isDraining = true }
+        #expect(try await host.ask(.get, "/readyz").code == "draining")
+        #expect(try await host.ask(.get, "/healthz").status == 200)
+    }
+
+    @Test func `a room is created, changed, and its bodies are checked`() async throws {
+        let host = await Host()
+        #expect(try await host.ask(.put, "/api/rooms/new").status == 201)
+        #expect(try await host.ask(.put, "/api/rooms/new", body: #"{"locked":true}"#).status == 200)
+        for body in ["nonsense", "[]", #"{"width":"wide"}"#, #"{"width":7}"#, #"{"witdh":640}"#, #"{"layout":"../x"}"#] {
+            let answer = try await host.ask(.put, "/api/rooms/new", body: body)
+            #expect(answer.status == 400, "\(body)")
+            #expect(answer.code == "bad_request")
+        }
+        #expect(try await host.ask(.put, "/api/rooms/new", body: String(repeating: " ", count: 70_000)).status == 413)
+    }
+
+    @Test func `recordings start, pause, stop`() async throws {
+        let host = await Host()
+        let started = try await host.ask(.post, "/api/rooms/r/recordings")
+        #expect(started.status == 201)
+        #expect(started.json["state"] == "recording")
+        #expect(started.json["id"] == "rec" && started.json["file"] != nil && started.json["startedAt"] == "1970-01-01T00:00:00Z")
+        #expect(try await host.ask(.post, "/api/rooms/r/recordings").status == 409)
+        #expect(try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#).json["state"] == "paused")
+        #expect(try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"gone"}"#).status == 400)
+        let stopped = try await host.ask(.post, "/api/recordings/rec/stop")
+        #expect(stopped.json["state"] == "finished" && stopped.json["duration"] == 2.5 && stopped.json["bytes"] == 100)
+    }
+
+    @Test func `a recording's file comes in ranges`() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4").path
+        #expect(FileManager.default.createFile(atPath: path, contents: Data((0..<100).map { UInt8($0) })))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let host = await Host(FakeRoomService(file: path))
+        let whole = try await host.ask(.get, "/api/recordings/rec/file")
+        #expect(whole.status == 200 && whole.body.count == 100 && whole.headers[.contentType] == "video/mp4")
+        let part = try await host.ask(.get, "/api/recordings/rec/file", [.range: "bytes=10-19"])
+        #expect(part.status == 206 && part.body == Array(10...19) && part.headers[.contentRange] == "bytes 10-19/100")
+        #expect(try await host.ask(.get, "/api/recordings/rec/file", [.range: "bytes=100-"]).status == 416)
+        #expect(try await host.ask(.get, "/api/recordings/rec/file", [.range: "bytes=0-1", .ifRange: "\"old\""]).status == 200)
+        let tag = try #require(whole.headers[.eTag])
+        #expect(try await host.ask(.get, "/api/recordings/rec/file", [.ifNoneMatch: tag]).status == 304)
+    }
+
+    @Test func `participants and layouts`() async throws {
+        let host = await Host()
+        let path = "/api/rooms/r/participants/p1"
+        #expect(try await host.ask(.patch, path, body: #"{"audioMuted":true,"name":"Ann"}"#).json["audioMuted"] == true)
+        #expect(try await host.ask(.patch, path, body: #"{"role":"king"}"#).status == 400)
+        #expect(try await host.ask(.patch, path, body: #"{"volume":9}"#).status == 400)
+        #expect(try await host.ask(.delete, path).status == 204)
+        #expect(try await host.ask(.put, "/api/layouts/mine", body: "{}").status == 201)
+        #expect(try await host.ask(.put, "/api/layouts/grid", body: "{}").status == 200)
+        let faulty = try await host.ask(.put, "/api/layouts/grid", body: "x")
+        #expect(faulty.status == 422 && faulty.code == "bad_layout")
+        #expect(try await host.ask(.delete, "/api/layouts/none").status == 404)
+    }
+
+    @Test func `the document has every route of the API`() async throws {
+        let host = await Host()
+        let paths = try #require(try await host.ask(.get, "/api/openapi.json").json["paths"])
+        for route in host.doors.responder.table.routes where route.description != nil {
+            #expect(paths[route.path]?[route.method.rawValue.lowercased()]?["responses"] != nil, "\(route.method) \(route.path)")
+        }
+        let described = host.doors.responder.table.routes.filter { $0.path.hasPrefix("/api/") && $0.description == nil }
+        #expect(described.isEmpty)
+        for path in ["/healthz", "/readyz", "/metrics", "/signal", "/whip/{room}", "/whep/{room}", "/api/rooms/{room}/snapshot.png"] {
+            #expect(paths[path] != nil)
+        }
+    }
+
+    @Test func `every reference in the document leads somewhere`() async throws {
+        let document = try await Host().ask(.get, "/api/openapi.json").json
+        func check(_ value: JSONValue) {
+            switch value {
+            case .object(let members):
+                if case .string(let reference)? = members["$ref"] {
+                    let name = String(reference.split(separator: "/").last ?? "")
+                    #expect(document["components"]?["schemas"]?[name] != nil, "\(reference)")
+                }
+                for member in members.values { check(member) }
+            case .array(let items): for item in items { check(item) }
+            default: break
+            }
+        }
+        check(document)
+    }
+}
+
+@Suite struct AccessTests {
+    @Test func `without an admin token only this machine changes anything`() async throws {
+        let host = await Host()
+        #expect(try await host.ask(.delete, "/api/rooms/r").status == 204)
+        #expect(try await host.ask(.delete, "/api/rooms/r", from: "::1").status == 204)
+        #expect(try await host.ask(.delete, "/api/rooms/r", from: "203.0.113.9").status == 403)
+        let forwarded = try #require(HTTPField.Name("X-Forwarded-For"))
+        #expect(try await host.ask(.delete, "/api/rooms/r", [forwarded: "203.0.113.9"]).status == 403, "a proxy on this machine")
+    }
+
+    @Test func `with an admin token it opens, from anywhere`() async throws {
+        let host = await Host { $0.auth.adminToken = "open sesame" }
+        #expect(try await host.ask(.delete, "/api/rooms/r").status == 401)
+        #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer wrong"]).status == 401)
+        #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer open sesame"], from: "203.0.113.9").status == 204)
+        #expect(try await host.ask(.get, "/api/rooms", from: "203.0.113.9").status == 200)
+    }
+
+    @Test func `in mode token reading needs one too`() async throws {
+        let host = await Host {
+            $0.auth.mode = .token
+            $0.auth.secret = "s"
+            $0.auth.adminToken = "a"
+        }
+        #expect(try await host.ask(.get, "/api/rooms", from: "203.0.113.9").status == 401)
+        #expect(try await host.ask(.get, "/api/rooms", [.authorization: "Bearer a"], from: "203.0.113.9").status == 200)
+        #expect(try await host.ask(.get, "/healthz", from: "203.0.113.9").status == 200)
+        #expect(try await host.ask(.post, "/whip/r", [.contentType: "application/sdp"], body: "v=0\r\n").status == 401)
+    }
+
+    @Test func `pages of others are kept out, listed ones get CORS`() async throws {
+        let host = await Host { $0.http.allowedOrigins = ["https://friend.example"] }
+        #expect(try await host.ask(.delete, "/api/rooms/r", [.origin: "https://evil.example"]).status == 403)
+        #expect(try await host.ask(.get, "/api/rooms", [.origin: "https://evil.example"]).status == 403)
+        #expect(try await host.ask(.delete, "/api/rooms/r", [.origin: "http://meet.example"]).status == 204)
+        let friend = try await host.ask(.get, "/api/rooms", [.origin: "https://friend.example"])
+        #expect(friend.headers[.accessControlAllowOrigin] == "https://friend.example")
+        let preflight = try await host.ask(.options, "/api/rooms/r", [.origin: "https://friend.example"])
+        #expect(preflight.status == 204)
+        #expect(preflight.headers[.accessControlAllowMethods]?.contains("DELETE") == true)
+        #expect(try await host.ask(.options, "/api/rooms/r", [.origin: "https://evil.example"]).headers[.accessControlAllowOrigin] == nil)
+    }
+}
+
+@Suite struct WHIPTests {
+    private let sdp: HTTPFields = [.contentType: "application/sdp"]
+    private let offer = "v=0\r\na=ice-ufrag:EsAw\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\n"
+
+    private func patch(_ match: String?) -> HTTPFields {
+        var headers: HTTPFields = [.contentType: SDPFragment.contentType]
+        headers[.ifMatch] = match
+        return headers
+    }
+
+    @Test func `from POST to DELETE`() async throws {
+        let host = await Host { $0.ice.stun = ["stun:s.example"] }
+        let created = try await host.ask(.post, "/whip/r?name=Cam+1", sdp, body: offer)
+        #expect(created.status == 201)
+        #expect(String(decoding: created.body, as: UTF8.self).hasPrefix("v=0"))
+        #expect(created.headers[.contentType] == "application/sdp")
+        #expect(created.headers[values: .link] == ["<stun:s.example>; rel=\"ice-server\""])
+        #expect(host.service.asked == ["join r Cam 1 participant"])
+        let location = try #require(created.headers[.location])
+        let tag = try #require(created.headers[.eTag])
+
+        let candidate = "a=ice-ufrag:EsAw\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\na=candidate:1 1 udp 1 192.0.2.1 1 typ host\r\n"
+        #expect(try await host.ask(.patch, location, patch(tag), body: candidate).status == 204)
+        #expect(host.service.asked.last == "candidate candidate:1 1 udp 1 192.0.2.1 1 typ host")
+        #expect(try await host.ask(.patch, location, patch(nil), body: candidate).status == 428)
+        #expect(try await host.ask(.patch, location, patch("\"other\""), body: candidate).status == 412)
+        #expect(try await host.ask(.patch, location, sdp, body: candidate).status == 415)
+        #expect(try await host.ask(.patch, location, patch(tag), body: "nonsense").status == 400)
+
+        let fresh = "a=ice-ufrag:next\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui2\r\n"
+        #expect(try await host.ask(.patch, location, patch(tag), body: fresh).status == 409)
+        let restarted = try await host.ask(.patch, location, patch("*"), body: fresh)
+        #expect(restarted.status == 200)
+        #expect(restarted.headers[.eTag] != tag)
+        #expect(String(decoding: restarted.body, as: UTF8.self).contains("a=ice-ufrag:ours"))
+        #expect(try await host.ask(.patch, location, patch(tag), body: candidate).status == 412)
+
+        #expect(try await host.ask(.delete, location).status == 200)
+        #expect(host.service.asked.last == "leave")
+        #expect(try await host.ask(.delete, location).status == 404)
+        #expect(try await host.ask(.patch, location, patch("*"), body: fresh).status == 404)
+    }
+
+    @Test func `what the standards refuse`() async throws {
+        let host = await Host()
+        #expect(try await host.ask(.post, "/whip/r", body: offer).status == 415)
+        #expect(try await host.ask(.post, "/whip/r", [.contentType: "application/sdp", .accept: "text/html"], body: offer).status == 406)
+        #expect(try await host.ask(.post, "/whip/r", sdp, body: "").status == 400)
+        #expect(try await host.ask(.post, "/whip/r", sdp, body: "v=0" + String(repeating: " ", count: 70_000)).status == 413)
+        #expect(try await host.ask(.get, "/whip/r").status == 405)
+        #expect(try await host.ask(.post, "/whep/none", sdp, body: offer).status == 404)
+        #expect(try await host.ask(.post, "/whep/r?as=p9", sdp, body: offer).status == 404)
+        #expect(try await host.ask(.post, "/whep/r?as=p1", sdp, body: offer).status == 201)
+        let options = try await host.ask(.options, "/whip/r")
+        #expect(options.status == 204 && options.headers[.acceptPost] == "application/sdp")
+    }
+
+    @Test(arguments: [("bad_sdp", 400), ("no_common_codec", 406)])
+    func `an offer that leads nowhere gives its seat back`(code: String, status: Int) async throws {
+        let host = await Host()
+        host.service.state.withLock { $0.answerError = ServiceError(code, "no") }
+        #expect(try await host.ask(.post, "/whip/r", sdp, body: offer).status == status)
+        #expect(host.service.asked.last == "leave")
+    }
+
+    @Test func `a full room is 503 and says when to come back`() async throws {
+        let host = await Host()
+        host.service.state.withLock { $0.joinError = ServiceError("room_full", "full") }
+        let answer = try await host.ask(.post, "/whip/r", sdp, body: offer)
+        #expect(answer.status == 503 && answer.headers[.retryAfter] != nil)
+    }
+
+    @Test func `a session whose media ended is gone`() async throws {
+        let host = await Host()
+        let location = try #require(try await host.ask(.post, "/whip/r", sdp, body: offer).headers[.location])
+        for event in host.service.state.withLock({ $0.events }) { event(.left(reason: "timeout")) }
+        #expect(try await host.ask(.delete, location).status == 404)
+    }
+}

@@ -1,0 +1,129 @@
+import Basics
+import Testing
+
+@testable import Gateway
+
+@Suite struct ConfigurationLoaderTests {
+    private func load(_ yaml: String, environment: [String: String] = [:], flags: [ConfigurationLoader.Flag] = []) throws -> TesseraConfiguration {
+        try ConfigurationLoader.load(file: .init(name: "t.yaml", text: yaml), environment: environment, flags: flags)
+    }
+
+    private func faults(_ yaml: String, environment: [String: String] = [:], flags: [ConfigurationLoader.Flag] = []) -> [String] {
+        do {
+            _ = try load(yaml, environment: environment, flags: flags)
+            return []
+        } catch let faults as ConfigurationFaults {
+            return faults.faults.map(\.description)
+        } catch { return ["\(error)"] }
+    }
+
+    @Test func `without anything the defaults hold`() throws {
+        #expect(try ConfigurationLoader.load() == TesseraConfiguration())
+        #expect(try load("") == TesseraConfiguration())
+        #expect(try load("# nothing\nhttp:\n") == TesseraConfiguration())
+    }
+
+    @Test func `every key of the contract is taken`() throws {
+        let all = try load(
+            """
+            http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"] }
+            media:     { listen: 127.0.0.1:0, announce: [198.51.100.7, "2001:db8::1"], tcp: false }
+            ice:       { stun: [stun:s.example:3478], turn: { urls: ["turn:t.example:3478?transport=udp"], secret: "x", ttl: 90m } }
+            rooms:     { layout: speaker, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api }
+            video:     { codecs: [vp8], renditions: [ {height: 180, framesPerSecond: 15, bitrate: 110k}, {height: 720, bitrate: 1.5M} ] }
+            audio:     { bitrate: 24k, maxSpeakers: 3 }
+            recording: { directory: r, start: onFirstJoin, segment: 10m, container: mp4, audio: opus }
+            auth:      { mode: token, secret: "s", adminToken: "a" }
+            layouts:   { directory: l }
+            doors:     { appRTC: false, webrtcDemo: false, socketIO: false, rawTCP: "0.0.0.0:7000" }
+            limits:    { joinsPerSecondPerAddress: 50, messageBytes: 65536, sdpBytes: 32768 }
+            """)
+        #expect(all.http.listen == Endpoint(host: "::", port: 9090))
+        #expect(all.media.announce.map(\.description) == ["198.51.100.7", "2001:db8::1"])
+        #expect(all.ice.turn.ttl == .seconds(5400))
+        #expect(all.rooms.emptyTimeout == .milliseconds(500))
+        #expect(all.rooms.create == .api)
+        #expect(all.video.renditions.map(\.height) == [720, 180], "from the best to the smallest, however they were written")
+        #expect(all.video.renditions.map(\.bitrate.bitsPerSecond) == [1_500_000, 110_000])
+        #expect(all.recording.segment == .seconds(600))
+        #expect(all.recording.audio == .opus)
+        #expect(all.auth.mode == .token)
+        #expect(all.doors.rawTCP == Endpoint(host: "0.0.0.0", port: 7000))
+        #expect(all.limits.joinsPerSecondPerAddress == 50)
+    }
+
+    @Test func `the environment outweighs the file, and flags outweigh both`() throws {
+        let yaml = "rooms: {width: 640, height: 480, layout: speaker}\nhttp: {listen: 127.0.0.1:1}"
+        let environment = ["TESSERA_ROOMS_WIDTH": "800", "TESSERA_HTTP_LISTEN": "127.0.0.1:2", "HOME": "/"]
+        let settings = try load(
+            yaml, environment: environment, flags: [.init(name: "--listen", path: "http.listen", values: ["127.0.0.1:3"])])
+        #expect(settings.rooms.width == 800)
+        #expect(settings.rooms.height == 480)
+        #expect(settings.http.listen.port == 3)
+    }
+
+    @Test func `lists in the environment are comma-separated or YAML`() throws {
+        let settings = try load(
+            "",
+            environment: [
+                "TESSERA_VIDEO_CODECS": "vp8, h264", "TESSERA_MEDIA_ANNOUNCE": "192.0.2.1",
+                "TESSERA_VIDEO_RENDITIONS": "[{height: 360, bitrate: 400k}]",
+            ])
+        #expect(settings.video.codecs == [.vp8, .h264])
+        #expect(settings.media.announce == [.v4(0xC000_0201)])
+        #expect(settings.video.renditions == [.init(height: 360, framesPerSecond: nil, bitrate: .kilobits(400))])
+    }
+
+    @Test(arguments: [
+        ("rooms: {witdh: 640}", "rooms.witdh: 640: there is no such key; did you mean rooms.width? (t.yaml:1)"),
+        ("rooms: {width: wide}", "rooms.width: wide: not allowed; allowed is an even number from 160 to 3840 (t.yaml:1)"),
+        ("rooms: {width: \"640\"}", "rooms.width: \"640\": not allowed; allowed is an even number from 160 to 3840 (t.yaml:1)"),
+        ("rooms:\n  width: 641", "rooms.width: 641: not allowed; allowed is an even number from 160 to 3840 (t.yaml:2)"),
+        ("rooms: {create: never}", "rooms.create: never: not allowed; allowed is onJoin or api (t.yaml:1)"),
+        ("media: {tcp: maybe}", "media.tcp: maybe: not allowed; allowed is true or false (t.yaml:1)"),
+        ("width: 640", "width: 640: there is no such key; did you mean rooms.width? (t.yaml:1)"),
+    ])
+    func `a fault names key, value, what is allowed, and the line`(yaml: String, line: String) {
+        #expect(faults(yaml) == [line])
+    }
+
+    @Test(arguments: [
+        "http: {listen: 8080}", "http: {listen: \"1.2.3:80\"}", "media: {listen: localhost:1}", "media: {announce: [nowhere]}",
+        "ice: {stun: [stun.example]}", "ice: {turn: {urls: [\"turn:x\"]}}", "rooms: {emptyTimeout: 30}", "rooms: {emptyTimeout: -1s}",
+        "rooms: {layout: ../x}", "video: {codecs: []}", "video: {codecs: [av1]}", "video: {codecs: [vp8, vp8]}",
+        "video: {renditions: []}", "video: {renditions: [{height: 720}]}", "video: {renditions: [{height: 720, bitrate: 1M, x: 1}]}",
+        "video: {renditions: [{height: 720, bitrate: 1M}, {height: 720, bitrate: 2M}]}", "audio: {bitrate: 1k}", "audio: {bitrate: 1e5}",
+        "recording: {segment: 1s}", "recording: {container: mkv}", "auth: {mode: token}", "limits: {sdpBytes: 12}",
+        "http: {tls: {certificate: a}}", "http: {tls: {certificate: a, key: b, selfSigned: true}}", "rooms: 7", "[1, 2]", "a: {b: [",
+        "http: {listen: 0.0.0.0:50000}", "http: {allowedOrigins: [\"example.com\"]}", "rooms: {framesPerSecond: 0}",
+        "rooms: {framesPerSecond: 99999999999999999999}",
+    ])
+    func `impossible values stop the start with one line each`(yaml: String) {
+        let lines = faults(yaml)
+        #expect(lines.count == 1, "\(lines)")
+        #expect(lines.allSatisfy { !$0.contains("\n") })
+    }
+
+    @Test func `all faults are told at once`() {
+        #expect(faults("rooms: {width: 1, height: 1}\nx: 1", environment: ["TESSERA_AUDIO_BITRATE": "no"]).count == 4)
+    }
+
+    @Test func `secrets are not printed`() {
+        let lines = faults("auth: {secret: [geheim], adminToken: {a: geheim}}\nice: {turn: {secret: [geheim]}}")
+        #expect(lines.count == 3)
+        #expect(!lines.contains { $0.contains("geheim") })
+    }
+
+    @Test func `an unknown variable is a fault unless Kubernetes made it`() {
+        #expect(faults("", environment: ["TESSERA_ROOM_WIDTH": "1"]).first?.contains("TESSERA_ROOMS_WIDTH") == true)
+        #expect(faults("", environment: ["TESSERA_PORT": "tcp://10.0.0.1:80", "TESSERA_SERVICE_HOST": "10.0.0.1"]).isEmpty)
+    }
+
+    @Test(arguments: [("500ms", 0.5), ("10s", 10), ("1.5s", 1.5), ("2m", 120), ("24h", 86400), ("0", 0), ("250us", 0.00025)])
+    func `durations`(text: String, seconds: Double) {
+        #expect(Duration(setting: text)?.inSeconds == seconds)
+    }
+
+    @Test(arguments: ["", "s", "10", "-1s", "1e3s", "nan s", "infs", "1 s", "0x1s", "999999999999999999h"])
+    func `what is no duration`(text: String) { #expect(Duration(setting: text) == nil) }
+}

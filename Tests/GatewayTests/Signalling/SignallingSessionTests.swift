@@ -1,0 +1,184 @@
+import Foundation
+import Testing
+
+@testable import Gateway
+
+@Suite struct SignallingSessionTests {
+    private let welcome = Welcome(
+        room: "r", you: .init(id: "p1", name: "Anna", role: .participant, resume: .init(id: "p1", secret: "s")), participants: [],
+        layout: "grid", recording: nil)
+
+    /// The code, if all that happened is an error that is not fatal.
+    private func harmless(_ actions: [SignallingSession.Action]) -> String? {
+        guard actions.count == 1, case .send(.error(code: let code, message: let message, fatal: false))? = actions.first else { return nil }
+        return message.isEmpty ? nil : code
+    }
+
+    private func joined() -> SignallingSession {
+        var session = SignallingSession(sdpLimit: 1000)
+        _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+        _ = session.seated(welcome, iceServers: [])
+        return session
+    }
+
+    @Test func `a join asks for a seat and is told of it`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        #expect(
+            session.received(#"{"type":"join","room":"Daily stand-up","name":"  Anna ","token":"t","layout":"speaker"}"#)
+                == [.join(JoinDemand(room: "Daily stand-up", name: "Anna", layout: "speaker"), asksRole: false, token: "t")])
+        #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
+    }
+
+    @Test func `what happens before the seat is told after joined`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+        #expect(session.happened(.speaker("p2")).isEmpty)
+        #expect(session.happened(.layout("single")).isEmpty)
+        #expect(
+            session.seated(welcome, iceServers: []) == [
+                .send(.joined(welcome, iceServers: [])), .send(.speaker("p2")), .send(.layout("single")),
+            ])
+    }
+
+    @Test(arguments: [
+        "", "nonsense", "[]", "{}", #"{"type":7}"#, #"{"type":"fly"}"#, #"{"type":"join"}"#, #"{"type":"join","room":"r"}"#,
+        #"{"type":"join","room":7,"name":"a"}"#, #"{"type":"join","room":"../x","name":"a"}"#, #"{"type":"join","room":"r","name":"   "}"#,
+        #"{"type":"join","room":"r","name":"a","role":"king"}"#, #"{"type":"offer","sdp":"v=0"}"#, #"{"type":"join","room":"","name":"a"}"#,
+    ])
+    func `a malformed frame gets an error and the connection stays`(text: String) {
+        var session = SignallingSession(sdpLimit: 1000)
+        let actions = session.received(text)
+        #expect(harmless(actions) == "bad_message", "\(actions)")
+        #expect(!session.received(#"{"type":"join","room":"r","name":"Anna"}"#).isEmpty)
+    }
+
+    @Test(arguments: [
+        (#"{"type":"offer","sdp":"v=0"}"#, SignallingSession.SeatRequest.offer("v=0")),
+        (#"{"type":"candidate","candidate":{"candidate":"candidate:1 1 udp 1 1.2.3.4 5 typ host","sdpMid":"0"}}"#, .candidate("candidate:1 1 udp 1 1.2.3.4 5 typ host")),
+        (#"{"type":"candidate","candidate":null}"#, .candidate(nil)), (#"{"type":"candidate","candidate":{"candidate":""}}"#, .candidate(nil)),
+        (#"{"type":"state","audio":false}"#, .state(audio: false, video: nil, hand: nil)),
+        (#"{"type":"state","video":true,"hand":true}"#, .state(audio: nil, video: true, hand: true)),
+        (#"{"type":"layout","name":"speaker","scope":"room"}"#, .layout("speaker", .room, pins: nil)),
+        (#"{"type":"layout","name":"speaker","scope":"me","pin":["p2"]}"#, .layout("speaker", .me, pins: ["p2"])),
+        (#"{"type":"present","on":true}"#, .present(true)), (#"{"type":"chat","text":"hi"}"#, .chat("hi", to: nil)),
+        (#"{"type":"chat","text":"hi","to":"p2"}"#, .chat("hi", to: "p2")), (#"{"type":"record","action":"pause"}"#, .record(.pause)),
+    ])
+    func `each message inside a room`(text: String, request: SignallingSession.SeatRequest) {
+        var session = joined()
+        #expect(session.received(text) == [.seat(request)])
+    }
+
+    @Test(arguments: [
+        ("room_full", SignallingSession.CloseCode.tryAgainLater), ("room_locked", .policyViolation), ("unauthorized", .policyViolation),
+        ("forbidden", .policyViolation), ("overloaded", .tryAgainLater), ("internal", .internalError),
+    ])
+    func `being refused a room is fatal and closes with a fitting code`(code: String, close: SignallingSession.CloseCode) {
+        var session = SignallingSession(sdpLimit: 1000)
+        _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+        #expect(
+            session.refused(ServiceError(code, "no"), wasResume: false) == [
+                .send(.error(code: code, message: "no", fatal: true)), .close(close, reason: code),
+            ])
+        #expect(session.isOver)
+        #expect(session.received(#"{"type":"leave"}"#).isEmpty)
+    }
+
+    @Test func `an unknown layout and haste leave another try`() {
+        for code in ["unknown_layout", "too_fast"] {
+            var session = SignallingSession(sdpLimit: 1000)
+            _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+            #expect(session.refused(ServiceError(code, "no"), wasResume: false) == [.send(.error(code: code, message: "no", fatal: false))])
+            #expect(!session.received(#"{"type":"join","room":"r","name":"Anna"}"#).isEmpty)
+        }
+    }
+
+    @Test func `a bad offer leaves the seat`() {
+        var session = joined()
+        #expect(session.failed(ServiceError("bad_sdp", "line 3")) == [.send(.error(code: "bad_sdp", message: "line 3", fatal: false))])
+        #expect(session.failed(ServiceError("forbidden", "no")) == [.send(.error(code: "forbidden", message: "no", fatal: false))])
+        #expect(session.received(#"{"type":"leave"}"#).first == .leave)
+    }
+
+    @Test func `an offer beyond the limit is bad SDP`() {
+        var session = joined()
+        let actions = session.received(#"{"type":"offer","sdp":"\#(String(repeating: "x", count: 1001))"}"#)
+        #expect(harmless(actions) == "bad_sdp")
+    }
+
+    @Test func `a seat is taken back by its secret, and a lost one can be joined anew`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        #expect(session.received(#"{"type":"join","resume":{"id":"p1","secret":"s"}}"#) == [.resume(ResumeClaim(id: "p1", secret: "s"))])
+        #expect(
+            session.refused(ServiceError("unauthorized", "gone"), wasResume: true)
+                == [.send(.error(code: "unauthorized", message: "gone", fatal: false))])
+        #expect(!session.received(#"{"type":"join","room":"r","name":"Anna"}"#).isEmpty)
+    }
+
+    @Test func `whoever is thrown out hears why`() {
+        var session = joined()
+        #expect(session.happened(.left(reason: "removed")) == [.send(.left(reason: "removed")), .close(.normal, reason: "removed")])
+        #expect(session.happened(.speaker("p1")).isEmpty)
+        #expect(session.disconnected().isEmpty)
+        var other = joined()
+        #expect(other.happened(.left(reason: "draining")).last == .close(.goingAway, reason: "draining"))
+    }
+
+    @Test func `a lost connection keeps the seat, a farewell gives it up`() {
+        var lost = joined()
+        #expect(lost.disconnected() == [.lost])
+        var gone = joined()
+        #expect(gone.received(#"{"type":"leave"}"#) == [.leave, .send(.left(reason: "left")), .close(.normal, reason: "left")])
+        #expect(gone.disconnected().isEmpty)
+    }
+
+    @Test func `a seat that comes after the client went is given up`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+        _ = session.disconnected()
+        #expect(session.seated(welcome, iceServers: []) == [.leave])
+    }
+
+    @Test func `binary frames and second joins are errors that change nothing`() {
+        var session = joined()
+        for actions in [session.receivedBinary(), session.received(#"{"type":"join","room":"r","name":"Anna"}"#)] {
+            #expect(harmless(actions) == "bad_message")
+        }
+        #expect(session.received(#"{"type":"present","on":true}"#) == [.seat(.present(true))])
+    }
+}
+
+@Suite struct ServerMessageTests {
+    private func object(_ message: ServerMessage) throws -> JSONValue { try JSON.decode(JSONValue.self, from: Array(message.text.utf8)) }
+
+    @Test func `joined has everything that the contract names`() throws {
+        let anna = ParticipantModel(
+            id: "p1", name: "Anna", role: .moderator, audio: true, video: false, hand: false, speaking: false, presenting: false)
+        let json = try object(
+            .joined(
+                Welcome(
+                    room: "r", you: .init(id: "p1", name: "Anna", role: .moderator, resume: .init(id: "p1", secret: "s")),
+                    participants: [anna], layout: "grid", recording: nil), iceServers: [.init(urls: ["stun:s"])]))
+        #expect(json["type"] == "joined")
+        #expect(json["room"] == "r")
+        #expect(json["you"] == ["id": "p1", "name": "Anna", "role": "moderator", "resume": ["id": "p1", "secret": "s"]])
+        #expect(json["iceServers"] == [["urls": ["stun:s"]]])
+        #expect(json["layout"] == "grid")
+        #expect(json["recording"] == .null)
+        guard case .array(let people)? = json["participants"] else { Issue.record("no participants"); return }
+        for key in ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"] { #expect(people[0][key] != nil) }
+    }
+
+    @Test func `the others`() throws {
+        #expect(try object(.speaker(nil)) == ["type": "speaker", "participant": .null])
+        #expect(try object(.answer(sdp: "v=0\r\n")) == ["type": "answer", "sdp": "v=0\r\n"])
+        #expect(try object(.error(code: "bad_sdp", message: "m", fatal: false)) == ["type": "error", "code": "bad_sdp", "message": "m", "fatal": false])
+        #expect(try object(.left(reason: "removed")) == ["type": "left", "reason": "removed"])
+        #expect(try object(.recording(nil)) == ["type": "recording", "recording": .null])
+        #expect(try object(.line(["sent": 5])) == ["type": "line", "sent": 5])
+        #expect(
+            try object(.tiles(.init(width: 2, height: 2, tiles: [.init(participant: "p", x: 0, y: 0, width: 2, height: 2)])))
+                == ["type": "tiles", "width": 2, "height": 2, "tiles": [["participant": "p", "x": 0, "y": 0, "width": 2, "height": 2]]])
+        let chat = try object(.chat(ChatModel(from: "p", name: "Anna", text: "hi", to: nil, at: Date(timeIntervalSince1970: 0))))
+        #expect(chat == ["type": "chat", "from": "p", "name": "Anna", "text": "hi", "at": "1970-01-01T00:00:00Z"])
+    }
+}

@@ -1,0 +1,67 @@
+import Basics
+import Conference
+import Foundation
+import JWTKit
+import Testing
+
+@testable import Gateway
+
+@Suite struct TokenTests {
+    private func token(_ claims: TokenClaims, secret: String = "correct") async throws -> String {
+        try await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256).sign(claims)
+    }
+
+    private func admit(_ claims: TokenClaims, role: Role? = nil, room: String = "r", secret: String = "correct") async throws -> JoinDemand {
+        let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
+        var demand = JoinDemand(room: room, name: "Guest")
+        if let role { demand.role = role }
+        return try await keeper.admit(demand, asksRole: role != nil, token: try await token(claims, secret: secret))
+    }
+
+    @Test func `a good token gives its name and role`() async throws {
+        let demand = try await admit(TokenClaims(room: "r", name: "Anna", role: "moderator", exp: .init(value: .distantFuture)))
+        #expect(demand == JoinDemand(room: "r", name: "Anna", role: .moderator))
+        #expect(try await admit(TokenClaims(room: "*")).role == .participant)
+        #expect(try await admit(TokenClaims(room: "r", role: "moderator"), role: .viewer).role == .viewer)
+    }
+
+    @Test func `another room and a higher role are forbidden`() async throws {
+        await #expect { try await admit(TokenClaims(room: "other")) } throws: { ($0 as? ServiceError)?.code == "forbidden" }
+        await #expect { try await admit(TokenClaims(room: "r"), role: .moderator) } throws: { ($0 as? ServiceError)?.code == "forbidden" }
+    }
+
+    @Test func `expired, early, forged and senseless ones are unauthorized`() async throws {
+        let isUnauthorized: @Sendable (any Error) -> Bool = { ($0 as? ServiceError)?.code == "unauthorized" }
+        await #expect { try await admit(TokenClaims(room: "r", exp: .init(value: .distantPast))) } throws: { isUnauthorized($0) }
+        await #expect { try await admit(TokenClaims(room: "r", nbf: .init(value: .distantFuture))) } throws: { isUnauthorized($0) }
+        await #expect { try await admit(TokenClaims(room: "r"), secret: "wrong") } throws: { isUnauthorized($0) }
+        await #expect { try await admit(TokenClaims(room: "r", role: "king")) } throws: { isUnauthorized($0) }
+        let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
+        // The second is {"alg":"none"} without a signature.
+        for token in [nil, "eyJhbGciOiJub25lIn0.eyJyb29tIjoiciJ9.", "a.b.c", "x", String(repeating: "a", count: 10_000)] {
+            await #expect { try await keeper.admit(JoinDemand(room: "r", name: "x"), asksRole: false, token: token) } throws: { isUnauthorized($0) }
+        }
+    }
+
+    @Test func `TURN credentials are those of coturn's REST scheme`() throws {
+        var ice = TesseraConfiguration.ICE()
+        ice.stun = ["stun:s.example"]
+        ice.turn = .init(urls: ["turn:t.example?transport=udp"], secret: "secret", ttl: .seconds(3600))
+        let entries = IceServers(configuration: ice).entries(for: "p1", now: 1000)
+        // printf %s 4600:p1 | openssl dgst -sha1 -hmac secret -binary | base64
+        #expect(
+            entries == [
+                .init(urls: ["stun:s.example"]),
+                .init(urls: ["turn:t.example?transport=udp"], username: "4600:p1", credential: "pqhQIC2vJAOxdHwTWbOgtMJN8Ow="),
+            ])
+        #expect(IceServers(configuration: ice).links(for: "p1", now: 1000).first == "<stun:s.example>; rel=\"ice-server\"")
+    }
+
+    @Test func `equal is only what is equal`() {
+        #expect(isEqual("abc", "abc"))
+        #expect(!isEqual("abc", "abd"))
+        #expect(!isEqual("abc", "ab"))
+        #expect(!isEqual("", "a"))
+        #expect(!isEqual("abab", "ab"))
+    }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import Sockets
+
+@Suite struct FrameReaderTests {
+    private func frames(of chunks: [[UInt8]]) -> (frames: [[UInt8]], valid: Bool) {
+        var reader = FrameReader()
+        var result: [[UInt8]] = []
+        var valid = true
+        for chunk in chunks {
+            chunk.withUnsafeBytes { bytes in
+                valid = reader.append(bytes) { result.append(Array($0)) } && valid
+            }
+        }
+        return (result, valid)
+    }
+
+    @Test("two frames in one segment come out apart")
+    func packed() {
+        let (result, valid) = frames(of: [[0, 2, 7, 8, 0, 1, 9]])
+        #expect(result == [[7, 8], [9]])
+        #expect(valid)
+    }
+
+    @Test("a frame cut anywhere comes out whole", arguments: 1..<6)
+    func split(at cut: Int) {
+        let bytes: [UInt8] = [0, 4, 1, 2, 3, 4]
+        #expect(frames(of: [Array(bytes[..<cut]), Array(bytes[cut...])]).frames == [[1, 2, 3, 4]])
+    }
+
+    @Test("an empty frame is skipped")
+    func empty() {
+        #expect(frames(of: [[0, 0, 0, 1, 5]]).frames == [[5]])
+    }
+
+    @Test("a length that no packet has ends the connection")
+    func oversized() {
+        #expect(!frames(of: [[0x47, 0x45, 0x54]]).valid)
+    }
+}
