@@ -144,7 +144,9 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             }
         case .audio(let packet): seat.intake.inbox.post(packet)
         case .keyframeRequested:
-            if let key = seat.pending ?? seat.active { seat.engine.rendition(key)?.requestKeyframe() }
+            if let key = seat.pending ?? seat.active {
+                seat.engine.rendition(key)?.requestKeyframe(isStart: seat.pending != nil || !seat.hasPicture)
+            }
         case .estimate(let estimate, let loss, let roundTrip):
             if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
                 reportLine(seat, at: now, elapsed: nil)
