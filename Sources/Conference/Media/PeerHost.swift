@@ -293,6 +293,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         line.roundTrip = seat.roundTrip
         line.rung = seat.rungHeight
         line.reason = seat.reason
+        line.mode = seat.selector.mode
         guard line != seat.lastLine else { return }
         seat.lastLine = line
         events.line(seat.id, line)

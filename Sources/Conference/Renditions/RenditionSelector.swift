@@ -13,6 +13,15 @@ package struct RenditionSelector: Sendable {
         case audioOnly
     }
 
+    /// What a participant's client tells in words.
+    package var mode: LineMode {
+        switch choice {
+        case .rung(let index): index > 0 ? .reduced : .full
+        case .slides: .stills
+        case .audioOnly: .audio
+        }
+    }
+
     package struct Configuration: Sendable {
         /// A rung bears an estimate down to this share of its rate: its encoder follows.
         package var lowest = 0.75
@@ -42,7 +51,7 @@ package struct RenditionSelector: Sendable {
 
     package struct Change: Hashable, Sendable {
         package var choice: Choice
-        /// In words, e.g. "estimate 320k below 337k".
+        /// A sentence for the participant.
         package var reason: String
     }
 
@@ -67,7 +76,7 @@ package struct RenditionSelector: Sendable {
     package mutating func setCeiling(_ rung: Int) -> Change? {
         ceiling = max(0, min(rung, rates.count - 1))
         guard case .rung(let index) = choice, index < ceiling else { return nil }
-        return move(to: .rung(ceiling), "the server is busy")
+        return move(to: .rung(ceiling), "The server is busy and makes no larger picture.")
     }
 
     /// A new estimate of what the line carries, sound included.
@@ -80,7 +89,7 @@ package struct RenditionSelector: Sendable {
             let since = shortSince ?? now
             shortSince = since
             guard now - since >= grace(of: choice) || estimate < lowestRate(of: choice) * configuration.shortfall else { return nil }
-            return move(to: best, "estimate \(estimate) below \(lowestRate(of: choice))")
+            return move(to: best, "The line's estimate of \(estimate)bit/s is below the \(lowestRate(of: choice))bit/s that \(name(of: choice)) needs.")
         }
         guard let next = stepUp(from: choice), estimate >= needed(for: next) else {
             betterSince = nil
@@ -93,7 +102,7 @@ package struct RenditionSelector: Sendable {
         // A line that carries the top need not climb through the middle.
         var target = next
         while let higher = stepUp(from: target), estimate >= needed(for: higher) { target = higher }
-        return move(to: target, "estimate \(estimate) above \(needed(for: target))")
+        return move(to: target, "The line's estimate of \(estimate)bit/s is enough for \(name(of: target)) (\(needed(for: target))bit/s).")
     }
 
     private mutating func move(to choice: Choice, _ reason: String) -> Change {
@@ -101,6 +110,14 @@ package struct RenditionSelector: Sendable {
         betterSince = nil
         shortSince = nil
         return Change(choice: choice, reason: reason)
+    }
+
+    private func name(of choice: Choice) -> String {
+        switch choice {
+        case .rung(let index): index == 0 ? "the full picture" : index == rates.count - 1 ? "the smallest picture" : "this size of picture"
+        case .slides: "a picture now and then"
+        case .audioOnly: "sound"
+        }
     }
 
     private func grace(of choice: Choice) -> Duration {

@@ -58,3 +58,18 @@ private func average(_ all: [DirectionFigures]) -> DirectionFigures {
     result.shares = shares
     return result
 }
+
+/// What RED would gain and cost beside in-band FEC, as Markdown.
+public func redundancyTable(packets: Int = 300_000) -> String {
+    var lines = [
+        "| sound over a line that loses | without anything | the packet after carries it (in-band FEC, RED) | RED with two | in-band / RED / RED with two |",
+        "|---|---|---|---|---|",
+    ]
+    func percent(_ value: Double) -> String { "\((value * 100).rounded() / 100) %" }
+    for row in RedundancyComparison.all(seed: 1, packets: packets) {
+        lines.append(
+            "| \(row.line) | \(percent(row.lostWithNothing)) | \(percent(row.lostWithOneBack)) | \(percent(row.lostWithTwoBack)) "
+                + "| \(row.inBandRate) / \(row.oneBackRate) / \(row.twoBackRate)bit/s |")
+    }
+    return lines.joined(separator: "\n") + "\n"
+}
