@@ -50,14 +50,15 @@ public final class OpusEncoder {
 
     deinit { opus_encoder_destroy(encoder) }
 
-    /// The packet for 960 samples per channel, interleaved, ±1. With DTX on, a packet of 1 or 2 bytes need not be sent.
+    /// The packet for 960 samples per channel, interleaved, ±1, or for two or three times as many: fewer packets, fewer headers. With DTX on, a packet of 1 or 2 bytes need not be sent.
     public func encode(_ samples: UnsafeBufferPointer<Float>) throws(CodecError) -> [UInt8] {
-        guard samples.count == Self.frameSize * channels, let base = samples.baseAddress else {
+        let frames = samples.count / (Self.frameSize * channels)
+        guard samples.count == frames * Self.frameSize * channels, (1...3).contains(frames), let base = samples.baseAddress else {
             throw .unsupportedInput("\(samples.count) samples for an Opus packet of \(Self.frameSize * channels)")
         }
         let count = buffer.withUnsafeMutableBufferPointer { output in
             output.baseAddress.map {
-                opus_encode_float(encoder, base, Int32(Self.frameSize), $0, opus_int32(output.count))
+                opus_encode_float(encoder, base, Int32(frames * Self.frameSize), $0, opus_int32(output.count))
             } ?? OPUS_ALLOC_FAIL
         }
         guard count >= 0 else { throw .failed(operation: "Opus encoder", reason: OpusDecoder.reason(count)) }

@@ -27,6 +27,8 @@ public final class SimulatedCall {
     public var tick: Duration = .milliseconds(10)
     /// Drops a datagram when it answers true.
     public var filter: (Side, [UInt8]) -> Bool = { _, _ in false }
+    /// Whether events are kept beside being told; a long call's frames take memory.
+    public var collectsEvents = true
     public private(set) var clientEvents: [PeerEvent] = []
     public private(set) var serverEvents: [PeerEvent] = []
 
@@ -35,6 +37,10 @@ public final class SimulatedCall {
         fileprivate var link: SimulatedLink<Datagram>
         public var sent: Int { link.sent }
         public var lost: Int { link.lost }
+        /// With IP and UDP headers.
+        public var deliveredBytes: Int { link.deliveredBytes }
+        /// How long a packet that is sent now waits before it leaves.
+        public func queueDelay(at now: Instant) -> Duration { link.queueDelay(at: now) }
         public mutating func change(to conditions: LinkConditions) { link.change(to: conditions) }
     }
 
@@ -122,13 +128,14 @@ public final class SimulatedCall {
         }
     }
 
-    private func settle() {
+    /// Hands on what the peers have to say; needed after acting on them from outside of the hooks.
+    public func settle() {
         while let event = client.nextEvent() {
-            clientEvents.append(event)
+            if collectsEvents { clientEvents.append(event) }
             onEvent(self, .client, event)
         }
         while let event = server.nextEvent() {
-            serverEvents.append(event)
+            if collectsEvents { serverEvents.append(event) }
             onEvent(self, .server, event)
         }
         client.flush { bytes, flow in

@@ -51,6 +51,9 @@ public struct SimulatedLink<Payload> {
         if chance(conditions.duplication) { transmit(payload, size: size, at: now) }
     }
 
+    /// How long a packet that is sent now waits before it leaves.
+    public func queueDelay(at now: Instant) -> Duration { max(.zero, busyUntil - now) }
+
     public var nextDelivery: Instant? { deliveries.last?.at }
 
     /// The next packet that has arrived by `now`.

@@ -10,6 +10,7 @@ extension Conference {
         settings.audio = isViewer ? .sendOnly : .sendReceive
         settings.video = isViewer ? .sendOnly : .sendReceive
         settings.videoCodecs = configuration.video.codecs
+        settings.bandwidth.maximum = Ladder(configuration.video.renditions, width: 1920, height: 1080, framesPerSecond: 30).usefulRate
         settings.wallClockOffset = wallClockOffset
         do {
             return try PeerConnection(settings, identity: identity, at: now)

@@ -145,7 +145,9 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             }
         case .audio(let packet): seat.intake.inbox.post(packet)
         case .keyframeRequested:
-            if let key = seat.pending ?? seat.active { seat.engine.rendition(key)?.requestKeyframe() }
+            if let key = seat.pending ?? seat.active {
+                seat.engine.rendition(key)?.requestKeyframe(isStart: seat.pending != nil || !seat.hasPicture)
+            }
         case .estimate(let estimate, let loss, let roundTrip):
             if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
                 reportLine(seat, at: now, elapsed: nil)
@@ -298,6 +300,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         line.roundTrip = seat.roundTrip
         line.rung = seat.rungHeight
         line.reason = seat.reason
+        line.mode = seat.selector.mode
         guard line != seat.lastLine else { return }
         seat.lastLine = line
         events.line(seat.id, line)

@@ -18,6 +18,8 @@ final class PeerSeat {
     /// What it gets now, and what it will get from that one's next keyframe on: so a move shows no freeze.
     var active: RenditionKey?
     var pending: RenditionKey?
+    /// A keyframe has gone out to it.
+    var hasPicture: Bool { active != nil }
     var reason = ""
     var profile = AudioProfile.clear
     var estimate: BitRate?
@@ -63,10 +65,15 @@ final class PeerSeat {
         if leaving.count < 4 { leaving.append(trace) }
     }
 
+    /// What its line leaves for video: the rest beside the sound, less what is lost and sent again.
+    private var budget: BitRate? {
+        estimate.map { max(($0 - profile.lineRate(engine.audioBitRate)) * (1 - loss), .kilobits(1)) }
+    }
+
     /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.
     func choose() {
         guard isConnected, let format else { return leaveRenditions() }
-        let key = engine.subscribe(id, view: view, format: format, choice: selector.choice, estimate: estimate)
+        let key = engine.subscribe(id, view: view, format: format, choice: selector.choice, budget: budget)
         if key == active {
             // It is (again) a member of what it has.
             if let pending, pending != key { engine.unsubscribe(id, from: pending) }
@@ -117,7 +124,7 @@ final class PeerSeat {
         self.estimate = estimate
         self.loss = loss
         self.roundTrip = roundTrip
-        let wanted = AudioProfile(estimate: estimate, loss: loss)
+        let wanted = AudioProfile(estimate: estimate, loss: loss, previous: profile)
         if wanted != profile {
             profile = wanted
             engine.setAudio(id, profile: wanted, isConnected: isConnected)
@@ -127,7 +134,7 @@ final class PeerSeat {
             choose()
             return true
         }
-        for key in [active, pending] { if let key { engine.rendition(key)?.setEstimate(estimate, of: id) } }
+        for key in [active, pending] { if let key { engine.rendition(key)?.setBudget(budget ?? estimate, of: id) } }
         return false
     }
 }

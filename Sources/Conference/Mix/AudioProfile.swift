@@ -2,36 +2,82 @@ import Basics
 import Codecs
 
 /// How sound is coded for a line: all silent listeners of one profile share an encode.
-enum AudioProfile: Hashable, Sendable, CaseIterable {
+package enum AudioProfile: Hashable, Sendable, CaseIterable {
     /// A good line.
     case clear
     /// Packets get lost: each carries a coarse copy of the one before.
     case lossy
-    /// A line that hardly carries a voice.
+    /// Many get lost: the copies are finer, and each packet leans less on the last.
+    case veryLossy
+    /// A line that carries little more than a voice.
     case narrow
+    /// A line that hardly carries a voice.
+    case floor
 
     /// More loss than that is heard without FEC.
-    private static let lossLimit = 0.02
-    private static let narrowBelow = BitRate.kilobits(120)
+    static let lossLimit = 0.01
+    static let heavyLoss = 0.06
+    static let narrowBelow = BitRate.kilobits(200)
+    static let floorBelow = BitRate.kilobits(100)
+    /// A profile is left for a better one only when the line is so much better than where it began.
+    static let hysteresis = 1.15
+    /// Bytes that each packet adds on the line: IPv4 and UDP 28, RTP 12, extensions 16, SRTP's tag 16.
+    static let headers = 72
 
-    init(estimate: BitRate, loss: Double) {
-        self = estimate < Self.narrowBelow ? .narrow : loss > Self.lossLimit ? .lossy : .clear
+    package init(estimate: BitRate, loss: Double, previous: AudioProfile? = nil) {
+        let step = Self.hysteresis
+        if estimate < Self.floorBelow * (previous == .floor ? step : 1) {
+            self = .floor
+        } else if estimate < Self.narrowBelow * (previous == .narrow || previous == .floor ? step : 1) {
+            self = .narrow
+        } else if loss > (previous == .veryLossy ? Self.heavyLoss / 2 : Self.heavyLoss) {
+            self = .veryLossy
+        } else if loss > (previous == .lossy || previous == .veryLossy ? Self.lossLimit / 2 : Self.lossLimit) {
+            self = .lossy
+        } else {
+            self = .clear
+        }
+    }
+
+    /// Of the coded sound; `configured` is the room's.
+    package func bitRate(_ configured: BitRate) -> BitRate {
+        switch self {
+        case .clear, .lossy, .veryLossy: configured
+        case .narrow: min(configured, .kilobits(16))
+        case .floor: min(configured, .kilobits(12))
+        }
+    }
+
+    /// How many ticks of 20 ms one packet holds: on a thin line the headers of 50 packets a second would cost more than the sound.
+    package var ticksPerPacket: Int {
+        switch self {
+        case .clear, .lossy, .veryLossy: 1
+        case .narrow, .floor: 2
+        }
+    }
+
+    package var carriesFEC: Bool { self != .clear }
+    /// Silence shrinks to a packet now and then.
+    package var usesDTX: Bool { self == .floor }
+    /// In per cent, as the encoder is told.
+    package var expectedLoss: Int {
+        switch self {
+        case .clear: 0
+        case .lossy, .narrow, .floor: 10
+        case .veryLossy: 20
+        }
+    }
+
+    /// What it takes of the line, headers included.
+    package func lineRate(_ configured: BitRate) -> BitRate {
+        bitRate(configured) + BitRate(bitsPerSecond: Self.headers * 8 * 50 / ticksPerPacket)
     }
 
     func makeEncoder(_ rate: BitRate) throws(CodecError) -> OpusEncoder {
-        switch self {
-        case .clear:
-            return try OpusEncoder(bitRate: rate, application: .voice, complexity: 5)
-        case .lossy:
-            let encoder = try OpusEncoder(bitRate: rate, application: .voice, complexity: 5)
-            encoder.setFEC(true)
-            encoder.setExpectedLoss(10)
-            return encoder
-        case .narrow:
-            let encoder = try OpusEncoder(bitRate: min(rate, .kilobits(16)), application: .voice, complexity: 5)
-            encoder.setFEC(true)
-            encoder.setExpectedLoss(10)
-            return encoder
-        }
+        let encoder = try OpusEncoder(bitRate: bitRate(rate), application: .voice, complexity: 5)
+        encoder.setFEC(carriesFEC)
+        encoder.setExpectedLoss(expectedLoss)
+        encoder.setDTX(usesDTX)
+        return encoder
     }
 }

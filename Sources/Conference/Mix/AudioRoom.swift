@@ -46,6 +46,11 @@ final class AudioRoom {
     private var speakers = Speakers()
     private var encoders: [EncoderKey: OpusEncoder] = [:]
     private var lastUse: [EncoderKey: Instant] = [:]
+    /// The first halves of packets of two ticks.
+    private var firstTicks: [EncoderKey: [Float]] = [:]
+    private var isSecondTick = false
+    /// Whose encoder has said that silence began.
+    private var silent: Set<EncoderKey> = []
     private var sounds: [String: [Float]] = [:]
     /// Who left since the last tick: one more tick of theirs fades out.
     private var leaving: [String: AudioIntake] = [:]
@@ -82,8 +87,11 @@ final class AudioRoom {
             let key = EncoderKey(without: without, profile: seat.profile)
             if packets[key] == nil { packets[key] = encode(key, now) }
             guard let payload = packets[key], !payload.isEmpty else { continue }
-            deliveries.append(AudioDelivery(participant: id, payload: payload, timestamp: timestamp))
+            let earlier = Int64((seat.profile.ticksPerPacket - 1) * OpusEncoder.frameSize)
+            deliveries.append(AudioDelivery(participant: id, payload: payload, timestamp: timestamp - earlier))
         }
+        if isSecondTick { firstTicks.removeAll(keepingCapacity: true) }
+        isSecondTick.toggle()
         forgetIdleEncoders(now)
     }
 
@@ -132,17 +140,38 @@ final class AudioRoom {
         do {
             let encoder = try encoders[key] ?? key.profile.makeEncoder(bitRate)
             encoders[key] = encoder
-            return try encoder.encode(key.without.map { mixer.mix(without: $0) } ?? mixer.full)
+            guard let sound = gather(key) else { return [] }
+            let packet = try encoder.encode(sound)
+            // DTX: the first empty packet says that silence begins, the others need not be sent (RFC 7587 §3.1.3).
+            let isSilence = key.profile.usesDTX && packet.count <= 2
+            let wasSilent = silent.contains(key)
+            if isSilence { silent.insert(key) } else { silent.remove(key) }
+            return isSilence && wasSilent ? [] : packet
         } catch {
             encoders[key] = nil
             return []
         }
     }
 
+    /// The sound of a packet; nil while only its first half is there.
+    private func gather(_ key: EncoderKey) -> [Float]? {
+        let now = key.without.map { mixer.mix(without: $0) } ?? mixer.full
+        guard key.profile.ticksPerPacket > 1 else { return now }
+        let full = EncoderKey(without: nil, profile: key.profile)
+        guard isSecondTick else {
+            firstTicks[key] = now
+            if firstTicks[full] == nil { firstTicks[full] = mixer.full }
+            return nil
+        }
+        // Who began to speak between the two ticks hears its own first 20 ms.
+        return (firstTicks[key] ?? firstTicks[full]).map { $0 + now }
+    }
+
     private func forgetIdleEncoders(_ now: Instant) {
         for (key, used) in lastUse where now - used > .seconds(10) {
             lastUse[key] = nil
             encoders[key] = nil
+            silent.remove(key)
         }
     }
 }

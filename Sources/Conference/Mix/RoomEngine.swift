@@ -38,6 +38,8 @@ final class RoomEngine: Sendable {
     private let state: Mutex<State>
     private let services: MediaServices
     private let rungs: [ConferenceConfiguration.Rung]
+    /// Of the coded sound on a good line.
+    let audioBitRate: BitRate
     /// The tiles of a view changed: who is shown, and how large.
     private let tilesChanged: @Sendable (ViewID, TilesInfo) -> Void
 
@@ -50,6 +52,7 @@ final class RoomEngine: Sendable {
         self.services = services
         self.rungs = rungs
         self.tilesChanged = tilesChanged
+        audioBitRate = audio.bitRate
         state = Mutex(State(scene: scene))
         services.audio.execute { $0.add(id, AudioRoom(configuration: audio, speakersChanged: speakersChanged)) }
         apply(scene)
@@ -145,14 +148,14 @@ final class RoomEngine: Sendable {
 
     /// Makes `member` one of those who take this rendition; nil when it is sound alone. The view is the member's own where it has one.
     func subscribe(
-        _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, estimate: BitRate?
+        _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?
     ) -> RenditionKey? {
         let found = state.withLock { state in state.views[view].map { (view, $0) } ?? state.views[.room].map { (.room, $0) } }
         guard let (viewID, view) = found, let rung = view.ladder.rung(for: choice) else { return nil }
         let key = RenditionKey(
             room: id, view: viewID, codec: format.codec, singleNAL: format.codec == .h264 && format.packetizationMode == 0,
             choice: choice)
-        view.rendition(key, make: { make(key, rung) }) { $0.add(member, estimate: estimate) }
+        view.rendition(key, make: { make(key, rung) }) { $0.add(member, budget: budget) }
         return key
     }
 

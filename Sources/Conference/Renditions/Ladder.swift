@@ -1,23 +1,23 @@
 import Basics
 
 /// The rungs that a room of a given canvas offers.
-struct Ladder: Hashable, Sendable {
-    struct Rung: Hashable, Sendable {
-        var width: Int
-        var height: Int
-        var framesPerSecond: Int
-        var bitRate: BitRate
+package struct Ladder: Hashable, Sendable {
+    package struct Rung: Hashable, Sendable {
+        package var width: Int
+        package var height: Int
+        package var framesPerSecond: Int
+        package var bitRate: BitRate
     }
 
-    let rungs: [Rung]
+    package let rungs: [Rung]
     /// One picture every few seconds at the lowest rung's size.
-    let slides: Rung
+    package let slides: Rung
 
     /// How far apart slides are.
-    static let slideInterval = Duration.seconds(4)
+    package static let slideInterval = Duration.seconds(4)
 
     /// No rung is larger than the canvas; widths keep its shape and are even.
-    init(_ configured: [ConferenceConfiguration.Rung], width: Int, height: Int, framesPerSecond: Int) {
+    package init(_ configured: [ConferenceConfiguration.Rung], width: Int, height: Int, framesPerSecond: Int) {
         var rungs: [Rung] = []
         for rung in configured.sorted(by: { $0.height > $1.height }) {
             let h = max(16, min(rung.height, height) & ~1)
@@ -35,7 +35,13 @@ struct Ladder: Hashable, Sendable {
         slides = Rung(width: low.width, height: low.height, framesPerSecond: 1, bitRate: .kilobits(60))
     }
 
-    func rung(for choice: RenditionSelector.Choice) -> Rung? {
+    /// What a line can be worth at most: the top rung with the room that a step up to it asks for, sound, and some repair.
+    package var usefulRate: BitRate {
+        let top = rungs.map(\.bitRate).max() ?? .zero
+        return top * RenditionSelector.Configuration().headroom * 1.2 + .kilobits(100)
+    }
+
+    package func rung(for choice: RenditionSelector.Choice) -> Rung? {
         switch choice {
         case .rung(let index): rungs.indices.contains(index) ? rungs[index] : rungs.last
         case .slides: slides

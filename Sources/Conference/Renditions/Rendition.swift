@@ -18,33 +18,19 @@ struct RenditionKey: Hashable, Sendable {
 ///
 /// Started with its first member, stopped with its last. Keyframes are made on request, one for all who ask within half a second.
 final class Rendition: Sendable {
-    /// Two keyframes are at least so far apart, so that a join costs the others nothing that they see.
-    static let keyframeDistance = Duration.milliseconds(500)
-    /// An unchanged canvas is encoded only so often.
-    static let keepAlive = Duration.seconds(1)
-    /// Whoever records gets a keyframe so often, so that the file can be seeked in.
-    static let recordingKeyframeInterval = Duration.seconds(10)
-    /// What a single NAL unit packet carries at most; `PacketizedVideoFrame`'s own default.
-    static let maxPayload = 1100
-
     let key: RenditionKey
     let rung: Ladder.Rung
 
     private struct State {
-        /// What each member's line carries; nil: no limit (a recording, or not yet known).
-        var members: [String: BitRate?] = [:]
+        var control: RenditionControl
         var taps: [String: @Sendable (EncodedVideoFrame) -> Void] = [:]
-        var wantsKeyframe = true
-        var lastKeyframe: Instant?
-        var lastEncode: Instant?
-        var encodedGeneration: UInt64 = 0
         var framesSent = 0
         var bytesSent = 0
         var keyframes = 0
         var encodeTime = Duration.zero
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let lane: SerialLane
     private let overload: OverloadState
     private let delays: PictureDelays
@@ -60,6 +46,7 @@ final class Rendition: Sendable {
     ) {
         self.key = key
         self.rung = rung
+        state = Mutex(State(control: RenditionControl(rung: rung, isSlides: key.choice == .slides)))
         self.overload = overload
         self.deliver = deliver
         delays = meters.delays
@@ -70,97 +57,69 @@ final class Rendition: Sendable {
 
     // MARK: - Members
 
-    func add(_ member: String, estimate: BitRate?) {
-        state.withLock { $0.members[member] = .some(estimate) }
+    /// - Parameter budget: what the member's line leaves for video; nil: not yet known.
+    func add(_ member: String, budget: BitRate?) {
+        state.withLock { $0.control.join(member, budget: budget) }
     }
 
     /// Returns whether nobody is left.
     func remove(_ member: String) -> Bool {
         state.withLock { state in
-            state.members[member] = nil
+            state.control.leave(member)
             state.taps[member] = nil
-            return state.members.isEmpty
+            state.control.isRecorded = !state.taps.isEmpty
+            return state.control.isEmpty
         }
     }
 
     /// A member that takes the frames as they are; called on the lane.
     func tap(_ member: String, _ body: @escaping @Sendable (EncodedVideoFrame) -> Void) {
         state.withLock { state in
-            state.members[member] = .some(nil)
+            state.control.join(member, budget: nil)
+            state.control.isRecorded = true
             state.taps[member] = body
-            state.wantsKeyframe = true
+            state.control.requestKeyframe(isStart: true)
         }
     }
 
-    func setEstimate(_ estimate: BitRate, of member: String) {
-        state.withLock { if $0.members[member] != nil { $0.members[member] = .some(estimate) } }
+    func setBudget(_ budget: BitRate, of member: String) {
+        state.withLock { $0.control.setBudget(budget, of: member) }
     }
 
-    var memberCount: Int { state.withLock { $0.members.count } }
+    var memberCount: Int { state.withLock { $0.control.memberCount } }
     var figures: (frames: Int, bytes: Int, keyframes: Int, encodeTime: Duration) {
         state.withLock { ($0.framesSent, $0.bytesSent, $0.keyframes, $0.encodeTime) }
     }
 
-    /// The weakest member's line within the rung.
-    var bitRate: BitRate { state.withLock { targetRate($0) } }
+    /// What its members' lines bear, within the rung.
+    var bitRate: BitRate { state.withLock { $0.control.rate } }
 
-    private func targetRate(_ state: State) -> BitRate {
-        let weakest = state.members.values.compactMap { $0 }.min()
-        guard let weakest, key.choice != .slides else { return rung.bitRate }
-        let selector = RenditionSelector.Configuration()
-        let left = (weakest - selector.audio) * 0.95
-        return min(rung.bitRate, max(left, rung.bitRate * selector.lowest * 0.95))
-    }
-
-    func requestKeyframe() { state.withLock { $0.wantsKeyframe = true } }
+    /// - Parameter isStart: for one who joins or moves here; others repair a loss and share a budget of keyframes.
+    func requestKeyframe(isStart: Bool = true) { state.withLock { $0.control.requestKeyframe(isStart: isStart) } }
 
     // MARK: - Encoding
 
     /// Whether the picture of this tick is to be encoded. `generation` changes whenever the canvas does.
     func wantsPicture(at tick: Instant, generation: UInt64) -> Bool {
-        state.withLock { state in
-            guard !state.members.isEmpty else { return false }
-            guard let last = state.lastEncode else { return true }
-            if key.choice == .slides { return tick - last >= Ladder.slideInterval || keyframeIsDue(state, at: tick) }
-            if keyframeIsDue(state, at: tick) { return true }
-            // Half a tick of slack: ticks of 33.3 ms must give every second one to a rendition of 15 frames/s.
-            let period = Duration.nanoseconds(1_000_000_000 / Int64(rung.framesPerSecond)) - .milliseconds(8)
-            guard tick - last >= period else { return false }
-            return generation != state.encodedGeneration || tick - last >= Self.keepAlive
-        }
-    }
-
-    private func keyframeIsDue(_ state: State, at tick: Instant) -> Bool {
-        guard let last = state.lastKeyframe else { return true }
-        if !state.taps.isEmpty, tick - last >= Self.recordingKeyframeInterval { return true }
-        return state.wantsKeyframe && tick - last >= Self.keyframeDistance
+        state.withLock { $0.control.wantsPicture(at: tick, generation: generation) }
     }
 
     /// Hands a picture of the rendition's size to the encoder's lane.
     func encode(_ picture: Picture, at tick: Instant, generation: UInt64, trace: PictureTrace) {
-        state.withLock { state in
-            state.lastEncode = tick
-            state.encodedGeneration = generation
-        }
+        state.withLock { $0.control.took(picture: generation, at: tick) }
         lane.submit { [self] in run(picture, at: tick, trace) }
     }
 
     private func run(_ picture: Picture, at tick: Instant, _ trace: PictureTrace) {
         let (force, rate, taps) = state.withLock { state in
-            let force = keyframeIsDue(state, at: tick) || key.choice == .slides
-            if force {
-                state.wantsKeyframe = false
-                state.lastKeyframe = tick
-            }
-            return (force, targetRate(state), state.taps)
+            let force = state.control.takeKeyframe(at: tick)
+            return (force, state.control.rate, state.taps)
         }
         let start = MonotonicClock.now()
         do {
             let encoder = try readyEncoder(rate: rate)
             guard let frame = try encoder.encode(picture, timestamp: tick.ticks(at: 90_000), forceKeyframe: force) else {
-                // It left the frame out to hold its rate: the next tick's picture is wanted even where nothing changed.
-                state.withLock { $0.encodedGeneration = .max }
-                if force { requestKeyframe() }
+                state.withLock { $0.control.leftOut(isKeyframe: force) }
                 return
             }
             let took = MonotonicClock.now() - start
@@ -169,14 +128,14 @@ final class Rendition: Sendable {
                 state.bytesSent += frame.data.count
                 if frame.isKeyframe {
                     state.keyframes += 1
-                    state.lastKeyframe = tick
+                    state.control.made(keyframeAt: tick)
                 }
                 state.encodeTime = state.encodeTime * 0.9 + took * 0.1
             }
             overload.encoded(in: took, of: Duration.nanoseconds(1_000_000_000 / Int64(max(rung.framesPerSecond, 1))))
             for tap in taps.values { tap(frame) }
             let packetized = PacketizedVideoFrame(
-                frame, maxPayload: Self.maxPayload, packetizationMode: key.singleNAL ? 0 : 1)
+                frame, maxPayload: maxPayload, packetizationMode: key.singleNAL ? 0 : 1)
             var trace = trace
             trace.encoded = MonotonicClock.now()
             delays.encoded(trace)
@@ -203,11 +162,13 @@ final class Rendition: Sendable {
         let made = try makeVideoEncoder(
             VideoEncoderConfiguration(
                 codec: key.codec, width: rung.width, height: rung.height, framesPerSecond: Double(rung.framesPerSecond),
-                bitRate: rate, temporalLayers: rung.framesPerSecond > 15 ? 2 : 1,
-                maxNALSize: key.singleNAL ? Self.maxPayload : nil, speed: speed))
+                bitRate: rate, temporalLayers: rung.framesPerSecond > 8 ? 2 : 1,
+                maxNALSize: key.singleNAL ? maxPayload : nil, speed: speed))
         encoder.value = made
         return made
     }
+
+    private var maxPayload: Int { state.withLock { $0.control.maxPayload } }
 
     func close() { lane.close() }
 }

@@ -4,8 +4,8 @@ import Basics
 ///
 /// Down at once, since a queue that grows is heard by its owner; up only after the line has shown for a while that it carries
 /// more, since a step up that must be taken back costs two keyframes.
-struct RenditionSelector: Sendable {
-    enum Choice: Hashable, Sendable {
+package struct RenditionSelector: Sendable {
+    package enum Choice: Hashable, Sendable {
         /// An index into the ladder, 0 at the top.
         case rung(Int)
         /// Sound, and one picture every few seconds.
@@ -13,60 +13,83 @@ struct RenditionSelector: Sendable {
         case audioOnly
     }
 
-    struct Configuration: Sendable {
+    /// What a participant's client tells in words.
+    package var mode: LineMode {
+        switch choice {
+        case .rung(let index): index > 0 ? .reduced : .full
+        case .slides: .stills
+        case .audioOnly: .audio
+        }
+    }
+
+    package struct Configuration: Sendable {
         /// A rung bears an estimate down to this share of its rate: its encoder follows.
-        var lowest = 0.75
+        package var lowest = 0.75
         /// A step up needs this many times the next rung's rate …
-        var headroom = 1.25
-        /// … the lowest rung only this, so that 150 kbit/s are enough for a picture.
-        var headroomOfLowest = 1.05
+        package var headroom = 1.25
+        /// … the lowest rung only this, so that 150 kbit/s are enough for motion.
+        package var headroomOfLowest = 0.85
         /// … for this long.
-        var patience = Duration.seconds(3)
+        package var patience = Duration.seconds(3)
         /// In the first seconds of a call the estimate has only begun to grow: steps up are taken sooner.
-        var haste = Duration.milliseconds(500)
-        var hastyPhase = Duration.seconds(6)
+        package var haste = Duration.milliseconds(300)
+        package var hastyPhase = Duration.seconds(6)
         /// What sound takes of the line, with its packets' headers.
-        var audio = BitRate.kilobits(28)
-        /// Below that a picture now and then would cost the sound.
-        var audioOnlyBelow = BitRate.kilobits(48)
-        init() {}
+        package var audio = BitRate.kilobits(28)
+        /// Below that a picture now and then would cost the sound. Estimates stay a fifth below the line: it is one of 48 kbit/s.
+        package var audioOnlyBelow = BitRate.kilobits(38)
+        /// Pictures come back at so many times that.
+        package var headroomOfSlides = 1.15
+        /// An estimate that falls short by less than this factor must do so for a while: the encoder follows meanwhile, and a keyframe's
+        /// burst alone can make it dip.
+        package var shortfall = 0.6
+        package var grace = Duration.milliseconds(800)
+        /// Motion, and pictures at all, are given up only after this.
+        package var graceOfLowest = Duration.seconds(5)
+        package init() {}
     }
 
-    struct Change: Hashable, Sendable {
-        var choice: Choice
-        /// In words, e.g. "estimate 320k below 337k".
-        var reason: String
+    package struct Change: Hashable, Sendable {
+        package var choice: Choice
+        /// A sentence for the participant.
+        package var reason: String
     }
 
-    let rates: [BitRate]
-    let configuration: Configuration
-    private(set) var choice: Choice
+    package let rates: [BitRate]
+    package let configuration: Configuration
+    package private(set) var choice: Choice
     private var start: Instant?
     private var betterSince: Instant?
+    private var shortSince: Instant?
     /// The highest rung that the server lets anyone have: an overload takes the upper ones away.
-    private(set) var ceiling = 0
+    package private(set) var ceiling = 0
 
-    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the second one: a joiner sees a picture
-    /// at once and no line is flooded.
-    init(rates: [BitRate], configuration: Configuration = Configuration()) {
+    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the lowest one: a joiner sees a picture
+    /// at once and no line is flooded; a good line shows itself within half a second.
+    package init(rates: [BitRate], configuration: Configuration = Configuration()) {
         self.rates = rates
         self.configuration = configuration
-        choice = rates.isEmpty ? .audioOnly : .rung(min(1, rates.count - 1))
+        choice = rates.isEmpty ? .audioOnly : .rung(rates.count - 1)
     }
 
     /// Takes the upper rungs away or gives them back.
-    mutating func setCeiling(_ rung: Int) -> Change? {
+    package mutating func setCeiling(_ rung: Int) -> Change? {
         ceiling = max(0, min(rung, rates.count - 1))
         guard case .rung(let index) = choice, index < ceiling else { return nil }
-        return move(to: .rung(ceiling), "the server is busy")
+        return move(to: .rung(ceiling), "The server is busy and makes no larger picture.")
     }
 
     /// A new estimate of what the line carries, sound included.
-    mutating func update(estimate: BitRate, at now: Instant) -> Change? {
+    package mutating func update(estimate: BitRate, at now: Instant) -> Change? {
         if start == nil { start = now }
         let best = highestBearable(estimate)
-        if rank(best) > rank(choice) {
-            return move(to: best, "estimate \(estimate) below \(lowestRate(of: choice))")
+        if rank(best) <= rank(choice) {
+            shortSince = nil
+        } else {
+            let since = shortSince ?? now
+            shortSince = since
+            guard now - since >= grace(of: choice) || estimate < lowestRate(of: choice) * configuration.shortfall else { return nil }
+            return move(to: best, "The line's estimate of \(estimate)bit/s is below the \(lowestRate(of: choice))bit/s that \(name(of: choice)) needs.")
         }
         guard let next = stepUp(from: choice), estimate >= needed(for: next) else {
             betterSince = nil
@@ -79,13 +102,26 @@ struct RenditionSelector: Sendable {
         // A line that carries the top need not climb through the middle.
         var target = next
         while let higher = stepUp(from: target), estimate >= needed(for: higher) { target = higher }
-        return move(to: target, "estimate \(estimate) above \(needed(for: target))")
+        return move(to: target, "The line's estimate of \(estimate)bit/s is enough for \(name(of: target)) (\(needed(for: target))bit/s).")
     }
 
     private mutating func move(to choice: Choice, _ reason: String) -> Change {
         self.choice = choice
         betterSince = nil
+        shortSince = nil
         return Change(choice: choice, reason: reason)
+    }
+
+    private func name(of choice: Choice) -> String {
+        switch choice {
+        case .rung(let index): index == 0 ? "the full picture" : index == rates.count - 1 ? "the smallest picture" : "this size of picture"
+        case .slides: "a picture now and then"
+        case .audioOnly: "sound"
+        }
+    }
+
+    private func grace(of choice: Choice) -> Duration {
+        rank(choice) >= rates.count - 1 ? configuration.graceOfLowest : configuration.grace
     }
 
     /// 0 is the best.
@@ -124,7 +160,7 @@ struct RenditionSelector: Sendable {
         case .rung(let index):
             rates[index] * (index == rates.count - 1 ? configuration.headroomOfLowest : configuration.headroom)
                 + configuration.audio
-        case .slides: configuration.audioOnlyBelow * configuration.headroom
+        case .slides: configuration.audioOnlyBelow * configuration.headroomOfSlides
         case .audioOnly: .zero
         }
     }

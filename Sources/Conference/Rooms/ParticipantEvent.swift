@@ -25,6 +25,9 @@ public enum LeaveReason: String, Sendable {
     case left, removed, roomEnded = "room_ended", timeout, failed, draining, replaced
 }
 
+/// What a participant's line leaves of the room: the top rung, a lower one, sound with a picture every few seconds, sound alone.
+public enum LineMode: String, Sendable { case full, reduced, stills, audio }
+
 /// The state of a participant's line, once a second while it changes and at every change of rung.
 public struct LineState: Hashable, Sendable {
     /// What the line is thought to carry towards the participant.
@@ -38,6 +41,7 @@ public struct LineState: Hashable, Sendable {
     public var roundTrip: Duration
     /// The height of the picture that it gets; 0: audio (with a picture every few seconds).
     public var rung: Int
-    /// Why the rung changed last, e.g. "estimate 320k below 450k"; empty: it never did.
+    /// Why the rung changed last, in a sentence; empty: it never did.
     public var reason: String
+    public var mode = LineMode.full
 }

@@ -55,7 +55,7 @@ extension LineState {
         [
             "estimate": .integer(estimate.bitsPerSecond), "sent": .integer(sent.bitsPerSecond), "received": .integer(received.bitsPerSecond),
             "lossDown": .number(lossDown), "lossUp": .number(lossUp), "roundTripMs": .number(roundTrip.inMilliseconds),
-            "rung": .integer(rung), "reason": .string(reason),
+            "rung": .integer(rung), "reason": .string(reason), "mode": .string(mode.rawValue),
         ]
     }
 }

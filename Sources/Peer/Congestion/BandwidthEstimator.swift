@@ -3,7 +3,7 @@ import Basics
 /// Bounds and start of the estimate of what a peer's line carries.
 public struct BandwidthEstimatorConfiguration: Sendable {
     /// Before anything was measured.
-    public var start: BitRate = .kilobits(500)
+    public var start: BitRate = .kilobits(300)
     public var minimum: BitRate = .kilobits(30)
     /// The dearest rendition and some room to repair it.
     public var maximum: BitRate = .megabits(5)
@@ -22,12 +22,26 @@ struct BandwidthEstimator: Sendable {
     /// … and from here the estimate shrinks by a fifth each second.
     static let fadeAfter: Duration = .seconds(2)
     static let fade = 0.8
+    /// The first report should not take longer.
+    static let firstAnswer: Duration = .seconds(1)
+    /// So long after the start the first probe may take the estimate down.
+    static let startPhase: Duration = .seconds(3)
+    /// A queue longer than this is drained: a third of the line's rate is left for that.
+    static let longQueue: Duration = .milliseconds(200)
+    static let drain = 0.7
+    /// Of what a standing queue let through, where to go on once it is empty; a drain that takes longer shows nothing.
+    static let afterDrain = 0.9
+    static let drainTime: Duration = .seconds(4)
 
     private(set) var history: SentPacketHistory
     private var grouping = InterArrivalGrouping()
     private var trendline = TrendlineEstimator()
     private var detector = OveruseDetector()
     private var acknowledged = AcknowledgedRate()
+    private var busy = BusyRate()
+    private var queue = StandingQueue()
+    private var drained: (rate: Double, since: Instant)?
+    private var started: Instant?
     private var delay: DelayBasedController
     private var loss = LossBasedController()
     private var limit = ApplicationLimit()
@@ -72,6 +86,7 @@ struct BandwidthEstimator: Sendable {
     /// The line is up: the first probes may go.
     mutating func start(at now: Instant) {
         guard usesFeedback else { return }
+        started = started ?? now
         probes.start(rate: delay.rate, at: now)
         nextCheck = now + .milliseconds(250)
     }
@@ -111,6 +126,7 @@ struct BandwidthEstimator: Sendable {
         var newestArrived: PacketResult?
         var probed: Double?
         var usage: LineUsage?
+        var through: Double?
         for result in results {
             guard let arrival = result.arrival else {
                 lost += 1
@@ -118,25 +134,48 @@ struct BandwidthEstimator: Sendable {
             }
             newestArrived = result
             acknowledged.add(size: result.size, arrival: arrival, applicationLimited: limit.isLimited)
+            busy.add(size: result.size, arrival: arrival)
+            queue.add(sent: result.sent, arrival: arrival)
             if let delta = grouping.add(sent: result.sent, arrival: arrival) {
                 let trend = trendline.update(delta)
-                let now = detector.update(trend: trend, sendDelta: delta.send, at: now)
-                if usage != .overused { usage = now }
+                let state = detector.update(trend: trend, sendDelta: delta.send, at: now)
+                if usage != .overused { usage = state }
+                if state == .overused, let burst = busy.rate { through = max(through ?? burst, burst) }
             }
             if let measured = probeEstimator.add(result) { probed = measured }
         }
         if let newestArrived, !hasRoundTrip {
             roundTrip = min(max(now - newestArrived.sent, .milliseconds(1)), .seconds(2))
         }
+        let isStanding = queue.endReport(rate: delay.rate, at: now)
+        if usage == .overused, queue.delay < StandingQueue.harmless { usage = .normal }
+        if isStanding { usage = .overused }
         if let probed {
-            // A burst that fitted is believed upwards; one that did not is no proof that less fits than already does.
-            if usage != .overused, probed > delay.rate { delay.probed(probed) }
+            if usage != .overused, probed > delay.rate {
+                delay.probed(probed)
+            } else if let started, now - started < Self.startPhase, probed < delay.rate, probes.isFirst {
+                // The first burst of all met an empty line: what it measured is the line. Later ones share it, and one that did not
+                // fit is no proof that less fits than already does.
+                delay.probed(probed)
+            }
             loss.probed(probed)
             probes.measured(probed, at: now)
         }
-        let cut = delay.update(usage: usage ?? detector.usage, acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
+        if let acknowledged = acknowledged.rate { through = max(through ?? acknowledged, acknowledged) }
+        let cut = delay.update(
+            usage: usage ?? (detector.usage == .overused ? .normal : detector.usage), acknowledged: through,
+            isLimited: limit.isLimited, roundTrip: roundTrip, at: now)
+        // A long queue is to drain, not just to stop growing; when it is empty again, the rate goes back to what the queue showed.
+        if cut, queue.delay > Self.longQueue, let through { delay.limit(to: max(through * Self.drain, before * Self.drain)) }
+        if cut, queue.delay > StandingQueue.limit, let through {
+            drained = (min(through, before) * Self.afterDrain, now)
+        } else if let target = drained, queue.delay < StandingQueue.harmless {
+            drained = nil
+            if now - target.since < Self.drainTime, target.rate > delay.rate { delay.probed(target.rate) }
+        }
         let current = min(delay.rate, loss.ceiling ?? .infinity)
-        loss.report(expected: results.count, lost: lost, current: current, roundTrip: roundTrip, at: now)
+        loss.report(
+            expected: results.count, lost: lost, current: current, acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
         if let ceiling = loss.ceiling, ceiling < delay.rate { delay.limit(to: max(ceiling, acknowledged.rate ?? ceiling)) }
         if cut { probes.dropped(from: before, to: delay.rate, at: now) }
     }
@@ -144,6 +183,7 @@ struct BandwidthEstimator: Sendable {
     /// The receiver's own wish or estimate (REMB): a cap, and everything there is when the peer sends no feedback.
     mutating func receive(receiverLimit rate: BitRate, at now: Instant) {
         receiverLimit = Double(max(rate.bitsPerSecond, 1000))
+        probes.ceiling = min(Double(configuration.maximum.bitsPerSecond), Double(rate.bitsPerSecond))
         if !usesFeedback {
             delay.probed(Double(rate.bitsPerSecond))
             lastFeedback = now
@@ -154,7 +194,8 @@ struct BandwidthEstimator: Sendable {
     mutating func receive(lossOf lost: Int, expected: Int, at now: Instant) {
         guard !usesFeedback, expected > 0 else { return }
         lastFeedback = now
-        loss.report(expected: max(expected, LossBasedController.leastPackets), lost: lost, current: delay.rate, roundTrip: roundTrip, at: now)
+        loss.report(expected: max(expected, LossBasedController.leastPackets), lost: lost, current: delay.rate, acknowledged: nil,
+            roundTrip: roundTrip, at: now)
         if receiverLimit == nil {
             _ = delay.update(usage: .normal, acknowledged: limit.sentRate, roundTrip: roundTrip, at: now)
         }
@@ -174,7 +215,11 @@ struct BandwidthEstimator: Sendable {
         limit.advance(estimate: delay.rate, to: now)
         let silence = history.oldestUnreported.map { now - $0 } ?? .zero
         if silence < Self.freezeAfter {
-            probes.advance(estimate: delay.rate, limitedSince: limit.since, usage: detector.usage, to: now)
+            probes.advance(estimate: delay.rate, isFree: detector.usage != .overused && queue.delay < StandingQueue.harmless * 2, to: now)
+        } else if lastFeedback == nil, silence > Self.firstAnswer, now - (lastFade ?? .distantPast) >= Self.freezeAfter {
+            // Nothing was ever heard: the start is too much for this line, in one direction or both.
+            lastFade = now
+            delay.limit(to: delay.rate * 0.5)
         } else if silence > Self.fadeAfter, lastFeedback != nil, now - (lastFade ?? .distantPast) >= .seconds(1) {
             lastFade = now
             let before = delay.rate

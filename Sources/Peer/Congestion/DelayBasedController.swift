@@ -5,11 +5,16 @@ import Basics
 /// draft-ietf-rmcat-gcc-02 §5.5; libwebrtc `aimd_rate_control.cc`.
 struct DelayBasedController: Sendable {
     static let backOff = 0.85
+    /// One cut takes away no more than this part: what was acknowledged lags behind the line.
+    static let deepestCut = 0.6
+    /// However fast the packets arrived, it was too many.
+    static let leastCut = 0.97
     /// Per second, far from the known capacity.
     static let growth = 1.08
-    /// Near it: one average packet per response time, at least this many bit/s per second.
+    /// Near it: one average packet per response time, at least this many bit/s per second, and no faster than far from it.
     static let leastAdditive = 4000.0
-    static let averagePacketBits = 1200.0 * 8
+    static let fullPacketBits = 1200.0 * 8
+    static let framesPerSecond = 30.0
     /// Never further ahead of what gets through: factor and bit/s.
     static let headroom = (factor: 1.5, offset: 10_000.0)
 
@@ -29,7 +34,11 @@ struct DelayBasedController: Sendable {
     }
 
     /// - Returns: whether the rate was cut.
-    mutating func update(usage: LineUsage, acknowledged: Double?, roundTrip: Duration, at now: Instant) -> Bool {
+    ///
+    /// - Parameter isLimited: little is sent, which proves nothing: then only probes raise the rate.
+    mutating func update(
+        usage: LineUsage, acknowledged: Double?, isLimited: Bool = false, roundTrip: Duration, at now: Instant
+    ) -> Bool {
         let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
         updated = now
         switch (usage, state) {
@@ -43,7 +52,7 @@ struct DelayBasedController: Sendable {
         switch state {
         case .hold: return false
         case .increase:
-            increase(acknowledged: acknowledged, roundTrip: roundTrip, elapsed: elapsed)
+            if !isLimited { increase(acknowledged: acknowledged, roundTrip: roundTrip, elapsed: elapsed) }
             return false
         case .decrease:
             decrease(acknowledged: acknowledged)
@@ -78,7 +87,10 @@ struct DelayBasedController: Sendable {
         var next = rate
         if capacity.isKnown {
             let response = roundTrip.inSeconds + 0.1
-            next += max(Self.leastAdditive, Self.averagePacketBits / response) * elapsed
+            // A frame of a thin line is a small packet (libwebrtc `GetNearMaxIncreaseRateBpsPerSecond`).
+            let frame = rate / Self.framesPerSecond
+            let packet = frame / (frame / Self.fullPacketBits).rounded(.up)
+            next += max(Self.leastAdditive, min(packet / response, (Self.growth - 1) * rate)) * elapsed
         } else {
             var factor = 1.0
             // 1.08^t for t up to a second, without a libm call: the exact power differs by less than 0.3 %.
@@ -101,7 +113,7 @@ struct DelayBasedController: Sendable {
         if next > rate, let known = capacity.rate { next = known * Self.backOff }
         if let known = capacity.range, acknowledged < known.lowerBound { capacity.reset() }
         capacity.overused(at: acknowledged)
-        rate = clamp(min(next, rate))
+        rate = clamp(min(max(next, rate * Self.deepestCut), rate * Self.leastCut))
     }
 
     private func clamp(_ value: Double) -> Double {

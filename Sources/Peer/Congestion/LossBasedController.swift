@@ -6,6 +6,8 @@ import Basics
 struct LossBasedController: Sendable {
     static let highLoss = 0.10
     static let lowLoss = 0.02
+    /// Where so much is lost only what gets through is a measure.
+    static let floodLoss = 0.30
     static let growth = 0.08
     /// Cuts are at least this and a round trip apart.
     static let cutInterval: Duration = .milliseconds(300)
@@ -18,6 +20,13 @@ struct LossBasedController: Sendable {
     /// Nor a shorter time: losses come in bursts, and one burst is not the line.
     static let leastTime: Duration = .milliseconds(500)
 
+    /// The least smoothed loss of this time is the line's own: a radio link loses at any rate, and going slower does not help.
+    static let inherentWindow: Duration = .seconds(10)
+    /// Weight of a new sample in the smoothing.
+    static let smoothing = 0.25
+
+    private var smoothed: Double?
+    private var leastLoss = SlidingMinimum()
     private var started: Instant?
     private var cut: Instant?
     private var cleanSince: Instant?
@@ -31,7 +40,9 @@ struct LossBasedController: Sendable {
     private(set) var fraction = 0.0
 
     /// Adds one report; `current` is the estimate in force.
-    mutating func report(expected newExpected: Int, lost newLost: Int, current: Double, roundTrip: Duration, at now: Instant) {
+    mutating func report(
+        expected newExpected: Int, lost newLost: Int, current: Double, acknowledged: Double?, roundTrip: Duration, at now: Instant
+    ) {
         let start = started ?? now
         started = start
         expected += newExpected
@@ -44,15 +55,26 @@ struct LossBasedController: Sendable {
         fraction = sample
         expected = 0
         lost = 0
+        let mean = smoothed.map { $0 + (sample - $0) * Self.smoothing } ?? sample
+        smoothed = mean
+        // Millionths: the sliding minimum holds whole numbers.
+        let inherent = Double(leastLoss.value ?? 0) / 1e6
+        if now - start >= Self.grace { leastLoss.insert(Int64(mean * 1e6), at: now, window: Self.inherentWindow) }
         let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
         updated = now
+        if sample > Self.floodLoss, let acknowledged, acknowledged < current, now - (cut ?? .distantPast) >= Self.cutInterval {
+            cut = now
+            ceiling = max(acknowledged, current * 0.5)
+            cleanSince = nil
+            return
+        }
         guard now - start >= Self.grace else { return }
-        if sample > Self.highLoss {
+        if sample - inherent > Self.highLoss {
             if let cut, now - cut < Self.cutInterval + roundTrip { return }
             cut = now
-            ceiling = min(ceiling ?? current, current) * (1 - 0.5 * sample)
+            ceiling = min(ceiling ?? current, current) * (1 - 0.5 * (sample - inherent))
             cleanSince = nil
-        } else if sample < Self.lowLoss, let old = ceiling {
+        } else if min(sample, mean) - inherent < Self.lowLoss, let old = ceiling {
             let clean = cleanSince ?? now
             cleanSince = clean
             // The line has recovered: from here on the delay alone says how fast to grow.

@@ -26,6 +26,8 @@ struct ProbeEstimator: Sendable {
         var sizeOfFirstArrived = 0
     }
     private var clusters: [Int: Cluster] = [:]
+    /// Sound that left between two packets of this cluster took its time on the line too.
+    private var between: (cluster: Int, bytes: Int)?
 
     mutating func began(_ cluster: ProbeCluster) {
         clusters[cluster.id] = Cluster(info: cluster)
@@ -34,7 +36,13 @@ struct ProbeEstimator: Sendable {
 
     /// bit/s once enough of the packet's cluster arrived.
     mutating func add(_ packet: PacketResult) -> Double? {
-        guard let id = packet.cluster, let arrival = packet.arrival, var cluster = clusters[id] else { return nil }
+        guard let id = packet.cluster else {
+            if packet.arrival != nil { between?.bytes += packet.size }
+            return nil
+        }
+        guard let arrival = packet.arrival, var cluster = clusters[id] else { return nil }
+        if let between, between.cluster == id { cluster.bytes += between.bytes }
+        between = (id, 0)
         if arrival < cluster.firstArrival {
             cluster.firstArrival = arrival
             cluster.sizeOfFirstArrived = packet.size

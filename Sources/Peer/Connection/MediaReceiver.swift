@@ -2,8 +2,11 @@ import Basics
 
 /// Everything that comes in as RTP from one peer: identification, counting, repair, assembly, and the reports about it.
 struct MediaReceiver: Sendable {
-    /// Feedback about arrivals (libwebrtc adapts 50–250 ms).
+    /// Feedback about arrivals (libwebrtc adapts 50–250 ms): of 80 bytes each, so a thin line, on which little comes in, gets fewer.
     static let feedbackInterval: Duration = .milliseconds(100)
+    static let slowFeedbackInterval: Duration = .milliseconds(200)
+    /// So many packets in the shorter interval are no thin line.
+    static let busyPackets = 6
     /// A simulcast layer that is silent for so long is not there.
     static let layerTimeout: Duration = .seconds(2)
 
@@ -23,6 +26,7 @@ struct MediaReceiver: Sendable {
     private var clock = SenderClock()
     private var recorder = TransportFeedbackRecorder()
     private var nextTransportFeedback: Instant?
+    private var feedbackPackets = 0
     private var transportCC: UInt8?
     private var audioLevelID: UInt8?
     private var audioSection: NegotiatedSection?
@@ -112,13 +116,25 @@ struct MediaReceiver: Sendable {
         // Every packet counts, probes and padding too, or the sender's estimate sticks.
         if let transportCC, let number = header.extension16(transportCC, in: span) {
             recorder.received(number, at: now)
-            if nextTransportFeedback == nil { nextTransportFeedback = now + Self.feedbackInterval }
+            noteFeedback(at: now)
         }
         guard let stream = identification?.identify(header, in: span, at: now), header.ssrc != 0 else { return }
         if stream.section == audioIndex {
             receiveAudio(header, span, at: now)
         } else if stream.section == videoIndex {
             stream.isRetransmission ? receiveRepair(header, stream, span, at: now) : receiveVideo(header, stream, span, at: now)
+        }
+    }
+
+    private mutating func noteFeedback(at now: Instant) {
+        feedbackPackets += 1
+        guard let due = nextTransportFeedback else {
+            feedbackPackets = 1
+            nextTransportFeedback = now + Self.slowFeedbackInterval
+            return
+        }
+        if feedbackPackets == Self.busyPackets {
+            nextTransportFeedback = max(now, due - (Self.slowFeedbackInterval - Self.feedbackInterval))
         }
     }
 

@@ -2,12 +2,14 @@ import Basics
 
 /// The tunables of video repair.
 public struct VideoReceiveConfiguration: Sendable {
+    /// A burst of losses lasts about this long, however short the round trip.
+    public var minimumHold: Duration = .milliseconds(200)
     /// The longest wait for repair, and that on a long round trip.
-    public var maximumHold: Duration = .milliseconds(200)
-    public var maximumHoldOnLongPaths: Duration = .milliseconds(400)
+    public var maximumHold: Duration = .milliseconds(400)
+    public var maximumHoldOnLongPaths: Duration = .milliseconds(600)
     /// Two keyframe requests are at least this far apart: Chrome's sender ignores those closer than 300 ms.
     public var keyframeRequestGap: Duration = .milliseconds(400)
-    public var keyframeRetry: Duration = .seconds(1)
+    public var keyframeRetry: Duration = .milliseconds(500)
     public var maximumBytes = 3_000_000
     /// A power of two.
     public var maximumPackets = 2048
@@ -217,9 +219,10 @@ public struct VideoReceiveBuffer: Sendable {
         return true
     }
 
-    /// How long a gap may be waited for: long enough for a second try, within the limits.
+    /// How long a gap may be waited for: long enough for five tries, within the limits. At 10 % loss each way a try fails once in five,
+    /// and a keyframe would take a round trip too and lose packets of its own.
     var hold: Duration {
-        let wanted = max(roundTrip * 1.5 + .milliseconds(20), roundTrip * 3 + .milliseconds(30)) + nacks.reorderDelay
+        let wanted = max(configuration.minimumHold, roundTrip * 5 + .milliseconds(40)) + nacks.reorderDelay
         let limit = min(max(configuration.maximumHold, roundTrip * 2), configuration.maximumHoldOnLongPaths)
         return min(wanted, limit)
     }

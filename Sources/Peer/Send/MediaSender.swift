@@ -136,7 +136,8 @@ struct MediaSender: Sendable {
             let cluster = current.cluster.id
             let length =
                 nextQueued(into: buffer, cluster: cluster, at: now)
-                ?? video.nextProbe(into: buffer, estimator: &estimator, cluster: cluster, at: now)
+                ?? video.nextProbe(
+                    into: buffer, estimator: &estimator, cluster: cluster, size: current.cluster.bytes / current.cluster.packets, at: now)
             guard let length else {
                 probe = nil
                 return nil

@@ -2,8 +2,9 @@ import Basics
 
 /// Lets bytes out evenly: a debt that time pays off.
 struct Pacer: Sendable {
-    /// Above the estimate, so that a queue drains and a keyframe does not take a second (libwebrtc).
-    static let factor = 2.5
+    /// A little above the estimate, so that a queue drains (str0m). libwebrtc's 2.5 would put most of a keyframe into the line's own queue,
+    /// where sound waits behind it and the delay reads as overuse.
+    static let factor = 1.1
     /// No finer than this.
     static let tick: Duration = .milliseconds(5)
     /// What may leave at once after a pause.

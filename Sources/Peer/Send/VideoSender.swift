@@ -144,14 +144,17 @@ struct VideoSender: Sendable {
         return nil
     }
 
-    /// A packet that only measures: the newest once more, or padding where there is none.
+    /// A packet that only measures: the newest once more, or padding where there is none or where it is too large.
+    ///
+    /// - Parameter size: about so many bytes of payload.
     mutating func nextProbe(
-        into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator, cluster: Int, at now: Instant
+        into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator, cluster: Int, size: Int, at now: Instant
     ) -> Int? {
         guard usesTransportCC, let codec = currentCodec.flatMap({ codecs[$0] }) ?? codecs.values.first,
             let payloadType = codec.retransmissionPayloadType
         else { return nil }
-        if let packet = history.forProbe(at: now), packet.frame.fragments[packet.fragment].range.count > 200 {
+        if let packet = history.forProbe(at: now), (200...max(size, 200)).contains(packet.frame.fragments[packet.fragment].range.count)
+        {
             return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: true, at: now)
         }
         // 255 bytes is the most that RFC 3550 §5.1 allows.
@@ -161,7 +164,7 @@ struct VideoSender: Sendable {
             timestamp: repair.timestamp(now.ticks(at: repair.clockRate)), ssrc: repair.ssrc, twoByteExtensions: extensions.needsTwoBytes)
         extensions.write(
             into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now))
-        writer.pad(255)
+        writer.pad(UInt8(clamping: min(max(size, 60), 255)))
         guard let length = writer.finish() else { return nil }
         note(transport: transport, size: length, estimator: &estimator, cluster: cluster, at: now)
         repair.counters.packets += 1

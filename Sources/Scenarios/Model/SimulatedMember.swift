@@ -1,0 +1,206 @@
+import Basics
+import Conference
+import Peer
+import Simulation
+
+/// One participant of a simulated room: a server peer and a client peer over their own line, with eyes and ears at both ends.
+final class SimulatedMember {
+    /// How things stood at one moment.
+    struct Sample {
+        var at: Instant
+        var choice: RenditionSelector.Choice
+        var estimate: BitRate
+        /// What waits in the line's own buffer, and before it in our pacer.
+        var lineQueue: Duration
+        var pacerQueue: Duration
+        var deliveredBytes: Int
+    }
+
+    /// What a client's camera sends at most, whatever the server allows.
+    static let camera = (width: 640, height: 360, framesPerSecond: 30)
+    static let roomAudio = BitRate.kilobits(32)
+    /// Opus TOC bytes: hybrid 20 ms; SILK wide band 20 and 40 ms (RFC 6716 §3.1).
+    private static let longPacket: UInt8 = 10 << 3
+    private static let shortPacket: UInt8 = 9 << 3
+
+    let id: String
+    let call: SimulatedCall
+    private(set) var selector: RenditionSelector
+    private(set) var profile = AudioProfile.clear
+    private(set) var active: RenditionSelector.Choice?
+    private(set) var pending: RenditionSelector.Choice?
+    private(set) var isConnected = false
+    private(set) var connectedAt: Instant?
+    /// The picture and sound that the client gets.
+    private(set) var eye = PictureSink()
+    private(set) var ear = SoundSink()
+    /// What the server gets of it.
+    private(set) var serverEye = PictureSink()
+    private(set) var serverEar = SoundSink()
+    private(set) var samples: [Sample] = []
+    private(set) var moves: [(at: Instant, change: RenditionSelector.Change)] = []
+    private(set) var keyframesAsked = 0
+    private(set) var keyframesAskedUp = 0
+    var loss: Double = 0
+    private var camera: SyntheticEncoder?
+    private var clientProfile = AudioProfile.lossy
+    private var cameraWantsKeyframe = true
+    private var cameraLimit: BitRate
+
+    /// - Parameter sendsPicture: whether the client sends a picture, at most at that rate: what its tile is worth.
+    init(id: String, call: SimulatedCall, ladder: Ladder, sendsPicture limit: BitRate?, seed: UInt64) {
+        self.id = id
+        self.call = call
+        selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
+        cameraLimit = limit ?? .zero
+        if let limit {
+            camera = SyntheticEncoder(
+                width: Self.camera.width, height: Self.camera.height, framesPerSecond: Self.camera.framesPerSecond, temporalLayers: 1,
+                rate: limit, tag: 0, seed: seed)
+        }
+        call.collectsEvents = false
+        call.tick = .milliseconds(20)
+    }
+
+    // MARK: - What the peers say
+
+    func attach(to room: SimulatedRoom) {
+        call.onEvent = { [unowned self, unowned room] call, side, event in
+            switch side {
+            case .client: clientSaid(event, at: call.now)
+            case .server: serverSaid(event, room: room, at: call.now)
+            }
+        }
+        call.onTick = { [unowned self] call, now in
+            ear.pull(at: now, pictureDelay: eye.delay)
+            serverEar.pull(at: now, pictureDelay: serverEye.delay)
+        }
+    }
+
+    private func clientSaid(_ event: PeerEvent, at now: Instant) {
+        switch event {
+        case .video(let frame): eye.receive(frame, soundDelay: ear.delay, at: now)
+        case .audio(let packet): ear.receive(packet)
+        case .keyframeRequested:
+            cameraWantsKeyframe = true
+            keyframesAskedUp += 1
+        default: break
+        }
+    }
+
+    private func serverSaid(_ event: PeerEvent, room: SimulatedRoom, at now: Instant) {
+        switch event {
+        case .connected, .recovered:
+            if connectedAt == nil { connectedAt = now }
+            isConnected = true
+            if camera != nil { call.server.setReceiveLimit(cameraLimit, at: now) }
+            choose(in: room)
+        case .interrupted:
+            isConnected = false
+            for choice in [active, pending] { if let choice { room.leave(id, choice) } }
+            active = nil
+            pending = nil
+        case .estimate(let estimate, let loss, _):
+            take(estimate, loss: loss, room: room, at: now)
+        case .keyframeRequested:
+            keyframesAsked += 1
+            if let choice = pending ?? active { room.requestKeyframe(choice, isStart: pending != nil) }
+        case .video(let frame): serverEye.receive(frame, soundDelay: serverEar.delay, at: now)
+        case .audio(let packet): serverEar.receive(packet)
+        default: break
+        }
+    }
+
+    private var budget: BitRate? {
+        guard isConnected else { return nil }
+        return max((call.server.estimate - profile.lineRate(Self.roomAudio)) * (1 - loss), .kilobits(1))
+    }
+
+    private func take(_ estimate: BitRate, loss: Double, room: SimulatedRoom, at now: Instant) {
+        self.loss = loss
+        profile = AudioProfile(estimate: estimate, loss: loss, previous: profile)
+        if let change = selector.update(estimate: estimate, at: now) {
+            moves.append((now, change))
+            choose(in: room)
+        } else {
+            for choice in [active, pending] { if let choice, let budget { room.setBudget(budget, of: id, choice) } }
+        }
+    }
+
+    // MARK: - Renditions
+
+    /// Joins the rendition of its choice; what it had goes on until the new one's keyframe is there.
+    private func choose(in room: SimulatedRoom) {
+        guard isConnected else { return }
+        let choice = selector.choice
+        if let pending, pending != choice { room.leave(id, pending) }
+        pending = nil
+        if choice == active { return }
+        guard choice != .audioOnly else {
+            if let active { room.leave(id, active) }
+            active = nil
+            return
+        }
+        pending = choice
+        room.join(id, choice, budget: budget)
+    }
+
+    /// A frame of a rendition, if it takes that one.
+    func offer(_ frame: PacketizedVideoFrame, of choice: RenditionSelector.Choice, room: SimulatedRoom, at now: Instant) {
+        if choice != active {
+            guard choice == pending, frame.isKeyframe else { return }
+            if let active { room.leave(id, active) }
+            active = choice
+            pending = nil
+        }
+        call.server.send(frame, at: now)
+    }
+
+    // MARK: - Ticks
+
+    /// Sound both ways; `tick` counts 20 ms.
+    func sendSound(tick: Int, at now: Instant) {
+        guard isConnected else { return }
+        if let (payload, start) = Self.sound(profile, tick: tick, at: now) {
+            call.server.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: nil, at: now)
+        }
+        // The web client steers its encoder by the same rules; FEC is always on, as we ask for it.
+        clientProfile = AudioProfile(estimate: call.client.estimate, loss: 1, previous: clientProfile)
+        if let (payload, start) = Self.sound(clientProfile, tick: tick, at: now) {
+            call.client.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: 30, at: now)
+        }
+    }
+
+    private static func sound(_ profile: AudioProfile, tick: Int, at now: Instant) -> (payload: [UInt8], start: Instant)? {
+        let ticks = profile.ticksPerPacket
+        guard tick % ticks == 0 else { return nil }
+        let start = now - .milliseconds(20) * (ticks - 1)
+        let bytes = profile.bitRate(roomAudio).bytes(in: .milliseconds(20) * ticks)
+        let toc = ticks == 2 ? longPacket : shortPacket
+        return (packet(toc: toc, bytes: bytes, carriesFEC: profile.carriesFEC, made: start), start)
+    }
+
+    private static func packet(toc: UInt8, bytes: Int, carriesFEC: Bool, made: Instant) -> [UInt8] {
+        var payload = [toc]
+        MediaMark(made: made, tag: carriesFEC ? 1 : 0).write(to: &payload)
+        payload.append(contentsOf: repeatElement(0x33, count: max(0, bytes - payload.count)))
+        return payload
+    }
+
+    /// The client's camera, as a browser's encoder that follows its own estimate and the server's limit.
+    func sendCamera(at now: Instant) {
+        guard isConnected, call.client.isConnected, camera != nil else { return }
+        let rate = min(cameraLimit, max((call.client.estimate - clientProfile.lineRate(Self.roomAudio)) * 0.92, .kilobits(10)))
+        camera?.rate = rate
+        guard let frame = camera?.frame(at: now, isKeyframe: cameraWantsKeyframe) else { return }
+        cameraWantsKeyframe = false
+        call.client.send(frame, at: now)
+    }
+
+    func sample(at now: Instant) {
+        samples.append(
+            Sample(
+                at: now, choice: selector.choice, estimate: call.server.estimate, lineQueue: call.down.queueDelay(at: now),
+                pacerQueue: call.server.statistics(at: now).pacerQueue, deliveredBytes: call.down.deliveredBytes))
+    }
+}

@@ -1,0 +1,150 @@
+import Basics
+import Conference
+import Peer
+import Simulation
+
+/// A room in virtual time: renditions that its members share, as `Conference` runs them, with encoders that make no pictures.
+final class SimulatedRoom {
+    static let framesPerSecond: Int64 = 30
+    static let samplePeriod = Duration.milliseconds(50)
+
+    private struct Rendition {
+        var control: RenditionControl
+        var encoder: SyntheticEncoder
+    }
+
+    let ladder: Ladder
+    private(set) var members: [SimulatedMember] = []
+    private(set) var now: Instant
+    let start: Instant
+    private var renditions: [RenditionSelector.Choice: Rendition] = [:]
+    private(set) var keyframesSent = 0
+    private var soundTick = 0
+    private var pictureTick: Int64
+    private var nextSample: Instant
+    private var seed: UInt64
+
+    /// One member for each line.
+    init(lines: [Line], sendsPicture: BitRate?, seed: UInt64) throws {
+        ladder = Ladder(ConferenceConfiguration.Video().renditions, width: 1280, height: 720, framesPerSecond: Int(Self.framesPerSecond))
+        start = Instant(nanoseconds: 1_000_000_000_000)
+        now = start
+        nextSample = start
+        pictureTick = start.ticks(at: Self.framesPerSecond)
+        self.seed = seed
+        for (index, line) in lines.enumerated() {
+            let own = seed &* 1000 &+ UInt64(index)
+            var client = PeerConfiguration(role: .client)
+            client.videoCodecs = [.vp8]
+            client.bandwidth.start = .kilobits(300)
+            var server = PeerConfiguration(role: .server)
+            server.bandwidth.maximum = ladder.usefulRate
+            let call = try SimulatedCall(
+                client: client, server: server, clientIdentity: SimulatedIdentities.get().client, serverIdentity: SimulatedIdentities.get().server,
+                up: line.up, down: line.down, seed: own, start: start)
+            let member = SimulatedMember(id: "m\(index)", call: call, ladder: ladder, sendsPicture: sendsPicture, seed: own)
+            member.attach(to: self)
+            members.append(member)
+            try call.negotiate()
+        }
+    }
+
+    struct Line {
+        var up: LinkConditions
+        var down: LinkConditions
+    }
+
+    // MARK: - Time
+
+    func run(for duration: Duration) {
+        let end = now + duration
+        while true {
+            let sound = start + .milliseconds(20) * soundTick
+            let picture = Instant(ticks: pictureTick, at: Self.framesPerSecond)
+            let next = min(sound, picture, nextSample)
+            guard next <= end else { break }
+            advance(to: next)
+            if next == sound {
+                for member in members { member.sendSound(tick: soundTick, at: now) }
+                soundTick += 1
+            }
+            if next == picture {
+                makePictures(at: now)
+                for member in members { member.sendCamera(at: now) }
+                pictureTick += 1
+            }
+            if next == nextSample {
+                for member in members { member.sample(at: now) }
+                nextSample += Self.samplePeriod
+            }
+            for member in members { member.call.settle() }
+        }
+        advance(to: end)
+    }
+
+    private func advance(to time: Instant) {
+        for member in members where time > member.call.now { member.call.run(for: time - member.call.now) }
+        now = time
+    }
+
+    // MARK: - Renditions
+
+    func join(_ member: String, _ choice: RenditionSelector.Choice, budget: BitRate?) {
+        guard let rung = ladder.rung(for: choice) else { return }
+        if renditions[choice] == nil {
+            seed &+= 1
+            renditions[choice] = Rendition(
+                control: RenditionControl(rung: rung, isSlides: choice == .slides),
+                encoder: SyntheticEncoder(
+                    width: rung.width, height: rung.height, framesPerSecond: rung.framesPerSecond, temporalLayers: 2,
+                    rate: rung.bitRate, tag: tag(of: choice), seed: seed))
+        }
+        renditions[choice]?.control.join(member, budget: budget)
+        renditions[choice]?.control.requestKeyframe(isStart: true)
+    }
+
+    func leave(_ member: String, _ choice: RenditionSelector.Choice) {
+        renditions[choice]?.control.leave(member)
+        if renditions[choice]?.control.isEmpty == true { renditions[choice] = nil }
+    }
+
+    func setBudget(_ budget: BitRate, of member: String, _ choice: RenditionSelector.Choice) {
+        renditions[choice]?.control.setBudget(budget, of: member)
+    }
+
+    func requestKeyframe(_ choice: RenditionSelector.Choice, isStart: Bool) {
+        renditions[choice]?.control.requestKeyframe(isStart: isStart)
+    }
+
+    func tag(of choice: RenditionSelector.Choice) -> UInt8 {
+        switch choice {
+        case .rung(let index): UInt8(clamping: index)
+        case .slides: Self.slidesTag
+        case .audioOnly: .max
+        }
+    }
+    static let slidesTag: UInt8 = 200
+
+    private func makePictures(at now: Instant) {
+        // The canvas changes with every tick: people move.
+        let generation = UInt64(bitPattern: pictureTick)
+        for choice in renditions.keys.sorted(by: { tag(of: $0) < tag(of: $1) }) {
+            guard var rendition = renditions[choice], rendition.control.wantsPicture(at: now, generation: generation) else { continue }
+            rendition.control.took(picture: generation, at: now)
+            let isKeyframe = rendition.control.takeKeyframe(at: now)
+            rendition.encoder.maxPayload = rendition.control.maxPayload
+            rendition.encoder.rate = rendition.control.rate
+            let size = choice == .slides ? rendition.control.rung.bitRate.bytes(in: .seconds(1)) : nil
+            let frame = rendition.encoder.frame(at: now, isKeyframe: isKeyframe, size: size)
+            if isKeyframe { keyframesSent += 1 }
+            renditions[choice] = rendition
+            for member in members { member.offer(frame, of: choice, room: self, at: now) }
+        }
+    }
+}
+
+/// Certificates for all simulated calls: making keys is the slow part of one.
+enum SimulatedIdentities {
+    private static let made = Result { (client: try DTLSIdentity.generate(), server: try DTLSIdentity.generate()) }
+    static func get() throws -> (client: DTLSIdentity, server: DTLSIdentity) { try made.get() }
+}

@@ -1,0 +1,190 @@
+import Basics
+import Simulation
+
+/// The rows of the table.
+extension Scenario {
+    /// All of them, in the table's order.
+    public static let all: [Scenario] = [
+        clean, steps, thin, floor, loss(0.02), loss(0.05), loss(0.10), bursts, jitter, outage, crowd,
+    ]
+
+    private static func text(_ value: Double?, _ unit: String = " s") -> String {
+        guard let value else { return "never" }
+        return "\((value * 10).rounded() / 10)\(unit)"
+    }
+
+    static let cleanLine = LinkConditions(delay: .milliseconds(10), rate: .megabits(5))
+
+    public static let clean = Scenario(
+        name: "clean 5 Mbit/s, 20 ms round trip", aim: "top rung within 4 s of joining; no freeze", lines: [.init(cleanLine)],
+        duration: .seconds(60)
+    ) { outcome in
+        let figures = outcome.down(0)
+        return [
+            Check("top rung after \(text(outcome.secondsToTop(of: 0)))", outcome.secondsToTop(of: 0) ?? 99 <= 4),
+            Check("\(text(figures.freezesOver200, "")) freezes a minute", figures.freezesOver200 == 0),
+        ]
+    }
+
+    private static func rate(_ kilobits: Int) -> LinkConditions { LinkConditions(delay: .milliseconds(25), rate: .kilobits(kilobits)) }
+    private static let drop = Duration.seconds(20)
+    private static let rise = Duration.seconds(40)
+
+    public static let steps = Scenario(
+        name: "1 Mbit/s → 300 kbit/s → 1 Mbit/s", aim: "leaves the rung within 2 s, queue under 150 ms within 3 s; returns within 10 s",
+        lines: [.init(rate(1000))],
+        changes: [
+            .init(after: drop, up: rate(1000), down: rate(300)), .init(after: rise, up: rate(1000), down: rate(1000)),
+        ], duration: .seconds(60)
+    ) { outcome in
+        let before = outcome.room.members[0].samples.last { $0.at < outcome.room.start + drop }?.choice
+        let left = outcome.seconds(from: drop) { outcome.room.tag(of: $0) > before.map(outcome.room.tag) ?? 0 }
+        let queue = outcome.queueSeconds(from: drop, to: rise, over: .milliseconds(150))
+        let back = outcome.seconds(from: rise) { outcome.room.tag(of: $0) <= before.map(outcome.room.tag) ?? 0 }
+        return [
+            Check("left after \(text(left))", left ?? 99 <= 2), Check("queue under 150 ms after \(text(queue))", queue <= 3),
+            Check("back after \(text(back))", back ?? 99 <= 10),
+        ]
+    }
+
+    public static let thin = Scenario(
+        name: "150 kbit/s, 100 ms round trip", aim: "picture and sound continuous; under 150 kbit/s; delay under 400 ms",
+        lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)))], duration: .seconds(60), settled: .seconds(8)
+    ) { outcome in
+        let figures = outcome.down(0)
+        return [
+            Check("\(text(figures.freezesOver500, "")) freezes over 500 ms a minute", figures.freezesOver500 <= 1),
+            Check("motion \(text(figures.shares.filter { $0.rung.hasSuffix("p") }.reduce(0) { $0 + $1.share } * 100, " %"))",
+                figures.shares.filter { $0.rung.hasSuffix("p") }.reduce(0) { $0 + $1.share } > 0.9),
+            Check("sound concealed \(text(figures.concealed, " %"))", figures.concealed < 1),
+            Check("\(figures.bitRate)bit/s", figures.bitRate < .kilobits(150)),
+            Check("delay p95 \(Int(figures.pictureDelay.p95)) ms", figures.pictureDelay.p95 < 400),
+        ]
+    }
+
+    public static let floor = Scenario(
+        name: "60 kbit/s, 100 ms round trip", aim: "speech without gaps, a picture at least every 5 s",
+        lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)))], duration: .seconds(60), settled: .seconds(10)
+    ) { outcome in
+        let figures = outcome.down(0)
+        return [
+            Check("sound concealed \(text(figures.concealed, " %")), missing \(text(figures.silent, " %"))", figures.concealed + figures.silent < 1),
+            Check("longest wait for a picture \(text(figures.longestGap.inSeconds))", figures.longestGap <= .seconds(5)),
+        ]
+    }
+
+    public static func loss(_ part: Double) -> Scenario {
+        let line = LinkConditions(delay: .milliseconds(30), loss: .random(part), rate: .megabits(3))
+        let aim =
+            part < 0.04
+            ? "no freeze over 500 ms"
+            : part < 0.08 ? "no freeze over 500 ms; sound concealed under 1 % with FEC" : "under 2 freezes over 500 ms a minute"
+        return Scenario(
+            name: "\(Int((part * 100).rounded())) % random loss, 60 ms round trip", aim: aim, lines: [.init(line)], duration: .seconds(60)
+        ) { outcome in
+            let figures = outcome.down(0)
+            let up = outcome.up(0)
+            let limit = part < 0.08 ? 0.0 : 2
+            var checks = [
+                Check("\(text(figures.freezesOver500, "")) freezes over 500 ms a minute (up \(text(up.freezesOver500, "")))",
+                    max(figures.freezesOver500, up.freezesOver500) <= limit)
+            ]
+            if part < 0.08 {
+                checks.append(
+                    Check("concealed \(text(figures.concealed, " %")) (up \(text(up.concealed, " %")))", max(figures.concealed, up.concealed) < 1))
+            }
+            return checks
+        }
+    }
+
+    public static let bursts = Scenario(
+        name: "bursts: 5 % in mean, 8 packets each", aim: "under 2 freezes a minute",
+        lines: [
+            .init(
+                LinkConditions(
+                    delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)), rate: .megabits(3)))
+        ],
+        duration: .seconds(60)
+    ) { outcome in
+        let figures = outcome.down(0)
+        let up = outcome.up(0)
+        return [
+            Check(
+                "\(text(figures.freezesOver500, "")) freezes over 500 ms a minute, \(text(figures.freezesOver200, "")) over 200 (up \(text(up.freezesOver500, "")), \(text(up.freezesOver200, "")))",
+                max(figures.freezesOver500, up.freezesOver500) < 2)
+        ]
+    }
+
+    /// As `tc netem delay 30ms 15ms` does it: every packet on its own, so that they overtake each other.
+    public static let jitter: Scenario = {
+        var line = LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3))
+        line.reorderingDelay = .zero
+        return Scenario(
+            name: "30 ms jitter with reordering", aim: "no spurious keyframes; NACKs under 1 % of packets", lines: [.init(line)],
+            duration: .seconds(60)
+        ) { outcome in
+            let figures = outcome.down(0)
+            let up = outcome.up(0)
+            return [
+                Check("keyframes asked \(figures.keyframesAsked) (up \(up.keyframesAsked))", max(figures.keyframesAsked, up.keyframesAsked) <= 1),
+                Check("NACKs \(text(figures.nacks, " %")) (up \(text(up.nacks, " %")))", max(figures.nacks, up.nacks) < 1),
+            ]
+        }
+    }()
+
+    private static let death = Duration.seconds(20)
+    private static let return_ = Duration.seconds(23)
+
+    public static let outage: Scenario = {
+        let line = LinkConditions(delay: .milliseconds(25), rate: .megabits(2))
+        var dead = line
+        dead.loss = .random(1)
+        return Scenario(
+            name: "dead for 3 s, then back", aim: "sound and picture back within 1 s, delay normal within 5 s", lines: [.init(line)],
+            changes: [.init(after: death, up: dead, down: dead), .init(after: return_, up: line, down: line)], duration: .seconds(50)
+        ) { outcome in
+            let member = outcome.room.members[0]
+            let back = outcome.room.start + return_
+            func since(_ instant: Instant?) -> Double? { instant.map { ($0 - back).inSeconds } }
+            let picture = since(member.eye.shown.first { $0.at > back && $0.made > back }?.at)
+            let sound = since(member.ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
+            let pictureUp = since(member.serverEye.shown.first { $0.at > back && $0.made > back }?.at)
+            let soundUp = since(member.serverEar.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
+            let before = outcome.down(0, in: outcome.room.start + .seconds(10)..<outcome.room.start + death).pictureDelay
+            let limit = Duration.nanoseconds(Int64((before.p95 + 60) * 1e6))
+            // Frame by frame a keyframe would count too: half seconds by their median.
+            let late = (0..<40).last { half in
+                let start = back + .milliseconds(500) * half
+                return outcome.down(0, in: start..<start + .milliseconds(500)).pictureDelay.median > limit.inMilliseconds
+            }.map { Double($0 + 1) / 2 }
+            return [
+                Check("picture back after \(text(picture)) (up \(text(pictureUp)))", max(picture ?? 99, pictureUp ?? 99) <= 1),
+                Check("sound back after \(text(sound)) (up \(text(soundUp)))", max(sound ?? 99, soundUp ?? 99) <= 1),
+                Check("delay normal after \(text(late ?? 0))", late ?? 0 <= 5),
+            ]
+        }
+    }()
+
+    /// The five bad lines of a crowded room.
+    static let badLines: [LinkConditions] = [
+        LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)), LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)),
+        LinkConditions(delay: .milliseconds(30), loss: .random(0.10), rate: .megabits(3)),
+        LinkConditions(delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)), rate: .megabits(3)),
+        LinkConditions(delay: .milliseconds(25), rate: .kilobits(1300)),
+    ]
+
+    public static let crowd = Scenario(
+        name: "20 peers, 5 of them bad", aim: "the other 15 are as in the clean row",
+        lines: (0..<15).map { _ in .init(cleanLine) } + badLines.map { .init($0) }, duration: .seconds(30), camera: .kilobits(120),
+        shown: 0..<15
+    ) { outcome in
+        let tops = (0..<15).map { outcome.secondsToTop(of: $0) ?? 99 }
+        let freezes = (0..<15).map { outcome.down($0).freezesOver200 }.reduce(0, +) / 15
+        let share = (0..<15).map { outcome.down($0).shares.first { $0.rung == "720p" }?.share ?? 0 }.min() ?? 0
+        return [
+            Check("slowest at the top after \(text(tops.max()))", tops.max() ?? 99 <= 4),
+            Check("\(text(freezes, "")) freezes a minute", freezes == 0),
+            Check("at least \(text(share * 100, " %")) of the time at the top", share > 0.98),
+        ]
+    }
+}

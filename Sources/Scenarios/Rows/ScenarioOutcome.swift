@@ -1,0 +1,165 @@
+import Basics
+import Conference
+import Peer
+
+/// What one direction of a call was like for one member.
+public struct DirectionFigures: Sendable {
+    /// Of the settled time, per step: `720p`, `360p`, `180p`, `stills`, `sound`.
+    public var shares: [(rung: String, share: Double)] = []
+    public var freezesOver200 = 0.0
+    public var freezesOver500 = 0.0
+    public var longestGap = Duration.zero
+    /// In per cent.
+    public var concealed = 0.0
+    public var recovered = 0.0
+    public var silent = 0.0
+    public var pictureDelay = Quantiles()
+    public var soundDelay = Quantiles()
+    /// Picture after sound, without sign.
+    public var offset = Quantiles()
+    /// In the line's own buffer.
+    public var queue = Quantiles()
+    /// Of the packets, in per cent.
+    public var nacks = 0.0
+    public var keyframesAsked = 0
+    public var keyframesSent = 0
+    public var bitRate = BitRate.zero
+}
+
+/// Of durations in milliseconds.
+public struct Quantiles: Sendable {
+    public var median = 0.0
+    public var p95 = 0.0
+    public var maximum = 0.0
+
+    init() {}
+    init(_ values: [Duration]) {
+        let sorted = values.map(\.inMilliseconds).sorted()
+        guard let last = sorted.last else { return }
+        median = sorted[sorted.count / 2]
+        p95 = sorted[min(sorted.count - 1, sorted.count * 95 / 100)]
+        maximum = last
+    }
+}
+
+/// Everything that a run showed.
+public struct ScenarioOutcome {
+    let scenario: Scenario
+    let room: SimulatedRoom
+
+    var window: Range<Instant> { room.start + scenario.settled..<room.start + scenario.duration }
+    private var minutes: Double { (scenario.duration - scenario.settled).inSeconds / 60 }
+
+    func down(_ member: Int, in part: Range<Instant>? = nil) -> DirectionFigures {
+        let member = room.members[member]
+        let window = part ?? window
+        let minutes = (window.upperBound - window.lowerBound).inSeconds / 60
+        var figures = common(member.eye, member.ear, in: window, minutes: minutes)
+        let samples = member.samples.filter { window.contains($0.at) }
+        figures.shares = shares(samples)
+        figures.queue = Quantiles(samples.map(\.lineQueue))
+        if let first = samples.first, let last = samples.last, last.at > first.at {
+            figures.bitRate = BitRate(bytes: last.deliveredBytes - first.deliveredBytes, in: last.at - first.at)
+        }
+        let received = member.call.client.statistics(at: room.now).videoReceived
+        figures.nacks = 100 * Double(received.nacks) / Double(max(received.packets, 1))
+        figures.keyframesAsked = received.pictureLossIndications
+        figures.keyframesSent = member.call.server.statistics(at: room.now).videoSent.counters.keyframes
+        return figures
+    }
+
+    func up(_ member: Int) -> DirectionFigures {
+        let member = room.members[member]
+        var figures = common(member.serverEye, member.serverEar, in: window, minutes: minutes)
+        let received = member.call.server.statistics(at: room.now).videoReceived
+        figures.nacks = 100 * Double(received.nacks) / Double(max(received.packets, 1))
+        figures.keyframesAsked = received.pictureLossIndications
+        let sent = member.call.client.statistics(at: room.now)
+        figures.keyframesSent = sent.videoSent.counters.keyframes
+        figures.bitRate = BitRate(bytes: member.call.up.deliveredBytes, in: room.now - room.start)
+        return figures
+    }
+
+    private func common(_ eye: PictureSink, _ ear: SoundSink, in window: Range<Instant>, minutes: Double) -> DirectionFigures {
+        var figures = DirectionFigures()
+        let slides = SimulatedRoom.slidesTag
+        figures.freezesOver200 = Double(eye.freezes(over: .milliseconds(200), in: window, slides: slides)) / minutes
+        figures.freezesOver500 = Double(eye.freezes(over: .milliseconds(500), in: window, slides: slides)) / minutes
+        figures.longestGap = eye.longestGap(in: window)
+        figures.concealed = ear.concealed(in: window)
+        figures.recovered = ear.recovered(in: window)
+        figures.silent = ear.silent(in: window)
+        let shown = eye.shown.filter { window.contains($0.at) }
+        figures.pictureDelay = Quantiles(shown.map { $0.at - $0.made })
+        figures.offset = Quantiles(shown.compactMap(\.offset).map { $0 < .zero ? .zero - $0 : $0 })
+        figures.soundDelay = Quantiles(ear.ticks.filter { window.contains($0.at) }.compactMap(\.delay))
+        return figures
+    }
+
+    private func shares(_ samples: [SimulatedMember.Sample]) -> [(rung: String, share: Double)] {
+        var counts: [RenditionSelector.Choice: Int] = [:]
+        for sample in samples { counts[sample.choice, default: 0] += 1 }
+        return counts.sorted { room.tag(of: $0.key) < room.tag(of: $1.key) }.map {
+            (name(of: $0.key), Double($0.value) / Double(max(samples.count, 1)))
+        }
+    }
+
+    func name(of choice: RenditionSelector.Choice) -> String {
+        switch choice {
+        case .rung(let index): "\(room.ladder.rungs[index].height)p"
+        case .slides: "stills"
+        case .audioOnly: "sound"
+        }
+    }
+
+    // MARK: - Moments
+
+    /// When the member's choice first fulfilled the condition, after `time`; seconds.
+    func seconds(from time: Duration, of member: Int = 0, until condition: (RenditionSelector.Choice) -> Bool) -> Double? {
+        let start = room.start + time
+        return room.members[member].samples.first { $0.at >= start && condition($0.choice) }.map { ($0.at - start).inSeconds }
+    }
+
+    /// The last moment after `time` (and before `end`) at which the line's queue was longer than `limit`; seconds.
+    func queueSeconds(from time: Duration, to end: Duration, over limit: Duration, of member: Int = 0) -> Double {
+        let start = room.start + time
+        let last = room.members[member].samples.last { $0.at >= start && $0.at < room.start + end && $0.lineQueue > limit }
+        return last.map { ($0.at - start).inSeconds } ?? 0
+    }
+
+    /// From joining to the top rung; seconds.
+    func secondsToTop(of member: Int) -> Double? {
+        let connected = room.members[member].connectedAt.map { $0 - room.start } ?? .zero
+        return seconds(from: connected, of: member) { $0 == .rung(0) }
+    }
+
+    /// From the first negotiation to the first picture and the first sound; seconds.
+    func secondsToPicture(of member: Int = 0) -> Double? {
+        room.members[member].eye.shown.first.map { ($0.at - room.start).inSeconds }
+    }
+}
+
+extension ScenarioOutcome {
+    /// What the first shown member went through, for a look at a row that fails.
+    public var trace: String {
+        let index = scenario.shown.lowerBound
+        let member = room.members[index]
+        var lines: [String] = []
+        func time(_ at: Instant) -> String { "\(((at - room.start).inSeconds * 100).rounded() / 100)" }
+        for (at, change) in member.moves { lines.append("  \(time(at)) s → \(name(of: change.choice)): \(change.reason)") }
+        let every = max(1, member.samples.count / 30)
+        for (number, sample) in member.samples.enumerated() where number % every == 0 {
+            lines.append(
+                "  \(time(sample.at)): \(name(of: sample.choice)) estimate \(sample.estimate), queue \(Int(sample.lineQueue.inMilliseconds)) ms, pacer \(Int(sample.pacerQueue.inMilliseconds)) ms")
+        }
+        for (eye, way) in [(member.eye, "down"), (member.serverEye, "up")] {
+            for (before, after) in zip(eye.shown, eye.shown.dropFirst()) where after.at - before.at > .milliseconds(200) {
+                let kind = after.tag == SimulatedRoom.slidesTag ? "slide" : "freeze"
+                if kind == "freeze" { lines.append("  \(way): still for \(Int((after.at - before.at).inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))") }
+            }
+        }
+        lines.append("  down: \(down(index))")
+        lines.append("  up: \(up(index))")
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,111 @@
+import Basics
+import Codecs
+import Peer
+import Simulation
+
+/// Half a minute of one tone through the whole way of the sound: Opus, a line, the playout buffer, Opus again.
+public struct ToneOutcome: Sendable {
+    /// Jumps that no tone of that loudness has, outside of concealed stretches and 20 ms around them.
+    public var clicks = 0
+    /// The largest step between two samples outside of concealed stretches, against that of the tone itself.
+    public var largestStep = 0.0
+    /// In per cent of what was played.
+    public var concealed = 0.0
+    public var recovered = 0.0
+    public var seconds = 0.0
+}
+
+public enum ToneScenario {
+    static let frequency = 440.0
+    static let amplitude = 0.3
+    static let rate = 48_000.0
+    /// Ours is a coded tone: its steps are a little larger than the tone's own. A click is beyond this.
+    static let clickStep = 1.8
+    /// Around what is concealed a join is allowed.
+    static let margin = 960
+
+    /// Plays the tone over a line with that random loss.
+    public static func run(loss: Double, jitter: Duration = .zero, seconds: Int = 30, seed: UInt64) throws -> ToneOutcome {
+        let encoder = try OpusEncoder(bitRate: .kilobits(32))
+        encoder.setFEC(true)
+        encoder.setExpectedLoss(Int((loss * 100).rounded()))
+        let decoder = try OpusDecoder()
+        var stretcher = TimeStretcher()
+        var link = SimulatedLink<(sequence: Int64, payload: [UInt8])>(
+            LinkConditions(delay: .milliseconds(30), jitter: jitter, loss: loss > 0 ? .random(loss) : .none), seed: seed)
+        var buffer = AudioReceiveBuffer()
+        var output: [Float] = []
+        var doubtful: [Range<Int>] = []
+        var concealed = 0
+        var recovered = 0
+        var played = 0
+        for tick in 0..<Int64(seconds * 50) {
+            let now = Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000)
+            let samples = (0..<960).map { index in
+                let phase = Double(tick * 960 + Int64(index)) * frequency / rate
+                return Float(amplitude * sine(phase - phase.rounded(.down)))
+            }
+            link.send((tick, try encoder.encode(samples)), size: 100, at: now)
+            while let packet = link.receive(at: now) {
+                let made = Instant(nanoseconds: 1_000_000_000 + packet.sequence * 20_000_000)
+                buffer.insert(
+                    ReceivedAudioPacket(
+                        payload: packet.payload, sequence: packet.sequence, timestamp: packet.sequence * 960, captureTime: made, arrival: now))
+            }
+            for _ in 0..<8 {
+                guard let step = buffer.next(at: now, pcmBuffered: output.count - played) else { break }
+                let start = output.count
+                var pcm: [Float] = []
+                switch step {
+                case .decode(let packet, let tempo):
+                    try decoder.decode(packet.payload, into: &pcm)
+                    stretcher.stretch(pcm, tempo: tempo, into: &output)
+                    continue
+                case .decodeFEC(let next, let count):
+                    try decoder.decodeFEC(next.payload, samples: count, into: &pcm)
+                    recovered += count
+                case .conceal(let count):
+                    decoder.conceal(samples: count, into: &pcm)
+                    concealed += count
+                case .silence(let count): pcm = Array(repeating: 0, count: count)
+                case .reset:
+                    decoder.reset()
+                    continue
+                }
+                stretcher.stretch(pcm, tempo: 1, into: &output)
+                doubtful.append(start - margin..<output.count + margin)
+            }
+            played = min(played + 960, output.count)
+        }
+        var outcome = judge(output, doubtful: doubtful)
+        outcome.concealed = 100 * Double(concealed) / Double(max(output.count, 1))
+        outcome.recovered = 100 * Double(recovered) / Double(max(output.count, 1))
+        outcome.seconds = Double(output.count) / rate
+        return outcome
+    }
+
+    private static func judge(_ output: [Float], doubtful: [Range<Int>]) -> ToneOutcome {
+        // The steepest step of the tone itself.
+        let own = amplitude * 2 * .pi * frequency / rate
+        var outcome = ToneOutcome()
+        var index = 0
+        let sorted = doubtful.sorted { $0.lowerBound < $1.lowerBound }
+        for position in output.indices.dropFirst(4800) {
+            while index < sorted.count, sorted[index].upperBound <= position { index += 1 }
+            if index < sorted.count, sorted[index].contains(position) { continue }
+            let step = Double(abs(output[position] - output[position - 1])) / own
+            outcome.largestStep = max(outcome.largestStep, step)
+            if step > clickStep { outcome.clicks += 1 }
+        }
+        return outcome
+    }
+
+    /// sin 2πx for 0 ≤ x < 1, by Taylor's series: good to 1e-6, without libm.
+    private static func sine(_ turn: Double) -> Double {
+        var x = (turn < 0.5 ? turn : turn - 1) * 2 * .pi
+        if x > .pi / 2 { x = .pi - x }
+        if x < -.pi / 2 { x = -.pi - x }
+        let s = x * x
+        return x * (1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72))))
+    }
+}

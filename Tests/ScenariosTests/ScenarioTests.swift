@@ -1,0 +1,182 @@
+import Basics
+import Conference
+import Testing
+
+@testable import Scenarios
+
+/// Every row of the table with a seed, somewhat shorter, and with bounds that a change must break before they do.
+@Suite("Bad lines")
+struct ScenarioTests {
+    private func run(_ scenario: Scenario, for duration: Duration? = nil, seed: UInt64 = 7) throws -> ScenarioOutcome {
+        var scenario = scenario
+        if let duration { scenario.duration = duration }
+        return try scenario.run(seed: seed)
+    }
+
+    @Test("A clean line has the top rung within four seconds and never stands still")
+    func clean() throws {
+        let outcome = try run(.clean, for: .seconds(15))
+        #expect(try #require(outcome.secondsToTop(of: 0)) <= 4)
+        let down = outcome.down(0)
+        #expect(down.freezesOver200 == 0)
+        #expect(down.concealed < 0.5)
+        #expect(down.pictureDelay.p95 < 200)
+        #expect(down.shares.first { $0.rung == "720p" }?.share ?? 0 > 0.95)
+        #expect(outcome.up(0).freezesOver200 == 0)
+    }
+
+    @Test("A line that falls from 1 Mbit/s to 300 kbit/s is followed down and up again")
+    func steps() throws {
+        let outcome = try run(.steps)
+        let left = try #require(outcome.seconds(from: .seconds(20)) { $0 == .rung(2) })
+        #expect(left < 3)
+        #expect(outcome.queueSeconds(from: .seconds(20), to: .seconds(40), over: .milliseconds(200)) < 4)
+        let back = try #require(outcome.seconds(from: .seconds(40)) { $0 == .rung(1) || $0 == .rung(0) })
+        #expect(back < 12)
+        // The moves carry their reason.
+        #expect(outcome.room.members[0].moves.allSatisfy { $0.change.reason.contains("estimate") })
+    }
+
+    @Test("150 kbit/s carry motion and sound")
+    func thin() throws {
+        let outcome = try run(.thin, for: .seconds(40))
+        let down = outcome.down(0, in: outcome.room.start + .seconds(15)..<outcome.room.start + .seconds(40))
+        #expect(down.shares.first { $0.rung == "180p" }?.share ?? 0 > 0.8)
+        #expect(down.concealed < 1.5)
+        #expect(down.freezesOver500 <= 2.5)
+        #expect(down.bitRate < .kilobits(150))
+        #expect(down.pictureDelay.median < 400)
+    }
+
+    @Test("60 kbit/s carry speech and a picture now and then")
+    func floor() throws {
+        let outcome = try run(.floor, for: .seconds(45))
+        let down = outcome.down(0, in: outcome.room.start + .seconds(20)..<outcome.room.start + .seconds(45))
+        #expect(down.concealed + down.silent < 2)
+        #expect(down.longestGap < .seconds(10))
+    }
+
+    @Test("Random loss is repaired before anyone sees it", arguments: [0.02, 0.05, 0.10])
+    func loss(part: Double) throws {
+        let outcome = try run(.loss(part), for: .seconds(25))
+        for figures in [outcome.down(0), outcome.up(0)] {
+            #expect(figures.freezesOver500 <= (part > 0.06 ? 6 : 0))
+            #expect(figures.concealed < (part > 0.06 ? 2.5 : 1))
+        }
+        // Loss alone is no reason to give a rung up.
+        #expect(outcome.down(0).shares.first { $0.rung == "720p" }?.share ?? 0 > 0.7)
+    }
+
+    @Test("Bursts of eight packets are mostly repaired")
+    func bursts() throws {
+        let outcome = try run(.bursts, for: .seconds(35))
+        #expect(outcome.down(0).freezesOver500 <= 6)
+        #expect(outcome.up(0).freezesOver500 <= 6)
+    }
+
+    @Test("Jitter with reordering provokes no keyframes and hardly a request for repair")
+    func jitter() throws {
+        let outcome = try run(.jitter, for: .seconds(25))
+        for figures in [outcome.down(0), outcome.up(0)] {
+            #expect(figures.keyframesAsked <= 1)
+            #expect(figures.nacks < 2)
+            #expect(figures.freezesOver200 == 0)
+        }
+    }
+
+    @Test("A line that was dead for three seconds comes back at once")
+    func outage() throws {
+        let outcome = try run(.outage, for: .seconds(35))
+        let back = outcome.room.start + .seconds(23)
+        let member = outcome.room.members[0]
+        for eye in [member.eye, member.serverEye] {
+            let picture = try #require(eye.shown.first { $0.at > back && $0.made > back })
+            #expect(picture.at - back < .milliseconds(1500))
+        }
+        for ear in [member.ear, member.serverEar] {
+            let sound = try #require(ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 })
+            #expect(sound.at - back < .seconds(1))
+        }
+    }
+
+    @Test("Five bad lines cost the good ones of a room nothing")
+    func crowd() throws {
+        var scenario = Scenario.crowd
+        scenario.lines = (0..<5).map { _ in SimulatedRoom.Line(Scenario.cleanLine) } + Scenario.badLines.map { SimulatedRoom.Line($0) }
+        scenario.shown = 0..<5
+        let outcome = try run(scenario, for: .seconds(10))
+        for member in 0..<5 {
+            #expect(try #require(outcome.secondsToTop(of: member)) <= 4)
+            #expect(outcome.down(member).freezesOver200 == 0)
+            #expect(outcome.down(member).shares.first { $0.rung == "720p" }?.share ?? 0 > 0.95)
+        }
+    }
+}
+
+@Suite("Tone")
+struct ToneTests {
+    @Test("A tone without loss has no click")
+    func clean() throws {
+        let outcome = try ToneScenario.run(loss: 0, seconds: 30, seed: 1)
+        #expect(outcome.clicks == 0)
+        #expect(outcome.concealed < 0.3)
+        #expect(outcome.seconds > 29)
+    }
+
+    @Test("At 3 % loss with FEC nothing clicks outside of what was concealed", arguments: [1, 2] as [UInt64])
+    func lossy(seed: UInt64) throws {
+        let outcome = try ToneScenario.run(loss: 0.03, seconds: 30, seed: seed)
+        #expect(outcome.clicks == 0)
+        #expect(outcome.recovered > 1)
+        #expect(outcome.concealed < 1)
+    }
+}
+
+@Suite("RenditionControl")
+struct RenditionControlTests {
+    private let rung = Ladder([.init(height: 720, bitRate: .kilobits(1500))], width: 1280, height: 720, framesPerSecond: 30).rungs[0]
+    private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: 1_000_000_000 + milliseconds * 1_000_000) }
+
+    @Test("Two members' weakest line sets the rate")
+    func weakest() {
+        var control = RenditionControl(rung: rung, isSlides: false)
+        control.join("a", budget: .megabits(3))
+        control.join("b", budget: .kilobits(1300))
+        #expect(control.rate == .kilobits(1300) * 0.92)
+    }
+
+    @Test("One weak line of many does not set it")
+    func minority() {
+        var control = RenditionControl(rung: rung, isSlides: false)
+        for member in 0..<9 { control.join("\(member)", budget: .megabits(3)) }
+        control.join("weak", budget: .kilobits(900))
+        #expect(control.rate >= .kilobits(1350))
+    }
+
+    @Test("Those who repair share a budget of keyframes; a joiner does not wait for it")
+    func budget() {
+        var control = RenditionControl(rung: rung, isSlides: false)
+        control.join("a", budget: nil)
+        var made = 0
+        for tick in 0..<300 {
+            control.requestKeyframe(isStart: false)
+            if control.takeKeyframe(at: at(Int64(tick) * 33)) { made += 1 }
+        }
+        // Three at once and one each two seconds.
+        #expect((5...8).contains(made))
+        control.requestKeyframe(isStart: true)
+        #expect(control.takeKeyframe(at: at(300 * 33 + 500)))
+    }
+
+    @Test("All who ask within half a second get one")
+    func shared() {
+        var control = RenditionControl(rung: rung, isSlides: false)
+        control.join("a", budget: nil)
+        #expect(control.takeKeyframe(at: at(0)))
+        control.requestKeyframe(isStart: true)
+        #expect(!control.takeKeyframe(at: at(100)))
+        control.requestKeyframe(isStart: true)
+        #expect(control.takeKeyframe(at: at(500)))
+        #expect(!control.takeKeyframe(at: at(1100)))
+    }
+}
