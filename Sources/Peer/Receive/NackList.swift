@@ -12,6 +12,7 @@ struct NackList: Sendable {
     static let maximumEntries = 1000
     static let maximumTries = 10
     static let minimumRetry: Duration = .milliseconds(20)
+    static let longRoundTrip: Duration = .milliseconds(120)
     /// What a gap waits before it is asked for, since it may be mere reordering.
     static let minimumReorderDelay: Duration = .milliseconds(10)
     static let maximumReorderDelay: Duration = .milliseconds(60)
@@ -51,7 +52,10 @@ struct NackList: Sendable {
         var result: [Int64] = []
         for index in entries.indices where entries[index].due <= now && entries[index].tries < Self.maximumTries {
             entries[index].tries += 1
-            entries[index].due = now + max(roundTrip, Self.minimumRetry)
+            // On a long way a lost request costs too much: each is said twice. A sender that heard the first ignores the second.
+            let isFirstWord = roundTrip >= Self.longRoundTrip && entries[index].tries % 2 == 1
+            let pause = roundTrip >= Self.longRoundTrip ? roundTrip * (isFirstWord ? 0.2 : 0.8) : roundTrip
+            entries[index].due = now + max(pause, Self.minimumRetry)
             result.append(entries[index].sequence)
         }
         return result
