@@ -17,7 +17,7 @@ extension PeerConnection {
             guard let srtp, ice?.isValidated(flow) == true else { return drop() }
             guard let length = try? srtp.unprotectRTP(datagram, length: datagram.count) else { return }
             ice?.authenticMedia(on: flow, at: now)
-            receiver.receive(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: now)
+            receiveMedia(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: now)
         case .rtcp:
             guard let srtp, ice?.isValidated(flow) == true else { return drop() }
             guard let length = try? srtp.unprotectRTCP(datagram, length: datagram.count) else { return }
@@ -31,7 +31,11 @@ extension PeerConnection {
 
     private func drop() { droppedDatagrams &+= 1 }
 
-    private func receiveReports(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
+    /// Behind decryption.
+    func receiveMedia(_ bytes: UnsafeRawBufferPointer, at now: Instant) { receiver.receive(bytes, at: now) }
+
+    /// Behind decryption.
+    func receiveReports(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
         var reader = RTCPReader(bytes.bindMemory(to: UInt8.self).span)
         while let packet = reader.next() {
             receiver.receive(packet, at: now)

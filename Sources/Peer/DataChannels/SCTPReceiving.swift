@@ -5,21 +5,30 @@ extension SCTPAssociation {
     /// How far ahead of the first hole a chunk may be; gap blocks count in 16 bits.
     static let furthestAhead: UInt32 = 16_384
 
+    /// What a held chunk or message costs beside its payload: many tiny ones fill the window too, not the memory.
+    static let bookkeeping = 64
+
     func receive(_ data: SCTPData) {
+        // RFC 9260 §6.2: DATA without user data ends the association.
+        guard !data.payload.isEmpty else {
+            emit([.abort([])])
+            finish(.failed("the data channel peer sent a chunk without data"))
+            return
+        }
         guard serialLess(peerTSN, data.tsn), !ahead.contains(data.tsn) else {
             if duplicates.count < 32 { duplicates.append(data.tsn) }
             return
         }
         guard data.tsn &- peerTSN < Self.furthestAhead else { return }
         // Over the window only what fills the first hole is taken.
-        guard held + data.payload.count <= configuration.receiveWindow || data.tsn == peerTSN &+ 1 else {
+        guard held + data.payload.count + Self.bookkeeping <= configuration.receiveWindow || data.tsn == peerTSN &+ 1 else {
             sackNow = true
             return
         }
         ahead.insert(data.tsn)
         closeHoles()
         fragments[data.tsn] = data
-        held += data.payload.count
+        held += data.payload.count + Self.bookkeeping
         assemble(around: data)
     }
 
@@ -47,14 +56,18 @@ extension SCTPAssociation {
         payload.reserveCapacity(size)
         var tsn = first
         while true {
-            if let part = fragments.removeValue(forKey: tsn) { payload += part.payload }
+            if let part = fragments.removeValue(forKey: tsn) {
+                payload += part.payload
+                held -= part.payload.count + Self.bookkeeping
+            }
             if tsn == last { break }
             tsn &+= 1
         }
         if data.unordered {
-            held -= size
             events.append(.message(stream: data.stream, ppid: data.ppid, payload: payload))
         } else {
+            if let replaced = ready[data.stream]?[data.ssn] { held -= replaced.payload.count + Self.bookkeeping }
+            held += size + Self.bookkeeping
             ready[data.stream, default: [:]][data.ssn] = (data.ppid, payload)
             deliver(data.stream)
         }
@@ -73,7 +86,7 @@ extension SCTPAssociation {
     private func deliver(_ stream: UInt16) {
         while let message = ready[stream]?.removeValue(forKey: inboundSSN[stream, default: 0]) {
             inboundSSN[stream, default: 0] &+= 1
-            held -= message.payload.count
+            held -= message.payload.count + Self.bookkeeping
             events.append(.message(stream: stream, ppid: message.ppid, payload: message.payload))
         }
         if ready[stream]?.isEmpty == true { ready[stream] = nil }
@@ -85,7 +98,7 @@ extension SCTPAssociation {
         guard serialLess(peerTSN, tsn), tsn &- peerTSN < Self.furthestAhead else { return }
         for (number, data) in fragments where !serialLess(tsn, number) {
             fragments[number] = nil
-            held -= data.payload.count
+            held -= data.payload.count + Self.bookkeeping
         }
         ahead = ahead.filter { serialLess(tsn, $0) }
         peerTSN = tsn
@@ -98,7 +111,7 @@ extension SCTPAssociation {
                 .sorted { Int16(bitPattern: $0 &- $1) < 0 }
             for ssn in kept {
                 guard let message = ready[skip.stream]?.removeValue(forKey: ssn) else { continue }
-                held -= message.payload.count
+                held -= message.payload.count + Self.bookkeeping
                 events.append(.message(stream: skip.stream, ppid: message.ppid, payload: message.payload))
             }
             inboundSSN[skip.stream] = skip.ssn &+ 1
@@ -124,7 +137,7 @@ extension SCTPAssociation {
             sackNow = false
             sackAt = nil
         }
-        let window = UInt32(clamping: configuration.receiveWindow - held)
+        let window = UInt32(clamping: max(0, configuration.receiveWindow - held))
         return .sack(SCTPSack(cumulative: peerTSN, window: window, gaps: gaps, duplicates: duplicates))
     }
 }

@@ -26,10 +26,21 @@ extension SCTPAssociation {
         abandonExpired(at: now)
         forwardAbandoned()
         if resetRequest == nil { beginReset(at: now) }
-        var chunks = control
+        var chunks: [SCTPChunk] = []
+        var size = 12
+        let answers = (sackNow ? [sack()] : []) + control
         control = []
-        if sackNow { chunks.insert(sack(), at: 0) }
-        var size = 12 + chunks.reduce(0) { $0 + Self.size($1) }
+        for chunk in answers {
+            // A peer that asks much at once gets several packets, not one that DTLS cannot carry.
+            let length = Self.size(chunk)
+            if size + length > configuration.packetSize, !chunks.isEmpty {
+                emit(chunks)
+                chunks = []
+                size = 12
+            }
+            chunks.append(chunk)
+            size += length
+        }
         func add(_ data: SCTPData) {
             let length = 16 + (data.payload.count + 3) & ~3
             if size + length > configuration.packetSize, !chunks.isEmpty {
@@ -113,7 +124,8 @@ extension SCTPAssociation {
                 }
             }
         }
-        if newly > 0 || advanced { errors = 0 }
+        // A closed window that answers its probes is alive (RFC 9260 §6.1 A).
+        if newly > 0 || advanced || sack.window == 0 { errors = 0 }
         grow(by: newly, advanced: advanced, flight: before)
         if let exit = recoveryExit, !serialLess(acknowledgedTSN, exit) { recoveryExit = nil }
         if let highest { countMissing(below: highest) }

@@ -77,7 +77,7 @@ public struct MediaDescription: Hashable, Sendable {
     public var bandwidth: BitRate? {
         if let tias = bandwidths.first(where: { $0.type == "TIAS" }) { return BitRate(bitsPerSecond: tias.value) }
         return bandwidths.first { $0.type == "AS" }.map {
-            BitRate(bitsPerSecond: $0.value.multipliedReportingOverflow(by: 1000).partialValue)
+            BitRate(bitsPerSecond: min(max($0.value, 0), .max / 1000) * 1000)
         }
     }
 }

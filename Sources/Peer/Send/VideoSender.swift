@@ -35,6 +35,9 @@ struct VideoSender: Sendable {
 
     mutating func configure(codecs: [VideoCodec: OutgoingCodec], extensions: OutgoingExtensions) {
         self.codecs = codecs
+        // Under GCM one SSRC and number is one nonce, and it protects the header too: what was sent with other extensions is never
+        // sent again on its own SSRC.
+        if extensions != self.extensions { history = RetransmissionHistory() }
         self.extensions = extensions
         if codecs.isEmpty { queue.removeAll() }
     }

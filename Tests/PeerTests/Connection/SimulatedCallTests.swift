@@ -56,8 +56,8 @@ struct SimulatedCallTests {
         let start = call.now
         call.run(for: .seconds(20))
         // 500 frames were sent. Where a burst takes a repair too, the picture stands until a keyframe comes.
-        #expect(call.frames(.server, since: start) > 375)
-        #expect(call.frames(.client, since: start) > 375)
+        #expect(call.frames(.server, since: start) > 425)
+        #expect(call.frames(.client, since: start) > 425)
         #expect(call.audioPackets(.server, since: start) > 900)
         let statistics = call.client.statistics(at: call.now)
         #expect(statistics.videoReceived.nacks > 0)

@@ -143,3 +143,36 @@ import Testing
         #expect(again.feedbackCount == 1)
     }
 }
+
+@Suite("RTCP packets of several parts") struct RTCPPartsTests {
+    private func roundTrip(_ packet: RTCPPacket) -> RTCPPacket? {
+        var bytes: [UInt8] = []
+        packet.encode(into: &bytes)
+        var reader = RTCPReader(bytes.span)
+        return reader.next()
+    }
+
+    @Test("Source descriptions of several chunks, of any text length")
+    func chunks() {
+        for length in 0..<9 {
+            let packet = RTCPPacket.sourceDescription(
+                SourceDescription(
+                    chunks: (0..<3).map { number in
+                        .init(ssrc: UInt32(number), items: [.init(type: 1, text: String(repeating: "x", count: length + number)), .init(type: 2, text: "")])
+                    }))
+            #expect(roundTrip(packet) == packet)
+        }
+    }
+
+    @Test("Extended reports of both kinds in one packet")
+    func extended() {
+        let packet = RTCPPacket.extendedReport(
+            ExtendedReport(
+                ssrc: 1,
+                blocks: [
+                    .receiverReferenceTime(0x0102_0304_0506_0708),
+                    .delaySinceLastReference([.init(ssrc: 2, lastReference: 3, delay: 4), .init(ssrc: 5, lastReference: 6, delay: 7)]),
+                ]))
+        #expect(roundTrip(packet) == packet)
+    }
+}

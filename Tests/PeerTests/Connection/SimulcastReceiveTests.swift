@@ -1,0 +1,88 @@
+import Basics
+import Testing
+
+@testable import Peer
+
+@Suite("Simulcast layers of one sender") struct SimulcastReceiveTests {
+    private static func negotiated() throws -> NegotiatedSession {
+        var negotiation = Negotiation(configuration: SDPFixtures.configuration())
+        return try negotiation.answer(SDPFixtures.parsed("chromium156-av-simulcast"), newCredentials: SDPFixtures.credentials).1
+    }
+
+    /// One-packet VP8 keyframes on each layer, as a sender that was asked for keyframes gives them.
+    private struct Sender {
+        let section: NegotiatedSection
+        var sequence: UInt16 = 100
+        var now = Instant(nanoseconds: 1_000_000_000)
+
+        mutating func send(_ layers: [(rid: Int, ssrc: UInt32)], into receiver: inout MediaReceiver) {
+            sequence &+= 1
+            now += .milliseconds(40)
+            guard let codec = section.codecs.first(where: { $0.name.video == .vp8 }) else { return }
+            for (rid, ssrc) in layers {
+                let height = 180 << rid
+                var bytes = [UInt8](repeating: 0, count: 300)
+                let length = bytes.withUnsafeMutableBytes { buffer in
+                    var writer = RTPPacketWriter(
+                        buffer, marker: true, payloadType: codec.payloadType, sequence: sequence,
+                        timestamp: UInt32(truncatingIfNeeded: now.ticks(at: 90_000)), ssrc: ssrc)
+                    if let id = section.headerExtensions.mid { writer.addExtension(id, section.mid ?? "") }
+                    if let id = section.headerExtensions.rid { writer.addExtension(id, section.remoteRIDs[rid]) }
+                    for byte: UInt8 in [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 64, 1, UInt8(height & 255), UInt8(height >> 8), 0] {
+                        writer.append(byte)
+                    }
+                    return writer.finish()
+                }
+                bytes[..<(length ?? 0)].withUnsafeBytes { receiver.receive($0, at: now) }
+            }
+            receiver.advance(to: now, roundTrip: .milliseconds(40))
+        }
+    }
+
+    private static func started() throws -> (MediaReceiver, Sender) {
+        let session = try negotiated()
+        let section = try #require(session.section(.video))
+        var receiver = MediaReceiver(VideoReceiveConfiguration())
+        receiver.configure(session, at: .zero)
+        try #require(section.remoteRIDs.count >= 2)
+        return (receiver, Sender(section: section))
+    }
+
+    private static func heights(_ receiver: inout MediaReceiver) -> [Int] { receiver.takeFrames().map(\.frame.height) }
+
+    @Test("The best layer is taken, and a small tile gets the smallest that fills it")
+    func choice() throws {
+        var (receiver, sender) = try Self.started()
+        let count = sender.section.remoteRIDs.count
+        let layers = (0..<count).map { (rid: $0, ssrc: UInt32(1000 + $0)) }
+        for _ in 0..<10 { sender.send(layers, into: &receiver) }
+        #expect(Self.heights(&receiver).last == 180 << (count - 1))
+        receiver.setWantedHeight(90, at: sender.now)
+        for _ in 0..<5 { sender.send(layers, into: &receiver) }
+        #expect(Self.heights(&receiver).last == 180)
+        receiver.setWantedHeight(181, at: sender.now)
+        for _ in 0..<5 { sender.send(layers, into: &receiver) }
+        #expect(Self.heights(&receiver).last == 360)
+    }
+
+    @Test("A layer that falls silent is left for one that comes")
+    func silence() throws {
+        var (receiver, sender) = try Self.started()
+        let count = sender.section.remoteRIDs.count
+        let layers = (0..<count).map { (rid: $0, ssrc: UInt32(1000 + $0)) }
+        for _ in 0..<10 { sender.send(layers, into: &receiver) }
+        _ = Self.heights(&receiver)
+        for _ in 0..<80 { sender.send([layers[0]], into: &receiver) }
+        #expect(Self.heights(&receiver).last == 180)
+    }
+
+    @Test("A new SSRC on a layer is a new stream and goes on at its keyframe")
+    func newSource() throws {
+        var (receiver, sender) = try Self.started()
+        for _ in 0..<5 { sender.send([(0, 1000)], into: &receiver) }
+        #expect(Self.heights(&receiver).count == 5)
+        sender.sequence = 40_000
+        for _ in 0..<5 { sender.send([(0, 2000)], into: &receiver) }
+        #expect(Self.heights(&receiver).count == 5)
+    }
+}

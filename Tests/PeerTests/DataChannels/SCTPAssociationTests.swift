@@ -1,0 +1,112 @@
+import Basics
+import Testing
+
+@testable import Peer
+
+/// One association whose peer is the test.
+@Suite("SCTP under pressure") struct SCTPAssociationTests {
+    private func established() -> SCTPAssociation {
+        let association = SCTPAssociation(SCTPConfiguration(), tag: 5, tsn: 99)
+        deliver(.cookieEcho([0, 0, 0, 9, 0, 1, 0, 0, 0, 0, 0, 100, 1]), to: association, at: .zero)
+        association.packets = []
+        return association
+    }
+
+    private func deliver(_ chunk: SCTPChunk, to association: SCTPAssociation, at now: Instant) {
+        var bytes: [UInt8] = []
+        chunk.encode(into: &bytes)
+        FuzzBodies.sctp(bytes, into: association, at: now)
+    }
+
+    private func sent(_ association: SCTPAssociation) -> [SCTPChunk] {
+        defer { association.packets = [] }
+        return association.packets.flatMap { SCTPPacket(parsing: $0)?.chunks ?? [] }
+    }
+
+    private func numbers(_ chunks: [SCTPChunk]) -> [UInt32] {
+        chunks.compactMap { if case .data(let data) = $0 { data.tsn } else { nil } }
+    }
+
+    @Test("Three reports of a hole send the chunk again before any timer")
+    func fastRetransmit() {
+        let association = established()
+        for _ in 0..<5 { _ = association.send([UInt8](repeating: 1, count: 100), ppid: 53, stream: 1, SCTPReliability(), at: .zero) }
+        #expect(numbers(sent(association)) == [99, 100, 101, 102, 103])
+        for upper in 2...4 as ClosedRange<UInt16> {
+            #expect(numbers(sent(association)).isEmpty)
+            deliver(.sack(SCTPSack(cumulative: 98, window: 65_536, gaps: [2...upper], duplicates: [])), to: association, at: .zero)
+        }
+        #expect(numbers(sent(association)) == [99])
+    }
+
+    @Test("A closed window is probed for minutes and opens again")
+    func closedWindow() throws {
+        let association = established()
+        var now = Instant.zero
+        _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(), at: now)
+        _ = association.send([2], ppid: 53, stream: 1, SCTPReliability(), at: now)
+        while now < .zero + .seconds(300) {
+            let isProbed = !numbers(sent(association)).isEmpty
+            if isProbed { deliver(.sack(SCTPSack(cumulative: 98, window: 0, gaps: [], duplicates: [])), to: association, at: now) }
+            now = max(now + .milliseconds(1), association.nextDeadline ?? now + .seconds(1))
+            association.advance(to: now)
+        }
+        #expect(association.state == .established)
+        deliver(.sack(SCTPSack(cumulative: 100, window: 65_536, gaps: [], duplicates: [])), to: association, at: now)
+        #expect(association.buffered == 0 && association.outstanding.isEmpty)
+    }
+
+    @Test("A message whose time is over is skipped with FORWARD-TSN")
+    func lifetime() {
+        let association = established()
+        _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(lifetime: .milliseconds(100)), at: .zero)
+        #expect(numbers(sent(association)) == [99])
+        association.advance(to: .zero + .milliseconds(101))
+        let skips = sent(association).compactMap { if case .forwardTSN(let tsn, let skips) = $0 { (tsn, skips) } else { nil } }
+        #expect(skips.first?.0 == 99)
+        #expect(skips.first?.1 == [SCTPSkip(stream: 1, ssn: 0)])
+    }
+
+    @Test("Resets that cross end in one reset each way")
+    func crossingResets() {
+        let association = established()
+        association.reset(1, at: .zero)
+        deliver(
+            .reconfig([.resetOutgoing(request: 100, response: 98, lastTSN: 99, streams: [1])]), to: association, at: .zero)
+        deliver(.reconfig([.response(request: 99, result: 1)]), to: association, at: .zero)
+        #expect(association.events.contains(.incomingReset([1])))
+        #expect(association.events.contains(.outgoingReset([1])))
+        #expect(association.resetRequest == nil)
+    }
+
+    @Test("A chunk without data ends the association, as RFC 9260 §6.2 says")
+    func emptyData() {
+        let association = established()
+        deliver(
+            .data(SCTPData(tsn: 100, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: true, ends: true, payload: [])),
+            to: association, at: .zero)
+        #expect(association.state == .closed)
+    }
+
+    @Test("Tiny chunks that make no message fill the window, not the memory")
+    func tinyChunks() {
+        let association = established()
+        for number in UInt32(0)..<16_000 {
+            association.receive(
+                SCTPData(tsn: 102 &+ number, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: false, ends: number % 2 == 0, payload: [1]))
+        }
+        #expect(association.fragments.count > 1000)
+        #expect(association.held >= association.fragments.count * 64)
+        #expect(association.held <= association.configuration.receiveWindow)
+    }
+
+    @Test("Many questions in one packet are answered in packets that fit")
+    func manyQuestions() {
+        let association = established()
+        var chunks: [UInt8] = []
+        for _ in 0..<100 { SCTPChunk.heartbeat([0, 1, 0, 8, 1, 2, 3, 4]).encode(into: &chunks) }
+        FuzzBodies.sctp(chunks, into: association, at: .zero)
+        #expect(association.packets.allSatisfy { $0.count <= association.configuration.packetSize })
+        #expect(sent(association).count == 100)
+    }
+}
