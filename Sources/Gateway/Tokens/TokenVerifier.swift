@@ -49,7 +49,7 @@ struct TokenVerifier: Sendable {
     /// What the token's header names as its algorithm.
     static func algorithm(of token: String) -> String? {
         struct Header: Decodable { var alg: String }
-        var text = token.prefix { $0 != "." }.replacing("-", with: "+").replacing("_", with: "/")
+        var text = String(token.prefix { $0 != "." }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
         text += String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
         return Data(base64Encoded: text).flatMap { try? JSONDecoder().decode(Header.self, from: $0) }?.alg
     }
