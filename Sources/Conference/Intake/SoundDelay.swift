@@ -25,7 +25,7 @@ final class SoundDelay: Sendable {
     private let picture = Atomic<Int64>(0)
     private let pictureAt = Atomic<Int64>(.min)
     /// The measure follows a slow picture at once and forgets it at this share of the way a picture.
-    private static let forgetting: Int64 = 128
+    private static let forgetting: Int64 = 64
 
     /// A picture of `captureTime` is ready to be shown at `now`. From the decoder's lane only.
     func pictureReady(_ captureTime: Instant, at now: Instant) {
