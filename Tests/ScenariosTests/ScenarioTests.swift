@@ -165,18 +165,23 @@ struct RenditionControlTests {
         // Three at once and one each two seconds.
         #expect((5...8).contains(made))
         control.requestKeyframe(isStart: true)
-        #expect(control.takeKeyframe(at: at(300 * 33 + 500)))
+        let taken1 = control.takeKeyframe(at: at(300 * 33 + 500))
+        #expect(taken1)
     }
 
     @Test("All who ask within half a second get one")
     func shared() {
         var control = RenditionControl(rung: rung, isSlides: false)
         control.join("a", budget: nil)
-        #expect(control.takeKeyframe(at: at(0)))
+        let taken2 = control.takeKeyframe(at: at(0))
+        #expect(taken2)
         control.requestKeyframe(isStart: true)
-        #expect(!control.takeKeyframe(at: at(100)))
+        let taken3 = control.takeKeyframe(at: at(100))
+        #expect(!taken3)
         control.requestKeyframe(isStart: true)
-        #expect(control.takeKeyframe(at: at(500)))
-        #expect(!control.takeKeyframe(at: at(1100)))
+        let taken4 = control.takeKeyframe(at: at(500))
+        #expect(taken4)
+        let taken5 = control.takeKeyframe(at: at(1100))
+        #expect(!taken5)
     }
 }

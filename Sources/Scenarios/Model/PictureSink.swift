@@ -22,7 +22,7 @@ struct PictureSink {
         guard let mark = SyntheticEncoder.mark(of: frame.frame) else { return }
         let own = now - mark.made
         let old = delay ?? own
-        delay = own > old ? own : old - (old - own) / 128
+        delay = own > old ? own : old - (old - own) / 64
         // A picture waits for the sound of its moment; it never shows before the one before it.
         var at = now
         if let soundDelay, mark.made + soundDelay > at { at = min(mark.made + soundDelay, now + .milliseconds(250)) }

@@ -24,8 +24,8 @@ struct RenditionSelectorTests {
     func settles(estimate: Int, choice: RenditionSelector.Choice) { #expect(settled(estimate).choice == choice) }
 
     @Test(
-        "goes down at once",
-        arguments: [(1000, RenditionSelector.Choice.rung(1)), (200, .rung(2)), (80, .slides), (30, .audioOnly)])
+        "goes down at once when much is missing",
+        arguments: [(600, RenditionSelector.Choice.rung(1)), (200, .rung(2)), (80, .slides), (30, .audioOnly)])
     func down(estimate: Int, choice: RenditionSelector.Choice) {
         var selector = settled(5000)
         #expect(selector.update(estimate: .kilobits(estimate), at: at(60_001))?.choice == choice)
