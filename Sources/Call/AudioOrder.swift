@@ -24,9 +24,9 @@ struct AudioOrder {
     /// of the sender's clock moves by a sample or two.
     private var anchor: Int64?
     private var strayed = 0
-    /// 10 ms beside the estimate for a second: then the estimate has learnt better.
-    private static let tolerance: Int64 = 480
-    private static let strayLimit = 50
+    /// 2.5 ms beside the estimate for a fifth of a second: then the estimate has learnt better.
+    private static let tolerance: Int64 = 120
+    private static let strayLimit = 10
 
     mutating func take(_ packet: ReceivedAudioPacket) -> [Step] {
         if let next = nextSequence, packet.sequence < next { return [] }

@@ -136,7 +136,7 @@ def test_five_clients_of_three_kinds_and_two_codecs_share_a_room(server, pages):
                 if leaver in browsers:
                     browsers.remove(leaver)
                 await eventually(lambda: picture_is_right(peers), 3, f"picture after {leaver.name} left")
-                await eventually(lambda: sound_is_right(peers), 5, f"sound after {leaver.name} left")
+                await eventually(lambda: sound_is_right(peers), 10, f"sound after {leaver.name} left")
                 for peer in peers:
                     gap = await peer.longest_gap()
                     assert gap < 1000, f"{peer.name} froze for {gap:.0f} ms when {leaver.name} left"
