@@ -72,7 +72,7 @@ struct BandwidthEstimator: Sendable {
     var estimate: BitRate {
         var value = delay.rate
         if let ceiling = loss.ceiling { value = min(value, ceiling) }
-        if let receiverLimit { value = usesFeedback ? min(value, receiverLimit) : min(value, receiverLimit) }
+        if let receiverLimit { value = min(value, receiverLimit) }
         value = max(value, Double(configuration.minimum.bitsPerSecond))
         // A receiver's own wish may lie below our floor.
         if let receiverLimit { value = min(value, receiverLimit) }
@@ -184,10 +184,31 @@ struct BandwidthEstimator: Sendable {
     mutating func receive(receiverLimit rate: BitRate, at now: Instant) {
         receiverLimit = Double(max(rate.bitsPerSecond, 1000))
         probes.ceiling = min(Double(configuration.maximum.bitsPerSecond), Double(rate.bitsPerSecond))
-        if !usesFeedback {
-            delay.probed(Double(rate.bitsPerSecond))
-            lastFeedback = now
+        if !usesFeedback { follow(receiverEstimate: Double(rate.bitsPerSecond), at: now) }
+    }
+
+    /// More than this above what we send, and the receiver has seen no trouble: GCC at the receiver never says more than 1.5 times
+    /// what arrives (draft-ietf-rmcat-gcc-02 §5.5), so a quiet picture would otherwise talk itself down rung by rung.
+    private static let receiverPressure = 1.15
+    /// How fast the rate grows meanwhile, a second.
+    private static let receiverGrowth = 0.3
+
+    /// REMB without transport-wide feedback: binding once we send about as much, else no more than a sign of life.
+    private mutating func follow(receiverEstimate: Double, at now: Instant) {
+        let elapsed = lastFeedback.map { min((now - $0).inSeconds, 1) } ?? 0
+        lastFeedback = now
+        limit.advance(estimate: delay.rate, to: now)
+        if receiverEstimate < limit.sentRate * Self.receiverPressure {
+            delay.probed(receiverEstimate)
+        } else {
+            receiverLimit = nil
+            delay.probed(max(receiverEstimate, delay.rate * (1 + Self.receiverGrowth * elapsed)))
         }
+    }
+
+    /// A packet that leaves without a transport-wide number.
+    mutating func packetSent(unnumbered size: Int, at now: Instant) {
+        limit.sent(size: size, estimate: delay.rate, at: now)
     }
 
     /// A receiver report's loss: only for peers without transport-wide feedback.

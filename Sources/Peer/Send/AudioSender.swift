@@ -31,7 +31,11 @@ struct AudioSender: Sendable {
             into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now), level: level)
         writer.append(payload)
         guard let length = writer.finish() else { return nil }
-        if transport != nil { _ = estimator.packetSent(size: length + MediaSender.wireOverhead, cluster: nil, at: now) }
+        if transport != nil {
+            _ = estimator.packetSent(size: length + MediaSender.wireOverhead, cluster: nil, at: now)
+        } else {
+            estimator.packetSent(unnumbered: length + MediaSender.wireOverhead, at: now)
+        }
         stream.counters.packets += 1
         stream.counters.frames += 1
         stream.counters.bytes += length

@@ -189,7 +189,8 @@ struct VideoSender: Sendable {
             marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
             transportSequence: usesTransportCC ? estimator.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now))
         guard let length = write(packet, into: buffer) else { return nil }
-        if usesTransportCC { note(transport: estimator.nextSequence, size: length, estimator: &estimator, cluster: cluster, at: now) }
+        note(
+            transport: usesTransportCC ? estimator.nextSequence : nil, size: length, estimator: &estimator, cluster: cluster, at: now)
         history.store(packet, bytes: length)
         stream.counters.packets += 1
         stream.counters.bytes += length
@@ -222,7 +223,7 @@ struct VideoSender: Sendable {
         writer.append16(packet.sequence)
         writePayload(of: packet, to: &writer)
         guard let length = writer.finish() else { return nil }
-        if let transport { note(transport: transport, size: length, estimator: &estimator, cluster: cluster, at: now) }
+        note(transport: transport, size: length, estimator: &estimator, cluster: cluster, at: now)
         repair.counters.packets += 1
         repair.counters.bytes += length
         repair.counters.payloadBytes += packet.frame.fragments[packet.fragment].range.count + 2
@@ -261,7 +262,11 @@ struct VideoSender: Sendable {
         packet.frame.bytes.withUnsafeBytes { writer.append(UnsafeRawBufferPointer(rebasing: $0[fragment.range])) }
     }
 
-    private func note(transport: UInt16, size: Int, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant) {
-        _ = estimator.packetSent(size: size + MediaSender.wireOverhead, cluster: cluster, at: now)
+    private func note(transport: UInt16?, size: Int, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant) {
+        if transport != nil {
+            _ = estimator.packetSent(size: size + MediaSender.wireOverhead, cluster: cluster, at: now)
+        } else {
+            estimator.packetSent(unnumbered: size + MediaSender.wireOverhead, at: now)
+        }
     }
 }

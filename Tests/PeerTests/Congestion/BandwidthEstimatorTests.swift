@@ -158,12 +158,25 @@ struct BandwidthEstimatorTests {
         #expect(line.estimator.estimate > before * 0.6)
     }
 
-    @Test("REMB caps it, and is all there is for a peer without transport-wide feedback")
+    @Test("REMB is all there is for a peer without transport-wide feedback: it binds once as much is sent")
     func receiverLimit() {
         var estimator = BandwidthEstimator(BandwidthEstimatorConfiguration(), usesFeedback: false)
         estimator.receive(receiverLimit: .kilobits(1200), at: .zero)
         #expect(estimator.estimate == .kilobits(1200))
-        estimator.receive(receiverLimit: .kilobits(200), at: .zero)
-        #expect(estimator.estimate == .kilobits(200))
+        // 100 kbit/s for two seconds: a receiver that knows no better says 1.5 times that.
+        var now = Instant.zero
+        for _ in 0..<200 {
+            now += .milliseconds(10)
+            estimator.packetSent(unnumbered: 125, at: now)
+        }
+        estimator.receive(receiverLimit: .kilobits(160), at: now)
+        #expect(estimator.estimate >= .kilobits(1200))
+        // 1 Mbit/s, and the receiver says 700: the line is full.
+        for _ in 0..<200 {
+            now += .milliseconds(10)
+            estimator.packetSent(unnumbered: 1250, at: now)
+        }
+        estimator.receive(receiverLimit: .kilobits(700), at: now)
+        #expect(estimator.estimate == .kilobits(700))
     }
 }
