@@ -139,7 +139,8 @@ def test_a_recording_directory_that_cannot_be_written_is_an_error_and_the_call_g
                     assert status >= 500 and b"error" in body, (status, body)
                     seen = len(ada.picture_times)
                     await asyncio.sleep(1)
-                    assert len(ada.picture_times) > seen + 15
+                    # The lowest rung has 15 frames a second, and which one aiortc gets is its line's affair.
+                    assert len(ada.picture_times) > seen + 10
                 finally:
                     await ada.close()
                     await bo.close()
