@@ -190,8 +190,10 @@ struct BandwidthEstimator: Sendable {
     /// More than this above what we send, and the receiver has seen no trouble: GCC at the receiver never says more than 1.5 times
     /// what arrives (draft-ietf-rmcat-gcc-02 §5.5), so a quiet picture would otherwise talk itself down rung by rung.
     private static let receiverPressure = 1.15
-    /// How fast the rate grows meanwhile, a second.
+    /// How fast the rate grows meanwhile, a second, and up to which bit/s: a middle rung with its sound. More than that only on the
+    /// receiver's own word, or a fixed wish of its would be tried again and again.
     private static let receiverGrowth = 0.3
+    private static let unpressed = 700_000.0
 
     /// REMB without transport-wide feedback: binding once we send about as much, else no more than a sign of life.
     private mutating func follow(receiverEstimate: Double, at now: Instant) {
@@ -202,7 +204,8 @@ struct BandwidthEstimator: Sendable {
             delay.probed(receiverEstimate)
         } else {
             receiverLimit = nil
-            delay.probed(max(receiverEstimate, delay.rate * (1 + Self.receiverGrowth * elapsed)))
+            let grown = delay.rate * (1 + Self.receiverGrowth * elapsed)
+            delay.probed(max(receiverEstimate, min(grown, Self.unpressed)))
         }
     }
 
