@@ -72,7 +72,6 @@ struct BandwidthEstimator: Sendable {
     var estimate: BitRate {
         var value = delay.rate
         if let ceiling = loss.ceiling { value = min(value, ceiling) }
-        if let receiverLimit { value = min(value, receiverLimit) }
         value = max(value, Double(configuration.minimum.bitsPerSecond))
         // A receiver's own wish may lie below our floor.
         if let receiverLimit { value = min(value, receiverLimit) }
