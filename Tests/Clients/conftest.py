@@ -1,5 +1,6 @@
 """Run through in_namespace.sh, so that everything happens in a network namespace of the test's own."""
 
+import contextlib
 import functools
 import http.server
 import os
@@ -24,9 +25,9 @@ def server(tmp_path, pages):
             pytest.fail(f"the server died with {server.process.returncode}:\n{server.log_text()}")
 
 
-@pytest.fixture(scope="session")
-def pages():
-    """The address of the test pages."""
+@contextlib.contextmanager
+def serve_pages():
+    """The address of the test pages, which are served until the block ends."""
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
             pass
@@ -36,6 +37,12 @@ def pages():
     threading.Thread(target=web.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{web.server_port}"
     web.shutdown()
+
+
+@pytest.fixture(scope="session")
+def pages():
+    with serve_pages() as address:
+        yield address
 
 
 @pytest.fixture

@@ -1,0 +1,258 @@
+"""Rows of the scenario table with a real browser: headless Chromium behind a relay that makes its line bad, in a room with a clean one.
+
+`./scripts/bench --network` runs this file after the simulated rows and prints its table; tests take single rows from it.
+"""
+
+import asyncio
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from browser import Chromium
+from media import COLOURS, TONES
+from server import ADDRESS, Server
+from people import BrowserPeer, page_url
+
+BENCH = os.environ.get("BENCH", "Bench")
+
+
+class Relay:
+    """The benchmark's relay in a process of its own."""
+
+    def __init__(self, server, down, up, seed=1):
+        self.process = subprocess.Popen(
+            [BENCH, "relay", "--to", f"{ADDRESS}:{server.media_port}", "--on", f"{ADDRESS}:0", "--down", down, "--up", up, "--seed", str(seed)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if answer.startswith("error"):
+            raise RuntimeError(answer)
+        return answer
+
+    def change(self, link):
+        for way in ("down", "up"):
+            self.ask(f"{way} {link}")
+
+    def read(self):
+        """(down, up), each packets, lost, bytes, longest queue in ms since the last reading."""
+        values = [int(value) for value in self.ask("read").split()]
+        return values[:4], values[4:]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(5)
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    aim: str
+    link: str
+    seconds: float
+    # (after how many seconds, what the line is like from then on)
+    changes: tuple = ()
+    # What belongs to the start is not counted in freezes, delays and rates.
+    settled: float = 8
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What was seen; times in seconds from the joiner's connection."""
+    row: Row
+    # (time, rendition, estimate in bit/s, down bytes, longest queue in ms)
+    samples: list
+    # Times of shown pictures, and (time, delay in ms) of those whose clock was read.
+    frames: np.ndarray
+    delays: np.ndarray
+    # (time, concealed samples, all samples, A/V offset in ms) as the browser's statistics have them
+    sound: list
+    # The server's figures of what it received from the joiner, at the start and at the end.
+    before: dict
+    after: dict
+
+    def gaps(self, over, start=None, end=None):
+        """The stretches without a new picture that last longer than `over` seconds: (from, length)."""
+        start, end = self.row.settled if start is None else start, self.row.seconds if end is None else end
+        inside = self.frames[(self.frames >= start) & (self.frames <= end)]
+        edges = np.concatenate([[start], inside, [end]])
+        lengths = np.diff(edges)
+        return [(float(edges[i]), float(lengths[i])) for i in np.nonzero(lengths > over)[0]]
+
+    def per_minute(self, count):
+        return count * 60 / (self.row.seconds - self.row.settled)
+
+    def shares(self, start=None):
+        start = self.row.settled if start is None else start
+        names = [rendition for at, rendition, *_ in self.samples if at >= start]
+        return {name: names.count(name) / len(names) for name in sorted(set(names), reverse=True)} if names else {}
+
+    def first(self, condition, start=0.0):
+        """When, from `start`, a sample (time, rendition, …) first met a condition; None: never."""
+        return next((at - start for at, *rest in self.samples if at >= start and condition(*rest)), None)
+
+    def delay(self, part, start=None, end=None):
+        start, end = self.row.settled if start is None else start, self.row.seconds if end is None else end
+        values = [value for at, value in self.delays if start <= at <= end]
+        return float(np.quantile(values, part)) if values else float("nan")
+
+    def concealed(self, start=None, end=None):
+        """Per cent of the samples that the browser played."""
+        start, end = self.row.settled if start is None else start, self.row.seconds if end is None else end
+        inside = [entry for entry in self.sound if start <= entry[0] <= end]
+        if len(inside) < 2:
+            return float("nan")
+        return 100 * (inside[-1][1] - inside[0][1]) / max(inside[-1][2] - inside[0][2], 1)
+
+    def offset(self):
+        values = [abs(entry[3]) for entry in self.sound if entry[0] >= self.row.settled and entry[3] is not None]
+        return float(np.quantile(values, 0.95)) if values else float("nan")
+
+    def rate(self):
+        """kbit/s down the line, headers and all."""
+        inside = [(at, sent) for at, _, _, sent, _ in self.samples if at >= self.row.settled]
+        return (inside[-1][1] - inside[0][1]) * 8 / (inside[-1][0] - inside[0][0]) / 1000
+
+    def queue_over(self, limit, start):
+        """For how long after `start` the queue was now and then longer than `limit` ms."""
+        late = [at for at, *_, queue in self.samples if at > start and queue > limit]
+        return late[-1] - start if late else 0.0
+
+    def freezes_up(self):
+        return self.per_minute(self.after["freezes"] - self.before["freezes"])
+
+
+ROWS = {
+    "clean": Row("clean 5 Mbit/s, 20 ms round trip", "top rung within 4 s of joining; no freeze", "rate=5M,delay=10ms", 30, settled=5),
+    "steps": Row(
+        "1 Mbit/s → 300 kbit/s → 1 Mbit/s", "leaves the rung within 2 s, queue under 150 ms within 3 s; returns within 10 s",
+        "rate=1M,delay=25ms", 50, ((20, "rate=300k,delay=25ms"), (35, "rate=1M,delay=25ms"))),
+    "thin": Row(
+        "150 kbit/s, 100 ms round trip", "picture and sound continuous; under 150 kbit/s; delay under 400 ms", "rate=150k,delay=50ms", 40, settled=10),
+    "loss2": Row("2 % random loss, 60 ms round trip", "no freeze over 500 ms", "rate=3M,delay=30ms,loss=0.02", 40),
+    "loss5": Row(
+        "5 % random loss, 60 ms round trip", "no freeze over 500 ms; sound concealed under 1 %", "rate=3M,delay=30ms,loss=0.05", 40),
+    "loss10": Row("10 % random loss, 60 ms round trip", "under 2 freezes over 500 ms a minute", "rate=3M,delay=30ms,loss=0.1", 40),
+    "dead": Row(
+        "dead for 3 s, then back", "sound and picture back within 1 s, delay normal within 5 s", "rate=2M,delay=25ms", 40,
+        ((20, "dead"), (23, "rate=2M,delay=25ms"))),
+}
+
+
+async def measure(server, pages, row, seed=1):
+    """A clean Chromium that only sends, with a clock in its picture, and the one behind the bad line."""
+    relay = Relay(server, row.link, row.link, seed)
+    browsers = []
+    room = f"bad-{row.name[:5].strip()}-{seed}".replace(" ", "").replace("%", "").replace(".", "")
+    try:
+        clean = await Chromium().start(page_url(pages, server, room, "Clean", "green", TONES[0], "H264") + "&clock=1&direction=sendonly")
+        browsers.append(clean)
+        await clean.wait_for("state.connected && state.id", timeout=30)
+        bad = await Chromium().start(page_url(pages, server, room, "Bad", "blue", TONES[1], "H264") + f"&relay={relay.port}")
+        browsers.append(bad)
+        peer = await BrowserPeer(bad, "Bad", "blue", TONES[1]).joined()
+        started = time.monotonic()
+        origin = await bad.evaluate("performance.now()")
+        await bad.evaluate(f"watchClock({await clean.evaluate('state.id')!r})")
+        path = f"/api/rooms/{room}/participants/{peer.id}/stats"
+
+        async def figures():
+            return await asyncio.to_thread(server.json, "GET", path)
+        before, samples, sound, waiting = await figures(), [], [], list(row.changes)
+        while (now := time.monotonic() - started) < row.seconds:
+            if waiting and now >= waiting[0][0]:
+                relay.change(waiting.pop(0)[1])
+            seen, (_, _, sent, queue), _ = await figures(), *relay.read()
+            samples.append((now, seen["rendition"], seen["estimate"], sent, queue))
+            stats = await bad.evaluate("""stats().then(s => [s['in-audio']?.concealedSamples ?? 0, s['in-audio']?.totalSamplesReceived ?? 0,
+                s['in-audio']?.silentConcealedSamples ?? 0, (s['in-audio']?.estimatedPlayoutTimestamp ?? NaN) - (s['in-video']?.estimatedPlayoutTimestamp ?? NaN)])""")
+            sound.append((time.monotonic() - started, *stats[:2], stats[3]))
+            await asyncio.sleep(max(0, 0.25 - (time.monotonic() - started - now)))
+        frames = np.array(await bad.evaluate("state.frameTimes"))
+        delays = [(t, d) for t, d in await bad.evaluate("state.delays") if d is not None]
+        return Outcome(
+            row, samples, (frames - origin) / 1000, np.array([((t - origin) / 1000, d) for t, d in delays if d < 20_000]).reshape(-1, 2), sound, before,
+            await figures())
+    finally:
+        for browser in browsers:
+            await browser.close()
+        relay.close()
+
+
+def seconds(value):
+    return "never" if value is None else f"{value:.1f} s"
+
+
+def verdict(key, outcome):
+    """[(met, what was measured)] against the row's aim."""
+    long, short = outcome.per_minute(len(outcome.gaps(0.5))), outcome.per_minute(len(outcome.gaps(0.2)))
+    freezes = f"{long:.1f} freezes over 500 ms a minute"
+    if key == "clean":
+        top = outcome.first(lambda rendition, *_: rendition == "720")
+        return [(top is not None and top <= 4, f"top rung after {seconds(top)}"), (short == 0, f"{short:.1f} freezes over 200 ms a minute")]
+    if key == "steps":
+        drop, rise = (at for at, _ in outcome.row.changes)
+        before = [rendition for at, rendition, *_ in outcome.samples if at < drop][-1]
+        left = outcome.first(lambda rendition, *_: rendition != before, drop)
+        back = outcome.first(lambda rendition, *_: rendition == before, rise)
+        queue = min(outcome.queue_over(150, drop), rise - drop)
+        return [
+            (left is not None and left <= 2, f"left {before} after {seconds(left)}"), (queue <= 3, f"queue under 150 ms after {queue:.1f} s"),
+            (back is not None and back <= 10, f"back after {seconds(back)}"),
+        ]
+    if key == "thin":
+        return [
+            (long <= 1, freezes), (outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"), (outcome.rate() < 150, f"{outcome.rate():.0f} kbit/s"),
+            (outcome.delay(0.95) < 400, f"delay p95 {outcome.delay(0.95):.0f} ms"),
+        ]
+    if key == "dead":
+        back = outcome.row.changes[1][0]
+        picture = next((float(t) - back for t in outcome.frames if t > back), None)
+        heard = next((at - back for (_, hidden, _, _), (at, more, total, _) in zip(outcome.sound, outcome.sound[1:]) if at > back + 0.25 and more - hidden < 2400), None)
+        normal = outcome.delay(0.95, 10, back - 3) + 60
+        late = [half for half in range(30) if outcome.delay(0.5, back + half / 2, back + half / 2 + 0.5) > normal]
+        return [
+            (picture is not None and picture <= 1, f"picture back after {seconds(picture)}"), (heard is not None and heard <= 1, f"sound back after {seconds(heard)}"),
+            ((late[-1] + 1) / 2 <= 5 if late else True, f"delay normal after {(late[-1] + 1) / 2 if late else 0:.1f} s"),
+        ]
+    limit = 2 if key == "loss10" else 0
+    checks = [(long <= limit, freezes)]
+    if key == "loss5":
+        checks.append((outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"))
+    return checks
+
+
+def cells(key, outcome):
+    shares = ", ".join(f"{name}{'p' if name.isdigit() else ''} {share * 100:.0f} %" for name, share in outcome.shares().items())
+    short, long = (outcome.per_minute(len(outcome.gaps(limit))) for limit in (0.2, 0.5))
+    return [
+        outcome.row.name, shares, f"{short:.1f} ({long:.1f})", f"{outcome.freezes_up():.1f}", f"{outcome.concealed():.2f} %",
+        f"{outcome.delay(0.5):.0f}/{outcome.delay(0.95):.0f}", f"{outcome.offset():.0f}", f"{outcome.rate():.0f}", outcome.row.aim,
+        "<br>".join(("✓ " if met else "✗ ") + what for met, what in verdict(key, outcome)),
+    ]
+
+
+HEAD = ["line (headless Chromium, H.264)", "rungs", "freezes/min >200 ms (>500)", "freezes/min up", "sound concealed", "delay p50/p95 ms, painted to shown",
+        "A/V offset p95 ms", "kbit/s", "aim", "measured"]
+
+
+def main(keys):
+    from conftest import serve_pages
+    print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
+    with serve_pages() as pages:
+        for key in keys or ROWS:
+            with tempfile.TemporaryDirectory() as directory, Server(directory, origin=pages) as server:
+                outcome = asyncio.run(asyncio.wait_for(measure(server, pages, ROWS[key]), ROWS[key].seconds + 60))
+            print("| " + " | ".join(cells(key, outcome)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
