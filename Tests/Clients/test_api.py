@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import random
 import socket
 import struct
@@ -13,8 +12,8 @@ import websockets
 
 from aiortc_peer import AiortcPeer
 from media import TONES, tone_level
+from people import PythonPeer, eventually
 from server import ADDRESS
-from test_call import PythonPeer, eventually
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 

@@ -2,111 +2,13 @@
 
 import asyncio
 import time
-import urllib.parse
 
-import numpy as np
 import pytest
 
 from aiortc_peer import AiortcPeer
 from browser import Chromium, Firefox
-from media import COLOURS, TONES, colour_at, nearest_colour, tone_level
-
-
-def page_url(pages, server, room, name, colour, frequency, codec=None):
-    query = {"signal": server.signal_url, "room": room, "name": name, "colour": ",".join(map(str, COLOURS[colour])), "tone": frequency}
-    if codec:
-        query["codec"] = codec
-    return f"{pages}/peer.html?{urllib.parse.urlencode(query)}"
-
-
-class BrowserPeer:
-    """The same face as AiortcPeer's, for a browser on the test page."""
-
-    def __init__(self, browser, name, colour, frequency):
-        self.browser, self.name, self.colour, self.frequency = browser, name, colour, frequency
-
-    async def joined(self):
-        await self.browser.wait_for("state.connected && state.frames > 3", timeout=30)
-        self.id = await self.browser.evaluate("state.id")
-        return self
-
-    async def tile_colours(self):
-        return {t["participant"]: nearest_colour(t["rgb"]) for t in await self.browser.evaluate("tileColours()") or []}
-
-    async def heard(self, frequencies):
-        levels = await self.browser.evaluate(f"toneLevels({list(frequencies)})")
-        return {f: level > -55 for f, level in zip(frequencies, levels or [])} if levels else {}
-
-    async def longest_gap(self):
-        return await self.browser.evaluate("Math.max(0, ...state.frameTimes.slice(1).map((t, i) => t - state.frameTimes[i]))")
-
-    async def forget_gaps(self):
-        await self.browser.evaluate("(state.frameTimes = [performance.now()], 1)")
-
-    async def leave(self):
-        await self.browser.evaluate("(socket.send(JSON.stringify({ type: 'leave' })), pc.close(), 1)")
-        await self.browser.close()
-
-
-class PythonPeer:
-    def __init__(self, peer):
-        self.peer, self.name, self.colour, self.frequency = peer, peer.name, peer.colour, peer.frequency
-
-    async def joined(self):
-        deadline = time.monotonic() + 15
-        while self.peer.picture is None or self.peer.tiles is None:
-            assert time.monotonic() < deadline, f"{self.name} received no picture"
-            await asyncio.sleep(0.05)
-        self.id = self.peer.id
-        return self
-
-    async def tile_colours(self):
-        frame, tiles = self.peer.rgb(), self.peer.tiles
-        canvas = (tiles["width"], tiles["height"])
-        return {t["participant"]: nearest_colour(colour_at(frame, t, canvas)) for t in tiles["tiles"]}
-
-    async def heard(self, frequencies):
-        last = self.peer.sound[-48000:]
-        return {f: tone_level(last, f) > 0.02 for f in frequencies} if len(last) == 48000 else {}
-
-    async def longest_gap(self):
-        times = np.array(self.peer.picture_times)
-        return float(np.max(np.diff(times)) * 1000) if len(times) > 1 else 0
-
-    async def forget_gaps(self):
-        self.peer.picture_times = self.peer.picture_times[-1:]
-
-    async def leave(self):
-        await self.peer.leave()
-
-
-async def eventually(check, timeout, what):
-    """Polls until `check` gives no complaint; fails with the last one."""
-    deadline = time.monotonic() + timeout
-    while True:
-        complaint = await check()
-        if not complaint:
-            return
-        assert time.monotonic() < deadline, f"{what}: {complaint}"
-        await asyncio.sleep(0.1)
-
-
-async def picture_is_right(peers):
-    expected = {p.id: p.colour for p in peers}
-    for peer in peers:
-        seen = await peer.tile_colours()
-        if seen != expected:
-            return f"{peer.name} sees {seen}, not {expected}"
-    return None
-
-
-async def sound_is_right(peers):
-    for peer in peers:
-        heard = await peer.heard([p.frequency for p in peers])
-        for other in peers:
-            if heard.get(other.frequency) != (other is not peer):
-                return f"{peer.name} hears {heard}; own tone is {peer.frequency}"
-    return None
+from media import TONES
+from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
 
 
 @pytest.mark.usefixtures("needs_address")

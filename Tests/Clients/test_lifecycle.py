@@ -14,11 +14,10 @@ import time
 import pytest
 import websockets
 
-from aiortc_peer import AiortcPeer
-from media import TONES
+from people import pair
+from recorded import decodes_cleanly, probe
 from server import PROGRAM, ROOT, Server
-from test_recording import decodes_cleanly, pair, probe
-from test_signalling import ask, read
+from signalling import ask
 
 call = pytest.mark.usefixtures("needs_address", "good_line")
 
@@ -35,8 +34,7 @@ async def told(peer, kind, timeout=10):
 def test_sigterm_in_a_recorded_call_closes_the_recording_and_tells_everyone(tmp_path):
     with Server(tmp_path / "server", config="recording: { start: onFirstJoin }") as server:
         async def run():
-            ada, bo = await pair(server)
-            try:
+            async with pair(server) as (ada, bo):
                 recordings = server.json("GET", "/api/recordings")
                 assert [r["state"] for r in recordings] == ["recording"], "onFirstJoin"
                 await asyncio.sleep(1)
@@ -48,9 +46,6 @@ def test_sigterm_in_a_recorded_call_closes_the_recording_and_tells_everyone(tmp_
                 assert await asyncio.to_thread(server.process.wait, 12) == 0
                 assert time.monotonic() - started < 10
                 return recordings[0]
-            finally:
-                await ada.close()
-                await bo.close()
         recording = asyncio.run(asyncio.wait_for(run(), 60))
         path = server.recordings / recording["file"].split("/")[-1]
         assert float(probe(path)["format"]["duration"]) > 1.5
@@ -64,8 +59,7 @@ def test_sigterm_in_a_recorded_call_closes_the_recording_and_tells_everyone(tmp_
 def test_a_second_signal_ends_at_once_and_loses_no_recording(tmp_path):
     with Server(tmp_path / "server") as server:
         async def run():
-            ada, bo = await pair(server)
-            try:
+            async with pair(server) as (ada, bo):
                 recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
                 await asyncio.sleep(2)
                 server.process.send_signal(signal.SIGTERM)
@@ -74,9 +68,6 @@ def test_a_second_signal_ends_at_once_and_loses_no_recording(tmp_path):
                 await asyncio.to_thread(server.process.wait, 5)
                 assert time.monotonic() - started < 3
                 return recording
-            finally:
-                await ada.close()
-                await bo.close()
         recording = asyncio.run(asyncio.wait_for(run(), 60))
         server.start()
         assert server.json("GET", f"/api/recordings/{recording['id']}")["state"] == "finished"
@@ -91,8 +82,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_call(tmp_path):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", str(server.recordings)], check=True)
         try:
             async def run():
-                ada, bo = await pair(server)
-                try:
+                async with pair(server) as (ada, bo):
                     recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
                     deadline = time.monotonic() + 20
                     while (now := server.json("GET", f"/api/recordings/{recording['id']}"))["state"] == "recording":
@@ -107,9 +97,6 @@ def test_a_full_disk_ends_the_recording_and_not_the_call(tmp_path):
                         assert time.monotonic() < deadline, "the call stopped with the recording"
                         await asyncio.sleep(0.1)
                     return now
-                finally:
-                    await ada.close()
-                    await bo.close()
             recording = asyncio.run(asyncio.wait_for(run(), 60))
             path = server.recordings / recording["file"].split("/")[-1]
             assert float(probe(path)["format"]["duration"]) > 0.5
@@ -271,16 +258,12 @@ def test_a_layout_file_that_changes_is_taken_up_and_a_broken_one_is_not(tmp_path
 def test_a_cut_off_recording_is_seen_and_mended_by_the_command(tmp_path):
     with Server(tmp_path / "server") as server:
         async def run():
-            ada, bo = await pair(server)
-            try:
+            async with pair(server) as (ada, bo):
                 recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
                 await asyncio.sleep(4)
                 server.process.kill()
                 server.process.wait()
                 return recording
-            finally:
-                await ada.close()
-                await bo.close()
         asyncio.run(asyncio.wait_for(run(), 60))
         cut = next(f for f in server.recordings.iterdir() if f.suffix != ".json" and f.stat().st_size > 1000)
 

@@ -1,6 +1,5 @@
 """Flash and beep of `tessera call`, 100 ms both at each full second of one clock, as they come out of the room: in a recording and at peers."""
 
-import asyncio
 import contextlib
 import json
 import signal
@@ -11,8 +10,8 @@ import wave
 import numpy as np
 import pytest
 
+from recorded import sound
 from server import PROGRAM
-from test_recording import sound
 
 # What people notice (ITU-R BT.1359): 45 ms of sound ahead of the picture.
 LIMIT = 0.045

@@ -8,7 +8,7 @@ import pytest
 from aiortc_peer import AiortcPeer
 from browser import Chromium, Firefox
 from media import TONES
-from test_call import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
+from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
 from test_transport import goes_on
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")

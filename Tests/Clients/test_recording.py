@@ -1,52 +1,16 @@
 """A call recorded, decoded again, and killed in the middle."""
 
 import asyncio
-import json
 import signal
 import subprocess
 import time
 
-import numpy as np
 import pytest
 
-from aiortc_peer import AiortcPeer
 from media import TONES, colour_at, nearest_colour, tone_level
+from people import pair
+from recorded import decodes_cleanly, frame_at, probe, sound
 from server import PROGRAM, Server
-
-
-def probe(path):
-    output = subprocess.run(
-        ["ffprobe", "-v", "error", "-show_streams", "-show_format", "-of", "json", str(path)], capture_output=True, text=True, check=True)
-    return json.loads(output.stdout)
-
-
-def frame_at(path, seconds, width=1280, height=720):
-    output = subprocess.run(
-        ["ffmpeg", "-v", "error", "-ss", str(seconds), "-i", str(path), "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24",
-         "-s", f"{width}x{height}", "-"], capture_output=True, check=True)
-    return np.frombuffer(output.stdout, np.uint8).reshape(height, width, 3)
-
-
-def sound(path):
-    output = subprocess.run(
-        ["ffmpeg", "-v", "error", "-i", str(path), "-f", "f32le", "-ac", "1", "-ar", "48000", "-"], capture_output=True, check=True)
-    return np.frombuffer(output.stdout, np.float32)
-
-
-def decodes_cleanly(path):
-    result = subprocess.run(["ffmpeg", "-v", "error", "-xerror", "-i", str(path), "-f", "null", "-"], capture_output=True, text=True)
-    return result.returncode == 0 and not result.stderr.strip(), result.stderr[-2000:]
-
-
-async def pair(server, room="rec", codecs=("VP8", "H264")):
-    ada = await AiortcPeer(server, room, "Ada", "red", TONES[0], codecs[0]).join()
-    bo = await AiortcPeer(server, room, "Bo", "blue", TONES[1], codecs[1]).join()
-    deadline = time.monotonic() + 10
-    while any(p.picture is None or p.tiles is None or len(p.tiles["tiles"]) < 2 for p in (ada, bo)):
-        assert time.monotonic() < deadline, "no picture before the recording"
-        await asyncio.sleep(0.05)
-    await asyncio.sleep(1)
-    return ada, bo
 
 
 def check_tiles(path, tiles, expected, times):
@@ -61,8 +25,7 @@ def check_tiles(path, tiles, expected, times):
 @pytest.mark.parametrize("codecs", [("VP8", "H264"), ("VP8", "VP8")])
 def test_a_recording_shows_and_sounds_like_the_call(server, codecs):
     async def run():
-        ada, bo = await pair(server, codecs=codecs)
-        try:
+        async with pair(server, codecs=codecs) as (ada, bo):
             started = server.json("POST", "/api/rooms/rec/recordings", expect=201)
             assert started["state"] == "recording"
             assert server.request("POST", "/api/rooms/rec/recordings")[0] == 409
@@ -71,9 +34,6 @@ def test_a_recording_shows_and_sounds_like_the_call(server, codecs):
             length = time.monotonic() - before
             finished = await asyncio.to_thread(server.json, "POST", f"/api/recordings/{started['id']}/stop")
             return started, finished, length, ada.tiles, {ada.id: "red", bo.id: "blue"}
-        finally:
-            await ada.close()
-            await bo.close()
     started, finished, length, tiles, expected = asyncio.run(asyncio.wait_for(run(), 60))
     assert finished["state"] == "finished"
     path = server.recordings / finished["file"].split("/")[-1]
@@ -100,16 +60,12 @@ def test_a_recording_shows_and_sounds_like_the_call(server, codecs):
 def test_kill_in_the_middle_loses_at_most_the_last_fragment(tmp_path):
     with Server(tmp_path / "server") as server:
         async def run():
-            ada, bo = await pair(server)
-            try:
+            async with pair(server) as (ada, bo):
                 started = server.json("POST", "/api/rooms/rec/recordings", expect=201)
                 await asyncio.sleep(7)
                 server.process.send_signal(signal.SIGKILL)
                 server.process.wait()
                 return started, ada.tiles, {ada.id: "red", bo.id: "blue"}
-            finally:
-                await ada.close()
-                await bo.close()
         started, tiles, expected = asyncio.run(asyncio.wait_for(run(), 60))
         server.start()
         deadline = time.monotonic() + 15
@@ -133,17 +89,13 @@ def test_a_recording_directory_that_cannot_be_written_is_an_error_and_the_call_g
         subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=64k", "tmpfs", str(server.recordings)], check=True)
         try:
             async def run():
-                ada, bo = await pair(server)
-                try:
+                async with pair(server) as (ada, bo):
                     status, _, body = await asyncio.to_thread(server.request, "POST", "/api/rooms/rec/recordings")
                     assert status >= 500 and b"error" in body, (status, body)
                     seen = len(ada.picture_times)
                     await asyncio.sleep(1)
                     # The lowest rung has 15 frames a second, and which one aiortc gets is its line's affair.
                     assert len(ada.picture_times) > seen + 10
-                finally:
-                    await ada.close()
-                    await bo.close()
             asyncio.run(asyncio.wait_for(run(), 60))
         finally:
             subprocess.run(["umount", str(server.recordings)], check=True)

@@ -15,7 +15,7 @@ from aiortc_peer import AiortcPeer
 from browser import Chromium, Firefox
 from media import TONES
 from server import ADDRESS, Server
-from test_call import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
+from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 

@@ -1,7 +1,6 @@
 """WHIP and WHEP over HTTP, with aiortc and Chromium."""
 
 import asyncio
-import json
 import time
 
 import pytest
@@ -9,8 +8,8 @@ import pytest
 from aiortc_peer import AiortcPeer, HTTPPeer
 from browser import Chromium
 from media import TONES, colour_at, nearest_colour, tone_level
-from server import ADDRESS, Server
-from test_call import eventually, page_url
+from people import eventually, page_url
+from server import Server
 
 SDP = {"Content-Type": "application/sdp"}
 FRAGMENT = {"Content-Type": "application/trickle-ice-sdpfrag"}
