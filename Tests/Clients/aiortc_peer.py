@@ -20,19 +20,26 @@ from media import COLOURS, tone
 class ColourTrack(VideoStreamTrack):
     """One colour with a marker that wanders along the top, so that every frame differs."""
 
-    def __init__(self, colour, width=640, height=360):
+    """Fifteen a second, so that a slow machine can encode several at once."""
+
+    RATE = 15
+
+    def __init__(self, colour, width=320, height=180):
         super().__init__()
-        self.rgb, self.width, self.height, self.count = COLOURS[colour], width, height, 0
+        self.rgb, self.width, self.height, self.count, self.started = COLOURS[colour], width, height, 0, None
 
     async def recv(self):
-        pts, time_base = await self.next_timestamp()
+        if self.readyState != "live":
+            raise MediaStreamError
+        self.started = self.started or time.monotonic()
+        await asyncio.sleep(max(0, self.started + self.count / self.RATE - time.monotonic()))
         picture = np.empty((self.height, self.width, 3), np.uint8)
         picture[:] = self.rgb
         x = self.count * 8 % (self.width - 16)
         picture[:16, x:x + 16] = 255
-        self.count += 1
         frame = VideoFrame.from_ndarray(picture, format="rgb24")
-        frame.pts, frame.time_base = pts, time_base
+        frame.pts, frame.time_base = self.count * 90000 // self.RATE, fractions.Fraction(1, 90000)
+        self.count += 1
         return frame
 
 

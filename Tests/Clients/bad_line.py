@@ -249,7 +249,7 @@ def main(keys):
     print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
     with serve_pages() as pages:
         for key in keys or ROWS:
-            with tempfile.TemporaryDirectory() as directory, Server(directory, origin=pages) as server:
+            with tempfile.TemporaryDirectory() as directory, Server(directory, origin=pages, full=True) as server:
                 outcome = asyncio.run(asyncio.wait_for(measure(server, pages, ROWS[key]), ROWS[key].seconds + 60))
             print("| " + " | ".join(cells(key, outcome)) + " |", flush=True)
 

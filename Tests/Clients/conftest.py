@@ -25,6 +25,13 @@ def server(tmp_path, pages):
             pytest.fail(f"the server died with {server.process.returncode}:\n{server.log_text()}")
 
 
+@pytest.fixture
+def full_server(tmp_path, pages):
+    """With rooms as they are by default: 1280×720 at 30 frames a second."""
+    with Server(tmp_path / "server", origin=pages, full=True) as server:
+        yield server
+
+
 @contextlib.contextmanager
 def serve_pages():
     """The address of the test pages, which are served until the block ends."""

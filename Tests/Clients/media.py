@@ -25,13 +25,16 @@ def tone_level(samples, frequency, rate=48000):
 
 
 def colour_at(frame, tile, canvas):
-    """The median colour in the middle of a tile. `frame` is an RGB array of any size, `tile` and `canvas` in canvas pixels."""
+    """The median colour of a tile beside its middle, where an avatar's circle would be. `frame` is an RGB array of any size, `tile` and
+    `canvas` in canvas pixels."""
     height, width = frame.shape[:2]
     sx, sy = width / canvas[0], height / canvas[1]
-    x0, x1 = (tile["x"] + tile["width"] * 0.35) * sx, (tile["x"] + tile["width"] * 0.65) * sx
-    y0, y1 = (tile["y"] + tile["height"] * 0.3) * sy, (tile["y"] + tile["height"] * 0.6) * sy
-    patch = frame[int(y0):max(int(y1), int(y0) + 1), int(x0):max(int(x1), int(x0) + 1)]
-    return tuple(int(v) for v in np.median(patch.reshape(-1, 3), axis=0))
+
+    def patch(left, right):
+        x0, x1 = int((tile["x"] + tile["width"] * left) * sx), int((tile["x"] + tile["width"] * right) * sx)
+        y0, y1 = int((tile["y"] + tile["height"] * 0.35) * sy), int((tile["y"] + tile["height"] * 0.55) * sy)
+        return frame[y0:max(y1, y0 + 1), x0:max(x1, x0 + 1)].reshape(-1, 3)
+    return tuple(int(v) for v in np.median(np.concatenate([patch(0.12, 0.22), patch(0.78, 0.88)]), axis=0))
 
 
 def nearest_colour(rgb, limit=70):

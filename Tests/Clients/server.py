@@ -21,10 +21,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Server:
-    """`with Server(tmp_path) as server:` starts one and waits until it answers."""
+# A picture that slow machines compose, encode and decode five times over: aiortc falls behind without end where it is too large for them.
+SMALL = {"TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_ROOMS_FRAMESPERSECOND": "15"}
 
-    def __init__(self, directory, config="", arguments=(), media_port=None, origin=None, media="0.0.0.0", announce=()):
+
+class Server:
+    """`with Server(tmp_path) as server:` starts one and waits until it answers. Rooms are `SMALL` unless `full`."""
+
+    def __init__(self, directory, config="", arguments=(), media_port=None, origin=None, media="0.0.0.0", announce=(), full=False):
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
@@ -35,7 +39,7 @@ class Server:
         self.config = config
         self.origin = origin
         self.media, self.announce = media, list(announce) or [ADDRESS, *(["127.0.0.1"] if ADDRESS != "127.0.0.1" else [])]
-        self.scheme, self.context, self.environment = "http", None, {}
+        self.scheme, self.context, self.environment = "http", None, {} if full else dict(SMALL)
         self.headers = {}
         self.process = None
 

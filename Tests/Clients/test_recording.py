@@ -23,7 +23,8 @@ def check_tiles(path, tiles, expected, times):
 
 @pytest.mark.usefixtures("needs_address")
 @pytest.mark.parametrize("codecs", [("VP8", "H264"), ("VP8", "VP8")])
-def test_a_recording_shows_and_sounds_like_the_call(server, codecs):
+def test_a_recording_shows_and_sounds_like_the_call(full_server, codecs):
+    server = full_server
     async def run():
         async with pair(server, codecs=codecs) as (ada, bo):
             started = server.json("POST", "/api/rooms/rec/recordings", expect=201)
@@ -58,7 +59,7 @@ def test_a_recording_shows_and_sounds_like_the_call(server, codecs):
 
 @pytest.mark.usefixtures("needs_address")
 def test_kill_in_the_middle_loses_at_most_the_last_fragment(tmp_path):
-    with Server(tmp_path / "server") as server:
+    with Server(tmp_path / "server", full=True) as server:
         async def run():
             async with pair(server) as (ada, bo):
                 started = server.json("POST", "/api/rooms/rec/recordings", expect=201)

@@ -70,7 +70,7 @@ class Relay:
             each.close()
 
 
-async def goes_on(peer, seconds=1.0, frames=15):
+async def goes_on(peer, seconds=1.0, frames=7):
     """Frames keep coming."""
     before = await peer.browser.evaluate("state.frames")
     await asyncio.sleep(seconds)

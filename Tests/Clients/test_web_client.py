@@ -135,7 +135,8 @@ def nothing_wrong(*problems):
 
 
 @pytest.mark.usefixtures("needs_address")
-def test_a_call_through_the_page_on_a_desk_and_on_a_phone(server, tmp_path):
+def test_a_call_through_the_page_on_a_desk_and_on_a_phone(full_server, tmp_path):
+    server = full_server
     async def run():
         desk, phone = await two_in_a_room(server, tmp_path / "shots")
         try:

@@ -9,7 +9,7 @@ from aiortc_peer import AiortcPeer, HTTPPeer
 from browser import Chromium
 from media import TONES, colour_at, nearest_colour, tone_level
 from people import eventually, page_url
-from server import Server
+from server import SMALL, Server
 
 SDP = {"Content-Type": "application/sdp"}
 FRAGMENT = {"Content-Type": "application/trickle-ice-sdpfrag"}
@@ -28,7 +28,7 @@ async def sees(peer, server, expected, what, timeout=8):
     async def check():
         tiles = (await asyncio.to_thread(server.json, "GET", f"/api/rooms/{peer.room}"))["tiles"]
         if isinstance(tiles, list):
-            tiles = {"width": 1280, "height": 720, "tiles": tiles}
+            tiles = {"width": int(SMALL["TESSERA_ROOMS_WIDTH"]), "height": int(SMALL["TESSERA_ROOMS_HEIGHT"]), "tiles": tiles}
         seen = colours(peer, tiles)
         return None if seen == expected else f"{seen}, not {expected}"
     await eventually(check, timeout, what)

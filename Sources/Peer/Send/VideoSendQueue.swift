@@ -11,6 +11,8 @@ struct VideoSendQueue: Sendable {
         var frame: PacketizedVideoFrame
         var codec: OutgoingCodec
         var queued: Instant
+        /// The frame's, or later where it would not be after the frame before it.
+        var timestamp: Int64
         var nextFragment = 0
     }
 

@@ -21,6 +21,11 @@ struct VideoSender: Sendable {
     /// Only a keyframe may start: at the beginning, after a change of rendition, after a cut.
     private(set) var needsKeyframe = true
     private var currentCodec: VideoCodec?
+    /// Of the last frame that was queued, in ticks of the room's clock.
+    private var lastTimestamp = Int64.min
+    /// A receiver takes frames of one timestamp for one frame, and drops those from the past (RFC 3550 §5.1): a keyframe of another
+    /// encoder, made of the same tick as the last frame or of the one before, goes out as if it were a millisecond younger.
+    private static let smallestStep: Int64 = 90
     private var requested: Instant?
     private var wantsRequest = false
     private var firSequences: [UInt32: UInt8] = [:]
@@ -90,7 +95,9 @@ struct VideoSender: Sendable {
             }
         }
         currentCodec = frame.codec
-        queue.append(.init(frame: frame, codec: codec, queued: now))
+        let earliest = lastTimestamp == .min ? frame.timestamp : lastTimestamp &+ Self.smallestStep
+        lastTimestamp = max(frame.timestamp, earliest)
+        queue.append(.init(frame: frame, codec: codec, queued: now, timestamp: lastTimestamp))
     }
 
     private mutating func request(at now: Instant) {
@@ -185,7 +192,7 @@ struct VideoSender: Sendable {
         guard let (entry, index, isLast) = queue.takeFragment() else { return nil }
         if index == 0 { numbers.advance(temporalLayer: entry.frame.temporalLayer) }
         let packet = RetransmissionHistory.Packet(
-            sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.frame.timestamp), payloadType: entry.codec.payloadType,
+            sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.timestamp), payloadType: entry.codec.payloadType,
             marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
             transportSequence: usesTransportCC ? estimator.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now))
         guard let length = write(packet, into: buffer) else { return nil }

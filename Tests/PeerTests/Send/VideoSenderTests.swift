@@ -53,6 +53,22 @@ struct VideoSenderTests {
         #expect(sender.hasWork)
     }
 
+    @Test("Timestamps rise over a change of encoder, even where the new one's keyframe was made of an older tick")
+    func risingTimestamps() throws {
+        var sender = sender()
+        var estimator = estimator()
+        var sent: [UInt32] = []
+        // 3000 is a tick of thirty frames a second: the other encoder took more than one for its first frame.
+        for (timestamp, isFirst) in [(0, true), (3000, false), (6000, false), (3000, true), (6000, false), (9000, false), (12_000, false)] {
+            if isFirst { sender.restart(at: now) }
+            sender.enqueue(frame(key: isFirst, timestamp: Int64(timestamp)), available: .megabits(1), at: now)
+            let bytes = next(&sender, &estimator, at: now)
+            let packet = try #require(bytes)
+            sent.append(try RTPHeader(parsing: packet.span).timestamp)
+        }
+        #expect(sent == [7, 3007, 6007, 6097, 6187, 9007, 12_007])
+    }
+
     @Test("Picture ids and base-layer indices run on over a change of encoder, across their wraps")
     func pictureNumbers() throws {
         var sender = sender()
@@ -66,7 +82,8 @@ struct VideoSenderTests {
             let packet = try #require(sent10)
             let header = try RTPHeader(parsing: packet.span)
             #expect(header.sequence == 100 + UInt16(index))
-            #expect(header.timestamp == 907)
+            // Frames of one tick must not look like one frame.
+            #expect(header.timestamp == 907 + 90 * UInt32(index))
             #expect(header.extension16(3, in: packet.span) == 9 + UInt16(index))
             let payload = Array(packet[header.payloadRange])
             let parsed = VP8Descriptor.parse(payload.span)
