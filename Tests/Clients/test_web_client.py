@@ -144,6 +144,7 @@ def test_a_call_through_the_page_on_a_desk_and_on_a_phone(full_server, tmp_path)
             await asyncio.gather(desk.is_moving(), phone.is_moving())
             await people_and_chat(desk, phone)
             await layouts(desk, phone)
+            await own_picture(desk, phone)
             await recording(desk, phone, server)
             await switches(desk, phone)
             await sharing(desk, phone)
@@ -215,6 +216,38 @@ async def layouts(desk, phone):
         await page.wait_for(f"JSON.stringify(probe.last('tiles').tiles) !== {json.dumps(json.dumps(before['tiles'], separators=(',', ':')))}"
                             " && new Set(probe.last('tiles').tiles.map(tile => tile.width)).size > 1")
     assert not await phone.evaluate("document.getElementById('layout-menu').open")
+
+
+async def own_picture(desk, phone):
+    """Large for oneself alone, by the list of people, and back; and a tap on a tile, which enlarges it on this screen."""
+    mine, theirs = await phone.evaluate("JSON.stringify(probe.last('tiles').tiles)"), await desk.evaluate("JSON.stringify(probe.last('tiles').tiles)")
+    await phone.click("#open-people")
+    smallest = await phone.evaluate("probe.last('tiles').tiles.reduce((a, b) => (a.width <= b.width ? a : b)).participant")
+    await phone.click(f"[data-participant='{smallest}'] .pin")
+    largest = "probe.last('tiles').tiles.reduce((a, b) => (a.width >= b.width ? a : b)).participant"
+    await phone.wait_for(f"{largest} === '{smallest}'")
+    await phone.wait_for(f"document.querySelector(\"[data-participant='{smallest}'] .pin\").getAttribute('aria-pressed') === 'true'")
+    await phone.shot("phone-pinned")
+    assert await desk.evaluate("JSON.stringify(probe.last('tiles').tiles)") == theirs, "what one pins is one's own affair"
+    await phone.click("#side-close")
+    await phone.click("#open-layout")
+    await phone.wait_for("document.getElementById('layout-back') !== null")
+    await phone.click("#layout-back")
+    await phone.wait_for(f"JSON.stringify(probe.last('tiles').tiles) === {json.dumps(mine)}")
+
+    await phone.evaluate("document.getElementById('stage').click()")
+    tap = """(() => {
+        const video = document.getElementById('mix'), tiles = probe.last('tiles'), box = video.getBoundingClientRect();
+        const scale = Math.min(box.width / tiles.width, box.height / tiles.height), tile = tiles.tiles[0];
+        const clientX = box.left + (box.width - tiles.width * scale) / 2 + (tile.x + tile.width / 2) * scale;
+        const clientY = box.top + (box.height - tiles.height * scale) / 2 + (tile.y + tile.height / 2) * scale;
+        document.getElementById('stage').dispatchEvent(new MouseEvent('click', { clientX, clientY, bubbles: true }));
+        return document.getElementById('mix').classList.contains('zoomed');
+    })()"""
+    assert await phone.evaluate(tap)
+    await asyncio.sleep(0.4)
+    await phone.shot("phone-zoomed")
+    assert not await phone.evaluate(tap)
 
 
 async def recording(desk, phone, server):

@@ -3,7 +3,9 @@
 import { Connection } from '/assets/connection.js';
 import { listDevices, openDevices, remember, remembered, watchLevel } from '/assets/devices.js';
 import { Line } from '/assets/line.js';
-import { addMessage, clearMessages, isChatOpen, isSideOpen, notice, showLayouts, showNames, showPeople, showSide, toggleSide, unread } from '/assets/panels.js';
+import {
+  addMessage, clearMessages, isChatOpen, isSideOpen, notice, showLayouts, showNames, showPeople, showSide, toggleSide, unread, zoom,
+} from '/assets/panels.js';
 import { Signalling } from '/assets/signalling.js';
 
 const $ = id => document.getElementById(id);
@@ -13,7 +15,8 @@ const roomInPath = location.pathname.match(/^\/r\/([^/]+)$/)?.[1];
 const own = { audio: true, video: true, hand: false, screen: null };
 let stream = new MediaStream();
 let signalling = null, connection = null, line = null;
-let participants = [], tiles = null, layout = null, recording = null, stopMeter = () => {}, timers = [], awake = null;
+// `mine`: one's own picture, {name, pin}; null: one has the room's.
+let participants = [], tiles = null, layout = null, mine = null, recording = null, stopMeter = () => {}, timers = [], awake = null;
 
 function show(page) {
   for (const id of ['lobby', 'call', 'ended']) $(id).hidden = id !== page;
@@ -126,6 +129,7 @@ async function joined(message) {
     refresh();
     return connection.resumed();
   }
+  mine = query.get('layout') && query.get('layout') !== layout ? { name: query.get('layout'), pin: null } : null;
   const isNew = !connection;
   connection?.close();
   connection = new Connection(signalling, message.iceServers ?? [], { audio: stream.getAudioTracks()[0], video: videoTrack() });
@@ -201,13 +205,25 @@ function sendState() {
 }
 
 function refresh() {
-  showPeople(participants, signalling?.id);
+  showPeople(participants, signalling?.id, mine?.pin, pin);
   showNames(tiles, participants, $('mix'));
   press('toggle-audio', own.audio, 'mic', own.audio ? 'Mute' : 'Unmute', own.audio ? 'Mute the microphone' : 'Switch the microphone on');
   press('toggle-video', own.video, 'camera', 'Camera', own.video ? 'Switch the camera off' : 'Switch the camera on');
   $('toggle-hand').setAttribute('aria-pressed', String(own.hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(own.screen)));
   $('toggle-screen').hidden = !navigator.mediaDevices?.getDisplayMedia;
+}
+
+/// The picture of this page alone: `layout` with that participant first, or the room's again.
+function ownPicture(name, pinned = null) {
+  mine = name === layout && !pinned ? null : { name, pin: pinned };
+  signalling.send({ type: 'layout', name, scope: 'me', pin: pinned ? [pinned] : [] });
+  refresh();
+}
+
+function pin(id) {
+  if (mine?.pin === id) ownPicture(layout);
+  else ownPicture('speaker', id);
 }
 
 function press(id, isOn, iconName, text, action) {
@@ -389,10 +405,11 @@ $('side-close').onclick = () => showSide(null);
 $('leave').onclick = leave;
 $('open-layout').onclick = async () => {
   const choose = (name, scope) => {
-    signalling.send({ type: 'layout', name, scope });
+    if (scope === 'me') ownPicture(name, name === layout ? null : mine?.pin);
+    else signalling.send({ type: 'layout', name, scope });
     $('layout-menu').close();
   };
-  await showLayouts(layout, choose);
+  await showLayouts(layout, mine?.name, choose);
   $('layout-menu').showModal();
 };
 $('open-settings').onclick = async () => { await fillSelects('call-camera', 'call-microphone'); $('settings').showModal(); };
@@ -424,6 +441,12 @@ $('chat-form').onsubmit = event => {
 };
 $('rejoin').onclick = () => { stream = new MediaStream(); lobby(); };
 new ResizeObserver(() => showNames(tiles, participants, $('mix'))).observe($('stage'));
+$('stage').onclick = event => {
+  if (event.target.closest('button, dialog')) return;
+  const box = $('stage').getBoundingClientRect();
+  zoom(tiles, $('mix'), event.clientX - box.left, event.clientY - box.top);
+  showNames(tiles, participants, $('mix'));
+};
 $('mix').onresize = () => showNames(tiles, participants, $('mix'));
 addEventListener('keydown', event => {
   if (event.key === 'Escape' && !$('call').hidden && !document.querySelector('dialog:modal')) {

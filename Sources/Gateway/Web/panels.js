@@ -19,7 +19,9 @@ function icon(name, meaning, isOff = false) {
   return svg;
 }
 
-export function showPeople(participants, ownId) {
+/// `pinned`: who is large in one's own picture; `pin(id)` makes another so, or nobody where it was that one.
+export function showPeople(participants, ownId, pinned, pin) {
+  const focused = document.activeElement?.closest?.('#people-list [data-participant]')?.dataset.participant;
   $('people-count').textContent = participants.length;
   $('people-list').replaceChildren(...participants.map(person => {
     const who = element('span', { className: 'who', textContent: person.name + (person.id === ownId ? ' (you)' : '') });
@@ -32,8 +34,21 @@ export function showPeople(participants, ownId) {
     row.append(
       icon(hears ? 'mic' : 'mic-off', hears ? 'microphone on' : 'muted', !hears),
       icon(shows ? 'camera' : 'camera-off', shows ? 'camera on' : 'camera off', !shows));
+    if (person.role !== 'viewer') {
+      const isPinned = person.id === pinned;
+      const button = element('button', { type: 'button', className: 'plain pin', title: isPinned ? 'As everyone sees it' : 'Large, only for me' });
+      button.setAttribute('aria-label', isPinned ? `${person.name}: as everyone sees it` : `${person.name}: large, only for me`);
+      button.setAttribute('aria-pressed', String(isPinned));
+      const mark = icon('pin', '');
+      mark.setAttribute('aria-hidden', 'true');
+      button.append(mark);
+      button.onclick = () => pin(person.id);
+      row.append(button);
+    }
     return row;
   }));
+  // The list is made anew at every change: the keyboard stays where it was.
+  if (focused) $('people-list').querySelector(`[data-participant="${focused}"] .pin`)?.focus();
   const to = $('chat-to');
   const chosen = to.value;
   to.replaceChildren(new Option('Everyone', ''), ...participants.filter(p => p.id !== ownId).map(p => new Option(`Only ${p.name}`, p.id)));
@@ -48,12 +63,45 @@ export function addMessage({ name, text, at, isPrivate }) {
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
+/// Where the browser shows the canvas: its scale and its corner in the stage.
+function placement(tiles, video) {
+  const scale = Math.min(video.clientWidth / tiles.width, video.clientHeight / tiles.height);
+  return { scale, left: (video.clientWidth - tiles.width * scale) / 2, top: (video.clientHeight - tiles.height * scale) / 2 };
+}
+
+let zoomed = null;
+
+/// A tap on a tile enlarges it to the stage, on this screen alone; the next tap shows the whole picture again. What a phone that is
+/// held upright needs: the picture is as wide as all the tiles.
+export function zoom(tiles, video, x, y) {
+  if (!tiles || !video.videoWidth) return;
+  const { scale, left, top } = placement(tiles, video);
+  const inside = tile => x >= left + tile.x * scale && x < left + (tile.x + tile.width) * scale && y >= top + tile.y * scale && y < top + (tile.y + tile.height) * scale;
+  const hit = tiles.tiles.length > 1 && !zoomed ? [...tiles.tiles].reverse().find(inside) : null;
+  zoomed = hit?.participant ?? null;
+  place(tiles, video);
+}
+
+function place(tiles, video) {
+  const tile = zoomed && tiles?.tiles.find(tile => tile.participant === zoomed);
+  if (!tile) zoomed = null;
+  video.classList.toggle('zoomed', Boolean(tile));
+  if (!tile) {
+    video.style.transform = '';
+    return;
+  }
+  const { scale, left, top } = placement(tiles, video);
+  const larger = Math.min(video.clientWidth / (tile.width * scale), video.clientHeight / (tile.height * scale));
+  const middleX = left + (tile.x + tile.width / 2) * scale, middleY = top + (tile.y + tile.height / 2) * scale;
+  video.style.transform = `translate(${video.clientWidth / 2 - middleX * larger}px, ${video.clientHeight / 2 - middleY * larger}px) scale(${larger})`;
+}
+
 /// Names over the tiles whose picture carries none, placed where the browser shows the canvas.
 export function showNames(tiles, participants, video) {
   const overlay = $('overlay');
-  if (!tiles || !video.videoWidth) return overlay.replaceChildren();
-  const scale = Math.min(video.clientWidth / tiles.width, video.clientHeight / tiles.height);
-  const left = (video.clientWidth - tiles.width * scale) / 2, top = (video.clientHeight - tiles.height * scale) / 2;
+  place(tiles, video);
+  if (!tiles || !video.videoWidth || zoomed) return overlay.replaceChildren();
+  const { scale, left, top } = placement(tiles, video);
   overlay.replaceChildren(...tiles.tiles.filter(tile => tile.label === false).map(tile => {
     const name = participants.find(person => person.id === tile.participant)?.name ?? '';
     const label = element('span', { textContent: name });
@@ -65,14 +113,17 @@ export function showNames(tiles, participants, video) {
 
 export const clearMessages = () => $('messages').replaceChildren();
 
-export async function showLayouts(current, choose) {
+/// `own`: the layout of one's own picture; null: one has the room's.
+export async function showLayouts(current, own, choose) {
   const layouts = await fetch('/api/layouts').then(response => (response.ok ? response.json() : [])).catch(() => []);
   if (!layouts.length) $('layouts').replaceChildren(element('p', { textContent: 'The layouts could not be listed.' }));
   if (!layouts.length) return;
-  $('layouts').replaceChildren(...layouts.map(layout => {
+  const back = element('button', { type: 'button', id: 'layout-back' }, 'As everyone sees it', element('small', { textContent: 'Ends the picture that is only for you.' }));
+  back.onclick = () => choose(current, 'me');
+  $('layouts').replaceChildren(...(own ? [back] : []), ...layouts.map(layout => {
     const button = element('button', { type: 'button' }, title(layout.name), element('small', { textContent: layout.description ?? '' }));
     button.dataset.layout = layout.name;
-    button.setAttribute('aria-pressed', String(layout.name === current));
+    button.setAttribute('aria-pressed', String(layout.name === (own ?? current)));
     button.onclick = () => choose(layout.name, document.querySelector('[name=scope]:checked').value);
     return button;
   }));
