@@ -101,6 +101,7 @@ extension Conference {
         onLoop { host, now in for member in members { host.remove(member, at: now) } }
         if let recording = slot.recording { finish(recording, slot.engine) }
         slot.engine.close()
+        if state.locked({ $0.rooms.isEmpty }) { figures.wasLastRoom(at: MonotonicClock.now()) }
     }
 
     /// The current composite as PNG.
