@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CSockets.h"
 
+#include <malloc.h>
 #include <netinet/udp.h>
 #include <pthread.h>
 #include <string.h>
@@ -86,3 +87,5 @@ int net_receive_batch(int fd, struct net_message *messages, unsigned int count) 
 int net_send_batch(int fd, struct net_message *messages, unsigned int count) {
     return sendmmsg(fd, (struct mmsghdr *)messages, count, MSG_DONTWAIT);
 }
+
+void net_release_memory(void) { malloc_trim(0); }

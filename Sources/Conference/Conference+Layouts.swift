@@ -8,9 +8,7 @@ extension Conference {
 
     /// Adds or replaces a layout at run time, after the same checks as files get. Rooms that use it change at once.
     public func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
-        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ Self.isNameByte($0) }) else {
-            throw .badRequest("A layout's name has 1 to 64 letters, digits, - and _.")
-        }
+        guard Layout.isName(name) else { throw .badRequest("A layout's name has 1 to 64 of a-z, 0-9, - and _.") }
         do {
             _ = try layoutLibrary.put(name: name, json: json)
         } catch {
@@ -30,15 +28,6 @@ extension Conference {
             try layoutLibrary.delete(name: name)
         } catch {
             throw Self.translate(error)
-        }
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
         }
     }
 

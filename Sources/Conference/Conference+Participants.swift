@@ -36,6 +36,7 @@ extension Conference {
                 if isNew { slot.engine.close() }
                 throw error
             }
+            slot.firstGuest = isNew || slot.isReserved ? (id, !isNew) : nil
             slot.isReserved = false
             _ = slot.engine.add(id, hearsAs: request.asParticipant ?? id) { [weak self] in
                 self?.onLoop { $0.requestKeyframe(from: id, at: $1) }
@@ -116,6 +117,17 @@ extension Conference {
         guard isGone == true else { return }
         state.locked { $0.roomOf[id] = nil }
         onLoop { host, now in host.remove(id, at: now) }
+    }
+
+    /// Undoes a join that led to nothing: the room is as before, and one that was made for it is gone.
+    func withdraw(_ id: String) {
+        guard let room = state.locked({ $0.roomOf[id] }) else { return }
+        leave(id, .left)
+        state.locked { state in
+            guard let slot = state.rooms[room], slot.firstGuest?.id == id, slot.room.members.isEmpty else { return }
+            state.rooms[room]?.isReserved = slot.firstGuest?.foundRoom ?? false
+        }
+        end(room, reason: .roomEnded) { $0.room.members.isEmpty && $0.firstGuest.map { $0.id == id && !$0.foundRoom } ?? false }
     }
 
     // MARK: - Descriptions

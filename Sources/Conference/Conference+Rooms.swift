@@ -48,7 +48,7 @@ extension Conference {
             if slot.recording != nil,
                 change.width.map({ $0 != old.width }) ?? false || change.height.map({ $0 != old.height }) ?? false
             {
-                throw .badRequest("The size of a room cannot change while it is recorded: stop the recording first.")
+                throw .conflict("The size of a room cannot change while it is recorded: stop the recording first.")
             }
             try slot.room.change(change)
             return Self.info(slot)
@@ -85,9 +85,11 @@ extension Conference {
         end(id, reason: .roomEnded)
     }
 
-    func end(_ id: String, reason: LeaveReason) {
+    /// - Parameter condition: the room stays if this is false by now.
+    func end(_ id: String, reason: LeaveReason, if condition: (RoomSlot) -> Bool = { _ in true }) {
         let slot: RoomSlot? = state.locked { state in
-            guard let slot = state.rooms.removeValue(forKey: id) else { return nil }
+            guard let slot = state.rooms[id], condition(slot) else { return nil }
+            state.rooms[id] = nil
             for member in slot.room.members {
                 state.roomOf[member.id] = nil
                 tell(slot, member.id, .left(reason))
@@ -99,6 +101,7 @@ extension Conference {
         onLoop { host, now in for member in members { host.remove(member, at: now) } }
         if let recording = slot.recording { finish(recording, slot.engine) }
         slot.engine.close()
+        if state.locked({ $0.rooms.isEmpty }) { figures.wasLastRoom(at: MonotonicClock.now()) }
     }
 
     /// The current composite as PNG.

@@ -74,7 +74,7 @@ public final class Conference: Sendable {
         relay.conference.withLock { $0.value = self }
         for fault in layoutLibrary.poll().faults { logger.warning("\(fault)") }
         guard layoutLibrary[configuration.rooms.settings.layout] != nil else {
-            throw .configuration("rooms.layout: there is no layout “\(configuration.rooms.settings.layout)”")
+            throw .unknownLayout(configuration.rooms.settings.layout)
         }
     }
 

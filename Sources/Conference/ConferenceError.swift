@@ -20,6 +20,10 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     case overloaded
     case draining
     case recordingRunning(String)
+    /// It is finished, or is being finished: nothing about it can change any more.
+    case recordingNotRunning(String)
+    /// Not as things are now.
+    case conflict(String)
     case recordingFailed(String)
     case configuration(String)
     case internalFailure(String)
@@ -42,6 +46,8 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .unauthorized: "unauthorized"
         case .overloaded, .draining: "overloaded"
         case .recordingRunning: "recording_running"
+        case .recordingNotRunning: "recording_not_running"
+        case .conflict: "conflict"
         case .recordingFailed: "recording_failed"
         case .configuration: "configuration"
         case .internalFailure: "internal"
@@ -55,15 +61,17 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .recordingNotFound(let id): "There is no recording “\(id)”."
         case .roomExists(let id): "Room “\(id)” exists already."
         case .roomFull(let id): "Room “\(id)” is full."
-        case .roomLocked(let id): "Room “\(id)” is locked: a moderator has to open it."
+        case .roomLocked(let id): "Room “\(id)” is locked: it must be opened first."
         case .unknownLayout(let name): "There is no layout “\(name)”."
         case .badLayout(let faults): faults.joined(separator: "\n")
         case .layoutInUse(let name): "Layout “\(name)” is in use."
-        case .badSDP(let text), .noCommonCodec(let text), .badRequest(let text), .forbidden(let text), .unauthorized(let text):
+        case .badSDP(let text), .noCommonCodec(let text), .badRequest(let text), .forbidden(let text), .unauthorized(let text),
+            .conflict(let text):
             text
         case .overloaded: "The server has all the calls that it can carry: try again in a few seconds."
         case .draining: "The server is going down: try again in a few seconds."
         case .recordingRunning(let room): "Room “\(room)” is being recorded already."
+        case .recordingNotRunning(let id): "Recording “\(id)” does not run any more."
         case .recordingFailed(let text), .configuration(let text), .internalFailure(let text): text
         }
     }

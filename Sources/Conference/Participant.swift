@@ -105,7 +105,7 @@ public final class Participant: Sendable {
             try conference.startRecording(room)
             return
         }
-        guard let current else { throw .recordingNotFound(room) }
+        guard let current else { throw .conflict("Room “\(room)” is not being recorded.") }
         switch action {
         case .pause: try conference.pauseRecording(current)
         case .resume: try conference.resumeRecording(current)
@@ -120,6 +120,9 @@ public final class Participant: Sendable {
         conference.onLoop { [room] host, now in host.relay(message, in: room, at: now) }
         conference.relayed(message, in: room)
     }
+
+    /// Leaves as if it had never come: a room that was made for it goes with it.
+    public func withdraw() { conference.withdraw(id) }
 
     public func leave(_ reason: LeaveReason = .left) { conference.leave(id, reason) }
 

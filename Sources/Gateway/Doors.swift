@@ -36,7 +36,10 @@ struct Doors: Sendable {
 
         self.origins = origins
         self.signalling = signalling
-        webSocketDoors = [WebSocketDoor(path: "/signal", checksOrigin: true) { await signalling.serve($0) }]
+        let oversized = ServerMessage.error(
+            code: "bad_message", message: "a message may have at most \(configuration.limits.messageBytes) bytes (limits.messageBytes)",
+            fatal: true)
+        webSocketDoors = [WebSocketDoor(path: "/signal", checksOrigin: true, oversized: oversized.text) { await signalling.serve($0) }]
         responder = GatewayResponder(
             table: table, origins: origins,
             access: AccessPolicy(adminToken: configuration.auth.adminToken, verifier: verifier), figures: figures, usesTLS: usesTLS)

@@ -41,7 +41,7 @@ public final class MediaLoop: Sendable {
     private let onThread = Mutex<LoopBox?>(nil)
 
     private struct Inbox {
-        var work: [@Sendable () -> Void] = []
+        var work = Backlog<@Sendable () -> Void>()
         var isStopped = false
     }
 
@@ -82,6 +82,9 @@ public final class MediaLoop: Sendable {
         if wasEmpty { wakeUp() }
     }
 
+    /// Work that was handed over and not yet begun.
+    public var backlog: BacklogFigures { inbox.withLock { BacklogFigures(waiting: $0.work.count, peak: $0.work.peak) } }
+
     /// Queues a datagram; it leaves at the end of the loop's turn, together with its neighbours. On the loop's thread only.
     public func send(_ bytes: UnsafeRawBufferPointer, flow: Flow) {
         withCore { $0.send(bytes, flow: flow) }
@@ -114,8 +117,7 @@ public final class MediaLoop: Sendable {
 
     private func takeWork() -> (work: [@Sendable () -> Void], isStopped: Bool) {
         inbox.withLock { inbox in
-            defer { inbox.work.removeAll() }
-            return (inbox.work, inbox.isStopped)
+            (inbox.work.takeAll(), inbox.isStopped)
         }
     }
 

@@ -30,12 +30,15 @@ struct CallCommand: AsyncParsableCommand {
             url: url, room: room, name: name, video: video, audio: audio, codec: VideoCodec(rawValue: codec) ?? .h264, save: save,
             count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token)
         let call = Task { try await CallRunner.run(options) { print($0) } }
-        // An interrupt ends the call as its time would: the file is closed.
-        signal(SIGINT, SIG_IGN)
-        let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-        interrupt.setEventHandler { call.cancel() }
-        interrupt.resume()
-        defer { interrupt.cancel() }
+        // A signal ends the call as its time would: the file is closed.
+        let signals = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { call.cancel() }
+            source.resume()
+            return source
+        }
+        defer { for source in signals { source.cancel() } }
         do {
             try await call.value
         } catch is CancellationError {

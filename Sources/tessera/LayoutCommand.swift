@@ -44,14 +44,17 @@ struct LayoutCommand: ParsableCommand {
 
         func run() throws {
             let shown: Layout
-            if layout.hasSuffix(".json") || layout.contains("/") {
+            let library = LayoutLibrary(directory: layouts)
+            let faults = library.poll().faults
+            let named = library[layout]
+            if named == nil, layout.hasSuffix(".json") || layout.contains("/") || FileManager.default.fileExists(atPath: layout) {
                 do { shown = try read(layout) } catch {
                     printError("\(error)")
                     throw ExitCode(1)
                 }
             } else {
-                let library = LayoutLibrary(directory: layouts)
-                guard let found = library.all.first(where: { $0.name == layout }) else {
+                guard let found = named else {
+                    for fault in faults where fault.file.hasSuffix("/\(layout).json") { printError("\(fault)") }
                     let names = library.all.map(\.name).sorted().joined(separator: ", ")
                     printError("there is no layout \(layout); there are \(names)")
                     throw ExitCode(1)

@@ -214,6 +214,13 @@ def test_the_layout_command_checks_and_draws(tmp_path):
         assert result.returncode == 0, result.stderr
         assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
         (tmp_path / "out.png").unlink()
+    # By name, the folder's own ones too; without a suffix a file is still a file.
+    mine = (ROOT / "layouts" / "grid.json").read_text().replace('"grid"', '"mine"', 1)
+    (tmp_path / "layouts").mkdir()
+    for file in ("layouts/mine.json", "plain"):
+        (tmp_path / file).write_text(mine)
+    for name in ("mine", "plain"):
+        assert tessera("layout", "preview", name, "--people", "2", "-o", "out.png").returncode == 0
     assert tessera("layout", "preview", "no-such", "--people", "2", "-o", "out.png").returncode != 0
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import pytest
 import websockets
 
 from signalling import ask, connect, read
@@ -63,15 +64,36 @@ def test_a_full_or_locked_room_says_so(server):
     asyncio.run(run())
 
 
-def test_an_oversized_message_closes_only_its_own_connection(server):
+def test_who_takes_a_seat_back_puts_the_old_connection_out(server):
     async def run():
-        async with await connect(server) as a, await connect(server) as b:
+        async with await connect(server) as old, await connect(server) as new:
+            you = (await ask(old, "joined", type="join", room="r", name="Ada"))["you"]
+            assert (await ask(new, "joined", type="join", resume=you["resume"]))["you"]["id"] == you["id"]
+            assert (await read(old, "left"))["reason"] == "replaced"
+            with pytest.raises(websockets.ConnectionClosed) as closed:
+                await asyncio.wait_for(old.recv(), 5)
+            assert closed.value.rcvd.code == 1000
+            await asyncio.sleep(0.3)
+            assert [p["id"] for p in server.json("GET", "/api/rooms/r")["participants"]] == [you["id"]]
+            assert (await ask(new, "error", type="dance"))["code"] == "bad_message"
+    asyncio.run(run())
+
+
+def test_an_oversized_message_is_told_and_closes_only_its_own_connection(server):
+    async def fragments():
+        for _ in range(6):
+            yield "x" * 100_000
+
+    async def run():
+        async with await connect(server) as a:
             await ask(a, "joined", type="join", room="r", name="Ada")
-            try:
-                await b.send(json.dumps({"type": "chat", "text": "x" * 600_000}))
-                await asyncio.wait_for(b.recv(), 5)
-                await asyncio.wait_for(b.recv(), 5)
-            except websockets.ConnectionClosed as closed:
-                assert closed.rcvd is None or closed.rcvd.code in (1009, 1002)
+            for text in (json.dumps({"type": "chat", "text": "x" * 600_000}), fragments()):
+                async with await connect(server) as b:
+                    await b.send(text)
+                    error = await read(b, "error")
+                    assert error["code"] == "bad_message" and error["fatal"] and "262144" in error["message"], error
+                    with pytest.raises(websockets.ConnectionClosed) as closed:
+                        await asyncio.wait_for(b.recv(), 5)
+                    assert closed.value.rcvd.code == 1009
             await ask(a, "error", type="dance")
     asyncio.run(run())

@@ -105,6 +105,7 @@ def test_every_refusal_has_its_status(server):
     useless = "\r\n".join(line for line in sdp.split("\r\n") if "opus" not in line).replace("VP8", "AV2").replace("H264", "AV2") + "\r\n"
     status, _, body = server.request("POST", "/whip/codes", useless.replace("PCMU", "X").replace("PCMA", "Y").encode(), SDP)
     assert status == 406, (status, body)
+    assert server.json("GET", "/api/rooms") == [], "nor an empty room"
     assert server.request("POST", "/whep/none", sdp.encode(), SDP)[0] == 404
     for method in ["GET", "PUT", "PATCH", "DELETE"]:
         status, headers, _ = server.request(method, "/whip/codes")

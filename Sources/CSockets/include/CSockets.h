@@ -37,6 +37,9 @@ struct net_message {
 int net_receive_batch(int fd, struct net_message *messages, unsigned int count);
 int net_send_batch(int fd, struct net_message *messages, unsigned int count);
 
+/// Gives memory that the allocator holds and nobody uses back to the system: malloc_trim(3). May take milliseconds.
+void net_release_memory(void);
+
 /// Names the calling thread, for `top -H` and debuggers.
 void net_name_thread(const char *name);
 #endif

@@ -48,7 +48,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     func remove(_ id: String, at now: Instant) {
         guard let seat = seats.removeValue(forKey: id) else { return }
         seat.leaveRenditions()
-        seat.engine.setAudio(id, profile: seat.profile, isConnected: false)
+        seat.engine.setAudio(id, profile: seat.profile, wishes: seat.wishes, isConnected: false)
         seat.peer.close(at: now)
         flush(seat)
         demultiplexer.remove(id)
@@ -179,7 +179,6 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private func connect(_ seat: PeerSeat, at now: Instant) {
         guard !seat.isConnected else { return }
         seat.isConnected = true
-        seat.engine.setAudio(seat.id, profile: seat.profile, isConnected: true)
         negotiated(seat, at: now)
         for label in seat.opensChannels where seat.channels[label]?.ours == nil { seat.peer.openChannel(label: label, at: now) }
         if seat.intake.video.isShown { seat.peer.requestKeyframe(at: now) }
@@ -190,7 +189,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         guard seat.isConnected else { return }
         seat.isConnected = false
         seat.leaveRenditions()
-        seat.engine.setAudio(seat.id, profile: seat.profile, isConnected: false)
+        seat.engine.setAudio(seat.id, profile: seat.profile, wishes: seat.wishes, isConnected: false)
         events.media(seat.id, false, since)
     }
 
@@ -198,6 +197,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     func negotiated(_ seat: PeerSeat, at now: Instant) {
         let formats = seat.peer.sendsVideo ? seat.peer.videoSendFormats : []
         if seat.format.map({ !formats.contains($0) }) ?? true { seat.format = formats.first }
+        if seat.isConnected { seat.engine.setAudio(seat.id, profile: seat.profile, wishes: seat.wishes, isConnected: true) }
         seat.choose()
         touch(seat)
     }
@@ -216,7 +216,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     func deliver(_ sound: [AudioDelivery], at now: Instant) {
         for packet in sound {
             guard let seat = seats[packet.participant], seat.isConnected else { continue }
-            seat.peer.send(audio: packet.payload, timestamp: packet.timestamp, marker: false, level: nil, at: now)
+            seat.peer.send(audio: packet.payload, timestamp: packet.timestamp, marker: false, level: packet.level, at: now)
             touch(seat)
         }
     }
@@ -261,8 +261,13 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     /// An overload takes rungs away from the top, or gives them back.
     func setCeiling(_ rung: Int) {
         ceiling = rung
+        applyCeiling()
+    }
+
+    /// Again each second: a recording may have begun or ended.
+    private func applyCeiling() {
         for seat in seats.values {
-            guard let change = seat.selector.setCeiling(rung) else { continue }
+            guard let change = seat.selector.setCeiling(seat.ceiling(ceiling)) else { continue }
             seat.reason = change.reason
             seat.choose()
             touch(seat)
@@ -272,6 +277,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     // MARK: - Lines
 
     private func reportLines(at now: Instant) {
+        applyCeiling()
         for seat in seats.values where seat.isConnected { reportLine(seat, at: now, elapsed: Self.linePeriod) }
     }
 

@@ -22,6 +22,10 @@ final class PeerSeat {
     var hasPicture: Bool { active != nil }
     var reason = ""
     var profile = AudioProfile.clear
+    /// What the peer's description asks of its sound.
+    var wishes: SoundWishes {
+        peer.opusParameters.map { SoundWishes($0, roomRate: engine.audioBitRate) } ?? SoundWishes()
+    }
     var estimate: BitRate?
     var loss = 0.0
     var roundTrip = Duration.zero
@@ -52,6 +56,17 @@ final class PeerSeat {
         self.opensChannels = opensChannels
         ladder = engine.ladder
         selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
+    }
+
+    /// The highest rung that it may have while an overload takes the rungs above `limit` away.
+    func ceiling(_ limit: Int) -> Int {
+        Self.sharesRecording(isRecorded: engine.isRecorded, view: view, format: format) ? 0 : limit
+    }
+
+    /// A recording keeps its encoder of the top rung running, overload or not. Who takes those very frames costs nothing; moved down, it
+    /// would only start an encoder more.
+    static func sharesRecording(isRecorded: Bool, view: ViewID, format: VideoSendFormat?) -> Bool {
+        isRecorded && view == .room && format?.codec == .h264 && format?.packetizationMode != 0
     }
 
     /// The height of the picture that it gets; 0: sound, with a picture every few seconds or none.
@@ -127,7 +142,7 @@ final class PeerSeat {
         let wanted = AudioProfile(estimate: estimate, loss: loss, previous: profile)
         if wanted != profile {
             profile = wanted
-            engine.setAudio(id, profile: wanted, isConnected: isConnected)
+            engine.setAudio(id, profile: wanted, wishes: wishes, isConnected: isConnected)
         }
         if let change = selector.update(estimate: estimate, at: now) {
             reason = change.reason

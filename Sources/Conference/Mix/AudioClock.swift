@@ -17,7 +17,7 @@ final class AudioClock: Sendable {
     }
 
     private struct Inbox {
-        var work: [@Sendable (Rooms) -> Void] = []
+        var work = Backlog<@Sendable (Rooms) -> Void>()
         var isStopped = false
     }
 
@@ -34,6 +34,7 @@ final class AudioClock: Sendable {
 
     /// Runs `work` on the thread before the next tick.
     func execute(_ work: @escaping @Sendable (Rooms) -> Void) { inbox.withLock { $0.work.append(work) } }
+    var backlog: BacklogFigures { inbox.withLock { BacklogFigures(waiting: $0.work.count, peak: $0.work.peak) } }
     func stop() { inbox.withLock { $0.isStopped = true } }
 
     func start() {
@@ -44,8 +45,7 @@ final class AudioClock: Sendable {
             while true {
                 MonotonicClock.sleep(until: tick)
                 let (work, isStopped) = inbox.withLock { inbox in
-                    defer { inbox.work.removeAll() }
-                    return (inbox.work, inbox.isStopped)
+                    (inbox.work.takeAll(), inbox.isStopped)
                 }
                 if isStopped { return }
                 for work in work { work(rooms) }

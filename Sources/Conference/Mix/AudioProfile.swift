@@ -1,5 +1,26 @@
 import Basics
 import Codecs
+import Peer
+
+/// What a peer's description asks of the sound that it gets (RFC 7587 §6.1), as far as it changes anything: the mix is mono, which stereo
+/// decoders take, and silence is left out on thin lines only, which every decoder bears.
+package struct SoundWishes: Hashable, Sendable {
+    /// No more than this, on average; nil: as the room has it.
+    package var maxBitRate: BitRate?
+    /// A copy of the last packet in each would not be decoded otherwise.
+    package var takesFEC = true
+    /// Packets of 40 ms.
+    package var takesLongPackets = true
+
+    package init() {}
+
+    /// Peers that have the same wishes share an encode, so a limit that binds nobody is none.
+    package init(_ parameters: OpusParameters, roomRate: BitRate) {
+        maxBitRate = parameters.maxAverageBitRate.flatMap { $0 < roomRate ? $0 : nil }
+        takesFEC = parameters.useInbandFEC
+        takesLongPackets = (parameters.maxPacketTime ?? 120) >= 40
+    }
+}
 
 /// How sound is coded for a line: all silent listeners of one profile share an encode.
 package enum AudioProfile: Hashable, Sendable, CaseIterable {
@@ -73,9 +94,10 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         bitRate(configured) + BitRate(bitsPerSecond: Self.headers * 8 * 50 / ticksPerPacket)
     }
 
-    func makeEncoder(_ rate: BitRate) throws(CodecError) -> OpusEncoder {
-        let encoder = try OpusEncoder(bitRate: bitRate(rate), application: .voice, complexity: 5)
-        encoder.setFEC(carriesFEC)
+    func makeEncoder(_ rate: BitRate, wishes: SoundWishes) throws(CodecError) -> OpusEncoder {
+        let rate = min(bitRate(rate), wishes.maxBitRate ?? .kilobits(510))
+        let encoder = try OpusEncoder(bitRate: rate, application: .voice, complexity: 5)
+        encoder.setFEC(carriesFEC && wishes.takesFEC)
         encoder.setExpectedLoss(expectedLoss)
         encoder.setDTX(usesDTX)
         return encoder

@@ -7,6 +7,8 @@ struct AudioDelivery: Sendable {
     var participant: String
     var payload: [UInt8]
     var timestamp: Int64
+    /// −dBov of what is in it, as RFC 6464 has it.
+    var level: UInt8
 }
 
 /// What the ear of a room tells the rest of it.
@@ -26,6 +28,7 @@ final class AudioRoom {
         /// Whose voice it does not hear.
         var hearsAs: String
         var profile = AudioProfile.clear
+        var wishes = SoundWishes()
         /// Someone is there to send to.
         var isConnected = false
     }
@@ -34,6 +37,14 @@ final class AudioRoom {
         /// nil: the full mix.
         var without: String?
         var profile: AudioProfile
+        var wishes: SoundWishes
+
+        var ticksPerPacket: Int { wishes.takesLongPackets ? profile.ticksPerPacket : 1 }
+    }
+
+    private struct Packet {
+        var payload: [UInt8]
+        var level: UInt8
     }
 
     var seats: [String: Seat] = [:]
@@ -81,14 +92,15 @@ final class AudioRoom {
         recorder?(mixer.full, timestamp)
 
         let contributors = Set(mixer.contributors)
-        var packets: [EncoderKey: [UInt8]] = [:]
+        var packets: [EncoderKey: Packet] = [:]
         for (id, seat) in seats where seat.isConnected {
             let without = contributors.contains(seat.hearsAs) ? seat.hearsAs : nil
-            let key = EncoderKey(without: without, profile: seat.profile)
+            let key = EncoderKey(without: without, profile: seat.profile, wishes: seat.wishes)
             if packets[key] == nil { packets[key] = encode(key, now) }
-            guard let payload = packets[key], !payload.isEmpty else { continue }
-            let earlier = Int64((seat.profile.ticksPerPacket - 1) * OpusEncoder.frameSize)
-            deliveries.append(AudioDelivery(participant: id, payload: payload, timestamp: timestamp - earlier))
+            guard let packet = packets[key], !packet.payload.isEmpty else { continue }
+            let earlier = Int64((key.ticksPerPacket - 1) * OpusEncoder.frameSize)
+            deliveries.append(
+                AudioDelivery(participant: id, payload: packet.payload, timestamp: timestamp - earlier, level: packet.level))
         }
         if isSecondTick { firstTicks.removeAll(keepingCapacity: true) }
         isSecondTick.toggle()
@@ -135,29 +147,31 @@ final class AudioRoom {
         }
     }
 
-    private func encode(_ key: EncoderKey, _ now: Instant) -> [UInt8] {
+    private func encode(_ key: EncoderKey, _ now: Instant) -> Packet {
+        let nothing = Packet(payload: [], level: 127)
         lastUse[key] = now
         do {
-            let encoder = try encoders[key] ?? key.profile.makeEncoder(bitRate)
+            let encoder = try encoders[key] ?? key.profile.makeEncoder(bitRate, wishes: key.wishes)
             encoders[key] = encoder
-            guard let sound = gather(key) else { return [] }
+            guard let sound = gather(key) else { return nothing }
             let packet = try encoder.encode(sound)
             // DTX: the first empty packet says that silence begins, the others need not be sent (RFC 7587 §3.1.3).
             let isSilence = key.profile.usesDTX && packet.count <= 2
             let wasSilent = silent.contains(key)
             if isSilence { silent.insert(key) } else { silent.remove(key) }
-            return isSilence && wasSilent ? [] : packet
+            if isSilence && wasSilent { return nothing }
+            return Packet(payload: packet, level: LevelMeter.headerValue(sound.withUnsafeBufferPointer { LevelMeter.level($0) }))
         } catch {
             encoders[key] = nil
-            return []
+            return nothing
         }
     }
 
     /// The sound of a packet; nil while only its first half is there.
     private func gather(_ key: EncoderKey) -> [Float]? {
         let now = key.without.map { mixer.mix(without: $0) } ?? mixer.full
-        guard key.profile.ticksPerPacket > 1 else { return now }
-        let full = EncoderKey(without: nil, profile: key.profile)
+        guard key.ticksPerPacket > 1 else { return now }
+        let full = EncoderKey(without: nil, profile: key.profile, wishes: key.wishes)
         guard isSecondTick else {
             firstTicks[key] = now
             if firstTicks[full] == nil { firstTicks[full] = mixer.full }

@@ -32,6 +32,7 @@ final class RoomEngine: Sendable {
         var scene: Scene
         var views: [ViewID: MixView] = [:]
         var intakes: [String: Intake] = [:]
+        var isRecorded = false
         var isClosed = false
     }
 
@@ -137,9 +138,10 @@ final class RoomEngine: Sendable {
     func intake(_ participant: String) -> Intake? { state.withLock { $0.intakes[participant] } }
 
     /// How a participant's sound is coded, and whether it gets any.
-    func setAudio(_ participant: String, profile: AudioProfile, isConnected: Bool) {
+    func setAudio(_ participant: String, profile: AudioProfile, wishes: SoundWishes, isConnected: Bool) {
         services.audio.execute { [id] rooms in
             rooms.all[id]?.seats[participant]?.profile = profile
+            rooms.all[id]?.seats[participant]?.wishes = wishes
             rooms.all[id]?.seats[participant]?.isConnected = isConnected
         }
     }
@@ -165,6 +167,9 @@ final class RoomEngine: Sendable {
             deliver: services.deliver, report: services.report)
     }
 
+    /// A recording takes the top H.264 rendition.
+    var isRecorded: Bool { state.withLock { $0.isRecorded } }
+
     func unsubscribe(_ member: String, from key: RenditionKey) { view(key)?.remove(member, from: key) }
     func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
     private func view(_ key: RenditionKey) -> MixView? { state.withLock { $0.views[key.view] } }
@@ -177,12 +182,14 @@ final class RoomEngine: Sendable {
         guard let view = state.withLock({ $0.views[.room] }), let rung = view.ladder.rungs.first else { return nil }
         let key = RenditionKey(room: id, view: .room, codec: .h264, singleNAL: false, choice: .rung(0))
         view.rendition(key, make: { make(key, rung) }) { $0.tap(member, video) }
+        state.withLock { $0.isRecorded = true }
         services.audio.execute { [id] in $0.all[id]?.recorder = audio }
         return (key, rung)
     }
 
     func endRecording(_ member: String, _ key: RenditionKey) {
         services.audio.execute { [id] in $0.all[id]?.recorder = nil }
+        state.withLock { $0.isRecorded = false }
         unsubscribe(member, from: key)
     }
 

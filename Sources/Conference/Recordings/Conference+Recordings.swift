@@ -88,8 +88,8 @@ extension Conference {
 
     private func roomOfRecording(_ id: String) throws(ConferenceError) -> String {
         let room = state.locked { state in state.rooms.first { $0.value.recording?.id == id }?.key }
-        guard let room else { throw .recordingNotFound(id) }
-        return room
+        if let room { return room }
+        throw recording(id) == nil ? .recordingNotFound(id) : .recordingNotRunning(id)
     }
 
     private func changeRecording(

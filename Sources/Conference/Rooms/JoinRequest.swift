@@ -10,6 +10,8 @@ public struct JoinRequest: Sendable {
     public var room: String
     public var name: String
     public var role: Role
+    /// Somebody who may say so gave the role; who only asks for it cannot pass a locked door with it.
+    public var roleIsProven = true
     /// Sets the layout of the room when the joiner may; nil: as it is.
     public var layout: String?
     public var kind: Kind

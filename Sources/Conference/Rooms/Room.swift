@@ -7,6 +7,8 @@ struct Room: Sendable {
     static let seatKept = Duration.seconds(15)
     /// Who is silent so long on signalling and media has left.
     static let silenceLimit = Duration.seconds(30)
+    /// Characters of a name.
+    static let nameLimit = 64
 
     let id: String
     var settings: RoomSettings
@@ -37,10 +39,10 @@ struct Room: Sendable {
     // MARK: - Coming and going
 
     mutating func join(_ request: JoinRequest, id: String, secret: String, at now: Instant) throws(ConferenceError) -> Member {
-        if settings.locked, request.role != .moderator { throw .roomLocked(self.id) }
+        if settings.locked, request.role != .moderator || !request.roleIsProven { throw .roomLocked(self.id) }
         if members.count >= settings.maxParticipants { throw .roomFull(self.id) }
         if let other = request.asParticipant, member(other) == nil { throw .participantNotFound(other) }
-        let name = String(request.name.prefix(100))
+        let name = String(request.name.prefix(Room.nameLimit))
         let member = Member(
             id: id, resumeSecret: secret, name: name.isEmpty ? "Guest" : name, role: request.role, kind: request.kind,
             asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now, hasSignalling: request.hasSignalling,
@@ -141,8 +143,8 @@ struct Room: Sendable {
     mutating func change(_ id: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo {
         let index = try index(id)
         if let volume = change.volume, !(0...4).contains(volume) { throw .badRequest("volume must be between 0 and 4.") }
-        if let name = change.name, name.isEmpty || name.count > 100 {
-            throw .badRequest("name must have between 1 and 100 characters.")
+        if let name = change.name, name.isEmpty || name.count > Room.nameLimit {
+            throw .badRequest("name must have between 1 and \(Room.nameLimit) characters.")
         }
         if let value = change.audioMuted { members[index].audioMuted = value }
         if let value = change.videoMuted { members[index].videoMuted = value }

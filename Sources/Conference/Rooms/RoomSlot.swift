@@ -19,6 +19,8 @@ struct RoomSlot {
     var tiles: [ViewID: TilesInfo] = [:]
     /// Made by `createRoom`: it waits for its first guest as long as that takes.
     var isReserved = false
+    /// The only guest so far, and whether the room was there before, reserved; nil once another came.
+    var firstGuest: (id: String, foundRoom: Bool)?
 
     /// Which picture a member gets: its own, that of whom it stands for, or the room's.
     func view(of id: String) -> ViewID {

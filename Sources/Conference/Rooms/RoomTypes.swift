@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import Mixing
 
 /// What can be set for a room.
 public struct RoomSettings: Hashable, Sendable {
@@ -107,6 +108,9 @@ public struct RenditionInfo: Hashable, Sendable {
 public struct LayoutInfo: Hashable, Sendable {
     public var name: String
     public var description: String
+
+    /// Whether a layout can have this name.
+    public static func isName(_ text: String) -> Bool { Layout.isName(text) }
 }
 
 public struct ChatMessage: Hashable, Sendable {

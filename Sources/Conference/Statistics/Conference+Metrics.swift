@@ -34,6 +34,15 @@ extension Conference {
                 "tessera_encode_failures_total", "Frames that an encoder could not make.", .counter,
                 Double(figures.encodeFailures)),
         ]
+        for (name, backlog) in [("loop", loop.backlog), ("audio", audioClock.backlog), ("control", control.backlog)] {
+            samples.append(
+                MetricSample(
+                    "tessera_backlog", "Pieces of work that wait for a thread.", .gauge, Double(backlog.waiting), labels: ["thread": name]))
+            samples.append(
+                MetricSample(
+                    "tessera_backlog_peak", "The most that ever waited for a thread at once.", .gauge, Double(backlog.peak),
+                    labels: ["thread": name]))
+        }
         for meter in meters.all {
             let stage = ["stage": meter.name]
             samples.append(

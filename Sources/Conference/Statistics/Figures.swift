@@ -9,7 +9,10 @@ final class Figures: Sendable {
     private struct State {
         var last: [Chore: Instant] = [:]
         var encodeFailures = 0
+        var releaseMemory: Instant?
     }
+    /// The memory of a room's pictures is free this long after the room ended: its lanes finish what they run.
+    private static let afterwork = Duration.seconds(2)
     private let state = Guarded(State())
 
     /// Whether `chore` is due again; then it counts as done.
@@ -18,6 +21,18 @@ final class Figures: Sendable {
             if let last = state.last[chore], now - last < period { return false }
             state.last[chore] = now
             return true
+        }
+    }
+
+    /// The last room ended: glibc keeps the memory of its pictures for later, which may never come.
+    func wasLastRoom(at now: Instant) { state.locked { $0.releaseMemory = now + Self.afterwork } }
+
+    /// Whether memory is to be given back now; once after each time that the last room ended.
+    func mustReleaseMemory(at now: Instant, hasRooms: Bool) -> Bool {
+        state.locked { state in
+            guard let due = state.releaseMemory, now >= due || hasRooms else { return false }
+            state.releaseMemory = nil
+            return !hasRooms
         }
     }
 

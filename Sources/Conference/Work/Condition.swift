@@ -35,6 +35,13 @@ final class Condition<Value>: @unchecked Sendable {
         return result
     }
 
+    /// Looks at the value and wakes nobody.
+    func look<Result>(_ body: (Value) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(value)
+    }
+
     /// Waits until `body` gives something, at the latest until `deadline`.
     func wait<Result>(until deadline: Instant? = nil, _ body: (inout Value) -> Result?) -> Result? {
         pthread_mutex_lock(mutex)

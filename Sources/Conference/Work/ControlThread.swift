@@ -4,7 +4,7 @@ import Sockets
 /// What happens to rooms because of media or time, and the events to the doors: one thread, in order, apart from every clock.
 final class ControlThread: Sendable {
     private struct Inbox {
-        var work: [@Sendable () -> Void] = []
+        var work = Backlog<@Sendable () -> Void>()
         var isStopped = false
     }
 
@@ -20,8 +20,7 @@ final class ControlThread: Sendable {
             while true {
                 let batch = inbox.wait(until: next) { inbox -> (work: [@Sendable () -> Void], isStopped: Bool)? in
                     guard !inbox.work.isEmpty || inbox.isStopped else { return nil }
-                    defer { inbox.work = [] }
-                    return (inbox.work, inbox.isStopped)
+                    return (inbox.work.takeAll(), inbox.isStopped)
                 }
                 for work in batch?.work ?? [] { work() }
                 if batch?.isStopped == true { return }
@@ -38,6 +37,8 @@ final class ControlThread: Sendable {
     func post(_ work: @escaping @Sendable () -> Void) {
         inbox.change { if !$0.isStopped { $0.work.append(work) } }
     }
+
+    var backlog: BacklogFigures { inbox.look { BacklogFigures(waiting: $0.work.count, peak: $0.work.peak) } }
 
     /// Ends the thread after what was posted.
     func stop() { inbox.change { $0.isStopped = true } }

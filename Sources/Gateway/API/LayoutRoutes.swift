@@ -1,3 +1,4 @@
+import Conference
 import Hummingbird
 
 /// Layouts at run time.
@@ -40,7 +41,7 @@ extension RouteTable {
 extension RouteRequest {
     fileprivate func layoutName() throws(APIError) -> String {
         let name = parameter("name")
-        guard isIdentifier(name) else { throw .badRequest("a layout's name is 1 to 64 letters, digits, -, _ and . without a dot in front") }
+        guard LayoutInfo.isName(name) else { throw .badRequest("a layout's name is 1 to 64 of a-z, 0-9, - and _") }
         return name
     }
 }

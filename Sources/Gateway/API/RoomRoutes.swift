@@ -22,13 +22,18 @@ extension RouteTable {
                 RouteDescription(
                     tag: "rooms", summary: "Creates a room, or changes one", body: ("application/json", Schema.ref("RoomSettings")),
                     answers: [.json("Changed.", Schema.ref("Room")), .json(201, "Created.", Schema.ref("Room"))],
-                    failures: [400, 404, 413, 503])
+                    failures: [400, 409, 413, 503])
             ) { asked in
                 let room = try asked.room()
                 let patch = try await asked.object(RoomPatch.self, keys: RoomPatch.keys)
                 if let fault = patch.fault { throw APIError.badRequest(fault) }
-                let (detail, created) = try await service.putRoom(room, patch)
-                return .json(detail, status: created ? .created : .ok)
+                do throws(ServiceError) {
+                    let (detail, created) = try await service.putRoom(room, patch)
+                    return .json(detail, status: created ? .created : .ok)
+                } catch {
+                    // It is the body that names what is not there, not the path.
+                    throw error.code == "unknown_layout" ? APIError(.badRequest, error.code, error.message) : APIError(error)
+                }
             })
         add(
             Route(

@@ -7,7 +7,7 @@ extension RouteTable {
         add(
             Route(
                 .get, "/healthz", .everyone, RouteDescription(tag: "server", summary: "Whether the server lives", answers: [ok])
-            ) { _ in .text("ok\n") })
+            ) { _ in .text("ok") })
         add(
             Route(
                 .get, "/readyz", .everyone,
@@ -20,7 +20,7 @@ extension RouteTable {
                     throw APIError(
                         .serviceUnavailable, "overloaded", "the server has all the calls that it can carry", headers: [.retryAfter: "5"])
                 }
-                return .text("ok\n")
+                return .text("ok")
             })
         add(
             Route(

@@ -1,4 +1,6 @@
 import Basics
+import Conference
+import NIOCore
 
 /// One key: where it is, what it may be, where its value goes.
 struct ConfigurationKey: Sendable {
@@ -54,7 +56,7 @@ enum ConfigurationSchema {
         ConfigurationKey("ice.turn.secret", \.ice.turn.secret, .text("text"), secret: true),
         ConfigurationKey(
             "ice.turn.ttl", \.ice.turn.ttl, .duration(.seconds(60)...(.seconds(7 * 86400)), "from 1m to 168h")),
-        ConfigurationKey("rooms.layout", \.rooms.layout, .text("the name of a layout", where: isIdentifier)),
+        ConfigurationKey("rooms.layout", \.rooms.layout, .text("the name of a layout", where: LayoutInfo.isName)),
         ConfigurationKey("rooms.width", \.rooms.width, .integer(160...3840, even: true)),
         ConfigurationKey("rooms.height", \.rooms.height, .integer(90...2160, even: true)),
         ConfigurationKey("rooms.framesPerSecond", \.rooms.framesPerSecond, .integer(1...60)),
@@ -101,9 +103,17 @@ enum ConfigurationSchema {
         return Endpoint(text)
     }
 
-    private static let address = ConfigurationRule<SocketAddress>(allowed: "ADDRESS:PORT such as 0.0.0.0:50000 or [::]:50000") { raw in
+    private static let address = ConfigurationRule<Basics.SocketAddress>(
+        allowed: "HOST:PORT of this machine such as 0.0.0.0:50000 or [::]:50000"
+    ) { raw in
         guard case .scalar(let text, _) = raw else { return nil }
-        return SocketAddress(text)
+        if let address = Basics.SocketAddress(text) { return address }
+        // A name, as the system knows it now.
+        guard let named = Endpoint(text),
+            let found = try? NIOCore.SocketAddress.makeAddressResolvingHost(named.host, port: Int(named.port)),
+            let ip = found.ipAddress.flatMap({ IPAddress($0) })
+        else { return nil }
+        return Basics.SocketAddress(ip, port: named.port)
     }
 
     private static let ip = ConfigurationRule<IPAddress>(allowed: "an IP address") { raw in
@@ -140,13 +150,4 @@ enum ConfigurationSchema {
         }
         return result.height > 0 && result.bitrate > .zero && result.framesPerSecond != -1 ? result : nil
     }
-}
-
-/// Room ids, layout names and the like: 1 to 64 of letters, digits, `-`, `_`, `.` and not a dot in front, so that they
-/// are a path segment and a file name as they stand.
-func isIdentifier(_ text: String) -> Bool {
-    (1...64).contains(text.utf8.count) && text.utf8.first != 46
-        && text.utf8.allSatisfy {
-            (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 45 || $0 == 95 || $0 == 46
-        }
 }

@@ -32,7 +32,8 @@ struct APIError: Error, HTTPResponseError, Sendable, Equatable {
             case let code where code.hasSuffix("_not_found"): .notFound
             default: .internalServerError
             }
-        self.init(status, error.code, error.message)
+        // What signalling calls a bad message is a bad request here.
+        self.init(status, error.code == "bad_message" ? "bad_request" : error.code, error.message)
         let wait = error.retryAfter ?? (status == .serviceUnavailable || status == .tooManyRequests ? 2 : nil)
         if let wait { headers[.retryAfter] = String(wait) }
         if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }

@@ -23,7 +23,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     let responder: HTTPChannelHandler.Responder
     let doors: [WebSocketDoor]
     let origins: OriginPolicy
-    /// The largest WebSocket message in bytes; a larger one ends the connection with code 1009.
+    /// The largest WebSocket message in bytes; a larger one is told to the client and ends the connection with code 1009.
     let maxMessageSize: Int
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -31,16 +31,18 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             let admission = WebSocketAdmission(doors: doors, origins: origins)
             let maxMessageSize = maxMessageSize
             let upgrader = NIOTypedWebSocketServerUpgrader<Spoken>(
-                maxFrameSize: maxMessageSize, enableAutomaticErrorHandling: true,
+                maxFrameSize: maxMessageSize, enableAutomaticErrorHandling: false,
                 shouldUpgrade: { channel, head in
                     channel.eventLoop.makeSucceededFuture(admission.door(for: head) == nil ? nil : HTTPHeaders())
                 },
                 upgradePipelineHandler: { channel, head in
                     channel.eventLoop.makeCompletedFuture {
                         guard let door = admission.door(for: head) else { throw ChannelError.inappropriateOperationForState }
-                        try channel.pipeline.syncOperations.addHandler(
+                        try channel.pipeline.syncOperations.addHandlers([
                             NIOWebSocketFrameAggregator(
-                                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: maxMessageSize))
+                                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: maxMessageSize),
+                            WebSocketFaultHandler(farewell: door.oversized),
+                        ])
                         let remote = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.unmapped }
                         return .webSocket(
                             try NIOAsyncChannel(wrappingChannelSynchronously: channel), door,

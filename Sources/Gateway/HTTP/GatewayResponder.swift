@@ -63,7 +63,7 @@ struct GatewayResponder: HTTPResponder {
         guard origins.allows(origin: origin, hosts: []) else { return }
         // CORS for the pages that http.allowedOrigins lists.
         response.headers[.accessControlAllowOrigin] = origin
-        response.headers[.accessControlExposeHeaders] = "Location, ETag, Link, Retry-After, Allow"
+        response.headers[.accessControlExposeHeaders] = "Location, ETag, Link, Accept-Patch, Accept-Post, Retry-After, Allow"
         if request.method == .options {
             response.headers[.accessControlAllowMethods] = response.headers[.allow] ?? "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
             response.headers[.accessControlAllowHeaders] = "Authorization, Content-Type, If-Match, If-None-Match, Range"

@@ -11,6 +11,8 @@ struct WebSocketDoor: Sendable {
     var path: String
     /// Whether pages of other origins are turned away.
     var checksOrigin: Bool
+    /// What a client is told in a text frame whose message was larger than allowed, before the connection closes with 1009.
+    var oversized: String?
     /// Runs until the talk is over.
     var serve: @Sendable (WebSocketConnection) async -> Void
 }

@@ -89,6 +89,7 @@ enum JSON {
             return place.isEmpty ? "this must be a JSON object" : "\(place) has the wrong type"
         case .dataCorrupted(let context):
             let place = path(context)
+            if place.isEmpty, context.debugDescription.contains("does not fit") { return "a number is not a whole one, or too large" }
             return place.isEmpty ? "this is not JSON" : "\(place) has a value that is not allowed"
         @unknown default: return "this is not JSON"
         }

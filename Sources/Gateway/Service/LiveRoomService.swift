@@ -120,6 +120,7 @@ struct LiveRoomService: RoomService {
             request.kind = .viewer
             request.asParticipant = other
         }
+        request.roleIsProven = demand.roleIsProven
         request.endsWithMedia = demand.endsWithMedia
         request.hasSignalling = !demand.endsWithMedia
         do {
@@ -218,5 +219,6 @@ private struct LiveSeat: Seat {
     }
 
     func leave() async { participant.leave() }
+    func withdraw() async { participant.withdraw() }
     func signallingLost() async { participant.signallingLost() }
 }

@@ -40,7 +40,7 @@ struct RoomPatch: Codable, Sendable, Equatable {
 
     /// The first value that no room can have, in words.
     var fault: String? {
-        if let layout, !isIdentifier(layout) { return "layout: the name of a layout" }
+        if let layout, !LayoutInfo.isName(layout) { return "layout: the name of a layout (1 to 64 of a-z, 0-9, - and _)" }
         if let width, !(160...3840).contains(width) || width % 2 != 0 { return "width: an even number from 160 to 3840" }
         if let height, !(90...2160).contains(height) || height % 2 != 0 { return "height: an even number from 90 to 2160" }
         if let framesPerSecond, !(1...60).contains(framesPerSecond) { return "framesPerSecond: a whole number from 1 to 60" }
@@ -114,7 +114,7 @@ struct RenditionModel: Codable, Sendable, Equatable {
 }
 
 struct RecordingModel: Codable, Sendable, Equatable {
-    enum State: String, Codable, Sendable, CaseIterable { case recording, paused, finishing, finished, failed }
+    enum State: String, Codable, Sendable, CaseIterable { case recording, paused, finished, failed }
 
     var id: String
     var room: String?

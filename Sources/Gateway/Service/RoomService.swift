@@ -52,6 +52,8 @@ struct JoinDemand: Sendable, Equatable {
     var room: String
     var name: String
     var role: Role = .participant
+    /// A token says that the role is theirs.
+    var roleIsProven = false
     var layout: String?
     var kind = Kind.participant
     /// The seat ends with its media: there is no connection whose end would say so (WHIP, WHEP).
@@ -74,6 +76,8 @@ protocol Seat: Sendable {
     func chat(_ text: String, to: String?) async throws(ServiceError)
     func record(_ action: RecordAction) async throws(ServiceError)
     func leave() async
+    /// Leaves as if it had never come: a room that was made for it goes with it.
+    func withdraw() async
     /// The signalling connection is gone without a word; media may live on.
     func signallingLost() async
 }

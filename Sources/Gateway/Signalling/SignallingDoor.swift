@@ -119,7 +119,12 @@ final class SignallingDoor: Sendable {
     private func take(_ seat: any Seat, _ talk: SignallingTalk) async {
         let welcome = seat.welcome
         talk.take(seat)
-        holders.withLock { $0[welcome.you.id] = talk.id }
+        let before = holders.withLock { $0.updateValue(talk.id, forKey: welcome.you.id) }
+        // The connection that held the seat until now, if it still stands, is told and has nothing more to say in the room.
+        if let before, before != talk.id, let old = open.withLock({ $0.talks[before] }) {
+            _ = old.takeSeat()
+            _ = old.step { $0.happened(.left(reason: "replaced")) }
+        }
         let servers = iceServers.entries(for: welcome.you.id, now: Int(Date().timeIntervalSince1970))
         await perform(talk.step { $0.seated(welcome, iceServers: servers) }, talk)
     }

@@ -91,7 +91,7 @@ struct SignallingSession: Sendable {
             return [.seat(.state(audio: change.audio, video: change.video, hand: change.hand))]
         case .layout(let layout):
             guard layout.name != nil || layout.pin != nil else { throw ServiceError("bad_message", "layout: name is missing") }
-            if let name = layout.name, !isIdentifier(name) { throw ServiceError("unknown_layout", "there is no such layout") }
+            if let name = layout.name, !LayoutInfo.isName(name) { throw ServiceError("unknown_layout", "there is no such layout") }
             guard (layout.pin?.count ?? 0) <= 100 else { throw ServiceError("bad_message", "pin: at most 100 participants") }
             return [.seat(.layout(layout.name, layout.scope ?? .me, pins: layout.pin))]
         case .present(let on):
@@ -117,7 +117,7 @@ struct SignallingSession: Sendable {
             throw ServiceError("bad_message", "room: 1 to 64 characters, without control characters, /, \\, ?, # and %, and no dot in front")
         }
         guard let name = displayName(join.name) else { throw ServiceError("bad_message", "name: 1 to 64 characters") }
-        if let layout = join.layout, !isIdentifier(layout) { throw ServiceError("unknown_layout", "there is no such layout") }
+        if let layout = join.layout, !LayoutInfo.isName(layout) { throw ServiceError("unknown_layout", "there is no such layout") }
         state = .joining(held: [])
         let role = join.role ?? .participant
         let demand = JoinDemand(
@@ -214,7 +214,8 @@ struct SignallingSession: Sendable {
     private static func code(for code: String) -> String {
         switch code {
         case "room_not_found", "room_exists": "forbidden"
-        case "participant_not_found", "recording_not_found", "recording_running", "recording_not_running", "layout_in_use": "bad_message"
+        case "participant_not_found", "recording_not_found", "recording_running", "recording_not_running", "layout_in_use", "conflict":
+            "bad_message"
         case "bad_layout": "unknown_layout"
         default: "internal"
         }
@@ -223,7 +224,8 @@ struct SignallingSession: Sendable {
     /// How the connection ends over this error; nil if it goes on. Outside a room, being refused one is the end.
     private func closeCode(for code: String) -> CloseCode? {
         switch (code, state) {
-        case ("internal", _): .internalError
+        // A recording that fails, for one, is no reason to throw anybody out of the call.
+        case ("internal", .outside): .internalError
         case ("unauthorized", .outside), ("forbidden", .outside), ("room_locked", .outside): .policyViolation
         case ("room_full", .outside), ("overloaded", .outside): .tryAgainLater
         default: nil

@@ -103,7 +103,7 @@ final class WHIPDoor: Sendable {
         do {
             answer = try await seat.answer(offer)
         } catch {
-            await seat.leave()
+            await seat.withdraw()
             _ = ended.withLock { $0.remove(id) }
             throw error
         }

@@ -20,6 +20,15 @@ public struct Layout: Hashable, Sendable {
     /// The largest value that `maxTiles` may have: more tiles than this are too small to see.
     public static let largestMaxTiles = 100
 
+    /// Whether a layout can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, so that it is a file's name and part of an address as it stands.
+    public static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+            }
+    }
+
     /// What the canvas looks like while a condition holds.
     public struct Rule: Hashable, Sendable {
         public var condition: Condition

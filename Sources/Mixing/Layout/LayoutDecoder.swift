@@ -51,7 +51,7 @@ struct LayoutDecoder {
         guard checkObject(root, "the layout", Self.layoutKeys) else { return layout }
         if let name = text(root, "name", required: "the layout") {
             layout.name = name.text
-            if !Self.isName(name.text) {
+            if !Layout.isName(name.text) {
                 report(name.position, "the name \"\(name.text)\"", "use 1 to 64 of a-z, 0-9, '-' and '_'")
             }
         }
@@ -73,14 +73,6 @@ struct LayoutDecoder {
         layout.rules = rules.values.map { rule($0) }
         checkCoverage(layout.rules, rules.position)
         return layout
-    }
-
-    static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
-            }
     }
 
     private mutating func rule(_ value: JSONValue) -> Layout.Rule {

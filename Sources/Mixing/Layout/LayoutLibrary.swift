@@ -126,6 +126,8 @@ public final class LayoutLibrary: Sendable {
         let failure: StoreError? = state.withLock { state in
             if let directory {
                 let path = "\(directory)/\(name).json"
+                // A server that was started without files keeps what it is given from here on.
+                mkdir(directory, 0o755)
                 if let reason = Self.write(bytes, path) { return .file(path: path, reason: reason) }
                 state.stamps["\(name).json"] = Self.stamp(path)
             }

@@ -48,6 +48,7 @@ struct BandwidthEstimator: Sendable {
     private var probes: ProbeController
     private var probeEstimator = ProbeEstimator()
     private var receiverLimit: Double?
+    private var describedLimit: Double?
     private var lastFeedback: Instant?
     private var lastFade: Instant?
     private var nextCheck: Instant?
@@ -75,6 +76,7 @@ struct BandwidthEstimator: Sendable {
         value = max(value, Double(configuration.minimum.bitsPerSecond))
         // A receiver's own wish may lie below our floor.
         if let receiverLimit { value = min(value, receiverLimit) }
+        if let describedLimit { value = min(value, describedLimit) }
         return BitRate(bitsPerSecond: Int(value))
     }
     var lossFraction: Double { loss.fraction }
@@ -182,9 +184,17 @@ struct BandwidthEstimator: Sendable {
     /// The receiver's own wish or estimate (REMB): a cap, and everything there is when the peer sends no feedback.
     mutating func receive(receiverLimit rate: BitRate, at now: Instant) {
         receiverLimit = Double(max(rate.bitsPerSecond, 1000))
-        probes.ceiling = min(Double(configuration.maximum.bitsPerSecond), Double(rate.bitsPerSecond))
+        probes.ceiling = min(ceiling, Double(rate.bitsPerSecond))
         if !usesFeedback { follow(receiverEstimate: Double(rate.bitsPerSecond), at: now) }
     }
+
+    /// What the peer's description takes at most (`b=`), all kinds together; nil: it does not say.
+    mutating func setDescribedLimit(_ rate: BitRate?) {
+        describedLimit = rate.map { Double($0.bitsPerSecond) }
+        probes.ceiling = min(ceiling, receiverLimit ?? .infinity)
+    }
+
+    private var ceiling: Double { min(Double(configuration.maximum.bitsPerSecond), describedLimit ?? .infinity) }
 
     /// More than this above what we send, and the receiver has seen no trouble: GCC at the receiver never says more than 1.5 times
     /// what arrives (draft-ietf-rmcat-gcc-02 §5.5), so a quiet picture would otherwise talk itself down rung by rung.

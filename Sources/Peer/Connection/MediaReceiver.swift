@@ -14,6 +14,10 @@ struct MediaReceiver: Sendable {
         var rid: Int?
         var buffer: VideoReceiveBuffer
         var height = 0
+        /// Of its last packet: what may be asked for is agreed for each.
+        var payloadType: UInt8?
+        /// Full intra requests so far: each new one has the next number (RFC 5104 §4.3.1.1).
+        var intraRequests: UInt8 = 0
     }
 
     private var identification: StreamIdentification?
@@ -34,6 +38,7 @@ struct MediaReceiver: Sendable {
     private var audioIndex = -1
     private var videoIndex = -1
     private var videoCodecs: [UInt8: VideoCodec] = [:]
+    private var videoFeedback: [UInt8: CodecFeedback] = [:]
     private let configuration: VideoReceiveConfiguration
     private var wantedHeight: Int?
     private var freezes = FreezeCounter()
@@ -84,7 +89,11 @@ struct MediaReceiver: Sendable {
                     rids: section.remoteRIDs))
         }
         videoCodecs = [:]
-        for codec in videoSection?.codecs ?? [] { videoCodecs[codec.payloadType] = codec.name.video }
+        videoFeedback = [:]
+        for codec in videoSection?.codecs ?? [] {
+            videoCodecs[codec.payloadType] = codec.name.video
+            videoFeedback[codec.payloadType] = codec.feedback
+        }
         for ssrc in videoLayers.keys { videoLayers[ssrc]?.buffer.setCodecs(videoCodecs) }
         if identification == nil {
             identification = StreamIdentification(sections: sections, extensions: ids)
@@ -175,6 +184,7 @@ struct MediaReceiver: Sendable {
         }
         guard let numbers, ssrc == currentVideo || ssrc == nextVideo else { return }
         if stream.wasReset { videoLayers[ssrc]?.buffer.reset() }
+        videoLayers[ssrc]?.payloadType = header.payloadType
         videoLayers[ssrc]?.buffer.insert(
             payload: span.extracting(header.payloadRange), payloadType: header.payloadType, sequence: numbers.sequence,
             timestamp: numbers.timestamp, marker: header.marker, at: now)
@@ -300,18 +310,29 @@ struct MediaReceiver: Sendable {
                 packets.append(.transportFeedback(feedback))
             }
         }
-        let feedback = videoSection?.codecs.first?.feedback ?? []
         for ssrc in bufferedVideo {
+            let feedback = videoLayers[ssrc]?.payloadType.flatMap { videoFeedback[$0] } ?? []
             let missing = videoLayers[ssrc]?.buffer.nextNacks(at: now) ?? []
             if !missing.isEmpty, feedback.contains(.nack) {
                 packets.append(.nack(GenericNack(senderSSRC: senderSSRC, mediaSSRC: ssrc, missing: missing)))
             }
             if videoLayers[ssrc]?.buffer.takeKeyframeRequest(at: now) == true {
                 pictureRequests += 1
-                packets.append(.pictureLoss(PictureLossIndication(senderSSRC: senderSSRC, mediaSSRC: ssrc)))
+                packets.append(keyframeRequest(ssrc, feedback, senderSSRC: senderSSRC))
             }
         }
         return packets
+    }
+
+    /// As it was agreed: PLI, else FIR. A peer that agreed to neither gets a PLI all the same: it may ignore it (RFC 4585 §6.1), and
+    /// many do not, while without one its picture might never begin.
+    private mutating func keyframeRequest(_ ssrc: UInt32, _ feedback: CodecFeedback, senderSSRC: UInt32) -> RTCPPacket {
+        guard feedback.contains(.fir), !feedback.contains(.pli) else {
+            return .pictureLoss(PictureLossIndication(senderSSRC: senderSSRC, mediaSSRC: ssrc))
+        }
+        let sequence = videoLayers[ssrc]?.intraRequests ?? 0
+        videoLayers[ssrc]?.intraRequests = sequence &+ 1
+        return .fullIntraRequest(FullIntraRequest(senderSSRC: senderSSRC, entries: [.init(ssrc: ssrc, sequence: sequence)]))
     }
 
     mutating func makeReportBlocks(at now: Instant) -> [ReportBlock] {

@@ -95,7 +95,7 @@ extension PeerConnection {
         if let due = nextLimitReport, now >= due {
             nextLimitReport = now + Self.reportInterval
             let ssrcs = receiver.mediaSSRCs
-            let agreed = negotiated?.section(.video)?.codecs.first?.feedback.contains(.remb) ?? false
+            let agreed = negotiated?.section(.video)?.agreed(to: .remb) ?? false
             if agreed, !ssrcs.isEmpty {
                 packets.append(.maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: reportSSRC, bitRate: receiveLimit, ssrcs: ssrcs)))
             }

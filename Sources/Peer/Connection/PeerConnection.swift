@@ -64,6 +64,7 @@ public final class PeerConnection {
         settings.feedback = configuration.feedback
         settings.audioBandwidth = configuration.audioBandwidth
         settings.videoBandwidth = configuration.videoBandwidth
+        settings.videoBandwidthWithoutREMB = configuration.receiveLimit
         settings.isCompact = configuration.isCompactOffer
         negotiation = Negotiation(configuration: settings)
     }
@@ -127,12 +128,13 @@ public final class PeerConnection {
             }
         }
         let usesFeedback =
-            video.map { $0.headerExtensions.transportCC != nil && ($0.codecs.first?.feedback.contains(.transportCC) ?? false) }
-            ?? audio.map { $0.headerExtensions.transportCC != nil && ($0.codecs.first?.feedback.contains(.transportCC) ?? false) } ?? false
+            video.map { $0.headerExtensions.transportCC != nil && $0.agreed(to: .transportCC) }
+            ?? audio.map { $0.headerExtensions.transportCC != nil && $0.agreed(to: .transportCC) } ?? false
         let opus = audio.flatMap { $0.direction.sends ? $0.codecs.first { $0.name == .opus } : nil }
         sender.configure(
             audio: opus?.payloadType, audioExtensions: extensions(of: audio, usesFeedback: usesFeedback), video: codecs,
-            videoExtensions: extensions(of: video, usesFeedback: usesFeedback), usesFeedback: usesFeedback)
+            videoExtensions: extensions(of: video, usesFeedback: usesFeedback), usesFeedback: usesFeedback,
+            limit: Self.describedLimit(audio: audio, video: video))
         receiver.configure(session, at: now)
         channels.configure(session)
         if state == .connected {
@@ -141,6 +143,17 @@ public final class PeerConnection {
         }
         drain(at: now)
     }
+
+    /// What `b=` leaves for everything that we send. A peer that speaks of its picture only leaves room for the sound beside it; 0 would
+    /// mean no media at all and is more often a slip.
+    private static func describedLimit(audio: NegotiatedSection?, video: NegotiatedSection?) -> BitRate? {
+        guard let video, video.direction.sends, let picture = video.remoteBandwidth, picture > .zero else { return nil }
+        guard let audio, audio.direction.sends else { return picture }
+        return picture + (audio.remoteBandwidth ?? soundAllowance)
+    }
+
+    /// Opus at 32 kbit/s and its packets' headers.
+    private static let soundAllowance = BitRate.kilobits(64)
 
     private func extensions(of section: NegotiatedSection?, usesFeedback: Bool) -> OutgoingExtensions {
         var result = OutgoingExtensions()

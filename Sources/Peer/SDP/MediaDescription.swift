@@ -75,9 +75,11 @@ public struct MediaDescription: Hashable, Sendable {
 
     /// The ceiling that this end asks for: TIAS (RFC 3890) before AS.
     public var bandwidth: BitRate? {
-        if let tias = bandwidths.first(where: { $0.type == "TIAS" }) { return BitRate(bitsPerSecond: tias.value) }
+        // Ten times what any line of today carries: from there on a sum or a product might overflow.
+        let most = 100_000_000_000
+        if let tias = bandwidths.first(where: { $0.type == "TIAS" }) { return BitRate(bitsPerSecond: min(max(tias.value, 0), most)) }
         return bandwidths.first { $0.type == "AS" }.map {
-            BitRate(bitsPerSecond: min(max($0.value, 0), .max / 1000) * 1000)
+            BitRate(bitsPerSecond: min(max($0.value, 0), most / 1000) * 1000)
         }
     }
 }

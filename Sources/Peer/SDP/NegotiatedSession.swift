@@ -112,8 +112,21 @@ public struct OpusParameters: Hashable, Sendable {
     public var maxAverageBitRate: BitRate?
     /// In Hz.
     public var maxPlaybackRate: Int?
-    /// In milliseconds.
+    /// In milliseconds, as the peer likes it best.
     public var packetTime: Int?
+    /// In milliseconds, at most.
+    public var maxPacketTime: Int?
+
+    /// `section`: where `a=ptime`, `a=maxptime` (RFC 8866 §6.4) and `b=` are looked for.
+    init(_ parameters: FormatParameters, in section: MediaDescription) {
+        self.init(parameters)
+        func milliseconds(_ name: String) -> Int? {
+            section.attributes.first { $0.name == name }?.value.flatMap { Int($0) }.flatMap { (3...120).contains($0) ? $0 : nil }
+        }
+        packetTime = milliseconds("ptime") ?? packetTime
+        maxPacketTime = milliseconds("maxptime") ?? maxPacketTime
+        if let limit = section.bandwidth, limit >= .kilobits(6) { maxAverageBitRate = min(maxAverageBitRate ?? limit, limit) }
+    }
 
     public init(_ parameters: FormatParameters = FormatParameters()) {
         stereo = parameters["stereo"] == "1"
@@ -125,6 +138,8 @@ public struct OpusParameters: Hashable, Sendable {
         }
         maxPlaybackRate = parameters.integer("maxplaybackrate").flatMap { (8000...48_000).contains($0) ? $0 : nil }
         packetTime = parameters.integer("ptime").flatMap { (3...120).contains($0) ? $0 : nil }
+        // Some write it here, where RFC 3267 had it.
+        maxPacketTime = parameters.integer("maxptime").flatMap { (3...120).contains($0) ? $0 : nil }
     }
 }
 
@@ -153,6 +168,9 @@ public struct NegotiatedSection: Hashable, Sendable {
         self.mid = mid
         self.kind = kind
     }
+
+    /// Whether one of the codecs has this feedback: what is told of a whole connection needs no more.
+    func agreed(to feedback: CodecFeedback) -> Bool { codecs.contains { $0.feedback.contains(feedback) } }
 }
 
 /// What was agreed with the peer: all that a connection needs.

@@ -144,7 +144,7 @@ extension Negotiation {
         local.extmapAllowMixed = remote.extmapAllowMixed
         local.rtcpMux = remote.rtcpMux
         local.rtcpReducedSize = remote.rtcpReducedSize
-        addBandwidth(&local)
+        addBandwidth(&local, codecs: codecs)
         if local.direction.sends { addSources(&local, rtx: codecs.contains { $0.rtxPayloadType != nil }) }
         if local.direction.receives { acceptSimulcast(remote, &local) }
         return local

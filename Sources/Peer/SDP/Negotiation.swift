@@ -65,8 +65,13 @@ public struct Negotiation: Sendable {
         section.ssrcs = sources.map { SSRCDescription(ssrc: $0, attributes: attributes) }
     }
 
-    func addBandwidth(_ section: inout MediaDescription) {
-        guard let rate = section.kind == .audio ? configuration.audioBandwidth : configuration.videoBandwidth else { return }
+    /// - Parameter codecs: what was agreed; nil in an offer of ours.
+    func addBandwidth(_ section: inout MediaDescription, codecs: [NegotiatedCodec]? = nil) {
+        var rate = section.kind == .audio ? configuration.audioBandwidth : configuration.videoBandwidth
+        if section.kind == .video, let codecs, !codecs.contains(where: { $0.feedback.contains(.remb) }) {
+            rate = rate ?? configuration.videoBandwidthWithoutREMB
+        }
+        guard let rate else { return }
         // Firefox and RFC 3890 want TIAS, older libwebrtc only AS.
         section.bandwidths = [
             BandwidthLine(type: "AS", value: (rate.bitsPerSecond + 999) / 1000),
@@ -85,7 +90,7 @@ public struct Negotiation: Sendable {
         section.remoteSources = sources(of: remote)
         section.remoteRIDs = local.rids.filter { !$0.sends }.map(\.id)
         section.remoteMsid = remote.msids.first ?? remote.ssrcs.lazy.compactMap(\.msid).first
-        section.opus = remote.kind == .audio ? OpusParameters(codecs.first?.parameters ?? FormatParameters()) : nil
+        section.opus = remote.kind == .audio ? OpusParameters(codecs.first?.parameters ?? FormatParameters(), in: remote) : nil
         section.remoteBandwidth = remote.bandwidth
         section.remoteReducedSizeRTCP = remote.rtcpReducedSize
         return section

@@ -38,6 +38,8 @@ public struct NegotiationConfiguration: Sendable {
     public var audioBandwidth: BitRate?
     /// What we want to receive at most.
     public var videoBandwidth: BitRate?
+    /// The same for answers to peers that take no REMB, by which it would be told as it changes.
+    public var videoBandwidthWithoutREMB: BitRate?
 
     public var sctpPort: UInt16 = 5000
     /// Bytes that we take in one data channel message.

@@ -1,7 +1,7 @@
 /// Reads session descriptions from outside: total, bounded, and lenient where a line does not matter to us.
 struct SDPParser {
-    /// Limits of our own; a browser with a dozen interfaces stays far below.
-    static let maximumBytes = 65_536
+    /// Limits of our own; a browser with a dozen interfaces stays far below. Doors may allow less (`limits.sdpBytes`).
+    static let maximumBytes = 1_048_576
     static let maximumSections = 64
     static let maximumCandidates = 256
 
@@ -16,7 +16,7 @@ struct SDPParser {
 
     static func parse(_ text: String) throws(SDPError) -> SessionDescription {
         guard text.utf8.count <= maximumBytes else {
-            throw SDPError("The session description is longer than 64 KiB. Offer fewer sections or codecs.")
+            throw SDPError("The session description is longer than 1 MiB. Offer fewer sections or codecs.")
         }
         var parser = SDPParser()
         try parser.read(text)
@@ -335,7 +335,7 @@ struct SDPParser {
 extension SessionDescription {
     /// Reads a description from outside. Never traps; unknown attributes are kept, lines that do not matter may be broken.
     ///
-    /// - Throws: `SDPError` with the line at fault, for text beyond 64 KiB or 64 sections too.
+    /// - Throws: `SDPError` with the line at fault, for text beyond 1 MiB or 64 sections too.
     public init(parsing text: String) throws(SDPError) {
         self = try SDPParser.parse(text)
     }

@@ -76,7 +76,7 @@ struct MediaSender: Sendable {
 
     mutating func configure(
         audio payloadType: UInt8?, audioExtensions: OutgoingExtensions, video codecs: [VideoCodec: OutgoingCodec],
-        videoExtensions: OutgoingExtensions, usesFeedback: Bool
+        videoExtensions: OutgoingExtensions, usesFeedback: Bool, limit: BitRate? = nil
     ) {
         audio.configure(payloadType: payloadType, extensions: audioExtensions)
         video.configure(codecs: codecs, extensions: videoExtensions)
@@ -84,6 +84,7 @@ struct MediaSender: Sendable {
             estimatorIsSettled = true
             estimator = BandwidthEstimator(bandwidth, usesFeedback: usesFeedback, firstSequence: numbers.transportSequence)
         }
+        estimator.setDescribedLimit(limit)
     }
 
     /// The line is up.

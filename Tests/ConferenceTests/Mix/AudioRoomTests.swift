@@ -14,6 +14,63 @@ struct AudioRoomTests {
         var all: [Float] { samples.locked { $0 } }
     }
 
+    /// What one listener gets of a room in which a tone sounds.
+    private func deliveries(profile: AudioProfile, wishes: SoundWishes, ticks: Int = 100) throws -> [AudioDelivery] {
+        var configuration = ConferenceConfiguration().audio
+        configuration.bitRate = .kilobits(64)
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let inbox = AudioInbox()
+        room.seats["a"] = AudioRoom.Seat(
+            intake: AudioIntake(inbox: inbox, figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "a")
+        room.seats["b"] = AudioRoom.Seat(
+            intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "b")
+        room.seats["b"]?.isConnected = true
+        room.seats["b"]?.profile = profile
+        room.seats["b"]?.wishes = wishes
+        let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
+        let pitch = 2 * Double.pi * 600 / 48_000
+        var deliveries: [AudioDelivery] = []
+        for tick in 0..<ticks {
+            let now = Instant(nanoseconds: 1_000_000_000 + Int64(tick) * 20_000_000)
+            let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(tick * 960 + $0))) }
+            inbox.post(
+                ReceivedAudioPacket(
+                    payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960, marker: false, level: nil,
+                    captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
+            room.tick(now, into: &deliveries)
+        }
+        return deliveries.filter { $0.participant == "b" }
+    }
+
+    private func rate(_ deliveries: [AudioDelivery], seconds: Double) -> Double {
+        Double(deliveries.reduce(0) { $0 + $1.payload.count } * 8) / seconds
+    }
+
+    @Test("a peer's maxaveragebitrate is kept to, and its maxptime too")
+    func wishes() throws {
+        var parameters = OpusParameters(FormatParameters(parsing: "maxaveragebitrate=16000;useinbandfec=1"))
+        var wishes = SoundWishes(parameters, roomRate: .kilobits(64))
+        #expect(wishes.maxBitRate == .kilobits(16) && wishes.takesFEC && wishes.takesLongPackets)
+        #expect(rate(try deliveries(profile: .clear, wishes: wishes), seconds: 2) < 20_000)
+        #expect(rate(try deliveries(profile: .clear, wishes: SoundWishes()), seconds: 2) > 35_000)
+
+        #expect(try deliveries(profile: .narrow, wishes: wishes).count == 50, "40 ms each")
+        parameters.maxPacketTime = 20
+        wishes = SoundWishes(parameters, roomRate: .kilobits(64))
+        #expect(try deliveries(profile: .narrow, wishes: wishes).count == 100, "no longer than the peer takes")
+
+        let silentOnFEC = SoundWishes(OpusParameters(FormatParameters(parsing: "maxaveragebitrate=510000")), roomRate: .kilobits(32))
+        #expect(!silentOnFEC.takesFEC && silentOnFEC.maxBitRate == nil, "a limit that binds nobody keeps nobody from sharing an encode")
+    }
+
+    @Test("each packet says how loud it is")
+    func levels() throws {
+        let heard = try deliveries(profile: .clear, wishes: SoundWishes())
+        // A sine of 0.3 is 13.5 dB below full scale, and before it comes silence.
+        #expect(heard.first?.level == 127)
+        #expect((12...16).contains(heard.last?.level ?? 0))
+    }
+
     enum End: CaseIterable { case leave, mute, stop }
 
     @Test("whose sound ends in the middle of it is heard to fade, not to click", arguments: End.allCases)

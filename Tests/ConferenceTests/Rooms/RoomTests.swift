@@ -19,13 +19,16 @@ struct RoomTests {
         _ = try room.join(JoinRequest(room: "r", name: id, role: role, kind: kind), id: id, secret: "s-\(id)", at: at(1))
     }
 
-    @Test("a full room refuses the next, a locked one all but moderators")
+    @Test("a full room refuses the next, a locked one all but moderators who prove it")
     func limits() throws {
         var full = room { $0.maxParticipants = 1 }
         try join(&full, "a")
         #expect(throws: ConferenceError.roomFull("r")) { try join(&full, "b") }
         var locked = room { $0.locked = true }
         #expect(throws: ConferenceError.roomLocked("r")) { try join(&locked, "a") }
+        var claimed = JoinRequest(room: "r", name: "c", role: .moderator)
+        claimed.roleIsProven = false
+        #expect(throws: ConferenceError.roomLocked("r")) { try locked.join(claimed, id: "c", secret: "", at: at(1)) }
         try join(&locked, "m", role: .moderator)
         #expect(locked.members.map(\.id) == ["m"])
     }
@@ -92,6 +95,9 @@ struct RoomTests {
         change.volume = 0.5
         let info = try room.change("a", change)
         #expect(info.audio == false && info.audioMuted && info.name == "Åsa" && info.volume == 0.5)
+        change.name = String(repeating: "å", count: 65)
+        #expect(throws: ConferenceError.self) { try room.change("a", change) }
+        change.name = nil
         change.volume = 5
         #expect(throws: ConferenceError.self) { try room.change("a", change) }
         #expect(throws: ConferenceError.participantNotFound("x")) { try room.change("x", change) }

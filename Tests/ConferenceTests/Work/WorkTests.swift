@@ -1,4 +1,5 @@
 import Basics
+import Peer
 import Synchronization
 import Testing
 
@@ -33,6 +34,31 @@ struct WorkTests {
         #expect(!lane.runOne())
         #expect(seen.value == [7, 8])
         #expect(!lane.isBusy)
+    }
+
+    @Test("an overload leaves the top rung to those who take the very frames that a recording needs")
+    func ceiling() {
+        let plain = VideoSendFormat(codec: .h264, profileLevelID: "42e01f")
+        #expect(PeerSeat.sharesRecording(isRecorded: true, view: .room, format: plain))
+        #expect(!PeerSeat.sharesRecording(isRecorded: false, view: .room, format: plain))
+        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .personal("a"), format: plain))
+        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: VideoSendFormat(codec: .vp8)))
+        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: VideoSendFormat(codec: .h264, packetizationMode: 0)))
+        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: nil))
+    }
+
+    @Test("memory is given back once, two seconds after the last room ended, unless another began")
+    func memory() {
+        func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+        let figures = Figures()
+        #expect(!figures.mustReleaseMemory(at: at(9), hasRooms: false))
+        figures.wasLastRoom(at: at(10))
+        #expect(!figures.mustReleaseMemory(at: at(11), hasRooms: false))
+        #expect(figures.mustReleaseMemory(at: at(12), hasRooms: false))
+        #expect(!figures.mustReleaseMemory(at: at(13), hasRooms: false))
+        figures.wasLastRoom(at: at(20))
+        #expect(!figures.mustReleaseMemory(at: at(21), hasRooms: true))
+        #expect(!figures.mustReleaseMemory(at: at(30), hasRooms: false))
     }
 
     @Test("an overload takes a step after 2 s of trouble and gives it back after 15 s of calm")

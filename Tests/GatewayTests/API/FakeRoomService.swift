@@ -12,7 +12,9 @@ final class FakeRoomService: RoomService {
         var asked: [String] = []
         var joinError: ServiceError?
         var answerError: ServiceError?
+        var recordingError: ServiceError?
         var recording: RecordingModel?
+        var demands: [JoinDemand] = []
         var events: [@Sendable (SeatEvent) -> Void] = []
     }
 
@@ -45,6 +47,7 @@ final class FakeRoomService: RoomService {
     }
 
     func putRoom(_ id: String, _ settings: RoomPatch) async throws(ServiceError) -> (room: RoomDetail, created: Bool) {
+        if settings.layout == "none" { throw ServiceError("unknown_layout", "there is no layout none") }
         let isNew = state.withLock { state in
             if state.rooms.contains(id) { return false }
             state.rooms.append(id)
@@ -83,6 +86,7 @@ final class FakeRoomService: RoomService {
         }
     }
     func setRecording(_ id: String, paused: Bool) async throws(ServiceError) -> RecordingModel {
+        if let error = state.withLock({ $0.recordingError }) { throw error }
         var recording = try await recording(id)
         recording.state = paused ? .paused : .recording
         return recording
@@ -115,7 +119,10 @@ final class FakeRoomService: RoomService {
     func join(_ demand: JoinDemand, events: @escaping @Sendable (SeatEvent) -> Void) async throws(ServiceError) -> any Seat {
         note("join \(demand.room) \(demand.name) \(demand.role)")
         if let error = state.withLock({ $0.joinError }) { throw error }
-        state.withLock { $0.events.append(events) }
+        state.withLock { state in
+            state.events.append(events)
+            state.demands.append(demand)
+        }
         return FakeSeat(service: self, demand: demand)
     }
 
@@ -147,6 +154,7 @@ final class FakeRoomService: RoomService {
         func chat(_ text: String, to: String?) async throws(ServiceError) {}
         func record(_ action: RecordAction) async throws(ServiceError) {}
         func leave() async { service.note("leave") }
+        func withdraw() async { service.note("withdraw") }
         func signallingLost() async { service.note("lost") }
     }
 }

@@ -107,19 +107,22 @@ private struct Host {
         #expect(busy.headers[.retryAfter] != nil)
         host.service.state.withLock { $0.isDraining = true }
         #expect(try await host.ask(.get, "/readyz").code == "draining")
-        #expect(try await host.ask(.get, "/healthz").status == 200)
+        let health = try await host.ask(.get, "/healthz")
+        #expect(health.status == 200 && health.body == Array("ok".utf8))
     }
 
     @Test func `a room is created, changed, and its bodies are checked`() async throws {
         let host = await Host()
         #expect(try await host.ask(.put, "/api/rooms/new").status == 201)
         #expect(try await host.ask(.put, "/api/rooms/new", body: #"{"locked":true}"#).status == 200)
-        for body in ["nonsense", "[]", #"{"width":"wide"}"#, #"{"width":7}"#, #"{"witdh":640}"#, #"{"layout":"../x"}"#] {
+        for body in ["nonsense", "[]", #"{"width":"wide"}"#, #"{"width":7}"#, #"{"witdh":640}"#, #"{"layout":"../x"}"#, #"{"width":640.5}"#] {
             let answer = try await host.ask(.put, "/api/rooms/new", body: body)
             #expect(answer.status == 400, "\(body)")
             #expect(answer.code == "bad_request")
         }
         #expect(try await host.ask(.put, "/api/rooms/new", body: String(repeating: " ", count: 70_000)).status == 413)
+        let unknown = try await host.ask(.put, "/api/rooms/new", body: #"{"layout":"none"}"#)
+        #expect(unknown.status == 400 && unknown.code == "unknown_layout", "the room is there; what the body names is not")
     }
 
     @Test func `recordings start, pause, stop`() async throws {
@@ -131,6 +134,12 @@ private struct Host {
         #expect(try await host.ask(.post, "/api/rooms/r/recordings").status == 409)
         #expect(try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#).json["state"] == "paused")
         #expect(try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"gone"}"#).status == 400)
+        for code in ["recording_not_running", "conflict"] {
+            host.service.state.withLock { $0.recordingError = ServiceError(code, "no") }
+            let late = try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#)
+            #expect(late.status == 409 && late.code == .string(code))
+        }
+        host.service.state.withLock { $0.recordingError = nil }
         let stopped = try await host.ask(.post, "/api/recordings/rec/stop")
         #expect(stopped.json["state"] == "finished" && stopped.json["duration"] == 2.5 && stopped.json["bytes"] == 100)
     }
@@ -162,6 +171,9 @@ private struct Host {
         let faulty = try await host.ask(.put, "/api/layouts/grid", body: "x")
         #expect(faulty.status == 422 && faulty.code == "bad_layout")
         #expect(try await host.ask(.delete, "/api/layouts/none").status == 404)
+        for name in ["Mine", "a.b", "%2e%2e", String(repeating: "x", count: 65)] {
+            #expect(try await host.ask(.put, "/api/layouts/\(name)", body: "{}").status == 400, "a file of that name would be refused too")
+        }
     }
 
     @Test func `the document has every route of the API`() async throws {
@@ -301,7 +313,13 @@ private struct Host {
         let host = await Host()
         host.service.state.withLock { $0.answerError = ServiceError(code, "no") }
         #expect(try await host.ask(.post, "/whip/r", sdp, body: offer).status == status)
-        #expect(host.service.asked.last == "leave")
+        #expect(host.service.asked.last == "withdraw")
+    }
+
+    @Test func `asking for a role proves it only with a token`() async throws {
+        let open = await Host()
+        _ = try await open.ask(.post, "/whip/r", sdp, body: offer)
+        #expect(open.service.state.withLock { $0.demands.map(\.roleIsProven) } == [false])
     }
 
     @Test func `a full room is 503 and says when to come back`() async throws {

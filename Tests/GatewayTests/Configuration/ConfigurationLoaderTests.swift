@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "http: {listen: 8080}", "http: {listen: \"1.2.3:80\"}", "media: {listen: localhost:1}", "media: {announce: [nowhere]}",
+        "http: {listen: 8080}", "http: {listen: \"1.2.3:80\"}", "media: {listen: localhost}", "media: {announce: [nowhere]}",
         "ice: {stun: [stun.example]}", "ice: {turn: {urls: [\"turn:x\"]}}", "rooms: {emptyTimeout: 30}", "rooms: {emptyTimeout: -1s}",
         "rooms: {layout: ../x}", "video: {codecs: []}", "video: {codecs: [av1]}", "video: {codecs: [vp8, vp8]}",
         "video: {renditions: []}", "video: {renditions: [{height: 720}]}", "video: {renditions: [{height: 720, bitrate: 1M, x: 1}]}",
@@ -102,6 +102,11 @@ import Testing
         let lines = faults(yaml)
         #expect(lines.count == 1, "\(lines)")
         #expect(lines.allSatisfy { !$0.contains("\n") })
+    }
+
+    @Test func `media may listen on a name of this machine`() throws {
+        let named = try ConfigurationLoader.load(file: .init(name: "c", text: "media: {listen: localhost:50001}"))
+        #expect(named.media.listen.ip.isLoopback && named.media.listen.port == 50001)
     }
 
     @Test func `all faults are told at once`() {

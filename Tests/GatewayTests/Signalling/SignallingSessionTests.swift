@@ -95,6 +95,9 @@ import Testing
     @Test func `a bad offer leaves the seat`() {
         var session = joined()
         #expect(session.failed(ServiceError("bad_sdp", "line 3")) == [.send(.error(code: "bad_sdp", message: "line 3", fatal: false))])
+        #expect(
+            session.failed(ServiceError("recording_failed", "disk full"))
+                == [.send(.error(code: "internal", message: "disk full", fatal: false))], "no reason to leave the call")
         #expect(session.failed(ServiceError("forbidden", "no")) == [.send(.error(code: "forbidden", message: "no", fatal: false))])
         #expect(session.received(#"{"type":"leave"}"#).first == .leave)
     }

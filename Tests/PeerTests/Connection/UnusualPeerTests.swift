@@ -60,6 +60,87 @@ import Testing
         #expect(call.frames(.client, since: start) > 110)
     }
 
+    /// A call whose offer got lines of its video section added or replaced on its way.
+    private func call(
+        seed: UInt64, client: PeerConfiguration? = nil, replacing change: (String) -> String
+    ) throws -> SimulatedCall {
+        let call = try SimulatedCall.make(seed: seed, client: client)
+        CallMedia().attach(to: call)
+        let offer = call.client.makeOffer(at: call.now)
+        let changed = change(offer)
+        #expect(changed != offer)
+        try call.client.accept(answer: call.server.answer(changed, at: call.now), at: call.now)
+        try #require(call.run(atMost: .seconds(20)) { $0.areConnected })
+        return call
+    }
+
+    @Test("No more is sent than the peer's b= takes, and no probe goes beyond it", arguments: ["b=AS:200", "b=TIAS:200000"])
+    func describedLimit(line: String) throws {
+        let call = try call(seed: 9) { $0.replacing("a=mid:1", with: "\(line)\r\na=mid:1") }
+        #expect(call.server.negotiated?.section(.video)?.remoteBandwidth == .kilobits(200))
+        var most = BitRate.zero
+        for _ in 0..<30 {
+            call.run(for: .milliseconds(200))
+            most = max(most, call.server.estimate)
+        }
+        #expect(most <= .kilobits(264), "the picture's limit and the sound beside it")
+        #expect(most > .kilobits(200))
+        let offer = call.client.makeOffer(at: call.now)
+        try call.client.accept(answer: call.server.answer(offer, at: call.now), at: call.now)
+        call.run(for: .seconds(6))
+        #expect(call.server.estimate > .kilobits(400), "a later offer without it takes the limit away")
+    }
+
+    @Test("An answer says what we take at most where no REMB could", arguments: [true, false])
+    func answeredLimit(takesREMB: Bool) throws {
+        var client = PeerConfiguration(role: .client)
+        if !takesREMB { client.feedback.remove(.remb) }
+        let call = try SimulatedCall.make(seed: 10, client: client)
+        let answer = try call.server.answer(call.client.makeOffer(at: call.now), at: call.now)
+        #expect(answer.contains("b=TIAS:2500000") == !takesREMB)
+    }
+
+    @Test(
+        "A keyframe is asked for as it was agreed: PLI, else FIR with a new number each time, and PLI where nothing was",
+        arguments: [(CodecFeedback.all, 1, 0), (.all.subtracting(.pli), 0, 1), (.all.subtracting([.pli, .fir]), 1, 0)])
+    func keyframeRequests(feedback: CodecFeedback, losses: Int, intra: Int) throws {
+        var section = NegotiatedSection(mid: "1", kind: .video)
+        section.accepted = true
+        section.direction = .sendReceive
+        section.codecs = [
+            NegotiatedCodec(
+                name: .vp8, payloadType: 96, clockRate: 90_000, parameters: FormatParameters(), feedback: feedback)
+        ]
+        section.remoteSources = [RemoteSource(ssrc: 7)]
+        let ice = IceCredentials.random()
+        let session = NegotiatedSession(
+            localIce: ice, remoteIce: ice, iceRestarted: false, remoteCandidates: [], remoteIsLite: false, remoteFingerprints: [],
+            dtlsRole: .server, sections: [section], remoteMaxMessageSize: 0, extmapAllowMixed: false)
+        var receiver = MediaReceiver(VideoReceiveConfiguration())
+        let start = Instant(nanoseconds: 1_000_000_000)
+        receiver.configure(session, at: start)
+        // An interframe without the keyframe before it.
+        var packet = [UInt8](repeating: 0, count: 60)
+        packet.replaceSubrange(0..<16, with: [0x80, 0x80 | 96, 0, 1, 0, 0, 0, 9, 0, 0, 0, 7, 0x10, 0x31, 0, 0])
+        var asked: [RTCPPacket] = []
+        for step in 0..<40 {
+            let now = start + .milliseconds(Int64(step) * 100)
+            packet[3] = UInt8(step)
+            packet[7] = UInt8(step)
+            packet.withUnsafeBytes { receiver.receive($0, at: now) }
+            if step % 10 == 0 { receiver.requestKeyframe() }
+            receiver.advance(to: now, roundTrip: .milliseconds(20))
+            asked += receiver.makeFeedback(senderSSRC: 1, at: now)
+        }
+        let lost = asked.filter { if case .pictureLoss = $0 { true } else { false } }
+        let numbers = asked.compactMap { packet -> UInt8? in
+            if case .fullIntraRequest(let request) = packet { request.entries.first?.sequence } else { nil }
+        }
+        #expect((lost.count > 1 ? 1 : 0) == losses, "\(lost.count)")
+        #expect((numbers.count > 1 ? 1 : 0) == intra)
+        #expect(numbers == (0..<numbers.count).map { UInt8($0) })
+    }
+
     @Test("Without SSRCs and MIDs the payload type tells sound from picture")
     func payloadTypesOnly() throws {
         let call = try call(seed: 3) { $0.hasPrefix("a=ssrc") || $0.contains("sdes:mid") }
