@@ -196,6 +196,7 @@ struct BandwidthEstimator: Sendable {
             delay.probed(measured)
         }
         loss.probed(measured)
+        probes.jitter = jitter
         if let borne = probes.measured(measured, cluster: cluster, estimate: delay.rate, at: now), limit.isLimited {
             // … unless two in a row found far less than an estimate which nothing has tested since.
             delay.limit(to: max(borne, acknowledged.rate ?? 0))

@@ -31,7 +31,7 @@ struct ProbeController: Sendable {
     static let further = 2.0
     /// Where more would be of use it is looked for so often …
     static let interval: Duration = .seconds(5)
-    /// … after each time in vain more rarely, since a burst on a full line is heard …
+    /// … after each time in vain of the longest bursts more rarely, since a burst on a full line is heard …
     static let slowing = 1.6
     static let longestInterval: Duration = .seconds(30)
     /// … and anything above this is a find.
@@ -61,6 +61,8 @@ struct ProbeController: Sendable {
     private var interval = interval
     private var duration = duration
     private var lastProbe: Instant = .distantPast
+    /// The last that looked for more.
+    private var lastStep: Instant = .distantPast
     private var drop: (rate: Double, next: Instant, left: Int)?
     /// What a burst measured that is far below the estimate, and when the next is to confirm it.
     private var doubt: (rate: Double, next: Instant)?
@@ -118,6 +120,7 @@ struct ProbeController: Sendable {
         doubt = nil
         interval = Self.interval
         lastProbe = now
+        lastStep = now
         guard new < Self.largeDrop * old else { return }
         drop = (max(old, drop?.rate ?? 0), now + Self.dropInterval, Self.dropAttempts)
     }
@@ -166,7 +169,7 @@ struct ProbeController: Sendable {
                 return
             }
         }
-        if now - lastProbe >= interval, estimate < ceiling {
+        if now - lastStep >= interval, estimate < ceiling {
             request(estimate * Self.further, from: estimate, at: now)
         } else if isUntested, now - lastProbe >= Self.checkInterval {
             request(estimate, from: estimate, purpose: .check, at: now)
@@ -179,7 +182,8 @@ struct ProbeController: Sendable {
     }
 
     private mutating func failed() {
-        interval = min(interval * Self.slowing, Self.longestInterval)
+        // While longer bursts may still see what jitter hid from this one, they come no more rarely.
+        if duration >= Self.longestDuration { interval = min(interval * Self.slowing, Self.longestInterval) }
         duration = min(duration * 2, Self.longestDuration)
     }
 
@@ -193,6 +197,7 @@ struct ProbeController: Sendable {
         pending.append(ProbeCluster(id: nextID, rate: wanted, packets: Self.packets, bytes: bytes))
         waiting = (nextID, purpose, target, before, now)
         lastProbe = now
+        if purpose == .more { lastStep = now }
         nextID &+= 1
     }
 }
