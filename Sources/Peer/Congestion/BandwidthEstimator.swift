@@ -51,11 +51,19 @@ struct BandwidthEstimator: Sendable {
     private var describedLimit: Double?
     private var lastFeedback: Instant?
     private var lastFade: Instant?
+    /// The estimate before reports stayed away.
+    private var beforeSilence: Double?
+    /// Of the groups' arrivals, in the mean.
+    private var jitter = Duration.zero
     private var nextCheck: Instant?
     private let configuration: BandwidthEstimatorConfiguration
     /// Smoothed; from receiver reports or, without them, from feedback.
     private(set) var roundTrip: Duration = .milliseconds(100)
     private var hasRoundTrip = false
+    private var newestRoundTrip: Duration = .milliseconds(100)
+    /// For a peer without transport-wide feedback that sends REMB.
+    private var follower = ReceiverFollower()
+    private var followsReceiver = false
     /// Transport-wide feedback was heard, or is expected.
     let usesFeedback: Bool
 
@@ -115,17 +123,24 @@ struct BandwidthEstimator: Sendable {
     mutating func receive(feedback base: UInt16, arrivals: [Duration?], at now: Instant) {
         let results = history.apply(base: base, arrivals: arrivals)
         guard !results.isEmpty else { return }
+        // What was lost while the line was dead says nothing of how much it bears.
+        var lostInSilence = 0
         if let lastFeedback, now - lastFeedback > max(roundTrip * 2, Self.gapLimit) {
             grouping.reset()
             trendline.reset()
             detector.reset()
+            lostInSilence = results.firstIndex { $0.arrival != nil } ?? results.count
         }
         lastFeedback = now
         lastFade = nil
+        if let old = beforeSilence {
+            beforeSilence = nil
+            probes.returned(to: old, from: delay.rate, at: now)
+        }
         let before = delay.rate
         var lost = 0
         var newestArrived: PacketResult?
-        var probed: Double?
+        var probed: (cluster: Int, rate: Double)?
         var usage: LineUsage?
         var through: Double?
         for result in results {
@@ -138,6 +153,8 @@ struct BandwidthEstimator: Sendable {
             busy.add(size: result.size, arrival: arrival)
             queue.add(sent: result.sent, arrival: arrival)
             if let delta = grouping.add(sent: result.sent, arrival: arrival) {
+                let change = delta.arrival - delta.send
+                jitter += ((change < .zero ? .zero - change : change) - jitter) / 16
                 let trend = trendline.update(delta)
                 let state = detector.update(trend: trend, sendDelta: delta.send, at: now)
                 if usage != .overused { usage = state }
@@ -151,17 +168,7 @@ struct BandwidthEstimator: Sendable {
         let isStanding = queue.endReport(rate: delay.rate, at: now)
         if usage == .overused, queue.delay < StandingQueue.harmless { usage = .normal }
         if isStanding { usage = .overused }
-        if let probed {
-            if usage != .overused, probed > delay.rate {
-                delay.probed(probed)
-            } else if let started, now - started < Self.startPhase, probed < delay.rate, probes.isFirst {
-                // The first burst of all met an empty line: what it measured is the line. Later ones share it, and one that did not
-                // fit is no proof that less fits than already does.
-                delay.probed(probed)
-            }
-            loss.probed(probed)
-            probes.measured(probed, at: now)
-        }
+        if let probed { take(probed.rate, cluster: probed.cluster, isOverused: usage == .overused, at: now) }
         if let acknowledged = acknowledged.rate { through = max(through ?? acknowledged, acknowledged) }
         let cut = delay.update(
             usage: usage ?? (detector.usage == .overused ? .normal : detector.usage), acknowledged: through,
@@ -176,16 +183,42 @@ struct BandwidthEstimator: Sendable {
         }
         let current = min(delay.rate, loss.ceiling ?? .infinity)
         loss.report(
-            expected: results.count, lost: lost, current: current, acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
+            expected: results.count - lostInSilence, lost: lost - lostInSilence, current: current, acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
         if let ceiling = loss.ceiling, ceiling < delay.rate { delay.limit(to: max(ceiling, acknowledged.rate ?? ceiling)) }
         if cut { probes.dropped(from: before, to: delay.rate, at: now) }
     }
 
-    /// The receiver's own wish or estimate (REMB): a cap, and everything there is when the peer sends no feedback.
+    /// What a burst measured.
+    private mutating func take(_ measured: Double, cluster: Int, isOverused: Bool, at now: Instant) {
+        if !isOverused, measured > delay.rate {
+            delay.probed(measured)
+        } else if let started, now - started < Self.startPhase, measured < delay.rate, probes.isFirst {
+            // The first burst of all met an empty line: what it measured is the line. Later ones share it, and one that did not
+            // fit is no proof that less fits than already does …
+            delay.probed(measured)
+        }
+        loss.probed(measured)
+        probes.jitter = jitter
+        if let borne = probes.measured(measured, cluster: cluster, estimate: delay.rate, at: now), limit.isLimited {
+            // … unless two in a row found far less than an estimate which nothing has tested since.
+            delay.limit(to: max(borne, acknowledged.rate ?? 0))
+        }
+    }
+
+    /// The receiver's own wish or estimate (REMB): a cap, and all the guidance there is when the peer sends no feedback.
     mutating func receive(receiverLimit rate: BitRate, at now: Instant) {
-        receiverLimit = Double(max(rate.bitsPerSecond, 1000))
-        probes.ceiling = min(ceiling, Double(rate.bitsPerSecond))
-        if !usesFeedback { follow(receiverEstimate: Double(rate.bitsPerSecond), at: now) }
+        let told = Double(max(rate.bitsPerSecond, 1000))
+        guard !usesFeedback else {
+            receiverLimit = told
+            probes.ceiling = min(ceiling, told)
+            return
+        }
+        lastFeedback = now
+        followsReceiver = true
+        // A wish below our floor is obeyed too.
+        receiverLimit = told < Double(configuration.minimum.bitsPerSecond) ? told : nil
+        limit.advance(estimate: delay.rate, to: now)
+        delay.probed(follower.receive(told, sent: limit.sentRate, rate: delay.rate, at: now))
     }
 
     /// What the peer's description takes at most (`b=`), all kinds together; nil: it does not say.
@@ -196,28 +229,6 @@ struct BandwidthEstimator: Sendable {
 
     private var ceiling: Double { min(Double(configuration.maximum.bitsPerSecond), describedLimit ?? .infinity) }
 
-    /// More than this above what we send, and the receiver has seen no trouble: GCC at the receiver never says more than 1.5 times
-    /// what arrives (draft-ietf-rmcat-gcc-02 §5.5), so a quiet picture would otherwise talk itself down rung by rung.
-    private static let receiverPressure = 1.15
-    /// How fast the rate grows meanwhile, a second, and up to which bit/s: a middle rung with its sound. More than that only on the
-    /// receiver's own word, or a fixed wish of its would be tried again and again.
-    private static let receiverGrowth = 0.3
-    private static let unpressed = 700_000.0
-
-    /// REMB without transport-wide feedback: binding once we send about as much, else no more than a sign of life.
-    private mutating func follow(receiverEstimate: Double, at now: Instant) {
-        let elapsed = lastFeedback.map { min((now - $0).inSeconds, 1) } ?? 0
-        lastFeedback = now
-        limit.advance(estimate: delay.rate, to: now)
-        if receiverEstimate < limit.sentRate * Self.receiverPressure {
-            delay.probed(receiverEstimate)
-        } else {
-            receiverLimit = nil
-            let grown = delay.rate * (1 + Self.receiverGrowth * elapsed)
-            delay.probed(max(receiverEstimate, min(grown, Self.unpressed)))
-        }
-    }
-
     /// A packet that leaves without a transport-wide number.
     mutating func packetSent(unnumbered size: Int, at now: Instant) {
         limit.sent(size: size, estimate: delay.rate, at: now)
@@ -227,6 +238,13 @@ struct BandwidthEstimator: Sendable {
     mutating func receive(lossOf lost: Int, expected: Int, at now: Instant) {
         guard !usesFeedback, expected > 0 else { return }
         lastFeedback = now
+        if followsReceiver {
+            limit.advance(estimate: delay.rate, to: now)
+            delay.probed(
+                follower.report(
+                    lost: lost, expected: expected, roundTrip: newestRoundTrip, sent: limit.sentRate, rate: delay.rate, at: now))
+            return
+        }
         loss.report(expected: max(expected, LossBasedController.leastPackets), lost: lost, current: delay.rate, acknowledged: nil,
             roundTrip: roundTrip, at: now)
         if receiverLimit == nil {
@@ -236,6 +254,7 @@ struct BandwidthEstimator: Sendable {
 
     mutating func receive(roundTrip sample: Duration) {
         let bounded = min(max(sample, .microseconds(500)), .seconds(5))
+        newestRoundTrip = bounded
         roundTrip = hasRoundTrip ? (roundTrip * 7 + bounded) / 8 : bounded
         hasRoundTrip = true
     }
@@ -248,16 +267,18 @@ struct BandwidthEstimator: Sendable {
         limit.advance(estimate: delay.rate, to: now)
         let silence = history.oldestUnreported.map { now - $0 } ?? .zero
         if silence < Self.freezeAfter {
-            probes.advance(estimate: delay.rate, isFree: detector.usage != .overused && queue.delay < StandingQueue.harmless * 2, to: now)
+            probes.jitter = jitter
+            probes.advance(
+                estimate: delay.rate, isFree: detector.usage != .overused && queue.delay < StandingQueue.harmless * 2,
+                isUntested: limit.isLimited, to: now)
         } else if lastFeedback == nil, silence > Self.firstAnswer, now - (lastFade ?? .distantPast) >= Self.freezeAfter {
             // Nothing was ever heard: the start is too much for this line, in one direction or both.
             lastFade = now
             delay.limit(to: delay.rate * 0.5)
         } else if silence > Self.fadeAfter, lastFeedback != nil, now - (lastFade ?? .distantPast) >= .seconds(1) {
             lastFade = now
-            let before = delay.rate
+            beforeSilence = beforeSilence ?? delay.rate
             delay.limit(to: delay.rate * Self.fade)
-            probes.dropped(from: before, to: delay.rate, at: now)
         }
     }
 }

@@ -35,7 +35,7 @@ struct DelayBasedController: Sendable {
 
     /// - Returns: whether the rate was cut.
     ///
-    /// - Parameter isLimited: little is sent, which proves nothing: then only probes raise the rate.
+    /// - Parameter isLimited: little is sent: what gets through raises the rate up to the headroom above it, anything further a probe.
     mutating func update(
         usage: LineUsage, acknowledged: Double?, isLimited: Bool = false, roundTrip: Duration, at now: Instant
     ) -> Bool {
@@ -52,7 +52,7 @@ struct DelayBasedController: Sendable {
         switch state {
         case .hold: return false
         case .increase:
-            if !isLimited { increase(acknowledged: acknowledged, roundTrip: roundTrip, elapsed: elapsed) }
+            increase(acknowledged: acknowledged, isLimited: isLimited, roundTrip: roundTrip, elapsed: elapsed)
             return false
         case .decrease:
             decrease(acknowledged: acknowledged)
@@ -82,7 +82,9 @@ struct DelayBasedController: Sendable {
         return false
     }
 
-    private mutating func increase(acknowledged: Double?, roundTrip: Duration, elapsed: Double) {
+    private mutating func increase(acknowledged: Double?, isLimited: Bool, roundTrip: Duration, elapsed: Double) {
+        // Without a measure of what gets through, little traffic proves nothing.
+        if isLimited, acknowledged == nil { return }
         if let acknowledged, let known = capacity.range, acknowledged > known.upperBound { capacity.reset() }
         var next = rate
         if capacity.isKnown {

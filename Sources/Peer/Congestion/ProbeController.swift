@@ -1,6 +1,6 @@
 import Basics
 
-/// A burst at a rate above the estimate, to see whether it gets through.
+/// A burst at a rate above the estimate, to see whether it gets through, or at the estimate, to see whether it still does.
 struct ProbeCluster: Sendable, Equatable {
     var id: Int
     var rate: BitRate
@@ -10,16 +10,19 @@ struct ProbeCluster: Sendable, Equatable {
 }
 
 /// When to look for more: at the start, after success, after a large drop, and now and then while more would be of use, however
-/// much or little the application sends: a rendition that could be better is not sent to find out.
+/// much or little the application sends: a rendition that could be better is not sent to find out. And when to look whether what was
+/// once measured still holds, where what is sent does not show it.
 ///
-/// libwebrtc `probe_controller.cc`.
+/// libwebrtc `probe_controller.cc`, but for the checks.
 struct ProbeController: Sendable {
     /// One step at a time: libwebrtc's second burst at six times the start would fill a thin line's queue for half a second.
     static let startFactors = [3.0]
     static let packets = 5
     static let duration: Duration = .milliseconds(15)
-    /// After a probe in vain the next is longer: jitter of the burst's own length hides any rate.
+    /// After a probe in vain the next is longer, and on a line with jitter so many times that: jitter of the burst's own length
+    /// hides any rate.
     static let longestDuration: Duration = .milliseconds(60)
+    static let durationOfJitter = 5.0
     /// But no burst takes the line for longer than this, if the estimate is right.
     static let longestQueue: Duration = .milliseconds(60)
     /// A measured rate above this part of the probed one asks for the next step …
@@ -28,7 +31,7 @@ struct ProbeController: Sendable {
     static let further = 2.0
     /// Where more would be of use it is looked for so often …
     static let interval: Duration = .seconds(5)
-    /// … after each time in vain more rarely, since a burst on a full line is heard …
+    /// … after each time in vain of the longest bursts more rarely, since a burst on a full line is heard …
     static let slowing = 1.6
     static let longestInterval: Duration = .seconds(30)
     /// … and anything above this is a find.
@@ -39,21 +42,37 @@ struct ProbeController: Sendable {
     /// How long after a drop the old rate is tried again, and how often.
     static let dropInterval: Duration = .seconds(3)
     static let dropAttempts = 10
-    /// A cluster unanswered for this long failed.
+    /// A cluster unanswered for this long lost packets and measured nothing …
     static let patience: Duration = .seconds(1)
+    /// … and is sent again so often before it counts as in vain.
+    static let repeats = 2
+    /// An estimate that nothing tests is checked so often …
+    static let checkInterval: Duration = .seconds(4)
+    /// … and taken back when two bursts in a row, this far apart, measured less than this part of it.
+    static let doubtInterval: Duration = .milliseconds(600)
+    static let refuted = 0.6
+
+    private enum Purpose { case more, check }
 
     private var nextID = 1
     private var started = false
-    private var waiting: (id: Int, rate: Double, before: Double, since: Instant)?
+    private var waiting: (id: Int, purpose: Purpose, rate: Double, before: Double, since: Instant)?
+    private var unanswered = 0
     private var interval = interval
     private var duration = duration
     private var lastProbe: Instant = .distantPast
+    /// The last that looked for more.
+    private var lastStep: Instant = .distantPast
     private var drop: (rate: Double, next: Instant, left: Int)?
+    /// What a burst measured that is far below the estimate, and when the next is to confirm it.
+    private var doubt: (rate: Double, next: Instant)?
     /// Only the first burst of all has been asked for.
     var isFirst: Bool { nextID == 2 }
     private(set) var pending: [ProbeCluster] = []
     /// bit/s; never probed above.
     var ceiling: Double
+    /// How unevenly packets arrive.
+    var jitter: Duration = .zero
 
     init(ceiling: Double) {
         self.ceiling = ceiling
@@ -66,9 +85,24 @@ struct ProbeController: Sendable {
     }
 
     /// What a cluster measured, in bit/s.
-    mutating func measured(_ rate: Double, at now: Instant) {
-        guard let current = waiting else { return }
+    ///
+    /// - Parameter estimate: in force now.
+    /// - Returns: what the line bears, when this and the burst before agree that it is far less than the estimate.
+    mutating func measured(_ rate: Double, cluster: Int, estimate: Double, at now: Instant) -> Double? {
+        guard let current = waiting, current.id == cluster else { return nil }
         waiting = nil
+        unanswered = 0
+        if rate < Self.refuted * estimate {
+            if current.purpose == .more { failed() }
+            guard let before = doubt else {
+                doubt = (rate, now + Self.doubtInterval)
+                return nil
+            }
+            doubt = nil
+            return max(rate, before.rate)
+        }
+        doubt = nil
+        guard current.purpose == .more else { return nil }
         if rate > Self.find * current.before {
             interval = Self.interval
             duration = Self.duration
@@ -76,25 +110,56 @@ struct ProbeController: Sendable {
             failed()
         }
         if rate > Self.success * current.rate, current.rate < ceiling { request(rate * Self.further, from: rate, at: now) }
+        return nil
     }
 
     /// The delay or loss took the estimate from `old` to `new`.
     mutating func dropped(from old: Double, to new: Double, at now: Instant) {
         pending.removeAll()
         waiting = nil
+        doubt = nil
         interval = Self.interval
         lastProbe = now
+        lastStep = now
         guard new < Self.largeDrop * old else { return }
         drop = (max(old, drop?.rate ?? 0), now + Self.dropInterval, Self.dropAttempts)
     }
 
-    /// - Parameter isFree: nothing waits on the line.
-    mutating func advance(estimate: Double, isFree: Bool, to now: Instant) {
+    /// A dead line is back: nothing was overused, and what it bore before is looked for at once.
+    mutating func returned(to old: Double, from estimate: Double, at now: Instant) {
+        pending.removeAll()
+        waiting = nil
+        drop = nil
+        if old > estimate { request(old, from: old, at: now) }
+    }
+
+    /// - Parameters:
+    ///   - isFree: nothing waits on the line.
+    ///   - isUntested: so little is sent that the estimate could be anything.
+    mutating func advance(estimate: Double, isFree: Bool, isUntested: Bool, to now: Instant) {
+        var again: Double?
         if let current = waiting, now - current.since > Self.patience {
             waiting = nil
-            failed()
+            if current.purpose == .more {
+                duration = min(duration * 2, Self.longestDuration)
+                unanswered += 1
+                if unanswered <= Self.repeats {
+                    again = current.rate
+                } else {
+                    unanswered = 0
+                    failed()
+                }
+            }
         }
         guard started, pending.isEmpty, waiting == nil, isFree else { return }
+        if let again, again > estimate {
+            request(again, from: estimate, at: now)
+            return
+        }
+        if let doubt, now >= doubt.next {
+            request(estimate, from: estimate, purpose: .check, at: now)
+            return
+        }
         if let current = drop, now >= current.next {
             if estimate >= Self.afterDrop * current.rate || current.left == 0 {
                 drop = nil
@@ -104,7 +169,11 @@ struct ProbeController: Sendable {
                 return
             }
         }
-        if now - lastProbe >= interval, estimate < ceiling { request(estimate * Self.further, from: estimate, at: now) }
+        if now - lastStep >= interval, estimate < ceiling {
+            request(estimate * Self.further, from: estimate, at: now)
+        } else if isUntested, now - lastProbe >= Self.checkInterval {
+            request(estimate, from: estimate, purpose: .check, at: now)
+        }
     }
 
     /// The burst to send now; it is the caller's from here.
@@ -113,19 +182,22 @@ struct ProbeController: Sendable {
     }
 
     private mutating func failed() {
-        interval = min(interval * Self.slowing, Self.longestInterval)
+        // While longer bursts may still see what jitter hid from this one, they come no more rarely.
+        if duration >= Self.longestDuration { interval = min(interval * Self.slowing, Self.longestInterval) }
         duration = min(duration * 2, Self.longestDuration)
     }
 
-    private mutating func request(_ rate: Double, from before: Double, at now: Instant) {
+    private mutating func request(_ rate: Double, from before: Double, purpose: Purpose = .more, at now: Instant) {
         let target = min(rate, ceiling)
         if let last = pending.last, Double(last.rate.bitsPerSecond) >= target { return }
         let wanted = BitRate(bitsPerSecond: Int(target))
+        let length = min(max(duration, jitter * Self.durationOfJitter), Self.longestDuration)
         let bytes = min(
-            wanted.bytes(in: duration), max(wanted.bytes(in: Self.duration), BitRate(bitsPerSecond: Int(before)).bytes(in: Self.longestQueue)))
+            wanted.bytes(in: length), max(wanted.bytes(in: Self.duration), BitRate(bitsPerSecond: Int(before)).bytes(in: Self.longestQueue)))
         pending.append(ProbeCluster(id: nextID, rate: wanted, packets: Self.packets, bytes: bytes))
-        waiting = (nextID, target, before, now)
+        waiting = (nextID, purpose, target, before, now)
         lastProbe = now
+        if purpose == .more { lastStep = now }
         nextID &+= 1
     }
 }

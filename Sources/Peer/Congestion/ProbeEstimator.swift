@@ -2,7 +2,8 @@ import Basics
 
 /// Reads a line's rate from how a burst of probe packets arrived.
 ///
-/// libwebrtc `probe_bitrate_estimator.cc`.
+/// The bounds are those of libwebrtc's `probe_bitrate_estimator.cc`; the rate is the slope of a line through all arrivals instead of
+/// the time between the first and the last: jitter of the burst's own length would otherwise halve it.
 struct ProbeEstimator: Sendable {
     /// Of the packets and the bytes of a cluster, how much must have arrived.
     static let leastPart = 0.8
@@ -18,16 +19,12 @@ struct ProbeEstimator: Sendable {
         var info: ProbeCluster
         var packets = 0
         var bytes = 0
-        var firstSent = Instant.distantFuture
-        var lastSent = Instant.distantPast
-        var firstArrival = Duration.seconds(Int64.max / 2_000_000_000)
-        var lastArrival = Duration.seconds(-1_000_000)
-        var sizeOfLastSent = 0
-        var sizeOfFirstArrived = 0
+        /// In the order of reports, which is that of sending but for what came late. With what left between two of the cluster.
+        var arrived: [PacketResult] = []
     }
     private var clusters: [Int: Cluster] = [:]
     /// Sound that left between two packets of this cluster took its time on the line too.
-    private var between: (cluster: Int, bytes: Int)?
+    private var between: (cluster: Int, packets: [PacketResult])?
 
     mutating func began(_ cluster: ProbeCluster) {
         clusters[cluster.id] = Cluster(info: cluster)
@@ -35,38 +32,53 @@ struct ProbeEstimator: Sendable {
     }
 
     /// bit/s once enough of the packet's cluster arrived.
-    mutating func add(_ packet: PacketResult) -> Double? {
+    mutating func add(_ packet: PacketResult) -> (cluster: Int, rate: Double)? {
+        guard packet.arrival != nil else { return nil }
         guard let id = packet.cluster else {
-            if packet.arrival != nil { between?.bytes += packet.size }
+            if between.map({ $0.packets.count < 32 }) ?? false { between?.packets.append(packet) }
             return nil
         }
-        guard let arrival = packet.arrival, var cluster = clusters[id] else { return nil }
-        if let between, between.cluster == id { cluster.bytes += between.bytes }
-        between = (id, 0)
-        if arrival < cluster.firstArrival {
-            cluster.firstArrival = arrival
-            cluster.sizeOfFirstArrived = packet.size
+        guard var cluster = clusters[id] else { return nil }
+        if let between, between.cluster == id {
+            cluster.arrived += between.packets
+            cluster.bytes += between.packets.reduce(0) { $0 + $1.size }
         }
-        cluster.lastArrival = max(cluster.lastArrival, arrival)
-        cluster.firstSent = min(cluster.firstSent, packet.sent)
-        if packet.sent >= cluster.lastSent {
-            cluster.lastSent = packet.sent
-            cluster.sizeOfLastSent = packet.size
-        }
+        between = (id, [])
+        cluster.arrived.append(packet)
         cluster.packets += 1
         cluster.bytes += packet.size
         clusters[id] = cluster
         guard Double(cluster.packets) >= Self.leastPart * Double(cluster.info.packets),
             Double(cluster.bytes) >= Self.leastPart * Double(cluster.info.bytes)
         else { return nil }
-        let sendTime = cluster.lastSent - cluster.firstSent
-        let arrivalTime = cluster.lastArrival - cluster.firstArrival
-        guard sendTime > .zero, sendTime <= Self.longestInterval, arrivalTime > .zero, arrivalTime <= Self.longestInterval else {
-            return nil
+        return Self.rate(of: cluster.arrived.sorted { $0.sequence < $1.sequence }).map { (id, $0) }
+    }
+
+    /// bit/s; packets in the order of sending.
+    private static func rate(of packets: [PacketResult]) -> Double? {
+        guard let first = packets.first, let last = packets.last, let start = first.arrival else { return nil }
+        let sendTime = last.sent - first.sent
+        guard sendTime > .zero, sendTime <= longestInterval else { return nil }
+        var points: [(bits: Double, seconds: Double)] = []
+        var bytes = 0
+        for packet in packets {
+            guard let arrival = packet.arrival, arrival - start <= longestInterval else { return nil }
+            bytes += packet.size
+            points.append((Double(bytes) * 8, (arrival - start).inSeconds))
         }
-        let sendRate = Double(cluster.bytes - cluster.sizeOfLastSent) * 8 / sendTime.inSeconds
-        let arrivalRate = Double(cluster.bytes - cluster.sizeOfFirstArrived) * 8 / arrivalTime.inSeconds
-        guard arrivalRate <= Self.largestRatio * sendRate else { return nil }
-        return arrivalRate < Self.saturated * sendRate ? Self.safety * arrivalRate : min(sendRate, arrivalRate)
+        let sendRate = Double(bytes - last.size) * 8 / sendTime.inSeconds
+        let count = Double(points.count)
+        let meanBits = points.reduce(0) { $0 + $1.bits } / count
+        let meanTime = points.reduce(0) { $0 + $1.seconds } / count
+        var time = 0.0
+        var spread = 0.0
+        for point in points {
+            time += (point.bits - meanBits) * (point.seconds - meanTime)
+            spread += (point.bits - meanBits) * (point.bits - meanBits)
+        }
+        guard spread > 0, time > 0 else { return nil }
+        let arrivalRate = spread / time
+        guard arrivalRate <= largestRatio * sendRate else { return nil }
+        return arrivalRate < saturated * sendRate ? safety * arrivalRate : min(sendRate, arrivalRate)
     }
 }

@@ -12,9 +12,12 @@ struct NackList: Sendable {
     static let maximumEntries = 1000
     static let maximumTries = 10
     static let minimumRetry: Duration = .milliseconds(20)
+    /// From here on each request is said twice.
+    static let longRoundTrip: Duration = .milliseconds(120)
     /// What a gap waits before it is asked for, since it may be mere reordering.
     static let minimumReorderDelay: Duration = .milliseconds(10)
     static let maximumReorderDelay: Duration = .milliseconds(60)
+    static let surelyLost = 3
 
     /// In rising order.
     private(set) var entries: [Entry] = []
@@ -26,7 +29,9 @@ struct NackList: Sendable {
     mutating func note(_ range: Range<Int64>, at now: Instant) -> Bool {
         relax(at: now)
         guard range.count + entries.count <= Self.maximumEntries else { return false }
-        for sequence in range { entries.append(Entry(sequence: sequence, noticed: now, due: now + reorderDelay)) }
+        // Where nothing overtakes, three in a row are lost, not late (RFC 5681 §3.2 draws the same line).
+        let wait = range.count >= Self.surelyLost && reorderDelay == Self.minimumReorderDelay ? .zero : reorderDelay
+        for sequence in range { entries.append(Entry(sequence: sequence, noticed: now, due: now + wait)) }
         return true
     }
 
@@ -51,7 +56,10 @@ struct NackList: Sendable {
         var result: [Int64] = []
         for index in entries.indices where entries[index].due <= now && entries[index].tries < Self.maximumTries {
             entries[index].tries += 1
-            entries[index].due = now + max(roundTrip, Self.minimumRetry)
+            // On a long way a lost request costs too much: each is said twice. A sender that heard the first ignores the second.
+            let isFirstWord = roundTrip >= Self.longRoundTrip && entries[index].tries % 2 == 1
+            let pause = roundTrip >= Self.longRoundTrip ? roundTrip * (isFirstWord ? 0.2 : 0.8) : roundTrip
+            entries[index].due = now + max(pause, Self.minimumRetry)
             result.append(entries[index].sequence)
         }
         return result

@@ -8,8 +8,10 @@ struct RetransmissionHistory: Sendable {
     static let capacity = 1024
     /// Of the media's bytes, what may go out a second time. str0m's 0.15 is used up at 10 % loss, where repairs get lost as well.
     static let share = 0.25
-    /// What may be spent at once, in bytes, however little is sent.
+    /// What may be spent at once, in bytes, however little is sent …
     static let leastAllowance = 20_000
+    /// … and so much of the media's time: a burst that takes 30 full packets is mended at once, or it costs a keyframe.
+    static let allowanceTime: Duration = .milliseconds(500)
 
     struct Packet: Sendable {
         var sequence: UInt16
@@ -30,10 +32,11 @@ struct RetransmissionHistory: Sendable {
     private var allowance = Double(leastAllowance)
     private var newest: UInt16?
 
-    mutating func store(_ packet: Packet, bytes: Int) {
+    /// - Parameter rate: of the media.
+    mutating func store(_ packet: Packet, bytes: Int, rate: BitRate) {
         slots[Int(packet.sequence) & (Self.capacity - 1)] = packet
         newest = packet.sequence
-        allowance = min(allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, bytes)))
+        allowance = min(allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime))))
     }
 
     /// The packet asked for, if it is there, young enough, not sent again within a round trip, and the budget allows; notes that it

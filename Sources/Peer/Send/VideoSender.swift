@@ -198,7 +198,7 @@ struct VideoSender: Sendable {
         guard let length = write(packet, into: buffer) else { return nil }
         note(
             transport: usesTransportCC ? estimator.nextSequence : nil, size: length, estimator: &estimator, cluster: cluster, at: now)
-        history.store(packet, bytes: length)
+        history.store(packet, bytes: length, rate: stream.meter.rate(at: now))
         stream.counters.packets += 1
         stream.counters.bytes += length
         stream.counters.payloadBytes += entry.frame.fragments[index].range.count

@@ -1,62 +1,134 @@
 import Basics
 
-/// The table of `bench network`: every row run once with the seed, as Markdown.
-public func networkTable(seed: UInt64 = 1, progress: (String) -> Void = { _ in }) throws -> String {
+/// What one row showed with one seed.
+struct RowFigures: Sendable {
+    var down: DirectionFigures
+    var up: DirectionFigures
+    var checks: [Check]
+
+    init(_ scenario: Scenario, seed: UInt64) throws {
+        let outcome = try scenario.run(seed: seed)
+        down = DirectionFigures(meanOf: scenario.shown.map { outcome.down($0) })
+        up = DirectionFigures(meanOf: scenario.shown.map { outcome.up($0) })
+        checks = scenario.verdict(outcome)
+    }
+}
+
+/// A row over several seeds.
+public struct NetworkRow: Sendable {
+    public let scenario: Scenario
+    var runs: [RowFigures]
+
+    /// Runs the row with each seed, as many at a time as asked for.
+    public static func run(_ scenario: Scenario, seeds: Range<UInt64>, atOnce: Int) async throws -> NetworkRow {
+        let runs = try await withThrowingTaskGroup(of: (UInt64, RowFigures).self) { group in
+            var results: [UInt64: RowFigures] = [:]
+            for seed in seeds {
+                if seed >= seeds.lowerBound + UInt64(max(atOnce, 1)), let (seed, figures) = try await group.next() { results[seed] = figures }
+                group.addTask { (seed, try RowFigures(scenario, seed: seed)) }
+            }
+            for try await (seed, figures) in group { results[seed] = figures }
+            return results
+        }
+        return NetworkRow(scenario: scenario, runs: seeds.compactMap { runs[$0] })
+    }
+
+    /// Each aim's median and worst value, with a mark whether the worst still meets it.
+    public var verdicts: [String] {
+        guard let first = runs.first else { return [] }
+        return first.checks.indices.map { index in
+            let sorted = runs.map { $0.checks[index] }.sorted { ($0.value < $1.value) == $0.smallIsGood && $0.value != $1.value }
+            let median = sorted[(sorted.count - 1) / 2]
+            let worst = sorted[sorted.count - 1]
+            let met = sorted.count(where: \.isMet)
+            let mark: String
+            if case .none = worst.bound { mark = "" } else { mark = met == sorted.count ? "✓ " : "✗ (\(met) of \(sorted.count) meet it) " }
+            return "\(mark)\(median.name) \(median.text(of: median.value))"
+                + (sorted.count > 1 ? " (worst \(worst.text(of: worst.value)))" : "")
+        }
+    }
+
+    /// Every value of every aim, seed by seed.
+    public var perSeed: String {
+        guard let first = runs.first else { return "" }
+        return first.checks.indices.map { index in
+            "\(first.checks[index].name): " + runs.map { $0.checks[index].text(of: $0.checks[index].value) }.joined(separator: ", ")
+        }.joined(separator: "; ")
+    }
+
+    var lines: [String] {
+        let aims = verdicts.joined(separator: "<br>")
+        return [
+            "| \(scenario.name) | down | \(cells(runs.map(\.down))) | \(scenario.aim) | \(aims) |",
+            "| | up | \(cells(runs.map(\.up))) | | |",
+        ]
+    }
+}
+
+/// The table of `bench network`, as Markdown: medians over the seeds and in brackets the worst of them.
+public func networkTable(seeds: Range<UInt64>, atOnce: Int = 1, progress: (String) -> Void = { _ in }) async throws -> String {
     var lines = [
-        "| line | way | rungs | freezes/min >200 ms (>500) | sound concealed (by FEC) | picture delay p50/p95 ms | sound delay p50/p95 ms "
-            + "| A/V offset p95 ms | queue p95 ms | NACKs | keyframes asked/sent | kbit/s | aim | measured |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| line | way | rungs (mean) | freezes/min over 200 ms | over 500 ms | sound concealed % | picture delay p95 ms | sound delay p95 ms "
+            + "| A/V offset p95 ms | queue p95 ms | NACKs % | keyframes asked | kbit/s | aim | measured |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for scenario in Scenario.all {
         progress(scenario.name)
-        let outcome = try scenario.run(seed: seed)
-        let checks = scenario.verdict(outcome)
-        let measured = checks.map { ($0.isMet ? "✓ " : "✗ ") + $0.what }.joined(separator: "<br>")
-        let down = average(scenario.shown.map { outcome.down($0) })
-        let up = average(scenario.shown.map { outcome.up($0) })
-        lines.append("| \(scenario.name) | down | \(cells(down)) | \(scenario.aim) | \(measured) |")
-        lines.append("| | up | \(cells(up)) | | |")
+        lines += try await NetworkRow.run(scenario, seeds: seeds, atOnce: atOnce).lines
     }
     return lines.joined(separator: "\n") + "\n"
 }
 
-private func cells(_ figures: DirectionFigures) -> String {
-    func number(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\((value * 10).rounded() / 10)" }
-    let shares = figures.shares.map { "\($0.rung) \(number(($0.share * 100).rounded())) %" }.joined(separator: ", ")
+private func cells(_ runs: [DirectionFigures]) -> String {
+    func number(_ value: Double) -> String {
+        let rounded = abs(value) < 10 ? (value * 10).rounded() / 10 : value.rounded()
+        return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
+    }
+    func cell(_ value: (DirectionFigures) -> Double) -> String {
+        let sorted = runs.map(value).sorted()
+        guard let worst = sorted.last else { return "" }
+        let median = number(sorted[(sorted.count - 1) / 2])
+        return sorted.count == 1 || median == number(worst) ? median : "\(median) (\(number(worst)))"
+    }
+    let shares = DirectionFigures(meanOf: runs).shares.filter { $0.share >= 0.005 }
     return [
-        shares, "\(number(figures.freezesOver200)) (\(number(figures.freezesOver500)))",
-        "\((figures.concealed * 100).rounded() / 100) % (\((figures.recovered * 100).rounded() / 100))",
-        "\(Int(figures.pictureDelay.median))/\(Int(figures.pictureDelay.p95))", "\(Int(figures.soundDelay.median))/\(Int(figures.soundDelay.p95))",
-        "\(Int(figures.offset.p95))", "\(Int(figures.queue.p95))", "\((figures.nacks * 100).rounded() / 100) %",
-        "\(figures.keyframesAsked)/\(figures.keyframesSent)", "\(figures.bitRate.bitsPerSecond / 1000)",
+        shares.map { "\($0.rung) \(number(($0.share * 100).rounded())) %" }.joined(separator: ", "),
+        cell(\.freezesOver200), cell(\.freezesOver500), cell(\.concealed), cell(\.pictureDelay.p95), cell(\.soundDelay.p95),
+        cell(\.offset.p95), cell(\.queue.p95), cell(\.nacks), cell { Double($0.keyframesAsked) },
+        cell { Double($0.bitRate.bitsPerSecond) / 1000 },
     ].joined(separator: " | ")
 }
 
-/// Of several members alike.
-private func average(_ all: [DirectionFigures]) -> DirectionFigures {
-    guard var result = all.first, all.count > 1 else { return all.first ?? DirectionFigures() }
-    let count = Double(all.count)
-    func mean(_ value: (DirectionFigures) -> Double) -> Double { all.reduce(0) { $0 + value($1) } / count }
-    result.freezesOver200 = mean(\.freezesOver200)
-    result.freezesOver500 = mean(\.freezesOver500)
-    result.concealed = mean(\.concealed)
-    result.recovered = mean(\.recovered)
-    result.pictureDelay.median = mean(\.pictureDelay.median)
-    result.pictureDelay.p95 = mean(\.pictureDelay.p95)
-    result.soundDelay.median = mean(\.soundDelay.median)
-    result.soundDelay.p95 = mean(\.soundDelay.p95)
-    result.offset.p95 = mean(\.offset.p95)
-    result.queue.p95 = mean(\.queue.p95)
-    result.nacks = mean(\.nacks)
-    result.bitRate = BitRate(bitsPerSecond: Int(mean { Double($0.bitRate.bitsPerSecond) }))
-    var shares: [(rung: String, share: Double)] = []
-    for figures in all {
-        for (rung, share) in figures.shares {
-            if let index = shares.firstIndex(where: { $0.rung == rung }) { shares[index].share += share / count } else { shares.append((rung, share / count)) }
+extension DirectionFigures {
+    /// Of several members or runs alike.
+    init(meanOf all: [DirectionFigures]) {
+        self = all.first ?? DirectionFigures()
+        guard all.count > 1 else { return }
+        let count = Double(all.count)
+        func mean(_ value: (DirectionFigures) -> Double) -> Double { all.reduce(0) { $0 + value($1) } / count }
+        freezesOver200 = mean(\.freezesOver200)
+        freezesOver500 = mean(\.freezesOver500)
+        concealed = mean(\.concealed)
+        recovered = mean(\.recovered)
+        pictureDelay.median = mean(\.pictureDelay.median)
+        pictureDelay.p95 = mean(\.pictureDelay.p95)
+        soundDelay.median = mean(\.soundDelay.median)
+        soundDelay.p95 = mean(\.soundDelay.p95)
+        offset.p95 = mean(\.offset.p95)
+        queue.p95 = mean(\.queue.p95)
+        nacks = mean(\.nacks)
+        keyframesAsked = Int(mean { Double($0.keyframesAsked) }.rounded())
+        bitRate = BitRate(bitsPerSecond: Int(mean { Double($0.bitRate.bitsPerSecond) }))
+        var shares: [(rung: String, share: Double)] = []
+        for (rung, share) in all.flatMap(\.shares) {
+            if let index = shares.firstIndex(where: { $0.rung == rung }) {
+                shares[index].share += share / count
+            } else {
+                shares.append((rung, share / count))
+            }
         }
+        self.shares = shares
     }
-    result.shares = shares
-    return result
 }
 
 /// What RED would gain and cost beside in-band FEC, as Markdown.

@@ -41,17 +41,6 @@ public struct Scenario: Sendable {
     public func verdict(_ outcome: ScenarioOutcome) -> [Check] { judge(outcome) }
 }
 
-/// One aim, and what was measured.
-public struct Check: Sendable {
-    public var what: String
-    public var isMet: Bool
-
-    init(_ what: String, _ isMet: Bool) {
-        self.what = what
-        self.isMet = isMet
-    }
-}
-
 extension SimulatedRoom.Line {
     /// The same both ways.
     init(_ both: LinkConditions) { self.init(up: both, down: both) }

@@ -163,10 +163,8 @@ struct SimulatedCallTests {
         #expect(call.server.estimate > .kilobits(400))
         down.rate = .kilobits(200)
         call.down.change(to: down)
-        // What fits shows nothing of a line: first it must be full.
-        call.run(for: .seconds(4))
         media.frameBytes = 500
-        call.run(for: .seconds(6))
+        call.run(for: .seconds(10))
         #expect(call.server.estimate < .kilobits(300))
         let start = call.now
         call.run(for: .seconds(5))

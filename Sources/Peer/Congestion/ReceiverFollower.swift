@@ -1,0 +1,132 @@
+import Basics
+
+/// How much may be sent to a peer that tells nothing but REMB and reports: no transport-wide feedback, hence no probes.
+///
+/// REMB alone is a poor guide. A receiver that estimates knows no more than 1.5 times what reaches it
+/// (draft-ietf-rmcat-gcc-02 §5.5) and comes up by 8 % a second from whatever it first saw, so a sender that obeys stays where it
+/// began; and one that tells a fixed wish means it. So the rate climbs by time as long as nothing speaks against it, never far ahead
+/// of what has got through, and what speaks against it is a REMB that *falls*, loss, or a round trip that grows. Whatever failed
+/// is not tried again for half a minute, then a minute, then two.
+struct ReceiverFollower: Sendable {
+    /// How fast the rate climbs, a second …
+    static let growth = 0.4
+    /// … up to so many times what has got through: from one rung of the ladder the next is in reach, the one after is not.
+    static let reach = 5.0
+    /// REMB below this part of its highest in `memory` has fallen: GCC's cut is 0.85 …
+    static let fallen = 0.93
+    static let memory: Duration = .seconds(3)
+    /// … counting only what is less than so many times what we send …
+    static let informed = 2.0
+    /// … if it is also not well above what we send: a receiver that sees little may say less without being pressed.
+    static let pressed = 1.05
+    /// REMB that moves less than this within `memory` while more is sent is a wish, or an estimate that holds: it binds.
+    static let still = 0.03
+    /// A report's loss above this is the line's limit …
+    static let loss = 0.10
+    /// … above this nothing grows.
+    static let harmlessLoss = 0.02
+    /// A queue that long on top of the shortest round trip of ten seconds: nothing grows; and the line's limit.
+    static let harmlessQueue: Duration = .milliseconds(60)
+    static let longQueue: Duration = .milliseconds(200)
+    static let roundTripWindow: Duration = .seconds(10)
+    /// Of what got through when it was too much.
+    static let backOff = 0.85
+    static let firstWait: Duration = .seconds(30)
+    static let longestWait: Duration = .seconds(120)
+    /// After so long without trouble at a rate that failed before, the waits begin anew.
+    static let forgiven: Duration = .seconds(60)
+    /// One cause is answered once: what is told within this time is still about the same.
+    static let patience: Duration = .seconds(1)
+
+    /// Weighs what is sent over this time: a keyframe is no rate.
+    static let averaging = 2.0
+    /// A report about fewer packets tells no share.
+    static let leastPackets = 20
+
+    private var history: [(rate: Double, at: Instant)] = []
+    private var shortest = SlidingMinimum()
+    private var queue = Duration.zero
+    private var expected = 0
+    private var lost = 0
+    private var lossFraction = 0.0
+    private var sent: Double?
+    private var updated: Instant?
+    /// What got through when it was too much, until when nothing more is tried.
+    private var failed: (through: Double, until: Instant, at: Instant)?
+    private var wait = firstWait
+    /// A REMB that stood still although more was sent.
+    private var wish: Double?
+
+    /// Takes a receiver report; the new rate.
+    ///
+    /// - Parameters:
+    ///   - sent: what leaves now, in bit/s.
+    ///   - rate: in force.
+    mutating func report(lost newLost: Int, expected newExpected: Int, roundTrip: Duration, sent: Double, rate: Double, at now: Instant) -> Double {
+        shortest.insert(roundTrip.nanoseconds, at: now, window: Self.roundTripWindow)
+        queue = .nanoseconds(roundTrip.nanoseconds - (shortest.value ?? roundTrip.nanoseconds))
+        expected += newExpected
+        lost += newLost
+        if expected >= Self.leastPackets {
+            lossFraction = Double(max(lost, 0)) / Double(expected)
+            expected = 0
+            lost = 0
+        }
+        guard lossFraction > Self.loss || queue > Self.longQueue else { return rate }
+        return fail(at: sent * (1 - lossFraction), rate: rate, now)
+    }
+
+    /// Takes a REMB; the new rate.
+    ///
+    /// - Parameters:
+    ///   - now: when it came.
+    ///   - told: what it says, in bit/s.
+    ///   - current: what leaves now, in bit/s.
+    ///   - rate: in force.
+    mutating func receive(_ told: Double, sent current: Double, rate: Double, at now: Instant) -> Double {
+        let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
+        updated = now
+        let mean = sent.map { $0 + (current - $0) * min(1, elapsed / Self.averaging) } ?? current
+        sent = mean
+        history.append((told, now))
+        // One that is older than `memory` is kept to compare with.
+        while history.count > 2, now - history[1].at >= Self.memory || history.count > 64 { history.removeFirst() }
+        if let wish, abs(told - wish) > Self.still * wish { self.wish = nil }
+        // What lies far above is no estimate of ours: aiortc tells 30 Mbit/s until it has seen three seconds.
+        let highest = history.reduce(0) { $1.rate <= mean * Self.informed ? max($0, $1.rate) : $0 }
+        if told < highest * Self.fallen, told < max(mean, current) * Self.pressed { return fail(at: told, rate: rate, now) }
+        if told < mean, now - history[0].at >= Self.memory, history.allSatisfy({ abs($0.rate - told) <= Self.still * told }) {
+            wish = told
+            return min(rate, told)
+        }
+        guard lossFraction <= Self.harmlessLoss, queue <= Self.harmlessQueue else { return rate }
+        var limit = min(mean * Self.reach, wish ?? .infinity)
+        if let failed {
+            if now < failed.until {
+                limit = min(limit, failed.through)
+            } else if now - failed.until > Self.forgiven {
+                self.failed = nil
+                wait = Self.firstWait
+            }
+        }
+        return max(rate, min(rate * (1 + Self.growth * elapsed), limit))
+    }
+
+    /// Too much was sent: `through` is what the line or the receiver bore.
+    private mutating func fail(at through: Double, rate: Double, _ now: Instant) -> Double {
+        if let failed, now - failed.at < Self.patience { return rate }
+        var until = now + wait
+        if let failed {
+            // The same trouble still; or what was tried after the wait failed again, and the next wait is twice as long.
+            if now < failed.until {
+                until = failed.until
+            } else {
+                wait = min(wait * 2, Self.longestWait)
+                until = now + wait
+            }
+        }
+        failed = (through, until, now)
+        history.removeAll(keepingCapacity: true)
+        return min(rate, through * Self.backOff)
+    }
+}
