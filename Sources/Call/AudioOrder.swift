@@ -11,9 +11,13 @@ struct AudioOrder {
             case lost(next: [UInt8])
         }
         var payload: Payload
-        /// Capture time in ticks of 48 kHz.
+        /// Capture time, in ticks of 48 kHz, of the first sample that the decoder gives for it.
         var timestamp: Int64
     }
+
+    /// The decoder's output lags behind what was encoded by the encoder's look-ahead, which Opus files call pre-skip: 6.5 ms
+    /// (RFC 6716 §2, RFC 7845 §4.2). A packet's timestamp knows nothing of it.
+    static let preSkip: Int64 = 312
 
     /// Packets of 20 ms that may wait behind a hole.
     static let patience = 10
@@ -55,6 +59,6 @@ struct AudioOrder {
         strayed = distance > Self.tolerance ? strayed + 1 : 0
         // A whole second's jump is another stream, not an estimate.
         anchor = strayed > Self.strayLimit || distance > 48_000 ? offset : held
-        return packet.timestamp + (anchor ?? offset)
+        return packet.timestamp + (anchor ?? offset) - Self.preSkip
     }
 }

@@ -46,6 +46,23 @@ private struct Participant {
 
     func run(_ address: SignallingAddress) async throws {
         let saver = try savePath.map { try CallSaver(file: $0) }
+        do {
+            try await join(address, saver)
+        } catch {
+            // However the call ended, what came of it is a proper file.
+            try? await close(saver)
+            throw error
+        }
+        try await close(saver)
+    }
+
+    private func close(_ saver: CallSaver?) async throws {
+        guard let saver else { return }
+        let summary = try await saver.finish()
+        report("\(name): saved \(summary)")
+    }
+
+    private func join(_ address: SignallingAddress, _ saver: CallSaver?) async throws {
         let ended = AsyncStream.makeStream(of: String.self)
         try await SignallingClient.withConnection(to: address) { messages, sender in
             var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name]
@@ -66,10 +83,6 @@ private struct Participant {
                 try? await sender.send(["type": "leave"])
                 if case .failure(let error)? = result, !(error is CancellationError) { throw error }
             }
-        }
-        if let saver {
-            let summary = try await saver.finish()
-            report("\(name): saved \(summary)")
         }
     }
 
@@ -109,6 +122,8 @@ private struct Participant {
             case .other: break
             }
         }
+        // An interrupt ends the stream of messages too.
+        try Task.checkCancellation()
         throw CallError("\(name): the server closed the signalling connection")
     }
 }

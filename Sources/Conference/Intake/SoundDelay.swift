@@ -27,19 +27,23 @@ final class SoundDelay: Sendable {
     private let recent = Mutex<[Int64]>([])
     /// Three quarters of the last second's pictures are on time: the sound waits for what is usual, not for the worst.
     private static let window = 32
-    /// The first pictures after a pause waited for a keyframe and tell nothing.
-    private static let fewest = 12
+    /// Few tell enough to begin with …
+    private static let fewest = 4
+    /// … but the first ones after a pause may have waited for a keyframe: as long as they weigh that much the middle one counts.
+    private static let settled = 16
 
     /// A picture of `captureTime` is ready to be shown at `now`. From the decoder's lane only.
     func pictureReady(_ captureTime: Instant, at now: Instant) {
         let isFresh = pictureDelay(at: now) == nil
-        let usual: Int64? = recent.withLock { recent in
+        let usual: Int64 = recent.withLock { recent in
             if isFresh { recent.removeAll(keepingCapacity: true) }
             if recent.count >= Self.window { recent.removeFirst() }
             recent.append((now - captureTime).nanoseconds)
-            return recent.count < Self.fewest ? nil : recent.sorted()[recent.count * 3 / 4]
+            guard recent.count >= Self.fewest else { return 0 }
+            let rank = recent.count < Self.settled ? recent.count / 2 : recent.count * 3 / 4
+            return recent.sorted()[rank]
         }
-        picture.store(usual ?? 0, ordering: .relaxed)
+        picture.store(usual, ordering: .relaxed)
         pictureAt.store(now.nanoseconds, ordering: .relaxed)
     }
 

@@ -3,6 +3,11 @@ import Basics
 extension PeerConnection {
     /// How often we report about what we send and receive.
     static let reportInterval: Duration = .seconds(1)
+    /// At the start: a receiver can align sound and picture once it has reports about both, libwebrtc once it has two of each
+    /// (RtpToNtpEstimator draws a line through them).
+    static let firstReportInterval: Duration = .milliseconds(250)
+    /// So many follow in the shorter interval.
+    static let firstReports = 3
     /// The safe UDP payload (1200) and room for SRTP's trailer.
     static let packetCapacity = 1500 + SRTPContext.maximumOverhead
 
@@ -12,7 +17,6 @@ extension PeerConnection {
     public func send(_ frame: PacketizedVideoFrame, at now: Instant) {
         guard state == .connected else { return }
         sender.enqueue(frame, at: now)
-        sender.advance(to: now)
         pump(at: now)
         if sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
     }
@@ -37,6 +41,7 @@ extension PeerConnection {
         }
         guard let length else { return }
         commit(buffer, length, flow)
+        reportNewStreams(at: now)
     }
 
     /// Lets everything go that the pacer allows.
@@ -45,9 +50,10 @@ extension PeerConnection {
         sender.advance(to: now)
         while true {
             let buffer = arena.reserve(Self.packetCapacity)
-            guard let length = sender.nextPacket(into: buffer, at: now) else { return }
+            guard let length = sender.nextPacket(into: buffer, at: now) else { break }
             commit(buffer, length, flow)
         }
+        reportNewStreams(at: now)
     }
 
     private func commit(_ buffer: UnsafeMutableRawBufferPointer, _ length: Int, _ flow: Flow) {
@@ -105,9 +111,19 @@ extension PeerConnection {
         }
     }
 
+    /// The first packet of a stream has left: its report follows at once, which RFC 3550 §6.2 allows where only two take part.
+    private func reportNewStreams(at now: Instant) {
+        guard sender.activeStreams > reportedStreams else { return }
+        reportedStreams = sender.activeStreams
+        earlyReports = Self.firstReports
+        nextReport = now
+        sendReports(at: now)
+    }
+
     func sendReports(at now: Instant) {
         guard let due = nextReport, now >= due else { return }
-        nextReport = now + Self.reportInterval
+        nextReport = now + (earlyReports > 0 ? Self.firstReportInterval : Self.reportInterval)
+        earlyReports = max(0, earlyReports - 1)
         let blocks = receiver.makeReportBlocks(at: now)
         let senders = sender.senderReports(blocks: blocks, at: now)
         var packets: [RTCPPacket] = senders.map { .senderReport($0) }

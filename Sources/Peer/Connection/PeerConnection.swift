@@ -20,6 +20,9 @@ public final class PeerConnection {
     var events = EventQueue()
     var state = State.new
     var nextReport: Instant?
+    /// How many of our streams a report has told of, and how many reports still follow in the shorter interval.
+    var reportedStreams = 0
+    var earlyReports = 0
     var nextLimitReport: Instant?
     var receiveLimit: BitRate
     var announcedEstimate: (rate: BitRate, at: Instant)?

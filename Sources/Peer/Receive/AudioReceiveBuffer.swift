@@ -2,7 +2,8 @@ import Basics
 
 /// The tunables of audio playout.
 public struct AudioReceiveConfiguration: Sendable {
-    public var minimumDelay: Duration = .milliseconds(40)
+    /// What a clean line needs: a bucket of the estimator and the margin. Playout steps in ticks, so the delay itself is up to a tick more.
+    public var minimumDelay: Duration = .milliseconds(15)
     /// The ceiling of the target; above it sound plays faster until it is back.
     public var maximumDelay: Duration = .milliseconds(250)
     /// Beyond this sound is cut instead.
@@ -110,7 +111,8 @@ public struct AudioReceiveBuffer: Sendable {
 
     /// What the delay should be now.
     public func targetDelay(at now: Instant) -> Duration {
-        var target = (estimator.delay ?? .milliseconds(30)) + Self.margin
+        // Until something is known a line is taken for a clean one: a late packet corrects that at once.
+        var target = (estimator.delay ?? .zero) + Self.margin
         if let boost {
             target = max(target, faded(boost, at: now))
         }

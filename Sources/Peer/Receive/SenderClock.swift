@@ -4,9 +4,10 @@ import Basics
 ///
 /// Sender reports tie each stream's RTP clock to the participant's NTP clock (RFC 3550 §6.4.1). One offset from that NTP clock
 /// to room time, the smallest arrival − NTP of a window, serves all streams, so that sound and picture of a participant stay
-/// together whatever the reports' own jitter. A sender that pairs a packet's timestamp with the time at which it got round to
-/// sending it errs to one side only, so of a stream's reports the one with the least delay counts too. Until a stream's first
-/// report its fastest packets stand for their capture.
+/// together whatever the reports' own jitter. Reports are few and may be held up, so every packet whose NTP time is known counts
+/// as well: nothing is captured after its arrival, and one late report makes no picture look younger than it is. A sender that
+/// pairs a packet's timestamp with the time at which it got round to sending it errs to one side only, so of a stream's reports
+/// the one with the least delay counts too. Until a stream's first report its fastest packets stand for their capture.
 public struct SenderClock: Sendable {
     /// Long enough for reports (about one a second) to meet an idle link, short enough that 300 ppm of drift make 3 ms.
     public static let window: Duration = .seconds(10)
@@ -67,6 +68,8 @@ public struct SenderClock: Sendable {
             if let candidate = stepCandidate, abs(sample &- candidate) < Self.ntpStep.nanoseconds {
                 offset = SlidingMinimum()
                 stepCandidate = nil
+                // What the streams' reports said before was about the clock as it was.
+                for ssrc in streams.keys { streams[ssrc]?.mapping = SlidingMinimum() }
             } else {
                 stepCandidate = sample
                 return
@@ -90,8 +93,11 @@ public struct SenderClock: Sendable {
         let media = Instant(ticks: timestamp, at: clockRate).nanoseconds
         stream.fastest.insert(arrival.nanoseconds &- media, at: arrival, window: Self.arrivalWindow)
         streams[ssrc] = stream
-        if let mapping = stream.mapping.value, let offset = offset.value {
-            let capture = Instant(nanoseconds: media &+ mapping &+ offset)
+        if let mapping = stream.mapping.value, let known = offset.value {
+            let ntp = media &+ mapping
+            let sample = arrival.nanoseconds &- ntp
+            if abs(sample &- known) < Self.ntpStep.nanoseconds { offset.insert(sample, at: arrival, window: Self.window) }
+            let capture = Instant(nanoseconds: ntp &+ (offset.value ?? known))
             if abs((arrival - capture).nanoseconds) < Self.plausible.nanoseconds { return min(capture, arrival) }
         }
         guard let fastest = stream.fastest.value else { return arrival }

@@ -238,6 +238,9 @@ struct MediaSender: Sendable {
         return reports
     }
 
+    /// How many streams have begun: sound, picture.
+    var activeStreams: Int { (audio.stream.isActive ? 1 : 0) + (video.stream.isActive ? 1 : 0) }
+
     /// SSRCs that a goodbye names.
     var activeSSRCs: [UInt32] {
         var result: [UInt32] = []
