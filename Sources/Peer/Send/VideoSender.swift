@@ -18,6 +18,8 @@ struct VideoSender: Sendable {
     private var history = RetransmissionHistory()
     private var repairs: [UInt16] = []
     private var numbers: PictureNumbers
+    /// Of the frame that is leaving or left last, in room ticks.
+    private var lastTimestamp: Int64?
     /// Only a keyframe may start: at the beginning, after a change of rendition, after a cut.
     private(set) var needsKeyframe = true
     private var currentCodec: VideoCodec?
@@ -184,8 +186,9 @@ struct VideoSender: Sendable {
     ) -> Int? {
         guard let (entry, index, isLast) = queue.takeFragment() else { return nil }
         if index == 0 { numbers.advance(temporalLayer: entry.frame.temporalLayer) }
+        let timestamp = timestamp(of: entry.frame, fragment: index)
         let packet = RetransmissionHistory.Packet(
-            sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.frame.timestamp), payloadType: entry.codec.payloadType,
+            sequence: stream.takeSequence(), timestamp: stream.timestamp(timestamp), payloadType: entry.codec.payloadType,
             marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
             transportSequence: usesTransportCC ? estimator.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now))
         guard let length = write(packet, into: buffer) else { return nil }
@@ -201,6 +204,16 @@ struct VideoSender: Sendable {
             if entry.frame.isKeyframe { stream.counters.keyframes += 1 }
         }
         return length
+    }
+
+    /// A frame's own time; one after the last frame's where that is not later. When the peer moves to another rendition, the new
+    /// one's keyframe is of the same tick as the old one's last frame or, since it took longer to encode, of an earlier one. But
+    /// receivers tell frames apart by their timestamps (RFC 6184 §5.1: one access unit), and would decode both as one.
+    private mutating func timestamp(of frame: PacketizedVideoFrame, fragment: Int) -> Int64 {
+        if fragment > 0, let lastTimestamp { return lastTimestamp }
+        let timestamp = lastTimestamp.map { max(frame.timestamp, $0 + 1) } ?? frame.timestamp
+        lastTimestamp = timestamp
+        return timestamp
     }
 
     private mutating func retransmit(
