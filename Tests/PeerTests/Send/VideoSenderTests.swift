@@ -78,6 +78,33 @@ struct VideoSenderTests {
         #expect(indices == [0, 1, 2, 3])
     }
 
+    @Test("No two frames share a timestamp, and none goes back: a new encoder's keyframe may be of the last frame's tick or an earlier one")
+    func timestamps() throws {
+        var sender = sender()
+        var estimator = estimator()
+        var sent: [(timestamp: UInt32, marker: Bool)] = []
+        // 3000 ticks are a frame: the old encoder's last one is of tick 2, the new one's keyframe of tick `start`.
+        for start in [Int64(2), 1] {
+            sent = []
+            let old = [(true, Int64(1)), (false, 2)]
+            let new = [(true, start), (false, start + 1), (false, start + 2)]
+            for (key, tick) in (old + new).map({ ($0.0, $0.1 + 10 * (3 - start)) }) {
+                sender.enqueue(frame(key: key, size: 2500, timestamp: tick * 3000), available: .megabits(9), at: now)
+                while let packet = next(&sender, &estimator, at: now) {
+                    let header = try packet.withUnsafeBytes { try RTPHeader(parsing: $0.bindMemory(to: UInt8.self).span) }
+                    sent.append((header.timestamp, header.marker))
+                }
+            }
+            var frames: [UInt32] = []
+            for packet in sent where frames.last != packet.timestamp { frames.append(packet.timestamp) }
+            #expect(frames.count == 5)
+            #expect(sent.filter(\.marker).map(\.timestamp) == frames)
+            #expect(zip(frames, frames.dropFirst()).allSatisfy { $0 < $1 })
+            // Back on the room's clock with the first frame that is later than everything before.
+            #expect(frames.last == UInt32(7 + (max(3, start + 2) + 10 * (3 - start)) * 3000))
+        }
+    }
+
     @Test("A lost packet goes out over RTX with its number before the payload, once a round trip")
     func retransmission() throws {
         var sender = sender()
