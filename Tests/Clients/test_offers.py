@@ -14,7 +14,6 @@ from test_transport import goes_on
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
 
-@pytest.mark.xfail(strict=False, reason="not settled: after one of the new offers Chromium's picture stands still for over a second")
 def test_a_browser_offers_again_in_every_way(server, pages):
     async def run():
         ada = await PythonPeer(await AiortcPeer(server, "again", "Ada", "red", TONES[0], "H264").join()).joined()

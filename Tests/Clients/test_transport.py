@@ -71,14 +71,13 @@ class Relay:
 
 
 async def goes_on(peer, seconds=1.0, frames=7):
-    """Frames keep coming."""
+    """Frames keep coming: half of the 15 a second of the smallest picture, which a busy machine may have brought a browser to."""
     before = await peer.browser.evaluate("state.frames")
     await asyncio.sleep(seconds)
     after = await peer.browser.evaluate("state.frames")
     assert after >= before + frames, f"{peer.name}: {after - before} frames in {seconds} s"
 
 
-@pytest.mark.xfail(strict=False, reason="not settled: after the changed address one aiortc peer is not heard by the browser for some seconds")
 def test_tcp_only_ice_restart_and_a_changed_address_in_browsers(server, pages):
     async def run():
         relay = await Relay(server).start()
@@ -86,7 +85,9 @@ def test_tcp_only_ice_restart_and_a_changed_address_in_browsers(server, pages):
         open_browsers = []
 
         async def browser(kind, name, colour, frequency, extra=""):
-            started = await kind.start(page_url(pages, server, "ways", name, colour, frequency) + extra)
+            # Without a sound card Firefox's tone is its fake microphone's.
+            microphone = {"microphone": frequency} if isinstance(kind, Firefox) else {}
+            started = await kind.start(page_url(pages, server, "ways", name, colour, frequency) + extra, **microphone)
             open_browsers.append(started)
             return await BrowserPeer(started, name, colour, frequency).joined()
         try:

@@ -33,7 +33,8 @@ extension Negotiation {
                 continue
             }
             let codecs = matching.codecs(of: remote)
-            var local = accepted(remote, codecs: codecs, mixed: offer.extmapAllowMixed || remote.extmapAllowMixed)
+            var local = accepted(
+                remote, codecs: codecs, mixed: offer.extmapAllowMixed || remote.extmapAllowMixed, keepsSources: namesSources(at: index))
             let carriesCandidates = remote.mid == nil || !bundled.contains(remote.mid ?? "") || remote.mid == bundled.first
             addTransport(
                 &local, credentials: credentials, setup: role == .server ? .passive : .active, withCandidates: carriesCandidates)
@@ -124,7 +125,7 @@ extension Negotiation {
         return section
     }
 
-    private func accepted(_ remote: MediaDescription, codecs: [NegotiatedCodec], mixed: Bool) -> MediaDescription {
+    private func accepted(_ remote: MediaDescription, codecs: [NegotiatedCodec], mixed: Bool, keepsSources: Bool) -> MediaDescription {
         var local = MediaDescription(kind: remote.kind, port: 9, proto: remote.proto, formats: remote.formats)
         local.mid = remote.mid
         if remote.kind == .application {
@@ -145,9 +146,16 @@ extension Negotiation {
         local.rtcpMux = remote.rtcpMux
         local.rtcpReducedSize = remote.rtcpReducedSize
         addBandwidth(&local, codecs: codecs)
-        if local.direction.sends { addSources(&local, rtx: codecs.contains { $0.rtxPayloadType != nil }) }
+        if local.direction.sends || keepsSources { addSources(&local, rtx: codecs.contains { $0.rtxPayloadType != nil }) }
         if local.direction.receives { acceptSimulcast(remote, &local) }
         return local
+    }
+
+    /// Whether the description in force names our sources there. They stay named while the peer is on hold: Chromium (156) drops a
+    /// stream whose source is gone from the section, and when the same source comes back it decodes it but shows nothing.
+    private func namesSources(at index: Int) -> Bool {
+        guard let media = localDescription?.media, media.indices.contains(index) else { return false }
+        return !media[index].ssrcs.isEmpty
     }
 
     /// Takes every encoding that the peer offers to send (RFC 8853 §5.3.2); without the RID extension they could not be told apart.

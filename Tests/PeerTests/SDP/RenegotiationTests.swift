@@ -19,6 +19,33 @@ import Testing
         #expect(session.sections.map(\.direction) == [.inactive, .sendOnly])
     }
 
+    /// Chromium shows nothing of a source that is gone for a while and comes back under the same number.
+    @Test func ourSourcesStayNamedWhileThePeerHolds() throws {
+        var negotiation = Negotiation(configuration: F.configuration())
+        var offer = try F.parsed("chromium156-av")
+        let (before, _) = try negotiation.answer(offer, newCredentials: F.credentials)
+        for index in offer.media.indices { offer.media[index].direction = .inactive }
+        let (held, session) = try negotiation.answer(offer, newCredentials: F.credentials)
+        #expect(session.sections.map(\.direction) == [.inactive, .inactive])
+        #expect(held.media.map(\.direction) == [.inactive, .inactive])
+        for (old, new) in zip(before.media, held.media) {
+            #expect(!new.ssrcs.isEmpty)
+            #expect(new.ssrcs == old.ssrcs && new.ssrcGroups == old.ssrcGroups && new.msids == old.msids)
+        }
+        let (again, _) = try negotiation.answer(try F.parsed("chromium156-av"), newCredentials: F.credentials)
+        #expect(again.media.map(\.ssrcs) == before.media.map(\.ssrcs))
+    }
+
+    @Test func aPeerThatOnlyEverSendsIsToldOfNoSource() throws {
+        var negotiation = Negotiation(configuration: F.configuration())
+        var offer = try F.parsed("chromium156-av")
+        for index in offer.media.indices { offer.media[index].direction = .sendOnly }
+        for _ in 0..<2 {
+            let (answer, _) = try negotiation.answer(offer, newCredentials: F.credentials)
+            #expect(answer.media.map(\.ssrcs.count) == [0, 0])
+        }
+    }
+
     @Test func anIceRestartChangesBothPartsAndNothingElse() throws {
         var negotiation = Negotiation(configuration: F.configuration())
         var offer = try F.parsed("chromium156-av")

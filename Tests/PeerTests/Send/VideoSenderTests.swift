@@ -53,22 +53,6 @@ struct VideoSenderTests {
         #expect(sender.hasWork)
     }
 
-    @Test("Timestamps rise over a change of encoder, even where the new one's keyframe was made of an older tick")
-    func risingTimestamps() throws {
-        var sender = sender()
-        var estimator = estimator()
-        var sent: [UInt32] = []
-        // 3000 is a tick of thirty frames a second: the other encoder took more than one for its first frame.
-        for (timestamp, isFirst) in [(0, true), (3000, false), (6000, false), (3000, true), (6000, false), (9000, false), (12_000, false)] {
-            if isFirst { sender.restart(at: now) }
-            sender.enqueue(frame(key: isFirst, timestamp: Int64(timestamp)), available: .megabits(1), at: now)
-            let bytes = next(&sender, &estimator, at: now)
-            let packet = try #require(bytes)
-            sent.append(try RTPHeader(parsing: packet.span).timestamp)
-        }
-        #expect(sent == [7, 3007, 6007, 6097, 6187, 9007, 12_007])
-    }
-
     @Test("Picture ids and base-layer indices run on over a change of encoder, across their wraps")
     func pictureNumbers() throws {
         var sender = sender()
@@ -93,6 +77,33 @@ struct VideoSenderTests {
         }
         #expect(ids == [0x7FFF, 0, 1, 2])
         #expect(indices == [0, 1, 2, 3])
+    }
+
+    @Test("No two frames share a timestamp, and none goes back: a new encoder's keyframe may be of the last frame's tick or an earlier one")
+    func timestamps() throws {
+        var sender = sender()
+        var estimator = estimator()
+        var sent: [(timestamp: UInt32, marker: Bool)] = []
+        // 3000 ticks are a frame: the old encoder's last one is of tick 2, the new one's keyframe of tick `start`.
+        for start in [Int64(2), 1] {
+            sent = []
+            let old = [(true, Int64(1)), (false, 2)]
+            let new = [(true, start), (false, start + 1), (false, start + 2)]
+            for (key, tick) in (old + new).map({ ($0.0, $0.1 + 10 * (3 - start)) }) {
+                sender.enqueue(frame(key: key, size: 2500, timestamp: tick * 3000), available: .megabits(9), at: now)
+                while let packet = next(&sender, &estimator, at: now) {
+                    let header = try packet.withUnsafeBytes { try RTPHeader(parsing: $0.bindMemory(to: UInt8.self).span) }
+                    sent.append((header.timestamp, header.marker))
+                }
+            }
+            var frames: [UInt32] = []
+            for packet in sent where frames.last != packet.timestamp { frames.append(packet.timestamp) }
+            #expect(frames.count == 5)
+            #expect(sent.filter(\.marker).map(\.timestamp) == frames)
+            #expect(zip(frames, frames.dropFirst()).allSatisfy { $0 < $1 })
+            // Back on the room's clock with the first frame that is later than everything before.
+            #expect(frames.last == UInt32(7 + (max(3, start + 2) + 10 * (3 - start)) * 3000))
+        }
     }
 
     @Test("A lost packet goes out over RTX with its number before the payload, once a round trip")
