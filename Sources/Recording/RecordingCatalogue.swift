@@ -95,6 +95,8 @@ public final class RecordingCatalogue: Sendable {
             entry.state = .failed
             entry.message = "\(error)"
         }
+        // True whether or not the disk, which may be full, takes the sidecar; the next start looks at the files again.
+        entries.withLock { [entry] in $0[id] = entry }
         try update(entry)
         return entry
     }

@@ -18,6 +18,21 @@ import Testing
         #expect(try RecordingCatalogue(directory: directory.file("new")).list().isEmpty)
     }
 
+    @Test("How a recording ended is known even where its sidecar cannot be written")
+    func fullDisk() throws {
+        let directory = try ScratchDirectory()
+        let catalogue = try RecordingCatalogue(directory: directory.file("full"))
+        let kept = try catalogue.begin(room: "kept")
+        let failed = try catalogue.begin(room: "failed")
+        try FileManager.default.removeItem(atPath: directory.file("full"))
+        let summary = RecordingSummary(
+            file: catalogue.path(of: kept), files: [catalogue.path(of: kept)], duration: .seconds(2), bytes: 7, tracks: ["h264"], failure: nil)
+        #expect(throws: RecordingError.self) { try catalogue.finish(kept.id, .success(summary)) }
+        #expect(throws: RecordingError.self) { try catalogue.finish(failed.id, .failure(.diskFull(path: "x"))) }
+        #expect(catalogue.entry(kept.id)?.state == .finished && catalogue.entry(kept.id)?.bytes == 7)
+        #expect(catalogue.entry(failed.id)?.state == .failed)
+    }
+
     @Test("What a crash left open is closed at the next start")
     func recovery() async throws {
         let directory = try ScratchDirectory()

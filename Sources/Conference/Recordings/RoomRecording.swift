@@ -89,7 +89,8 @@ final class RoomRecording: Sendable {
                 state.info.failure = state.info.failure ?? summary.failure?.description
                 state.info.state = .finished
             }
-            try catalogue.finish(id, .success(summary))
+            // A sidecar that a full disk does not take is no fault of the recording.
+            _ = try? catalogue.finish(id, .success(summary))
         } catch {
             fail("\(error)")
             _ = try? catalogue.finish(id, .failure(error))
