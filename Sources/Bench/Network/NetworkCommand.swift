@@ -16,9 +16,10 @@ struct NetworkCommand: AsyncParsableCommand {
     func run() async throws {
         let range = seed..<seed + max(seeds, 1)
         print("Medians of \(range.count) seeds, the worst in brackets.\n")
-        print(try await networkTable(seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
-            FileHandle.standardError.write(Data("… \(progress)\n".utf8))
-        })
+        print(
+            try await networkTable(seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
+                FileHandle.standardError.write(Data("… \(progress)\n".utf8))
+            })
         print(redundancyTable())
     }
 

@@ -71,7 +71,8 @@ struct BandwidthEstimator: Sendable {
         self.configuration = configuration
         self.usesFeedback = usesFeedback
         history = SentPacketHistory(firstSequence: firstSequence)
-        let range = Double(configuration.minimum.bitsPerSecond)...Double(max(configuration.maximum, configuration.minimum).bitsPerSecond)
+        let range =
+            Double(configuration.minimum.bitsPerSecond)...Double(max(configuration.maximum, configuration.minimum).bitsPerSecond)
         let start = min(max(Double(configuration.start.bitsPerSecond), range.lowerBound), range.upperBound)
         delay = DelayBasedController(start: start, range: range)
         probes = ProbeController(ceiling: range.upperBound)
@@ -183,7 +184,8 @@ struct BandwidthEstimator: Sendable {
         }
         let current = min(delay.rate, loss.ceiling ?? .infinity)
         loss.report(
-            expected: results.count - lostInSilence, lost: lost - lostInSilence, current: current, acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
+            expected: results.count - lostInSilence, lost: lost - lostInSilence, current: current,
+            acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
         if let ceiling = loss.ceiling, ceiling < delay.rate { delay.limit(to: max(ceiling, acknowledged.rate ?? ceiling)) }
         if cut { probes.dropped(from: before, to: delay.rate, at: now) }
     }
@@ -245,7 +247,8 @@ struct BandwidthEstimator: Sendable {
                     lost: lost, expected: expected, roundTrip: newestRoundTrip, sent: limit.sentRate, rate: delay.rate, at: now))
             return
         }
-        loss.report(expected: max(expected, LossBasedController.leastPackets), lost: lost, current: delay.rate, acknowledged: nil,
+        loss.report(
+            expected: max(expected, LossBasedController.leastPackets), lost: lost, current: delay.rate, acknowledged: nil,
             roundTrip: roundTrip, at: now)
         if receiverLimit == nil {
             _ = delay.update(usage: .normal, acknowledged: limit.sentRate, roundTrip: roundTrip, at: now)

@@ -193,7 +193,8 @@ struct ProbeController: Sendable {
         let wanted = BitRate(bitsPerSecond: Int(target))
         let length = min(max(duration, jitter * Self.durationOfJitter), Self.longestDuration)
         let bytes = min(
-            wanted.bytes(in: length), max(wanted.bytes(in: Self.duration), BitRate(bitsPerSecond: Int(before)).bytes(in: Self.longestQueue)))
+            wanted.bytes(in: length),
+            max(wanted.bytes(in: Self.duration), BitRate(bitsPerSecond: Int(before)).bytes(in: Self.longestQueue)))
         pending.append(ProbeCluster(id: nextID, rate: wanted, packets: Self.packets, bytes: bytes))
         waiting = (nextID, purpose, target, before, now)
         lastProbe = now

@@ -56,13 +56,18 @@ struct ReceiverFollower: Sendable {
     private var wait = firstWait
     /// A REMB that stood still although more was sent.
     private var wish: Double?
+    /// The first REMB, until another one came: so far it is a wish like any other.
+    private var unmoved: Double?
+    private var hasMoved = false
 
     /// Takes a receiver report; the new rate.
     ///
     /// - Parameters:
     ///   - sent: what leaves now, in bit/s.
     ///   - rate: in force.
-    mutating func report(lost newLost: Int, expected newExpected: Int, roundTrip: Duration, sent: Double, rate: Double, at now: Instant) -> Double {
+    mutating func report(
+        lost newLost: Int, expected newExpected: Int, roundTrip: Duration, sent: Double, rate: Double, at now: Instant
+    ) -> Double {
         shortest.insert(roundTrip.nanoseconds, at: now, window: Self.roundTripWindow)
         queue = .nanoseconds(roundTrip.nanoseconds - (shortest.value ?? roundTrip.nanoseconds))
         expected += newExpected
@@ -91,6 +96,8 @@ struct ReceiverFollower: Sendable {
         history.append((told, now))
         // One that is older than `memory` is kept to compare with.
         while history.count > 2, now - history[1].at >= Self.memory || history.count > 64 { history.removeFirst() }
+        if let unmoved, abs(told - unmoved) > Self.still * unmoved { hasMoved = true }
+        unmoved = unmoved ?? told
         if let wish, abs(told - wish) > Self.still * wish { self.wish = nil }
         // What lies far above is no estimate of ours: aiortc tells 30 Mbit/s until it has seen three seconds.
         let highest = history.reduce(0) { $1.rate <= mean * Self.informed ? max($0, $1.rate) : $0 }
@@ -99,8 +106,9 @@ struct ReceiverFollower: Sendable {
             wish = told
             return min(rate, told)
         }
-        guard lossFraction <= Self.harmlessLoss, queue <= Self.harmlessQueue else { return rate }
-        var limit = min(mean * Self.reach, wish ?? .infinity)
+        let cap = hasMoved ? wish ?? .infinity : told
+        guard lossFraction <= Self.harmlessLoss, queue <= Self.harmlessQueue else { return min(rate, cap) }
+        var limit = min(mean * Self.reach, cap)
         if let failed {
             if now < failed.until {
                 limit = min(limit, failed.through)
@@ -109,7 +117,7 @@ struct ReceiverFollower: Sendable {
                 wait = Self.firstWait
             }
         }
-        return max(rate, min(rate * (1 + Self.growth * elapsed), limit))
+        return min(cap, max(rate, min(rate * (1 + Self.growth * elapsed), limit)))
     }
 
     /// Too much was sent: `through` is what the line or the receiver bore.

@@ -129,7 +129,9 @@ extension VideoReceiveBuffer {
         }
     }
 
-    private mutating func accept(_ frame: EncodedVideoFrame, descriptor: VP8Descriptor?, marker: Bool, arrival: Instant) -> AssembledFrame? {
+    private mutating func accept(_ frame: EncodedVideoFrame, descriptor: VP8Descriptor?, marker: Bool, arrival: Instant)
+        -> AssembledFrame?
+    {
         lastCodec = frame.codec
         lastEndedWithMarker = marker
         lastVP8 = descriptor

@@ -36,7 +36,8 @@ struct RetransmissionHistory: Sendable {
     mutating func store(_ packet: Packet, bytes: Int, rate: BitRate) {
         slots[Int(packet.sequence) & (Self.capacity - 1)] = packet
         newest = packet.sequence
-        allowance = min(allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime))))
+        allowance = min(
+            allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime))))
     }
 
     /// The packet asked for, if it is there, young enough, not sent again within a round trip, and the budget allows; notes that it

@@ -21,12 +21,15 @@ extension Scenario {
         ]
     }
 
-    private static func rate(_ kilobits: Int) -> LinkConditions { LinkConditions(delay: .milliseconds(25), rate: .kilobits(kilobits)) }
+    private static func rate(_ kilobits: Int) -> LinkConditions {
+        LinkConditions(delay: .milliseconds(25), rate: .kilobits(kilobits))
+    }
     private static let drop = Duration.seconds(20)
     private static let rise = Duration.seconds(40)
 
     public static let steps = Scenario(
-        name: "1 Mbit/s → 300 kbit/s → 1 Mbit/s", aim: "leaves the rung within 2 s, queue under 150 ms within 3 s; returns within 10 s",
+        name: "1 Mbit/s → 300 kbit/s → 1 Mbit/s",
+        aim: "leaves the rung within 2 s, queue under 150 ms within 3 s; returns within 10 s",
         lines: [.init(rate(1000))],
         changes: [
             .init(after: drop, up: rate(1000), down: rate(300)), .init(after: rise, up: rate(1000), down: rate(1000)),
@@ -44,7 +47,8 @@ extension Scenario {
 
     public static let thin = Scenario(
         name: "150 kbit/s, 100 ms round trip", aim: "picture and sound continuous; under 150 kbit/s; delay under 400 ms",
-        lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)))], duration: .seconds(60), settled: .seconds(8)
+        lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)))], duration: .seconds(60),
+        settled: .seconds(8)
     ) { outcome in
         let figures = outcome.down(0)
         return [
@@ -58,7 +62,8 @@ extension Scenario {
 
     public static let floor = Scenario(
         name: "60 kbit/s, 100 ms round trip", aim: "speech without gaps, a picture at least every 5 s",
-        lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)))], duration: .seconds(60), settled: .seconds(10)
+        lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)))], duration: .seconds(60),
+        settled: .seconds(10)
     ) { outcome in
         let figures = outcome.down(0)
         return [
@@ -74,13 +79,15 @@ extension Scenario {
             ? "no freeze over 500 ms"
             : part < 0.08 ? "no freeze over 500 ms; sound concealed under 1 % with FEC" : "under 2 freezes over 500 ms a minute"
         return Scenario(
-            name: "\(Int((part * 100).rounded())) % random loss, 60 ms round trip", aim: aim, lines: [.init(line)], duration: .seconds(60)
+            name: "\(Int((part * 100).rounded())) % random loss, 60 ms round trip", aim: aim, lines: [.init(line)],
+            duration: .seconds(60)
         ) { outcome in
             let figures = outcome.down(0)
             let up = outcome.up(0)
             var checks = [
                 Check(
-                    "freezes over 500 ms a minute", max(figures.freezesOver500, up.freezesOver500), "", part < 0.08 ? .atMost(0) : .below(2)),
+                    "freezes over 500 ms a minute", max(figures.freezesOver500, up.freezesOver500), "",
+                    part < 0.08 ? .atMost(0) : .below(2)),
                 Check("over 200 ms", max(figures.freezesOver200, up.freezesOver200)),
             ]
             if part < 0.08 { checks.append(Check("sound concealed", max(figures.concealed, up.concealed), "%", .below(1))) }
@@ -93,7 +100,8 @@ extension Scenario {
         lines: [
             .init(
                 LinkConditions(
-                    delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)), rate: .megabits(3)))
+                    delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)), rate: .megabits(3)
+                ))
         ],
         duration: .seconds(60)
     ) { outcome in
@@ -132,8 +140,10 @@ extension Scenario {
         var dead = line
         dead.loss = .random(1)
         return Scenario(
-            name: "dead for 3 s, then back", aim: "sound and picture back within 1 s, delay normal within 5 s", lines: [.init(line)],
-            changes: [.init(after: death, up: dead, down: dead), .init(after: return_, up: line, down: line)], duration: .seconds(50)
+            name: "dead for 3 s, then back", aim: "sound and picture back within 1 s, delay normal within 5 s",
+            lines: [.init(line)],
+            changes: [.init(after: death, up: dead, down: dead), .init(after: return_, up: line, down: line)],
+            duration: .seconds(50)
         ) { outcome in
             let member = outcome.room.members[0]
             let back = outcome.room.start + return_
@@ -161,15 +171,18 @@ extension Scenario {
 
     /// The five bad lines of a crowded room.
     static let badLines: [LinkConditions] = [
-        LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)), LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)),
+        LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)),
+        LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)),
         LinkConditions(delay: .milliseconds(30), loss: .random(0.10), rate: .megabits(3)),
-        LinkConditions(delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)), rate: .megabits(3)),
+        LinkConditions(
+            delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)), rate: .megabits(3)),
         LinkConditions(delay: .milliseconds(25), rate: .kilobits(1300)),
     ]
 
     public static let crowd = Scenario(
         name: "20 peers, 5 of them bad", aim: "the other 15 are as in the clean row",
-        lines: (0..<15).map { _ in .init(cleanLine) } + badLines.map { .init($0) }, duration: .seconds(30), camera: .kilobits(120),
+        lines: (0..<15).map { _ in .init(cleanLine) } + badLines.map { .init($0) }, duration: .seconds(30),
+        camera: .kilobits(120),
         shown: 0..<15
     ) { outcome in
         let tops = (0..<15).map { outcome.secondsToTop(of: $0) ?? .infinity }
