@@ -77,7 +77,8 @@ enum OpenAPI {
         case 403: "Not allowed."
         case 404: "There is no such thing."
         case 406: "No answer would be acceptable."
-        case 409: "It conflicts with the present state: a locked room, a recording that runs already or not any more, a layout in use."
+        case 409:
+            "It conflicts with the present state: a locked room, a recording that runs already or not any more, a layout in use."
         case 412: "If-Match is not the session's ETag."
         case 413: "Too large."
         case 415: "Another Content-Type is needed."
