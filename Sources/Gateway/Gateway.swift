@@ -128,7 +128,8 @@ public struct Gateway: Sendable {
     private func startFault(_ error: ConferenceError) -> ConfigurationFault {
         let message = error.message
         if case .unknownLayout(let name) = error {
-            return ConfigurationFault(key: "rooms.layout", value: name, what: message + " " + "Allowed is the name of a file in layouts.directory, or of a shipped layout.")
+            let allowed = "Allowed is the name of a file in layouts.directory, or of a shipped layout."
+            return ConfigurationFault(key: "rooms.layout", value: name, what: message + " " + allowed)
         }
         let key =
             message.contains("layout") ? "layouts.directory" : message.contains("recording") ? "recording.directory" : "media.listen"

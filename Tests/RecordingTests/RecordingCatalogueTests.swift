@@ -26,7 +26,8 @@ import Testing
         let failed = try catalogue.begin(room: "failed")
         try FileManager.default.removeItem(atPath: directory.file("full"))
         let summary = RecordingSummary(
-            file: catalogue.path(of: kept), files: [catalogue.path(of: kept)], duration: .seconds(2), bytes: 7, tracks: ["h264"], failure: nil)
+            file: catalogue.path(of: kept), files: [catalogue.path(of: kept)], duration: .seconds(2), bytes: 7, tracks: ["h264"],
+            failure: nil)
         #expect(throws: RecordingError.self) { try catalogue.finish(kept.id, .success(summary)) }
         #expect(throws: RecordingError.self) { try catalogue.finish(failed.id, .failure(.diskFull(path: "x"))) }
         #expect(catalogue.entry(kept.id)?.state == .finished && catalogue.entry(kept.id)?.bytes == 7)

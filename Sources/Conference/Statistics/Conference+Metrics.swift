@@ -37,7 +37,8 @@ extension Conference {
         for (name, backlog) in [("loop", loop.backlog), ("audio", audioClock.backlog), ("control", control.backlog)] {
             samples.append(
                 MetricSample(
-                    "tessera_backlog", "Pieces of work that wait for a thread.", .gauge, Double(backlog.waiting), labels: ["thread": name]))
+                    "tessera_backlog", "Pieces of work that wait for a thread.", .gauge, Double(backlog.waiting),
+                    labels: ["thread": name]))
             samples.append(
                 MetricSample(
                     "tessera_backlog_peak", "The most that ever waited for a thread at once.", .gauge, Double(backlog.peak),

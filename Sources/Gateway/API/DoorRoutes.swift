@@ -43,7 +43,7 @@ extension RouteTable {
                         tag: "doors", summary: isWhip ? "Publishes into a room (WHIP, RFC 9725)" : "Watches a room (WHEP)",
                         parameters: parameters, body: ("application/sdp", sdp),
                         answers: [.file(201, "The answer; Location is the session, with ETag and Link headers.", "application/sdp")],
-                        failures: [400, 401, 403, 404, 406, 413, 415, 423, 429, 503])
+                        failures: [400, 401, 403, 404, 406, 409, 413, 415, 429, 503])
                 ) { asked in try await door.start(direction, asked) })
             add(Route(.options, "/\(direction.rawValue)/{room}", .everyone, nil) { asked in door.options(asked) })
             let session = "/\(direction.rawValue)/{room}/{session}"

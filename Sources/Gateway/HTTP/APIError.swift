@@ -26,9 +26,8 @@ struct APIError: Error, HTTPResponseError, Sendable, Equatable {
             case "forbidden": .forbidden
             case "unknown_layout": .notFound
             case "room_full", "overloaded": .serviceUnavailable
-            case "room_locked": .init(code: 423, reasonPhrase: "Locked")
             case "too_fast": .tooManyRequests
-            case "room_exists", "recording_running", "recording_not_running", "layout_in_use", "conflict": .conflict
+            case "room_locked", "room_exists", "recording_running", "recording_not_running", "layout_in_use", "conflict": .conflict
             case let code where code.hasSuffix("_not_found"): .notFound
             default: .internalServerError
             }

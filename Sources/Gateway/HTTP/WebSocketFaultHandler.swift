@@ -33,7 +33,8 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
         if isOver { return }
         isOver = true
         if code == .messageTooLarge, let farewell {
-            context.write(wrapOutboundOut(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: farewell))), promise: nil)
+            let words = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: farewell))
+            context.write(wrapOutboundOut(words), promise: nil)
         }
         var reason = ByteBuffer()
         reason.write(webSocketErrorCode: code)

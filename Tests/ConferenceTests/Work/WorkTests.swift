@@ -43,7 +43,8 @@ struct WorkTests {
         #expect(!PeerSeat.sharesRecording(isRecorded: false, view: .room, format: plain))
         #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .personal("a"), format: plain))
         #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: VideoSendFormat(codec: .vp8)))
-        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: VideoSendFormat(codec: .h264, packetizationMode: 0)))
+        let single = VideoSendFormat(codec: .h264, packetizationMode: 0)
+        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: single))
         #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: nil))
     }
 

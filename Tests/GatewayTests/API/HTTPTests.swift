@@ -322,11 +322,14 @@ private struct Host {
         #expect(open.service.state.withLock { $0.demands.map(\.roleIsProven) } == [false])
     }
 
-    @Test func `a full room is 503 and says when to come back`() async throws {
+    @Test func `a full room is 503 and says when to come back, a locked one 409`() async throws {
         let host = await Host()
         host.service.state.withLock { $0.joinError = ServiceError("room_full", "full") }
         let answer = try await host.ask(.post, "/whip/r", sdp, body: offer)
         #expect(answer.status == 503 && answer.headers[.retryAfter] != nil)
+        host.service.state.withLock { $0.joinError = ServiceError("room_locked", "locked") }
+        let locked = try await host.ask(.post, "/whip/r", sdp, body: offer)
+        #expect(locked.status == 409 && locked.code == "room_locked")
     }
 
     @Test func `a session whose media ended is gone`() async throws {
