@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import signal
 import time
 from urllib.parse import quote
 
 import pytest
 
-from browser import Chromium
+from aiortc_peer import AiortcPeer
+from browser import Chromium, Firefox
+from media import TONES
 from server import ROOT, Server
 
 WEB = ROOT / "Sources" / "Gateway" / "Web"
@@ -359,6 +362,100 @@ def test_the_page_says_why_it_cannot_join_and_comes_back_after_the_server_was_aw
             await page.close()
     with Server(tmp_path / "server") as server:
         asyncio.run(asyncio.wait_for(run(server), 60))
+
+
+@pytest.mark.usefixtures("needs_address", "good_line")
+def test_a_third_one_joins_and_firefox_is_one_of_them(server, tmp_path):
+    """The page's list, its tiles and its picture follow; the page in Firefox does the same as the one in Chromium."""
+    rows = "document.querySelectorAll('#people-list li').length"
+    names = "document.getElementById('people-list').textContent"
+
+    async def run():
+        desk = await Page().open(f"{server.url}/r/three?name=Ada&join=1", 1280, 800, False, tmp_path)
+        fox = await Firefox().start(f"{server.url}/r/three?name=Fox&join=1")
+        third = None
+        try:
+            await fox.wait_for("!document.getElementById('call').hidden", 20)
+            await fox.wait_for("document.getElementById('mix').videoWidth > 0", 20)
+            await desk.is_moving()
+            await desk.click("#open-people")
+            await desk.wait_for(f"{rows} === 2")
+            third = await AiortcPeer(server, "three", "Third", "magenta", TONES[0]).join()
+            for page in (desk, fox):
+                await page.wait_for(f"{rows} === 3 && {names}.includes('Third')", 10)
+            await desk.wait_for("probe.last('tiles').tiles.length === 3", 10)
+            # The third one's tile has its colour, in the page's picture.
+            await desk.wait_for(
+                f"(() => {{ const info = probe.last('tiles'), tile = info.tiles.find(each => each.participant === {json.dumps(third.id)});"
+                " const v = document.getElementById('mix'), c = document.createElement('canvas'); [c.width, c.height] = [info.width, info.height];"
+                " const pen = c.getContext('2d'); pen.drawImage(v, 0, 0, info.width, info.height);"
+                " const [r, g, b] = pen.getImageData(tile.x + tile.width / 2, tile.y + tile.height * 0.45, 1, 1).data;"
+                " return r > 150 && g < 110 && b > 150; })()", 10)
+            # Firefox counts no frames of a stream in the playback quality.
+            await fox.evaluate(
+                "(window.shown = 0, window.count = () => { shown++; document.getElementById('mix').requestVideoFrameCallback(count); }, count(), 1)")
+            await fox.wait_for("shown > 6", 10)
+            await third.leave()
+            third = None
+            for page in (desk, fox):
+                await page.wait_for(f"{rows} === 2", 10)
+            nothing_wrong(await desk.evaluate("probe.problems"))
+        finally:
+            if third:
+                await third.close()
+            await asyncio.gather(desk.close(), fox.close())
+    asyncio.run(asyncio.wait_for(run(), 90))
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_a_line_that_was_away_gets_a_new_way_and_the_seat_stays(server, tmp_path):
+    """A stopped server answers nothing, like a line that is cut; the page asks for a new way by itself."""
+    async def run():
+        page = await Page().open(f"{server.url}/r/tunnel?name=Ada&join=1", 1280, 800, False, tmp_path)
+        try:
+            await page.is_moving()
+            answers = "probe.messages.filter(message => message.type === 'answer')"
+            fragment = f"{answers}.at(-1).sdp.match(/ice-ufrag:(.*)/)[1]"
+            before, seat = await page.evaluate(fragment), await page.evaluate("probe.last('joined').you.id")
+            server.process.send_signal(signal.SIGSTOP)
+            try:
+                await page.wait_for("document.getElementById('notice').textContent.includes('interrupted')", 12)
+                await page.shot("desk-interrupted")
+                # Three seconds later it offers a restart; that waits in the socket until the line is back.
+                await asyncio.sleep(3.5)
+            finally:
+                server.process.send_signal(signal.SIGCONT)
+            await page.wait_for(f"{fragment} !== {json.dumps(before)}", 10)
+            await page.is_moving()
+            await page.wait_for("document.getElementById('notice').hidden", 10)
+            assert await page.evaluate("probe.last('joined').you.id") == seat
+            assert [person["id"] for person in server.json("GET", "/api/rooms/tunnel")["participants"]] == [seat]
+            nothing_wrong(await page.evaluate("probe.problems"))
+        finally:
+            await page.close()
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_a_full_room_is_said_in_words(server, tmp_path):
+    async def run():
+        server.json("PUT", "/api/rooms/small", {"maxParticipants": 1}, expect=201)
+        first = await Page().open(f"{server.url}/r/small?name=Ada&join=1", 1280, 800, False, tmp_path)
+        second = await Page().open(f"{server.url}/r/small?name=Bo&join=1", 390, 844, True, tmp_path)
+        try:
+            await first.wait_for("!document.getElementById('call').hidden")
+            await second.wait_for("document.getElementById('join-error').textContent.includes('full')")
+            await second.fits("lobby of a full room")
+            await second.shot("phone-full")
+            await first.click("#leave")
+            await first.wait_for("!document.getElementById('ended').hidden")
+            # There is room now, and the same button gets in.
+            await second.click("#join")
+            await second.is_moving()
+            nothing_wrong(await first.evaluate("probe.problems"), await second.evaluate("probe.problems"))
+        finally:
+            await asyncio.gather(first.close(), second.close())
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_every_file_of_the_page_is_served_with_its_type_and_a_strict_policy(server):

@@ -34,7 +34,8 @@ extension Negotiation {
             }
             let codecs = matching.codecs(of: remote)
             var local = accepted(
-                remote, codecs: codecs, mixed: offer.extmapAllowMixed || remote.extmapAllowMixed, keepsSources: namesSources(at: index))
+                remote, codecs: codecs, mixed: offer.extmapAllowMixed || remote.extmapAllowMixed,
+                keepsSources: namesSources(at: index))
             let carriesCandidates = remote.mid == nil || !bundled.contains(remote.mid ?? "") || remote.mid == bundled.first
             addTransport(
                 &local, credentials: credentials, setup: role == .server ? .passive : .active, withCandidates: carriesCandidates)
@@ -125,7 +126,9 @@ extension Negotiation {
         return section
     }
 
-    private func accepted(_ remote: MediaDescription, codecs: [NegotiatedCodec], mixed: Bool, keepsSources: Bool) -> MediaDescription {
+    private func accepted(
+        _ remote: MediaDescription, codecs: [NegotiatedCodec], mixed: Bool, keepsSources: Bool
+    ) -> MediaDescription {
         var local = MediaDescription(kind: remote.kind, port: 9, proto: remote.proto, formats: remote.formats)
         local.mid = remote.mid
         if remote.kind == .application {
