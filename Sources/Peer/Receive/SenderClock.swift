@@ -133,7 +133,8 @@ public struct SenderClock: Sendable {
     /// 32.32 fixed point to nanoseconds since 1900, which fit into 63 bits.
     static func nanoseconds(ntp: UInt64) -> Int64 {
         let seconds = Int64(ntp >> 32)
-        let fraction = Int64((ntp & 0xFFFF_FFFF) * 1_000_000_000 >> 32)
+        // Swift's shifts bind tighter than its products.
+        let fraction = Int64(((ntp & 0xFFFF_FFFF) * 1_000_000_000) >> 32)
         return seconds * 1_000_000_000 + fraction
     }
 }

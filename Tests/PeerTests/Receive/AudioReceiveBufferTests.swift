@@ -262,6 +262,23 @@ private struct AudioLink {
         }
     }
 
+    @Test func `Reports of different moments of a second say the same`() {
+        var clock = SenderClock()
+        let start = Instant(nanoseconds: 1_000_000_000)
+        for (ssrc, rate, late) in [(1, 48_000, 250), (2, 90_000, 730)] as [(UInt32, Int64, Int64)] {
+            let now = start + .milliseconds(late)
+            clock.received(
+                SenderReport(
+                    ssrc: ssrc, ntpTime: Self.ntp(3_900_000_000_000_000_000 + now.nanoseconds),
+                    rtpTimestamp: UInt32(truncatingIfNeeded: now.ticks(at: rate))), at: now + .milliseconds(20))
+        }
+        let now = start + .seconds(1)
+        let sound = clock.captureTime(ssrc: 1, timestamp: now.ticks(at: 48_000), clockRate: 48_000, arrival: now + .milliseconds(25))
+        let picture = clock.captureTime(ssrc: 2, timestamp: now.ticks(at: 90_000), clockRate: 90_000, arrival: now + .milliseconds(60))
+        #expect(abs((sound - picture).inMilliseconds) < 0.1)
+        #expect(abs((sound - now).inMilliseconds - 20) < 0.1)
+    }
+
     @Test func `A sender's clock that is set takes both streams with it`() {
         var clock = SenderClock()
         var offsets: [Double] = []
