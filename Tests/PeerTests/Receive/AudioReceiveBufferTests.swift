@@ -256,8 +256,10 @@ private struct AudioLink {
                 }
             }
             let taken = Instant(nanoseconds: now)
-            let sound = clock.captureTime(ssrc: 1, timestamp: taken.ticks(at: 48_000), clockRate: 48_000, arrival: taken + .milliseconds(10))
-            let picture = clock.captureTime(ssrc: 2, timestamp: taken.ticks(at: 90_000), clockRate: 90_000, arrival: taken + .milliseconds(70))
+            let sound = clock.captureTime(
+                ssrc: 1, timestamp: taken.ticks(at: 48_000), clockRate: 48_000, arrival: taken + .milliseconds(10))
+            let picture = clock.captureTime(
+                ssrc: 2, timestamp: taken.ticks(at: 90_000), clockRate: 90_000, arrival: taken + .milliseconds(70))
             if tick > 3 { #expect(abs((picture - sound).inMilliseconds) < 0.1) }
         }
     }
@@ -273,8 +275,10 @@ private struct AudioLink {
                     rtpTimestamp: UInt32(truncatingIfNeeded: now.ticks(at: rate))), at: now + .milliseconds(20))
         }
         let now = start + .seconds(1)
-        let sound = clock.captureTime(ssrc: 1, timestamp: now.ticks(at: 48_000), clockRate: 48_000, arrival: now + .milliseconds(25))
-        let picture = clock.captureTime(ssrc: 2, timestamp: now.ticks(at: 90_000), clockRate: 90_000, arrival: now + .milliseconds(60))
+        let sound = clock.captureTime(
+            ssrc: 1, timestamp: now.ticks(at: 48_000), clockRate: 48_000, arrival: now + .milliseconds(25))
+        let picture = clock.captureTime(
+            ssrc: 2, timestamp: now.ticks(at: 90_000), clockRate: 90_000, arrival: now + .milliseconds(60))
         #expect(abs((sound - picture).inMilliseconds) < 0.1)
         #expect(abs((sound - now).inMilliseconds - 20) < 0.1)
     }
@@ -288,10 +292,13 @@ private struct AudioLink {
             let ntp = Self.ntp(3_900_000_000_000_000_000 + now.nanoseconds + set)
             for (ssrc, rate) in [(1, 48_000), (2, 90_000)] as [(UInt32, Int64)] {
                 clock.received(
-                    SenderReport(ssrc: ssrc, ntpTime: ntp, rtpTimestamp: UInt32(truncatingIfNeeded: now.ticks(at: rate))), at: now + .milliseconds(20))
+                    SenderReport(ssrc: ssrc, ntpTime: ntp, rtpTimestamp: UInt32(truncatingIfNeeded: now.ticks(at: rate))),
+                    at: now + .milliseconds(20))
             }
-            let sound = clock.captureTime(ssrc: 1, timestamp: now.ticks(at: 48_000), clockRate: 48_000, arrival: now + .milliseconds(30))
-            let picture = clock.captureTime(ssrc: 2, timestamp: now.ticks(at: 90_000), clockRate: 90_000, arrival: now + .milliseconds(80))
+            let sound = clock.captureTime(
+                ssrc: 1, timestamp: now.ticks(at: 48_000), clockRate: 48_000, arrival: now + .milliseconds(30))
+            let picture = clock.captureTime(
+                ssrc: 2, timestamp: now.ticks(at: 90_000), clockRate: 90_000, arrival: now + .milliseconds(80))
             if second > 1, second != 11 { offsets.append((picture - sound).inMilliseconds) }
             #expect(now + .milliseconds(80) - picture < .milliseconds(100))
         }
