@@ -8,6 +8,8 @@ final class FleetCore: MediaLoopDelegate {
     private var legs: [Int: Leg] = [:]
     private var byPort: [UInt16: Leg] = [:]
     private var identity: DTLSIdentity?
+    /// Several times the test pattern's 500 kbit/s, so that a flash, which is a large frame, leaves within one frame's time.
+    private static let pace = BitRate.megabits(3)
 
     init(loop: MediaLoop) {
         self.loop = loop
@@ -24,6 +26,9 @@ final class FleetCore: MediaLoopDelegate {
         configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.allCases.filter { $0 != codec }
         // One source for all cannot follow what the server asks of each.
         configuration.feedback.remove(.remb)
+        // Nor can it follow an estimate: pacing below the rate of the source would only make pictures late.
+        configuration.bandwidth.start = Self.pace
+        configuration.bandwidth.minimum = Self.pace
         let connection = try PeerConnection(configuration, identity: identity, at: now)
         let leg = Leg(number: number, address: address, connection: connection) { event in
             switch event {

@@ -60,7 +60,7 @@ final class LoopCore {
                 case .wake?:
                     var value: UInt64 = 0
                     _ = read(wake, &value, 8)
-                case .udp?: receive(from: sockets[number], at: now)
+                case .udp?: receive(from: sockets[number])
                 case .listener?: accept(from: listeners[number], at: now)
                 case .connection?: serve(UInt32(number), events: event.events, at: now)
                 case nil: break
@@ -118,10 +118,16 @@ final class LoopCore {
 
     // MARK: - UDP
 
-    private func receive(from socket: UDPSocket, at now: Instant) {
+    private func receive(from socket: UDPSocket) {
         // A flood on one socket must not keep the others and the deadlines waiting.
         for _ in 0..<4 {
-            let count = socket.receive { datagram, flow in delegate?.received(datagram, flow: flow, at: now) }
+            // Read once a batch is here, not before: what came while a handshake was computed must not look as if it had come before it.
+            var arrival: Instant?
+            let count = socket.receive { datagram, flow in
+                let now = arrival ?? MonotonicClock.now()
+                arrival = now
+                delegate?.received(datagram, flow: flow, at: now)
+            }
             if count < UDPSocket.batch { return }
         }
     }

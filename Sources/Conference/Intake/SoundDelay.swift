@@ -25,12 +25,11 @@ final class SoundDelay: Sendable {
     private let picture = Atomic<Int64>(0)
     private let pictureAt = Atomic<Int64>(.min)
     private let recent = Mutex<[Int64]>([])
-    /// Three quarters of the last second's pictures are on time: the sound waits for what is usual, not for the worst.
+    /// The middle one of the last second's pictures: the sound waits for what is usual. A stall of a quarter of a second must not hold
+    /// back the sound, and with it the pictures that are on time again.
     private static let window = 32
-    /// Few tell enough to begin with …
+    /// So few tell enough to begin with.
     private static let fewest = 4
-    /// … but the first ones after a pause may have waited for a keyframe: as long as they weigh that much the middle one counts.
-    private static let settled = 16
 
     /// A picture of `captureTime` is ready to be shown at `now`. From the decoder's lane only.
     func pictureReady(_ captureTime: Instant, at now: Instant) {
@@ -39,9 +38,7 @@ final class SoundDelay: Sendable {
             if isFresh { recent.removeAll(keepingCapacity: true) }
             if recent.count >= Self.window { recent.removeFirst() }
             recent.append((now - captureTime).nanoseconds)
-            guard recent.count >= Self.fewest else { return 0 }
-            let rank = recent.count < Self.settled ? recent.count / 2 : recent.count * 3 / 4
-            return recent.sorted()[rank]
+            return recent.count < Self.fewest ? 0 : recent.sorted()[recent.count / 2]
         }
         picture.store(usual, ordering: .relaxed)
         pictureAt.store(now.nanoseconds, ordering: .relaxed)

@@ -328,7 +328,8 @@ public struct AudioReceiveBuffer: Sendable {
             tempoState = 1.25
         } else if error > 60 {
             tempoState = 1.2
-        } else if error > 25 {
+        } else if error > 20 {
+            // Playout steps in ticks: up to one of them above the target is as near as it gets.
             tempoState = max(tempoState, 1.08)
         } else if error < -40 {
             tempoState = 0.8

@@ -18,6 +18,9 @@ public struct SenderClock: Sendable {
     /// A mapping that lies further from arrival is not believed.
     static let plausible: Duration = .seconds(10)
     static let maximumStreams = 32
+    /// How far the offset may rise in a second, many times a clock's drift: when the fastest packet leaves the window, both streams'
+    /// captures move, but what was measured from earlier ones does not, so it must not be a jump.
+    static let rise: Duration = .milliseconds(5)
     /// Reports in a row that lie so much later than the least delayed one: the stream's timestamps were set anew.
     static let timestampStep: Duration = .milliseconds(50)
     static let stepReports = 3
@@ -51,6 +54,7 @@ public struct SenderClock: Sendable {
 
     private var streams: [UInt32: Stream] = [:]
     private var offset = SlidingMinimum()
+    private var shared: (offset: Int64, at: Instant)?
     private var stepCandidate: Int64?
 
     public init() {}
@@ -67,6 +71,7 @@ public struct SenderClock: Sendable {
             // Once may be a report that was stuck; twice alike is a clock that was set.
             if let candidate = stepCandidate, abs(sample &- candidate) < Self.ntpStep.nanoseconds {
                 offset = SlidingMinimum()
+                shared = nil
                 stepCandidate = nil
                 // What the streams' reports said before was about the clock as it was.
                 for ssrc in streams.keys { streams[ssrc]?.mapping = SlidingMinimum() }
@@ -97,11 +102,22 @@ public struct SenderClock: Sendable {
             let ntp = media &+ mapping
             let sample = arrival.nanoseconds &- ntp
             if abs(sample &- known) < Self.ntpStep.nanoseconds { offset.insert(sample, at: arrival, window: Self.window) }
-            let capture = Instant(nanoseconds: ntp &+ (offset.value ?? known))
+            let capture = Instant(nanoseconds: ntp &+ sharedOffset(known, at: arrival))
             if abs((arrival - capture).nanoseconds) < Self.plausible.nanoseconds { return min(capture, arrival) }
         }
         guard let fastest = stream.fastest.value else { return arrival }
         return min(Instant(nanoseconds: media &+ fastest), arrival)
+    }
+
+    /// The least offset of the window, at once when it falls and slowly when it rises.
+    private mutating func sharedOffset(_ known: Int64, at now: Instant) -> Int64 {
+        var value = offset.value ?? known
+        if let shared, value > shared.offset {
+            let step = max(0, (now - shared.at).nanoseconds) / 1000 * (Self.rise.nanoseconds / 1_000_000)
+            value = min(value, shared.offset &+ step)
+        }
+        shared = (value, max(now, shared?.at ?? now))
+        return value
     }
 
     public mutating func forget(ssrc: UInt32) { streams[ssrc] = nil }
@@ -117,7 +133,8 @@ public struct SenderClock: Sendable {
     /// 32.32 fixed point to nanoseconds since 1900, which fit into 63 bits.
     static func nanoseconds(ntp: UInt64) -> Int64 {
         let seconds = Int64(ntp >> 32)
-        let fraction = Int64((ntp & 0xFFFF_FFFF) * 1_000_000_000 >> 32)
+        // Swift's shifts bind tighter than its products.
+        let fraction = Int64(((ntp & 0xFFFF_FFFF) * 1_000_000_000) >> 32)
         return seconds * 1_000_000_000 + fraction
     }
 }

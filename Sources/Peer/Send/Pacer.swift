@@ -7,7 +7,8 @@ struct Pacer: Sendable {
     static let factor = 1.1
     /// No finer than this.
     static let tick: Duration = .milliseconds(5)
-    /// What may leave at once after a pause.
+    /// What may leave at once after a pause: an ordinary frame of a stream well below the estimate. What is larger, a keyframe above
+    /// all, is spread (libwebrtc: 40 ms).
     static let burst: Duration = .milliseconds(10)
     /// A debt is never longer than this, so that a dip of the rate does not silence us.
     static let longestDebt: Duration = .milliseconds(200)

@@ -140,8 +140,20 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     func stop() { loop.stop() }
 }
 
-/// How strong a tone is in a sound: 1 for a sine of amplitude 1 (Goertzel's algorithm).
+/// How strong a tone is in a sound: 1 for a sine of amplitude 1. By tenths of a second, so that a jump of its phase, as a busy machine's
+/// concealment makes it, does not count as silence.
 func strength(of tone: Double, in sound: some Collection<Float>) -> Double {
+    var rest = sound[...]
+    var blocks: [Double] = []
+    while rest.count >= 4800 {
+        blocks.append(coherentStrength(of: tone, in: rest.prefix(4800)))
+        rest = rest.dropFirst(4800)
+    }
+    return blocks.reduce(0, +) / Double(max(blocks.count, 1))
+}
+
+/// Goertzel's algorithm.
+private func coherentStrength(of tone: Double, in sound: some Collection<Float>) -> Double {
     let coefficient = 2 * cos(2 * .pi * tone / 48_000)
     var (s1, s2) = (0.0, 0.0)
     for sample in sound { (s1, s2) = (Double(sample) + coefficient * s1 - s2, s1) }

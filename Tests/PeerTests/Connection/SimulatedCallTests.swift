@@ -208,7 +208,35 @@ struct SimulatedCallTests {
         }
         #expect(delays.count > 100)
         // Capture is at most the shortest way before arrival: the clock knows the offset less that way.
-        #expect(delays.allSatisfy { $0 >= 0 && $0 < 80 })
+        #expect(delays.allSatisfy { $0 >= 0 && $0 < 80 }, "\(delays.min() ?? 0)…\(delays.max() ?? 0) ms")
+    }
+
+    @Test("A report follows the first packet of each stream at once, and a second soon")
+    func earlyReports() throws {
+        let call = try connected(up: LinkConditions(delay: .milliseconds(20)), seed: 31)
+        call.onTick = { call, now in
+            guard call.now - Instant.zero > .zero, now.ticks(at: 50) * 20_000_000 == now.nanoseconds else { return }
+            call.client.send(audio: [0x78, 1, 2, 3], timestamp: now.ticks(at: 48_000), marker: false, level: nil, at: now)
+        }
+        var reports: [Instant] = []
+        call.filter = { side, bytes in
+            // RFC 5761 §4: the second byte tells RTCP from RTP; 200 is a sender report.
+            if side == .client, bytes.count > 1, bytes[0] >> 6 == 2, bytes[1] == 200 { reports.append(call.now) }
+            return false
+        }
+        let start = call.now
+        call.run(for: .seconds(1))
+        let first = try #require(reports.first)
+        #expect(first - start < .milliseconds(25))
+        #expect(reports.count >= 3)
+        #expect(reports[1] - first < .milliseconds(300))
+        let media = CallMedia()
+        let before = reports.count
+        let begin = call.now
+        call.client.send(media.frame(isKeyframe: true, at: begin), at: begin)
+        call.settle()
+        call.run(for: .milliseconds(15))
+        #expect(reports.count == before + 1)
     }
 
     @Test("A request for a keyframe reaches the sender once")
