@@ -79,12 +79,15 @@ struct BandwidthEstimator: Sendable {
 
     /// What may be sent now.
     var estimate: BitRate {
-        var value = delay.rate
-        if let ceiling = loss.ceiling { value = min(value, ceiling) }
-        value = max(value, Double(configuration.minimum.bitsPerSecond))
         // A receiver's own wish may lie below our floor.
-        if let receiverLimit { value = min(value, receiverLimit) }
-        return BitRate(bitsPerSecond: Int(value))
+        guard let receiverLimit else { return lineEstimate }
+        return min(lineEstimate, BitRate(bitsPerSecond: Int(receiverLimit)))
+    }
+
+    /// What the line carries, whatever the receiver wishes to have of it.
+    var lineEstimate: BitRate {
+        let value = min(delay.rate, loss.ceiling ?? .infinity)
+        return BitRate(bitsPerSecond: Int(max(value, Double(configuration.minimum.bitsPerSecond))))
     }
     var lossFraction: Double { loss.fraction }
     var isApplicationLimited: Bool { limit.isLimited }
