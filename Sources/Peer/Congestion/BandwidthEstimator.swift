@@ -80,13 +80,16 @@ struct BandwidthEstimator: Sendable {
 
     /// What may be sent now.
     var estimate: BitRate {
-        var value = delay.rate
-        if let ceiling = loss.ceiling { value = min(value, ceiling) }
-        value = max(value, Double(configuration.minimum.bitsPerSecond))
         // A receiver's own wish may lie below our floor.
-        if let receiverLimit { value = min(value, receiverLimit) }
-        if let describedLimit { value = min(value, describedLimit) }
-        return BitRate(bitsPerSecond: Int(value))
+        let wished = min(receiverLimit ?? .infinity, describedLimit ?? .infinity)
+        guard wished < Double(lineEstimate.bitsPerSecond) else { return lineEstimate }
+        return BitRate(bitsPerSecond: Int(wished))
+    }
+
+    /// What the line carries, whatever the receiver wishes to have of it.
+    var lineEstimate: BitRate {
+        let value = min(delay.rate, loss.ceiling ?? .infinity)
+        return BitRate(bitsPerSecond: Int(max(value, Double(configuration.minimum.bitsPerSecond))))
     }
     var lossFraction: Double { loss.fraction }
     var isApplicationLimited: Bool { limit.isLimited }

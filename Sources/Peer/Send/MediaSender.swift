@@ -121,7 +121,8 @@ struct MediaSender: Sendable {
 
     mutating func advance(to now: Instant) {
         estimator.advance(to: now)
-        pacer.rate = estimator.estimate * Pacer.factor
+        // A receiver's wish is for the encoder: repairs go beside it, as long as the line carries them.
+        pacer.rate = estimator.lineEstimate * Pacer.factor
         pacer.advance(to: now)
         if let current = probe, now - current.started > .milliseconds(200) { probe = nil }
         if isStarted, probe == nil, estimator.hasProbe, video.usesTransportCC, let cluster = estimator.nextProbe() {
