@@ -116,7 +116,6 @@ def check(path, what, least):
 
 @pytest.mark.usefixtures("needs_address")
 @pytest.mark.parametrize("codec", ["h264", "vp8"])
-@pytest.mark.xfail(strict=False, reason="in the first five seconds of a call sound leads by up to 100 ms; within 5 ms from then on")
 def test_flash_and_beep_stay_together_in_a_recording_and_at_a_peer(full_server, tmp_path, codec):
     server = full_server
     room, saved = "lips", tmp_path / "saved.mp4"

@@ -33,8 +33,6 @@ final class AudioIntake {
     private var lastAdded = 0
     /// How much the sound waits for the picture at most.
     private static let longestWait = Duration.milliseconds(200)
-    /// A picture that is ready waits for its tick, about that long on average at 30 pictures a second.
-    private static let tickWait = Duration.milliseconds(15)
     /// By how much what is heard lags behind what the tick plays: the sender's Opus look-ahead (RFC 6716 §2: 6.5 ms), which comes
     /// out at the decoder, and the mixer's limiter (2.5 ms).
     private static let processing = Duration.milliseconds(9)
@@ -87,7 +85,7 @@ final class AudioIntake {
             buffer.minimumDelay = .zero
             return
         }
-        buffer.minimumDelay = min(max(buffer.currentDelay + (picture + Self.tickWait - delay), .zero), Self.longestWait)
+        buffer.minimumDelay = min(max(buffer.currentDelay + (picture - delay), .zero), Self.longestWait)
     }
 
     private func play(_ playout: AudioPlayout) {

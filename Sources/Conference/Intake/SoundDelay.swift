@@ -31,8 +31,8 @@ final class SoundDelay: Sendable {
     /// So few tell enough to begin with.
     private static let fewest = 4
 
-    /// A picture of `captureTime` is ready to be shown at `now`. From the decoder's lane only.
-    func pictureReady(_ captureTime: Instant, at now: Instant) {
+    /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or not.
+    func picture(of captureTime: Instant, couldBeShownAt now: Instant) {
         let isFresh = pictureDelay(at: now) == nil
         let usual: Int64 = recent.withLock { recent in
             if isFresh { recent.removeAll(keepingCapacity: true) }

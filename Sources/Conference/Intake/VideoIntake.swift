@@ -25,6 +25,8 @@ final class VideoIntake: Sendable {
 
     private struct State {
         var pictures = PictureQueue<Shown>()
+        /// Captures of the pictures that came since the last tick.
+        var fresh: [Instant] = []
         var lastArrival: Instant?
         var width = 0
         var height = 0
@@ -103,7 +105,6 @@ final class VideoIntake: Sendable {
             guard let picture = try decoder.value?.decode(frame.frame) else { return }
             decodedFrames.wrappingAdd(1, ordering: .relaxed)
             let ready = MonotonicClock.now()
-            soundDelay.pictureReady(frame.captureTime, at: ready)
             state.withLock { state in
                 if let last = state.lastArrival, frame.arrival - last > .milliseconds(200) { state.freezes += 1 }
                 state.lastArrival = frame.arrival
@@ -115,6 +116,8 @@ final class VideoIntake: Sendable {
                             picture: picture, rotation: frame.rotation,
                             origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
                         captureTime: frame.captureTime, arrival: frame.arrival))
+                // Where nobody looks, nobody takes them.
+                if state.fresh.count < PictureQueue<Shown>.limit { state.fresh.append(frame.captureTime) }
             }
         } catch {
             // It costs this frame and what refers to it; the last good picture stays.
@@ -128,6 +131,8 @@ final class VideoIntake: Sendable {
     func view(at now: Instant) -> View {
         let delay = soundDelay.current(at: now)
         return state.withLock { state in
+            for capture in state.fresh { soundDelay.picture(of: capture, couldBeShownAt: now) }
+            state.fresh.removeAll(keepingCapacity: true)
             let before = state.pictures.generation
             state.pictures.advance(to: now, soundDelay: delay)
             let current = state.pictures.current
