@@ -80,9 +80,11 @@ public final class OpusEncoder {
         copus_encoder_set(encoder, OPUS_SET_PACKET_LOSS_PERC_REQUEST, Int32(min(max(percent, 0), 100)))
     }
 
-    /// Whether each packet carries the last one again, more coarsely (RFC 6716 §2.1.7). Works in speech modes only.
+    /// Whether each packet carries the last one again, more coarsely (RFC 6716 §2.1.7). Works in speech modes only, so everything is taken
+    /// for speech then: left to itself, the encoder would code music and long tones in its other mode, and nothing of them could be recovered.
     public func setFEC(_ isOn: Bool) {
         copus_encoder_set(encoder, OPUS_SET_INBAND_FEC_REQUEST, isOn ? 1 : 0)
+        copus_encoder_set(encoder, OPUS_SET_SIGNAL_REQUEST, isOn ? OPUS_SIGNAL_VOICE : OPUS_AUTO)
     }
 
     /// Whether silence shrinks to a packet of a byte or two.

@@ -153,7 +153,7 @@ async def measure(server, pages, row, seed=1):
     browsers = []
     room = f"bad-{row.name[:5].strip()}-{seed}".replace(" ", "").replace("%", "").replace(".", "")
     try:
-        clean = await Chromium().start(page_url(pages, server, room, "Clean", "green", TONES[0], "H264") + "&clock=1&direction=sendonly")
+        clean = await Chromium().start(page_url(pages, server, room, "Clean", "green", 160, "H264") + "&clock=1&speech=1&direction=sendonly")
         browsers.append(clean)
         await clean.wait_for("state.connected && state.id", timeout=30)
         bad = await Chromium().start(page_url(pages, server, room, "Bad", "blue", TONES[1], "H264") + f"&relay={relay.port}")

@@ -63,6 +63,17 @@ import Testing
         #expect(error(repaired) < error(concealed) * 0.7, "\(error(repaired)) \(error(concealed))")
     }
 
+    @Test("Music and long tones too are coded so that packets carry the one before", arguments: [5, 10, 20])
+    func fecOfMusic(loss: Int) throws {
+        let chord = zip(sine(431, count: 96_000), sine(1187, count: 96_000)).map { ($0 + $1) / 2 }
+        let encoder = try OpusEncoder(bitRate: .kilobits(32), application: .voice)
+        encoder.setFEC(true)
+        encoder.setExpectedLoss(loss)
+        // Configurations 16 and above are CELT alone, which has no redundancy (RFC 6716 §3.1).
+        let capable = try packets(encoder, chord).dropFirst(10).filter { $0[0] >> 3 < 16 }
+        #expect(capable.count == 90)
+    }
+
     @Test("Concealment goes on, fades after 100 ms and is silent at 200 ms")
     func concealment() throws {
         let encoder = try OpusEncoder(bitRate: .kilobits(48))

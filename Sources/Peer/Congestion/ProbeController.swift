@@ -31,6 +31,8 @@ struct ProbeController: Sendable {
     static let further = 2.0
     /// Where more would be of use it is looked for so often …
     static let interval: Duration = .seconds(5)
+    /// … sooner at the start, as long as nothing was found: a page that has just been opened is busy, and holds up the first bursts …
+    static let startInterval: Duration = .seconds(1)
     /// … after each time in vain of the longest bursts more rarely, since a burst on a full line is heard …
     static let slowing = 1.6
     static let longestInterval: Duration = .seconds(30)
@@ -58,7 +60,7 @@ struct ProbeController: Sendable {
     private var started = false
     private var waiting: (id: Int, purpose: Purpose, rate: Double, before: Double, since: Instant)?
     private var unanswered = 0
-    private var interval = interval
+    private var interval = startInterval
     private var duration = duration
     private var lastProbe: Instant = .distantPast
     /// The last that looked for more.
@@ -183,7 +185,8 @@ struct ProbeController: Sendable {
 
     private mutating func failed() {
         // While longer bursts may still see what jitter hid from this one, they come no more rarely.
-        if duration >= Self.longestDuration { interval = min(interval * Self.slowing, Self.longestInterval) }
+        let isStart = interval < Self.interval
+        if isStart || duration >= Self.longestDuration { interval = min(interval * Self.slowing, Self.longestInterval) }
         duration = min(duration * 2, Self.longestDuration)
     }
 
