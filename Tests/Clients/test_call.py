@@ -11,7 +11,8 @@ from media import TONES
 from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
 
 
-@pytest.mark.usefixtures("needs_address")
+# aiortc's own estimate falls to 60 kbit/s where five clients share two cores, and it gets a picture every few seconds, as it should.
+@pytest.mark.usefixtures("needs_address", "good_line")
 def test_five_clients_of_three_kinds_and_two_codecs_share_a_room(server, pages):
     async def run():
         room = "mixed"
