@@ -79,9 +79,9 @@ class Outcome:
     before: dict
     after: dict
 
-    def gaps(self, over, start=None, end=None):
+    def gaps(self, over):
         """The stretches without a new picture that last longer than `over` seconds: (from, length)."""
-        start, end = self.row.settled if start is None else start, self.row.seconds if end is None else end
+        start, end = self.row.settled, self.row.seconds
         inside = self.frames[(self.frames >= start) & (self.frames <= end)]
         edges = np.concatenate([[start], inside, [end]])
         lengths = np.diff(edges)
@@ -90,9 +90,8 @@ class Outcome:
     def per_minute(self, count):
         return count * 60 / (self.row.seconds - self.row.settled)
 
-    def shares(self, start=None):
-        start = self.row.settled if start is None else start
-        names = [rendition for at, rendition, *_ in self.samples if at >= start]
+    def shares(self):
+        names = [rendition for at, rendition, *_ in self.samples if at >= self.row.settled]
         return {name: names.count(name) / len(names) for name in sorted(set(names), reverse=True)} if names else {}
 
     def first(self, condition, start=0.0):
@@ -104,9 +103,9 @@ class Outcome:
         values = [value for at, value in self.delays if start <= at <= end]
         return float(np.quantile(values, part)) if values else float("nan")
 
-    def concealed(self, start=None, end=None):
+    def concealed(self):
         """Per cent of the samples that the browser played."""
-        start, end = self.row.settled if start is None else start, self.row.seconds if end is None else end
+        start, end = self.row.settled, self.row.seconds
         inside = [entry for entry in self.sound if start <= entry[0] <= end]
         if len(inside) < 2:
             return float("nan")
@@ -173,8 +172,8 @@ async def measure(server, pages, row, seed=1):
             seen, (_, _, sent, queue), _ = await figures(), *relay.read()
             samples.append((now, seen["rendition"], seen["estimate"], sent, queue))
             stats = await bad.evaluate("""stats().then(s => [s['in-audio']?.concealedSamples ?? 0, s['in-audio']?.totalSamplesReceived ?? 0,
-                s['in-audio']?.silentConcealedSamples ?? 0, (s['in-audio']?.estimatedPlayoutTimestamp ?? NaN) - (s['in-video']?.estimatedPlayoutTimestamp ?? NaN)])""")
-            sound.append((time.monotonic() - started, *stats[:2], stats[3]))
+                (s['in-audio']?.estimatedPlayoutTimestamp ?? NaN) - (s['in-video']?.estimatedPlayoutTimestamp ?? NaN)])""")
+            sound.append((time.monotonic() - started, *stats))
             await asyncio.sleep(max(0, 0.25 - (time.monotonic() - started - now)))
         frames = np.array(await bad.evaluate("state.frameTimes"))
         delays = [(t, d) for t, d in await bad.evaluate("state.delays") if d is not None]

@@ -17,18 +17,25 @@ from aiortc_peer import GoodLine  # noqa: E402
 from server import Server  # noqa: E402
 
 
-@pytest.fixture
-def server(tmp_path, pages):
-    with Server(tmp_path / "server", origin=pages) as server:
+@contextlib.contextmanager
+def running(tmp_path, pages, **settings):
+    """A server that must still run when the test is over."""
+    with Server(tmp_path / "server", origin=pages, **settings) as server:
         yield server
         if server.process.poll() is not None:
             pytest.fail(f"the server died with {server.process.returncode}:\n{server.log_text()}")
 
 
 @pytest.fixture
+def server(tmp_path, pages):
+    with running(tmp_path, pages) as server:
+        yield server
+
+
+@pytest.fixture
 def full_server(tmp_path, pages):
     """With rooms as they are by default: 1280×720 at 30 frames a second."""
-    with Server(tmp_path / "server", origin=pages, full=True) as server:
+    with running(tmp_path, pages, full=True) as server:
         yield server
 
 

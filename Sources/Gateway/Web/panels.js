@@ -72,14 +72,13 @@ function placement(tiles, video) {
 let zoomed = null;
 
 /// A tap on a tile enlarges it to the stage, on this screen alone; the next tap shows the whole picture again. What a phone that is
-/// held upright needs: the picture is as wide as all the tiles.
+/// held upright needs: the picture is as wide as all the tiles. `showNames` then puts the picture and its names in their places.
 export function zoom(tiles, video, x, y) {
   if (!tiles || !video.videoWidth) return;
   const { scale, left, top } = placement(tiles, video);
   const inside = tile => x >= left + tile.x * scale && x < left + (tile.x + tile.width) * scale && y >= top + tile.y * scale && y < top + (tile.y + tile.height) * scale;
   const hit = tiles.tiles.length > 1 && !zoomed ? [...tiles.tiles].reverse().find(inside) : null;
   zoomed = hit?.participant ?? null;
-  place(tiles, video);
 }
 
 function place(tiles, video) {

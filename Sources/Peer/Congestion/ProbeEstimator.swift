@@ -59,7 +59,7 @@ struct ProbeEstimator: Sendable {
         guard let first = packets.first, let last = packets.last, let start = first.arrival else { return nil }
         let sendTime = last.sent - first.sent
         guard sendTime > .zero, sendTime <= longestInterval else { return nil }
-        var points: [(bits: Double, seconds: Double)] = []
+        var points: [(x: Double, y: Double)] = []
         var bytes = 0
         for packet in packets {
             guard let arrival = packet.arrival, arrival - start <= longestInterval else { return nil }
@@ -67,17 +67,10 @@ struct ProbeEstimator: Sendable {
             points.append((Double(bytes) * 8, (arrival - start).inSeconds))
         }
         let sendRate = Double(bytes - last.size) * 8 / sendTime.inSeconds
-        let count = Double(points.count)
-        let meanBits = points.reduce(0) { $0 + $1.bits } / count
-        let meanTime = points.reduce(0) { $0 + $1.seconds } / count
-        var time = 0.0
-        var spread = 0.0
-        for point in points {
-            time += (point.bits - meanBits) * (point.seconds - meanTime)
-            spread += (point.bits - meanBits) * (point.bits - meanBits)
-        }
-        guard spread > 0, time > 0 else { return nil }
-        let arrivalRate = spread / time
+        // Seconds over bits, turned round.
+        let line = Regression(points)
+        guard line.variance > 0, line.covariance > 0 else { return nil }
+        let arrivalRate = line.variance / line.covariance
         guard arrivalRate <= largestRatio * sendRate else { return nil }
         return arrivalRate < saturated * sendRate ? safety * arrivalRate : min(sendRate, arrivalRate)
     }

@@ -13,7 +13,8 @@ struct TrendlineEstimator: Sendable {
     /// Groups after which the slope counts fully.
     static let fullWeight = 60
 
-    private var points: [(time: Double, delay: Double)] = []
+    /// Time and delay, in ms.
+    private var points: [(x: Double, y: Double)] = []
     private var accumulated = 0.0
     private var smoothed = 0.0
     private var groups = 0
@@ -37,15 +38,7 @@ struct TrendlineEstimator: Sendable {
 
     /// Least squares; nil when all points have one time.
     private func slope() -> Double? {
-        let count = Double(points.count)
-        let meanTime = points.reduce(0) { $0 + $1.time } / count
-        let meanDelay = points.reduce(0) { $0 + $1.delay } / count
-        var numerator = 0.0
-        var denominator = 0.0
-        for point in points {
-            numerator += (point.time - meanTime) * (point.delay - meanDelay)
-            denominator += (point.time - meanTime) * (point.time - meanTime)
-        }
-        return denominator > 0 ? numerator / denominator : nil
+        let line = Regression(points)
+        return line.variance > 0 ? line.covariance / line.variance : nil
     }
 }

@@ -95,8 +95,7 @@ struct VideoSender: Sendable {
             }
         }
         currentCodec = frame.codec
-        let earliest = lastTimestamp == .min ? frame.timestamp : lastTimestamp &+ Self.smallestStep
-        lastTimestamp = max(frame.timestamp, earliest)
+        lastTimestamp = max(frame.timestamp, lastTimestamp &+ Self.smallestStep)
         queue.append(.init(frame: frame, codec: codec, queued: now, timestamp: lastTimestamp))
     }
 
