@@ -20,8 +20,7 @@ from media import COLOURS, tone
 class ColourTrack(VideoStreamTrack):
     """One colour with a marker that wanders along the top, so that every frame differs."""
 
-    """Fifteen a second, so that a slow machine can encode several at once."""
-
+    # Fifteen a second, so that a slow machine can encode several at once.
     RATE = 15
 
     def __init__(self, colour, width=320, height=180):

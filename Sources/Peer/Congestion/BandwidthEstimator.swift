@@ -11,7 +11,8 @@ public struct BandwidthEstimatorConfiguration: Sendable {
     public init() {}
 }
 
-/// How much one peer's line carries of what we send: Google congestion control over transport-wide feedback, REMB without it.
+/// How much one peer's line carries of what we send: Google congestion control over transport-wide feedback, REMB and
+/// reports without it.
 ///
 /// A value without clock or I/O: packets that leave and reports that arrive go in, an estimate and probes come out.
 struct BandwidthEstimator: Sendable {
@@ -61,9 +62,8 @@ struct BandwidthEstimator: Sendable {
     private(set) var roundTrip: Duration = .milliseconds(100)
     private var hasRoundTrip = false
     private var newestRoundTrip: Duration = .milliseconds(100)
-    /// For a peer without transport-wide feedback that sends REMB.
+    /// For a peer without transport-wide feedback.
     private var follower = ReceiverFollower()
-    private var followsReceiver = false
     /// Transport-wide feedback was heard, or is expected.
     let usesFeedback: Bool
 
@@ -219,7 +219,6 @@ struct BandwidthEstimator: Sendable {
             return
         }
         lastFeedback = now
-        followsReceiver = true
         // A wish below our floor is obeyed too.
         receiverLimit = told < Double(configuration.minimum.bitsPerSecond) ? told : nil
         limit.advance(estimate: delay.rate, to: now)
@@ -243,19 +242,10 @@ struct BandwidthEstimator: Sendable {
     mutating func receive(lossOf lost: Int, expected: Int, at now: Instant) {
         guard !usesFeedback, expected > 0 else { return }
         lastFeedback = now
-        if followsReceiver {
-            limit.advance(estimate: delay.rate, to: now)
-            delay.probed(
-                follower.report(
-                    lost: lost, expected: expected, roundTrip: newestRoundTrip, sent: limit.sentRate, rate: delay.rate, at: now))
-            return
-        }
-        loss.report(
-            expected: max(expected, LossBasedController.leastPackets), lost: lost, current: delay.rate, acknowledged: nil,
-            roundTrip: roundTrip, at: now)
-        if receiverLimit == nil {
-            _ = delay.update(usage: .normal, acknowledged: limit.sentRate, roundTrip: roundTrip, at: now)
-        }
+        limit.advance(estimate: delay.rate, to: now)
+        delay.probed(
+            follower.report(
+                lost: lost, expected: expected, roundTrip: newestRoundTrip, sent: limit.sentRate, rate: delay.rate, at: now))
     }
 
     mutating func receive(roundTrip sample: Duration) {

@@ -1,6 +1,7 @@
 import Basics
 
-/// How much may be sent to a peer that tells nothing but REMB and reports: no transport-wide feedback, hence no probes.
+/// How much may be sent to a peer that tells nothing but REMB and reports, or reports alone (GStreamer's webrtcbin): no
+/// transport-wide feedback, hence no probes.
 ///
 /// REMB alone is a poor guide. A receiver that estimates knows no more than 1.5 times what reaches it
 /// (draft-ietf-rmcat-gcc-02 §5.5) and comes up by 8 % a second from whatever it first saw, so a sender that obeys stays where it
@@ -10,8 +11,13 @@ import Basics
 struct ReceiverFollower: Sendable {
     /// How fast the rate climbs, a second …
     static let growth = 0.4
+    /// … of which one report vouches for no more than this many: some peers report each five seconds only …
+    static let longestSpan = 2.5
     /// … up to so many times what has got through: from one rung of the ladder the next is in reach, the one after is not.
     static let reach = 5.0
+    /// … and so fast beyond that. A still picture tests nothing: held back, who watches slides would see the smallest rendition of
+    /// them for ever, although the largest costs next to nothing as long as they stand still.
+    static let untestedGrowth = 0.05
     /// REMB below this part of its highest in `memory` has fallen: GCC's cut is 0.85 …
     static let fallen = 0.93
     static let memory: Duration = .seconds(3)
@@ -77,8 +83,36 @@ struct ReceiverFollower: Sendable {
             expected = 0
             lost = 0
         }
-        guard lossFraction > Self.loss || queue > Self.longQueue else { return rate }
-        return fail(at: sent * (1 - lossFraction), rate: rate, now)
+        guard lossFraction <= Self.loss, queue <= Self.longQueue else { return fail(at: sent * (1 - lossFraction), rate: rate, now) }
+        // Who tells REMB climbs by it.
+        guard unmoved == nil else { return rate }
+        let (mean, elapsed) = average(sent, at: now)
+        return climb(from: rate, mean: mean, cap: .infinity, elapsed: elapsed, at: now)
+    }
+
+    /// What is sent in the mean, and how many seconds the answer to it stands for.
+    private mutating func average(_ current: Double, at now: Instant) -> (mean: Double, elapsed: Double) {
+        let elapsed = updated.map { min((now - $0).inSeconds, Self.longestSpan) } ?? 0
+        updated = now
+        let mean = sent.map { $0 + (current - $0) * min(1, elapsed / Self.averaging) } ?? current
+        sent = mean
+        return (mean, elapsed)
+    }
+
+    private mutating func climb(from rate: Double, mean: Double, cap: Double, elapsed: Double, at now: Instant) -> Double {
+        guard lossFraction <= Self.harmlessLoss, queue <= Self.harmlessQueue else { return min(rate, cap) }
+        var limit = cap
+        if let failed {
+            if now < failed.until {
+                limit = min(limit, failed.through)
+            } else if now - failed.until > Self.forgiven {
+                self.failed = nil
+                wait = Self.firstWait
+            }
+        }
+        let tested = min(rate * (1 + Self.growth * elapsed), mean * Self.reach)
+        let untested = rate * (1 + Self.untestedGrowth * elapsed)
+        return min(cap, max(rate, min(max(tested, untested), limit)))
     }
 
     /// Takes a REMB; the new rate.
@@ -89,10 +123,7 @@ struct ReceiverFollower: Sendable {
     ///   - current: what leaves now, in bit/s.
     ///   - rate: in force.
     mutating func receive(_ told: Double, sent current: Double, rate: Double, at now: Instant) -> Double {
-        let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
-        updated = now
-        let mean = sent.map { $0 + (current - $0) * min(1, elapsed / Self.averaging) } ?? current
-        sent = mean
+        let (mean, elapsed) = average(current, at: now)
         history.append((told, now))
         // One that is older than `memory` is kept to compare with.
         while history.count > 2, now - history[1].at >= Self.memory || history.count > 64 { history.removeFirst() }
@@ -106,18 +137,7 @@ struct ReceiverFollower: Sendable {
             wish = told
             return min(rate, told)
         }
-        let cap = hasMoved ? wish ?? .infinity : told
-        guard lossFraction <= Self.harmlessLoss, queue <= Self.harmlessQueue else { return min(rate, cap) }
-        var limit = min(mean * Self.reach, cap)
-        if let failed {
-            if now < failed.until {
-                limit = min(limit, failed.through)
-            } else if now - failed.until > Self.forgiven {
-                self.failed = nil
-                wait = Self.firstWait
-            }
-        }
-        return min(cap, max(rate, min(rate * (1 + Self.growth * elapsed), limit)))
+        return climb(from: rate, mean: mean, cap: hasMoved ? wish ?? .infinity : told, elapsed: elapsed, at: now)
     }
 
     /// Too much was sent: `through` is what the line or the receiver bore.

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Peer
 
-/// A sender with three rungs that obeys its estimate, a line with a queue, and a receiver that tells REMB as aiortc does.
+/// A sender with three rungs that obeys its estimate, a line with a queue, and a receiver that tells REMB as aiortc does, or only
+/// reports as GStreamer does.
 private struct ReceiverLine {
     static let rungs = [110_000.0, 450_000, 1_500_000]
     static let sound = 30_000.0
@@ -17,6 +18,9 @@ private struct ReceiverLine {
     var limit = Double.infinity
     /// The receiver's own wish in the place of its estimate.
     var wish: Double?
+    var tellsREMB = true
+    /// Seconds between receiver reports.
+    var reportInterval = 1
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private(set) var rung = 0
     /// Every change of rung: when, and to which.
@@ -55,8 +59,8 @@ private struct ReceiverLine {
         incoming += (out / Self.step.inSeconds - incoming) * 0.04
         sent += bits
         dropped += lost
-        if ticks % 25 == 0 { tell() }
-        if ticks % 50 == 0 { report() }
+        if tellsREMB, ticks % 25 == 0 { tell() }
+        if ticks % (50 * reportInterval) == 0 { report() }
     }
 
     /// Up with a quarter of room after half a second, down at once when less than three quarters are there.
@@ -155,6 +159,18 @@ struct ReceiverFollowerTests {
         #expect(line.estimator.estimate < .kilobits(400))
     }
 
+    @Test("A still picture comes to the top rung within a minute; what it let us believe of a thin line is taken back as motion begins")
+    func still() {
+        var line = ReceiverLine(capacity: 500_000)
+        line.limit = 20_000
+        line.run(for: 60)
+        #expect(line.rung == 2)
+        line.limit = .infinity
+        line.run(for: 3)
+        #expect(line.rung < 2)
+        #expect(line.estimator.estimate < .kilobits(500))
+    }
+
     @Test("A fixed wish is obeyed")
     func wish() {
         var line = ReceiverLine(capacity: 10_000_000)
@@ -184,5 +200,43 @@ struct ReceiverFollowerTests {
         line.capacity = 10_000_000
         line.run(for: 60)
         #expect(line.rung == 2)
+    }
+}
+
+@Suite("A peer that sends reports only")
+struct ReportsOnlyTests {
+    private func line(capacity: Double, reportInterval: Int) -> ReceiverLine {
+        var line = ReceiverLine(capacity: capacity)
+        line.tellsREMB = false
+        line.reportInterval = reportInterval
+        return line
+    }
+
+    @Test("A good line is on the top rung, and stays there", arguments: [(1, 10.0), (5, 25)])
+    func climbs(reportInterval: Int, seconds: Double) {
+        var line = line(capacity: 10_000_000, reportInterval: reportInterval)
+        line.run(for: seconds)
+        #expect(line.rung == 2)
+        let moves = line.moves.count
+        line.run(for: 60)
+        #expect(line.moves.count == moves)
+    }
+
+    @Test("A thin line is tried seldom", arguments: [1, 5], [200_000.0, 300_000])
+    func thin(reportInterval: Int, capacity: Double) {
+        var line = line(capacity: capacity, reportInterval: reportInterval)
+        line.run(for: 120)
+        #expect(line.moves.count(where: { $0.rung > 0 }) <= 5)
+        #expect(line.rung == 0)
+    }
+
+    @Test("A line that becomes thin is left with the second report", arguments: [1, 5])
+    func falls(reportInterval: Int) {
+        var line = line(capacity: 10_000_000, reportInterval: reportInterval)
+        line.run(for: 30)
+        line.capacity = 300_000
+        line.run(for: Double(2 * reportInterval) + 1)
+        #expect(line.rung == 0)
+        #expect(line.estimator.estimate < .kilobits(330))
     }
 }

@@ -1,0 +1,104 @@
+"""GStreamer's webrtcbin over WHIP: an RSA certificate, long ICE credentials, no RTX, and nothing but receiver reports to tell its line by."""
+
+import asyncio
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aiortc_peer import AiortcPeer
+from media import COLOURS, TONES, colour_at, nearest_colour, tone_level
+from people import eventually
+
+PROGRAM = Path(__file__).with_name("gstreamer_peer.py")
+
+
+class GStreamerPeer:
+    """One in a process of its own, of the system's Python."""
+
+    def __init__(self, server, room, name, codec, colour, frequency, directory):
+        self.server, self.room, self.name, self.directory = server, room, name, directory
+        self.process = subprocess.Popen(
+            ["/usr/bin/python3", PROGRAM, f"{server.url}/whip/{room}?name={name}", codec, ",".join(map(str, COLOURS[colour])), str(frequency)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def joined(self):
+        told = {}
+        while told.get("state") != "connected":
+            told = json.loads(self.process.stdout.readline())
+            assert "error" not in told and told.get("state") != "failed", told
+        people = self.server.json("GET", f"/api/rooms/{self.room}")["participants"]
+        self.id = next(person["id"] for person in people if person["name"] == self.name)
+        return self
+
+    def ask(self, what):
+        """What the peer tells, and the bytes of its last picture or second of sound."""
+        path = self.directory / f"{self.name}.{what}"
+        self.process.stdin.write(f"{what} {path}\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline()), path.read_bytes()
+
+    def picture(self):
+        told, data = self.ask("picture")
+        return np.frombuffer(data, np.uint8).reshape(told["height"], told["width"], 3) if data else None
+
+    def sound(self):
+        return np.frombuffer(self.ask("sound")[1], np.int16).astype(np.float32) / 32768
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.mark.usefixtures("needs_address", "good_line")
+@pytest.mark.parametrize("codec", ["H264", "VP8"])
+def test_gstreamer_is_seen_and_heard_sees_and_hears_and_gets_the_whole_canvas(server, tmp_path, codec):
+    async def run():
+        ada = await AiortcPeer(server, "gst", "Ada", "red", TONES[0]).join()
+        peer = GStreamerPeer(server, "gst", "Gst", codec, "blue", TONES[1], tmp_path)
+        try:
+            await asyncio.to_thread(peer.joined)
+            expected = {ada.id: "red", peer.id: "blue"}
+
+            def seen(picture, tiles):
+                canvas = (tiles["width"], tiles["height"])
+                return {tile["participant"]: nearest_colour(colour_at(picture, tile, canvas)) for tile in tiles["tiles"]}
+
+            async def looks_right():
+                picture = await asyncio.to_thread(peer.picture)
+                if picture is None or ada.picture is None or ada.tiles is None:
+                    return "no picture"
+                both = seen(picture, ada.tiles), seen(ada.rgb(), ada.tiles)
+                return None if both == (expected, expected) else f"{both}, not {expected}"
+            await eventually(looks_right, 15, "pictures")
+
+            async def sounds_right():
+                sound = await asyncio.to_thread(peer.sound)
+                if len(sound) < 48000 or len(ada.sound) < 48000:
+                    return "no sound"
+                levels = [[tone_level(heard[-48000:], tone) > 0.02 for tone in TONES[:2]] for heard in (sound, ada.sound)]
+                return None if levels == [[True, False], [False, True]] else f"{levels}"
+            await eventually(sounds_right, 10, "sound")
+
+            # Reports are all that it tells of its line, and still pictures test it little: they lead up to the top rung all the same.
+            async def whole():
+                picture = await asyncio.to_thread(peer.picture)
+                return None if picture.shape[:2] == (360, 640) else f"{picture.shape}"
+            await eventually(whole, 40, "the whole canvas")
+
+            leaving = time.monotonic()
+            await asyncio.to_thread(peer.close)
+            while len(ada.tiles["tiles"]) > 1:
+                assert time.monotonic() < leaving + 3, "it hung up and is still shown"
+                await asyncio.sleep(0.1)
+        finally:
+            await asyncio.to_thread(peer.close)
+            await ada.close()
+    asyncio.run(asyncio.wait_for(run(), 90))
