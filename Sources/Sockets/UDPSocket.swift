@@ -24,6 +24,8 @@ final class UDPSocket {
     private let names: UnsafeMutablePointer<sockaddr_storage>
     private let controls: UnsafeMutablePointer<UInt8>
     private var segmentationWorks = true
+    /// So many of `messages` were used since they were last made ready to receive.
+    private var used = batch
 
     init(binding wanted: SocketAddress) throws(NetworkError) {
         let what = "bind UDP \(wanted)"
@@ -86,7 +88,7 @@ final class UDPSocket {
     /// Hands every datagram that waits, up to one batch, to `body`. Returns how many there were.
     func receive(_ body: (UnsafeMutableRawBufferPointer, Flow) -> Void) -> Int {
         let control = Int(kNetControlSize)
-        for index in 0..<UDPSocket.batch {
+        for index in 0..<used {
             vectors[index] = iovec(
                 iov_base: payloads + index * UDPSocket.datagramCapacity, iov_len: UDPSocket.datagramCapacity)
             messages[index].msg_hdr = msghdr(
@@ -94,6 +96,7 @@ final class UDPSocket {
                 msg_iovlen: 1, msg_control: controls + index * control, msg_controllen: control, msg_flags: 0)
         }
         let count = Int(net_receive_batch(descriptor, messages, UInt32(UDPSocket.batch)))
+        used = max(0, count)
         guard count > 0 else { return 0 }
         for index in 0..<count {
             let length = Int(messages[index].msg_len)
@@ -125,6 +128,7 @@ final class UDPSocket {
                 packets += run
                 filled += 1
             }
+            used = max(used, filled)
             var sent = 0
             while sent < filled {
                 let result = Int(net_send_batch(descriptor, messages + sent, UInt32(filled - sent)))

@@ -16,9 +16,10 @@ struct PictureQueue<Content> {
     /// Above AudioReceiveBuffer's hard ceiling of 250 ms a hold means nonsense in the sender's reports.
     static var longestHold: Duration { .milliseconds(280) }
     static var limit: Int { 16 }
-    /// A picture stands for the time until the sender's next one and is shown for a whole tick: half of each is what it may be early,
-    /// so that a movement is seen neither before nor after it is heard, on average.
-    static var lead: Duration { .milliseconds(30) }
+    /// A picture stands for the time until the sender's next one and is shown for a whole tick: half of each, 33 ms at 30 a second, is what it
+    /// may be early, so that a movement is seen neither before nor after it is heard, on average. The rest is a lead: light is ahead of
+    /// sound in life too (ITU-R BT.1359: 45 ms of sound ahead are seen, but only 125 ms of sound behind), and the delay is everybody's.
+    static var lead: Duration { .milliseconds(38) }
 
     private var waiting: [Timed<Content>] = []
     /// The last one that was due: shown until the next is.

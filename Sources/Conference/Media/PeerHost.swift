@@ -21,6 +21,8 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private let events: HostEvents
     private let meters: StageMeters
     private var seats: [String: PeerSeat] = [:]
+    /// The same by room, in the order in which they came: a frame goes to its own room alone, however many others there are.
+    private var byRoom: [String: [PeerSeat]] = [:]
     private var demultiplexer = Demultiplexer<String>()
     private var dirty: [PeerSeat] = []
     private var lastLines = Instant.zero
@@ -40,6 +42,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     func add(_ seat: PeerSeat) {
         seats[seat.id] = seat
+        byRoom[seat.engine.id, default: []].append(seat)
         _ = seat.selector.setCeiling(ceiling)
         updateUfrags(seat)
     }
@@ -47,11 +50,18 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     /// Says goodbye to the peer and forgets it. What it still has to say leaves at the end of the loop's turn.
     func remove(_ id: String, at now: Instant) {
         guard let seat = seats.removeValue(forKey: id) else { return }
+        leaveRoom(seat)
         seat.leaveRenditions()
         seat.engine.setAudio(id, profile: seat.profile, wishes: seat.wishes, isConnected: false)
         seat.peer.close(at: now)
         flush(seat)
         demultiplexer.remove(id)
+    }
+
+    private func leaveRoom(_ seat: PeerSeat) {
+        let room = seat.engine.id
+        byRoom[room]?.removeAll { $0 === seat }
+        if byRoom[room]?.isEmpty == true { byRoom[room] = nil }
     }
 
     // MARK: - The loop
@@ -206,7 +216,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     /// A frame of a rendition, to all who take it.
     func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, _ trace: PictureTrace, at now: Instant) {
-        for seat in seats.values where seat.engine.id == key.room && seat.takes(key, isKeyframe: frame.isKeyframe) {
+        for seat in byRoom[key.room] ?? [] where seat.takes(key, isKeyframe: frame.isKeyframe) {
             seat.peer.send(frame, at: now)
             seat.follow(trace)
             touch(seat)
@@ -229,7 +239,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             case .text(let text): .text(text)
             case .binary(let bytes): .binary(bytes)
             }
-        for seat in seats.values where seat.engine.id == room && seat.id != message.from {
+        for seat in byRoom[room] ?? [] where seat.id != message.from {
             guard let open = seat.channels[message.label], let channel = open.theirs ?? open.ours else { continue }
             seat.peer.sendMessage(content, on: channel, at: now)
             touch(seat)
@@ -252,7 +262,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     /// Everyone of the room chooses a rendition anew.
     func refresh(_ room: String, views: [String: ViewID]) {
-        for seat in seats.values where seat.engine.id == room {
+        for seat in byRoom[room] ?? [] {
             seat.refresh(view: views[seat.id] ?? .room)
             touch(seat)
         }

@@ -6,8 +6,7 @@ import Synchronization
 /// The threads that decode, compose and encode: as many as processors, outside the cooperative pool, which a 15 ms encode would starve.
 final class WorkPool: Sendable {
     private struct Ready {
-        var lanes: [SerialLane] = []
-        var head = 0
+        var lanes = ReadyQueue<SerialLane>()
         var isStopped = false
     }
 
@@ -22,8 +21,8 @@ final class WorkPool: Sendable {
         for index in 0..<threads {
             // Encoders give way to the network and the clocks.
             DedicatedThread.start("work-\(index)", niceness: 5) { [ready] in
-                while let lane = Self.next(ready) {
-                    if lane.runOne() { Self.put(lane, ready) }
+                while let lane = Self.next(ready, for: index) {
+                    if let due = lane.runOne() { Self.put(lane, due, home: index, ready) }
                 }
             }
         }
@@ -32,25 +31,19 @@ final class WorkPool: Sendable {
     /// Ends the threads after the jobs that they run now.
     func stop() { ready.change(wakingAll: true) { $0.isStopped = true } }
 
-    func schedule(_ lane: SerialLane) { Self.put(lane, ready) }
+    /// `due`: when its next job should begin; whoever's is earliest is next.
+    func schedule(_ lane: SerialLane, due: Instant, home: Int?) { Self.put(lane, due, home: home, ready) }
 
-    private static func put(_ lane: SerialLane, _ ready: Condition<Ready>) {
-        ready.change { $0.lanes.append(lane) }
+    private static func put(_ lane: SerialLane, _ due: Instant, home: Int?, _ ready: Condition<Ready>) {
+        ready.change { $0.lanes.add(lane, due: due, home: home) }
     }
 
-    private static func next(_ ready: Condition<Ready>) -> SerialLane? {
+    private static func next(_ ready: Condition<Ready>, for thread: Int) -> SerialLane? {
         let found: SerialLane?? = ready.wait { ready in
             if ready.isStopped { return .some(nil) }
-            guard ready.head < ready.lanes.count else { return nil }
-            defer {
-                ready.head += 1
-                if ready.head > 64, ready.head * 2 > ready.lanes.count {
-                    ready.lanes.removeFirst(ready.head)
-                    ready.head = 0
-                }
-            }
-            return .some(ready.lanes[ready.head])
+            return ready.lanes.take(for: thread).map { .some($0) }
         }
+        found??.runs(on: thread)
         return found ?? nil
     }
 }
@@ -58,9 +51,11 @@ final class WorkPool: Sendable {
 /// The work of one stream: in order, one job at a time, on whichever thread of the pool is free.
 final class SerialLane: Sendable {
     private struct Queue {
-        var jobs: [@Sendable () -> Void] = []
+        var jobs: [(run: @Sendable () -> Void, due: Instant)] = []
         var isScheduled = false
         var isClosed = false
+        /// The thread of the pool that ran it last.
+        var home: Int?
     }
 
     private let queue = Mutex(Queue())
@@ -68,11 +63,14 @@ final class SerialLane: Sendable {
     private let meter: StageMeter
     /// More jobs than that do not wait: the oldest goes.
     private let limit: Int
+    /// How long a job may wait behind others' younger ones.
+    private let patience: Duration
 
-    init(pool: WorkPool, meter: StageMeter, limit: Int) {
+    init(pool: WorkPool, meter: StageMeter, limit: Int, patience: Duration = .zero) {
         self.pool = pool
         self.meter = meter
         self.limit = limit
+        self.patience = patience
     }
 
     /// How many jobs wait.
@@ -82,18 +80,19 @@ final class SerialLane: Sendable {
 
     /// Queues a job; where the lane is full the oldest waiting one is dropped and counted. Never blocks.
     func submit(_ job: @escaping @Sendable () -> Void) {
-        let mustSchedule = queue.withLock { queue in
-            if queue.isClosed { return false }
+        let due = MonotonicClock.now() + patience
+        let (mustSchedule, home) = queue.withLock { queue -> (Bool, Int?) in
+            if queue.isClosed { return (false, nil) }
             if queue.jobs.count >= limit {
                 queue.jobs.removeFirst()
                 meter.drop()
             }
-            queue.jobs.append(job)
-            if queue.isScheduled { return false }
+            queue.jobs.append((job, due))
+            if queue.isScheduled { return (false, nil) }
             queue.isScheduled = true
-            return true
+            return (true, queue.home)
         }
-        if mustSchedule { pool.schedule(self) }
+        if mustSchedule { pool.schedule(self, due: due, home: home) }
     }
 
     /// Forgets what waits, as when the frames behind it became useless.
@@ -112,16 +111,14 @@ final class SerialLane: Sendable {
         }
     }
 
-    /// Runs the oldest job. Returns whether the lane must be scheduled again.
-    func runOne() -> Bool {
-        guard let job = queue.withLock({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }) else {
-            queue.withLock { $0.isScheduled = false }
-            return false
-        }
-        meter.measure(job)
+    fileprivate func runs(on thread: Int) { queue.withLock { $0.home = thread } }
+
+    /// Runs the oldest job. Returns when the next one should begin where there is one: then the lane must be scheduled again.
+    func runOne() -> Instant? {
+        if let job = queue.withLock({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst().run }) { meter.measure(job) }
         return queue.withLock { queue in
             queue.isScheduled = !queue.jobs.isEmpty
-            return queue.isScheduled
+            return queue.jobs.first?.due
         }
     }
 }

@@ -33,6 +33,8 @@ struct BandwidthEstimator: Sendable {
     /// Of what a standing queue let through, where to go on once it is empty; a drain that takes longer shows nothing.
     static let afterDrain = 0.9
     static let drainTime: Duration = .seconds(4)
+    /// From this part of the most that would be of use the line is not what limits us.
+    static let ample = 0.95
 
     private(set) var history: SentPacketHistory
     private var grouping = InterArrivalGrouping()
@@ -90,6 +92,11 @@ struct BandwidthEstimator: Sendable {
     var lineEstimate: BitRate {
         let value = min(delay.rate, loss.ceiling ?? .infinity)
         return BitRate(bitsPerSecond: Int(max(value, Double(configuration.minimum.bitsPerSecond))))
+    }
+    /// The line carries all that would be of use, and nothing waits on it.
+    var isAmple: Bool {
+        Double(lineEstimate.bitsPerSecond) >= Double(configuration.maximum.bitsPerSecond) * Self.ample
+            && queue.delay < StandingQueue.harmless && detector.usage != .overused
     }
     var lossFraction: Double { loss.fraction }
     var isApplicationLimited: Bool { limit.isLimited }

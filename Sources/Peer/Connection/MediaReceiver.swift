@@ -1,7 +1,7 @@
 import Basics
 
 /// Everything that comes in as RTP from one peer: identification, counting, repair, assembly, and the reports about it.
-struct MediaReceiver: Sendable {
+struct MediaReceiver {
     /// Feedback about arrivals (libwebrtc adapts 50–250 ms): of 80 bytes each, so a thin line, on which little comes in, gets fewer.
     static let feedbackInterval: Duration = .milliseconds(100)
     static let slowFeedbackInterval: Duration = .milliseconds(200)
@@ -10,22 +10,30 @@ struct MediaReceiver: Sendable {
     /// A simulcast layer that is silent for so long is not there.
     static let layerTimeout: Duration = .seconds(2)
 
-    private struct VideoLayer {
-        var rid: Int?
+    /// A class, so that the table's look-ups hand out references: a buffer is large to copy.
+    private final class VideoLayer {
+        let rid: Int?
         var buffer: VideoReceiveBuffer
         var height = 0
         /// Of its last packet: what may be asked for is agreed for each.
         var payloadType: UInt8?
         /// Full intra requests so far: each new one has the next number (RFC 5104 §4.3.1.1).
         var intraRequests: UInt8 = 0
+
+        init(rid: Int?, buffer: VideoReceiveBuffer) {
+            self.rid = rid
+            self.buffer = buffer
+        }
     }
 
     private var identification: StreamIdentification?
     private var streams: [UInt32: InboundStream] = [:]
     private var videoLayers: [UInt32: VideoLayer] = [:]
-    private var currentVideo: UInt32?
+    private var currentVideo: UInt32? { didSet { noteBuffered() } }
     /// A layer that takes over with its first whole frame.
-    private var nextVideo: UInt32?
+    private var nextVideo: UInt32? { didSet { noteBuffered() } }
+    /// Both of them.
+    private var bufferedVideo: [UInt32] = []
     private var audioSSRC: UInt32?
     private var clock = SenderClock()
     private var recorder = TransportFeedbackRecorder()
@@ -283,9 +291,12 @@ struct MediaReceiver: Sendable {
         return frameQueue
     }
 
-    private var bufferedVideo: [UInt32] { [currentVideo, nextVideo].compactMap { $0 } }
+    private mutating func noteBuffered() {
+        bufferedVideo = [currentVideo, nextVideo].compactMap { $0 }
+    }
 
-    var nextDeadline: Instant? {
+    /// Mutating only to be asked in place: it is, after every packet.
+    mutating func takeDeadline() -> Instant? {
         var deadline = nextTransportFeedback
         for ssrc in bufferedVideo {
             guard let other = videoLayers[ssrc]?.buffer.nextDeadline else { continue }

@@ -92,11 +92,8 @@ extension PeerConnection {
         return !sections.allSatisfy(\.remoteReducedSizeRTCP)
     }
 
-    private var reportSSRC: UInt32 {
-        sendsVideo ? sender.video.stream.ssrc : sender.audio.stream.ssrc
-    }
-
     func sendFeedback(at now: Instant) {
+        guard min(receiver.takeDeadline() ?? .distantFuture, nextLimitReport ?? .distantFuture) <= now else { return }
         var packets = receiver.makeFeedback(senderSSRC: reportSSRC, at: now)
         if let due = nextLimitReport, now >= due {
             nextLimitReport = now + Self.reportInterval

@@ -1,7 +1,8 @@
 import Basics
 
 extension PeerConnection {
-    /// A datagram of the peer's; may be decrypted in place.
+    /// A datagram of the peer's; may be decrypted in place. What follows from it is there with the next `nextEvent`, `flush` or
+    /// `nextDeadline`.
     public func receive(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
         guard state != .ended, ice != nil else { return }
         let bytes = UnsafeRawBufferPointer(datagram)
@@ -14,19 +15,24 @@ extension PeerConnection {
             // Before nomination the answer must go back where the handshake came from.
             if state == .connected || ice?.selected == nil { ice?.authenticMedia(on: flow, at: now) }
         case .rtp:
-            guard let srtp, ice?.isValidated(flow) == true else { return drop() }
+            guard let srtp, ice?.validates(flow) == true else { return drop() }
             guard let length = try? srtp.unprotectRTP(datagram, length: datagram.count) else { return }
             ice?.authenticMedia(on: flow, at: now)
             receiveMedia(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: now)
         case .rtcp:
-            guard let srtp, ice?.isValidated(flow) == true else { return drop() }
+            guard let srtp, ice?.validates(flow) == true else { return drop() }
             guard let length = try? srtp.unprotectRTCP(datagram, length: datagram.count) else { return }
             ice?.authenticMedia(on: flow, at: now)
             receiveReports(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: now)
         case .other:
             return drop()
         }
-        drain(at: now)
+        unsettled = now
+    }
+
+    /// Works through what came since the last time.
+    func settle() {
+        if let unsettled { drain(at: unsettled) }
     }
 
     private func drop() { droppedDatagrams &+= 1 }
@@ -58,8 +64,9 @@ extension PeerConnection {
 
     /// When `advance` wants to be called next.
     public func nextDeadline(after now: Instant) -> Instant? {
+        settle()
         guard state != .ended else { return nil }
-        var deadline = ice?.nextDeadline
+        var deadline = ice?.takeDeadline()
         func consider(_ other: Instant?) {
             guard let other else { return }
             deadline = min(deadline ?? other, other)
@@ -67,8 +74,8 @@ extension PeerConnection {
         consider(dtls?.nextDeadline)
         consider(channels.nextDeadline)
         if state == .connected {
-            consider(sender.nextDeadline(after: now))
-            consider(receiver.nextDeadline)
+            consider(sender.takeDeadline(after: now))
+            consider(receiver.takeDeadline())
             consider(nextReport)
             consider(nextLimitReport)
         }
@@ -79,6 +86,7 @@ extension PeerConnection {
 
     /// Moves everything that is ready from part to part until nothing is left.
     func drain(at now: Instant) {
+        unsettled = nil
         drainPath(at: now)
         drainDTLS(at: now)
         drainChannels(at: now)

@@ -27,6 +27,10 @@ public final class PeerConnection {
     var receiveLimit: BitRate
     var announcedEstimate: (rate: BitRate, at: Instant)?
     var droppedDatagrams = 0
+    /// When the newest datagram came that was not worked through yet: those of one turn are worked through together.
+    var unsettled: Instant?
+    /// Whose reports ours are.
+    var reportSSRC: UInt32 = 0
     var knownUfrags: [String] = []
     let clock: WallClock
     /// The CNAME that all our streams share.
@@ -139,6 +143,7 @@ public final class PeerConnection {
             videoExtensions: extensions(of: video, usesFeedback: usesFeedback), usesFeedback: usesFeedback,
             limit: Self.describedLimit(audio: audio, video: video))
         receiver.configure(session, at: now)
+        reportSSRC = sendsVideo ? sender.video.stream.ssrc : sender.audio.stream.ssrc
         channels.configure(session)
         if state == .connected {
             startChannels(at: now)
@@ -230,10 +235,16 @@ public final class PeerConnection {
 
     // MARK: Out
 
-    public func nextEvent() -> PeerEvent? { events.next() }
+    public func nextEvent() -> PeerEvent? {
+        settle()
+        return events.next()
+    }
 
     /// Hands out everything that is queued, in order.
-    public func flush(_ send: (UnsafeRawBufferPointer, Flow) -> Void) { arena.flush(send) }
+    public func flush(_ send: (UnsafeRawBufferPointer, Flow) -> Void) {
+        settle()
+        arena.flush(send)
+    }
 
     func fail(_ reason: String) {
         guard state != .ended else { return }

@@ -155,7 +155,19 @@ final class SCTPAssociation {
     }
 
     var nextDeadline: Instant? {
-        [handshakeAt, dataAt, sackAt, resetAt, heartbeatAt, shutdownAt, nextExpiry].compactMap { $0 }.min()
+        // Asked after every turn of the loop: no array for it.
+        var deadline: Instant?
+        func consider(_ other: Instant?) {
+            if let other { deadline = min(deadline ?? other, other) }
+        }
+        consider(handshakeAt)
+        consider(dataAt)
+        consider(sackAt)
+        consider(resetAt)
+        consider(heartbeatAt)
+        consider(shutdownAt)
+        consider(nextExpiry)
+        return deadline
     }
 
     private var nextExpiry: Instant? {

@@ -191,6 +191,11 @@ public struct IceAgent: Sendable {
         paths.removeAll { path in path.flow != selected && !live.contains { $0.flow == path.flow } }
     }
 
+    /// The same as `isValidated` and `nextDeadline`, for an owner that asks with each packet: mutating ones are asked in place, where
+    /// a property of a class is copied first.
+    mutating func validates(_ flow: Flow) -> Bool { isValidated(flow) }
+    mutating func takeDeadline() -> Instant? { nextDeadline }
+
     /// When `advance` has something to do.
     public var nextDeadline: Instant? {
         guard !isExpired else { return nil }

@@ -63,16 +63,13 @@ public final class PacketizedVideoFrame: Sendable {
         hasOversizeFragment = fragments.contains { $0.range.count > limit }
     }
 
-    /// Parts of nearly equal size: a frame just over the limit must not end in a packet of three bytes.
+    /// Parts of one size, the last a few bytes less: a frame just over the limit must not end in a packet of three bytes, and equal
+    /// packets of one frame leave in one write (UDP_SEGMENT), which takes no larger one behind a smaller.
     static func evenParts(of range: Range<Int>, limit: Int) -> [Range<Int>] {
         guard !range.isEmpty else { return [] }
         let count = (range.count + limit - 1) / limit
-        var start = range.lowerBound
-        return (0..<count).map { index in
-            let size = (range.upperBound - start + count - index - 1) / (count - index)
-            defer { start += size }
-            return start..<start + size
-        }
+        let size = (range.count + count - 1) / count
+        return stride(from: range.lowerBound, to: range.upperBound, by: size).map { $0..<min($0 + size, range.upperBound) }
     }
 }
 

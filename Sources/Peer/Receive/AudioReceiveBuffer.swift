@@ -80,6 +80,9 @@ public struct AudioReceiveBuffer: Sendable {
     static let rate: Int64 = 48_000
     /// Safety above the measured quantile.
     static let margin: Duration = .milliseconds(10)
+    /// What is held beside the packets is played away from here on, down to what two packets played faster take.
+    static let shedFrom: Duration = .milliseconds(6)
+    static let shedUntil: Duration = .milliseconds(3)
 
     public private(set) var statistics = Statistics()
     /// Raised by lip synchronisation when the picture is later than the sound: the least `currentDelay`, up to the ceiling.
@@ -100,6 +103,7 @@ public struct AudioReceiveBuffer: Sendable {
     private var underrunSamples = 0
     private var boost: (delay: Duration, since: Instant)?
     private var tempoState = 1.0
+    private var isShedding = false
     private var measuredDelay: Duration = .zero
     private var outputCapture: Instant?
 
@@ -197,12 +201,12 @@ public struct AudioReceiveBuffer: Sendable {
         guard let first = queue.first else { return starve(wanted) }
         let gap = first.packet.timestamp - playhead
         if gap > 0, let step = fill(gap, before: first, wanted: wanted, at: now, target: target) { return step }
-        return play(first, at: now, target: target)
+        return play(first, pcmBuffered: pcmBuffered, at: now, target: target)
     }
 
     // MARK: - Steps
 
-    private mutating func play(_ entry: Entry, at now: Instant, target: Duration) -> AudioPlayout {
+    private mutating func play(_ entry: Entry, pcmBuffered: Int, at now: Instant, target: Duration) -> AudioPlayout {
         queue.removeFirst()
         playhead = entry.packet.timestamp
         measuredDelay = level(of: playhead, at: now)
@@ -213,7 +217,10 @@ public struct AudioReceiveBuffer: Sendable {
         concealedRun = 0
         underrunSamples = 0
         outputCapture = entry.packet.captureTime
-        let tempo = tempo(for: measuredDelay, target: target)
+        // What will still be there when the next packet is due.
+        let ahead = max(0, pcmBuffered + min(entry.samples, configuration.samplesPerTick) - configuration.samplesPerTick)
+        var tempo = tempo(for: measuredDelay, target: target)
+        if tempo == 1 { tempo = shed(.nanoseconds(Int64(ahead) * 1_000_000_000 / Self.rate), level: measuredDelay, target: target) }
         if tempo > 1 { statistics.acceleratedSamples += entry.samples - Int(Double(entry.samples) / tempo) }
         if tempo < 1 { statistics.stretchedSamples += Int(Double(entry.samples) / tempo) - entry.samples }
         return .decode(entry.packet, tempo: tempo)
@@ -337,6 +344,14 @@ public struct AudioReceiveBuffer: Sendable {
             tempoState = min(tempoState, 0.9)
         }
         return tempoState
+    }
+
+    /// Sound that is held beside the packets makes it later and protects nothing: it was stretched when the delay was to grow, and what is
+    /// left of that is played a little faster. Not where the picture needs it.
+    private mutating func shed(_ ahead: Duration, level: Duration, target: Duration) -> Double {
+        let spare = min(ahead, level - minimumDelay)
+        isShedding = level >= target && spare > (isShedding ? Self.shedUntil : Self.shedFrom)
+        return isShedding ? 1.08 : 1
     }
 
     private mutating func raise(to delay: Duration, at now: Instant) {

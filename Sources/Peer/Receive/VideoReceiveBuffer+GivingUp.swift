@@ -30,7 +30,7 @@ extension VideoReceiveBuffer {
     /// When its first repair has failed and there is no time for a third: the keyframe that may be needed then is asked for at
     /// once, and whichever comes first goes on. Waiting first would add a round trip to the freeze.
     var hedgeDeadline: Instant? {
-        guard hold < nacks.reorderDelay + roundTrip * 3, let gap = headGap, gap.sequence != hedged, droppableGapEnd() == nil
+        guard let gap = headGap, hold < nacks.reorderDelay + roundTrip * 3, gap.sequence != hedged, droppableGapEnd() == nil
         else {
             return nil
         }

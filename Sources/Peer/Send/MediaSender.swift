@@ -123,6 +123,7 @@ struct MediaSender: Sendable {
         estimator.advance(to: now)
         // A receiver's wish is for the encoder: repairs go beside it, as long as the line carries them.
         pacer.rate = estimator.lineEstimate * Pacer.factor
+        pacer.isAmple = estimator.isAmple
         pacer.advance(to: now)
         if let current = probe, now - current.started > .milliseconds(200) { probe = nil }
         if isStarted, probe == nil, estimator.hasProbe, video.usesTransportCC, let cluster = estimator.nextProbe() {
@@ -156,8 +157,8 @@ struct MediaSender: Sendable {
         return length
     }
 
-    /// When something may leave or wants to be looked at.
-    func nextDeadline(after now: Instant) -> Instant? {
+    /// When something may leave or wants to be looked at. Mutating only to be asked in place, without a copy of all this.
+    mutating func takeDeadline(after now: Instant) -> Instant? {
         guard isStarted else { return nil }
         var deadline = estimator.nextDeadline
         func consider(_ other: Instant) { deadline = min(deadline ?? other, other) }

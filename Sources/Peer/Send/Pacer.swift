@@ -10,12 +10,17 @@ struct Pacer: Sendable {
     /// What may leave at once after a pause: an ordinary frame of a stream well below the estimate. What is larger, a keyframe above
     /// all, is spread (libwebrtc: 40 ms).
     static let burst: Duration = .milliseconds(10)
+    /// The same on a line that carries all that we have for it and more: a frame of the top rendition, which there waits for nothing but
+    /// the pacer.
+    static let ampleBurst: Duration = .milliseconds(30)
     /// A debt is never longer than this, so that a dip of the rate does not silence us.
     static let longestDebt: Duration = .milliseconds(200)
 
     private var debt = 0.0
     private var updated: Instant?
     var rate: BitRate
+    /// The line is not what limits us.
+    var isAmple = false
 
     init(rate: BitRate) {
         self.rate = rate
@@ -28,7 +33,7 @@ struct Pacer: Sendable {
         updated = max(updated ?? now, now)
         guard elapsed > 0 else { return }
         debt -= elapsed * bytesPerSecond
-        debt = max(debt, -bytesPerSecond * Self.burst.inSeconds)
+        debt = max(debt, -bytesPerSecond * (isAmple ? Self.ampleBurst : Self.burst).inSeconds)
     }
 
     var maySend: Bool { debt <= 0 }

@@ -4,6 +4,9 @@ import Basics
 struct RateMeter: Sendable {
     static let step: Duration = .milliseconds(100)
     static let steps = 10
+    /// A byte a step in bits a second.
+    private static let bitsPerStep = Int(8_000_000_000 / step.nanoseconds)
+    private static let stepNanoseconds = step.nanoseconds
 
     private var buckets = [Int](repeating: 0, count: steps)
     private var position: Int64 = 0
@@ -19,11 +22,11 @@ struct RateMeter: Sendable {
         move(to: now)
         guard let first else { return .zero }
         let age = min(max(position - first + 1, 2), Int64(Self.steps))
-        return BitRate(bytes: buckets.reduce(0, +), in: Self.step * Int(age))
+        return BitRate(bitsPerSecond: buckets.reduce(0, +) * Self.bitsPerStep / Int(age))
     }
 
     private mutating func move(to now: Instant) {
-        let current = now.nanoseconds / Self.step.nanoseconds
+        let current = now.nanoseconds / Self.stepNanoseconds
         guard first != nil else {
             first = current
             position = current

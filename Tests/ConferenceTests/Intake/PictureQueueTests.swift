@@ -14,12 +14,12 @@ struct PictureQueueTests {
         return queue
     }
 
-    @Test("a picture is shown half a frame and half a tick before the sound of its moment is played")
+    @Test("a picture is shown 38 ms before the sound of its moment is played, at the earliest")
     func due() {
         var queue = queue([0, 33, 66, 99])
-        queue.advance(to: at(49), soundDelay: .milliseconds(80))
+        queue.advance(to: at(41), soundDelay: .milliseconds(80))
         #expect(queue.current == nil)
-        queue.advance(to: at(50), soundDelay: .milliseconds(80))
+        queue.advance(to: at(42), soundDelay: .milliseconds(80))
         #expect(queue.current?.content == 0)
         queue.advance(to: at(120), soundDelay: .milliseconds(80))
         #expect(queue.current?.content == 66)

@@ -30,10 +30,33 @@ struct WorkTests {
         for number in 0..<9 { lane.submit { seen.value.append(number) } }
         #expect(meter.dropped == 7)
         #expect(lane.isBusy)
-        #expect(lane.runOne())
-        #expect(!lane.runOne())
+        #expect(lane.runOne() != nil)
+        #expect(lane.runOne() == nil)
         #expect(seen.value == [7, 8])
         #expect(!lane.isBusy)
+    }
+
+    @Test("what should have begun first is next, whoever came first")
+    func urgency() {
+        func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+        var ready = ReadyQueue<String>()
+        ready.add("decode of before", due: at(14), home: nil)
+        ready.add("decode", due: at(31), home: nil)
+        ready.add("encode", due: at(20), home: nil)
+        ready.add("compose", due: at(17), home: nil)
+        let order = (0..<5).map { _ in ready.take(for: 0) }
+        #expect(order == ["decode of before", "compose", "encode", "decode", nil])
+    }
+
+    @Test("of what is equally urgent a thread takes what it ran last")
+    func homes() {
+        let now = Instant(nanoseconds: 1_000_000_000)
+        var ready = ReadyQueue<String>()
+        ready.add("H.264", due: now, home: 1)
+        ready.add("VP8", due: now + .microseconds(40), home: 0)
+        ready.add("later", due: now + .milliseconds(5), home: 0)
+        let order = [ready.take(for: 0), ready.take(for: 0), ready.take(for: 1)]
+        #expect(order == ["VP8", "H.264", "later"], "another's rather than none, and nothing before its time")
     }
 
     @Test("an overload leaves the top rung to those who take the very frames that a recording needs")

@@ -136,6 +136,21 @@ struct BandwidthEstimatorTests {
         #expect(line.estimator.estimate > .megabits(1))
     }
 
+    @Test("A line is ample once all that is of use was measured on it, and a thinner one never is")
+    func ample() {
+        var fast = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(20)))
+        #expect(!fast.estimator.isAmple)
+        fast.run(for: .seconds(10))
+        #expect(fast.estimator.isAmple)
+        var thin = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
+        var seen = false
+        for _ in 0..<200 {
+            thin.run(for: .milliseconds(100))
+            seen = seen || thin.estimator.isAmple
+        }
+        #expect(!seen)
+    }
+
     @Test("An application that sends little is not taken for a slow line")
     func applicationLimited() {
         var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(3)))

@@ -195,6 +195,20 @@ private struct AudioLink {
         #expect(link.buffer.statistics.concealedSamples == 0)
         #expect((link.delays.last ?? .zero) > .milliseconds(150))
     }
+
+    @Test(arguments: [0, 7, 13, 19] as [Int64]) func `What a short wish for delay left over is played away`(phase: Int64) {
+        var link = AudioLink(seed: 12)
+        link.delay = { _ in .milliseconds(30 + phase) }
+        link.run(seconds: 2)
+        link.buffer.minimumDelay = link.buffer.currentDelay + .milliseconds(15)
+        link.run(seconds: 0.1)
+        link.buffer.minimumDelay = .zero
+        #expect(link.pcm > 300)
+        link.run(seconds: 2)
+        #expect(link.pcm < 150)
+        #expect(link.buffer.currentDelay >= .milliseconds(15) && link.buffer.currentDelay < .milliseconds(36))
+        #expect(link.buffer.statistics.concealedSamples == 0)
+    }
 }
 
 @Suite struct SenderClockTests {

@@ -21,6 +21,43 @@ struct PacerTests {
         #expect((190_000...210_000).contains(sent))
     }
 
+    /// What leaves at once after a pause, in bytes.
+    private func burst(isAmple: Bool) -> Int {
+        var pacer = Pacer(rate: .kilobits(2400))
+        pacer.isAmple = isAmple
+        pacer.advance(to: .zero)
+        pacer.advance(to: .zero + .seconds(1))
+        var sent = 0
+        while pacer.maySend {
+            pacer.sent(1000)
+            sent += 1000
+        }
+        return sent
+    }
+
+    @Test("Where the line is not the limit an ordinary frame leaves at once, elsewhere a third of it, a keyframe nowhere")
+    func ample() {
+        let frame = 1_500_000 / 8 / 30
+        #expect(burst(isAmple: true) > frame)
+        #expect(burst(isAmple: true) < 2 * frame)
+        #expect(burst(isAmple: false) < frame * 2 / 3)
+    }
+
+    @Test("However much leaves at once, the rate is held")
+    func ampleRate() {
+        var pacer = Pacer(rate: .kilobits(800))
+        pacer.isAmple = true
+        var sent = 0
+        for tick in 0..<60 {
+            pacer.advance(to: .zero + .milliseconds(33 * tick))
+            while pacer.maySend {
+                pacer.sent(1000)
+                sent += 1000
+            }
+        }
+        #expect((190_000...200_000).contains(sent))
+    }
+
     @Test("A rate meter reads what went through, and forgets it after a second")
     func meter() {
         var meter = RateMeter()
