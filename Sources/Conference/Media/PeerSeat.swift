@@ -139,9 +139,10 @@ final class PeerSeat {
         self.estimate = estimate
         self.loss = loss
         self.roundTrip = roundTrip
-        let wanted = AudioProfile(estimate: estimate, loss: loss, previous: profile)
+        let wanted = AudioProfile(estimate: estimate, loss: loss, canRepeat: peer.canRepeatAudio, previous: profile)
         if wanted != profile {
             profile = wanted
+            peer.repeatsAudio = wanted.repeats
             engine.setAudio(id, profile: wanted, wishes: wishes, isConnected: isConnected)
         }
         if let change = selector.update(estimate: estimate, at: now) {

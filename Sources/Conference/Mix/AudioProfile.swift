@@ -30,6 +30,9 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     case lossy
     /// Many get lost: the copies are finer, and each packet leans less on the last.
     case veryLossy
+    /// Packets get lost on a line that has room: each goes out a second time with the next one (RFC 2198). Coded as for a good line, and
+    /// shared with those: what is repeated whole needs no coarse copy.
+    case repeated
     /// A line that carries little more than a voice.
     case narrow
     /// A line that hardly carries a voice.
@@ -38,32 +41,54 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     /// More loss than that is heard without FEC.
     static let lossLimit = 0.01
     static let heavyLoss = 0.06
+    /// From there on the copies are less than a tenth of the line.
+    static let repeatedAbove = BitRate.kilobits(400)
     static let narrowBelow = BitRate.kilobits(200)
     static let floorBelow = BitRate.kilobits(100)
     /// A profile is left for a better one only when the line is so much better than where it began.
     static let hysteresis = 1.15
     /// Bytes that each packet adds on the line: IPv4 and UDP 28, RTP 12, extensions 16, SRTP's tag 16.
     static let headers = 72
+    /// Of RFC 2198 in a packet with one copy.
+    static let copyHeader = 5
 
-    package init(estimate: BitRate, loss: Double, previous: AudioProfile? = nil) {
+    /// - Parameter canRepeat: the peer takes packets that carry the one before again.
+    package init(estimate: BitRate, loss: Double, canRepeat: Bool = false, previous: AudioProfile? = nil) {
         let step = Self.hysteresis
+        let isLossy = loss > (previous?.isForLoss == true ? Self.lossLimit / 2 : Self.lossLimit)
         if estimate < Self.floorBelow * (previous == .floor ? step : 1) {
             self = .floor
         } else if estimate < Self.narrowBelow * (previous == .narrow || previous == .floor ? step : 1) {
             self = .narrow
+        } else if isLossy, canRepeat, estimate >= Self.repeatedAbove * (previous == .repeated ? 1 : step) {
+            self = .repeated
         } else if loss > (previous == .veryLossy ? Self.heavyLoss / 2 : Self.heavyLoss) {
             self = .veryLossy
-        } else if loss > (previous == .lossy || previous == .veryLossy ? Self.lossLimit / 2 : Self.lossLimit) {
+        } else if isLossy {
             self = .lossy
         } else {
             self = .clear
         }
     }
 
+    /// Chosen for what gets lost.
+    private var isForLoss: Bool {
+        switch self {
+        case .lossy, .veryLossy, .repeated: true
+        case .clear, .narrow, .floor: false
+        }
+    }
+
+    /// The profile whose encode it is.
+    var coding: AudioProfile { self == .repeated ? .clear : self }
+
+    /// Each packet goes out again with the next.
+    package var repeats: Bool { self == .repeated }
+
     /// Of the coded sound; `configured` is the room's.
     package func bitRate(_ configured: BitRate) -> BitRate {
         switch self {
-        case .clear, .lossy, .veryLossy: configured
+        case .clear, .lossy, .veryLossy, .repeated: configured
         case .narrow: min(configured, .kilobits(16))
         case .floor: min(configured, .kilobits(12))
         }
@@ -72,26 +97,28 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     /// How many ticks of 20 ms one packet holds: on a thin line the headers of 50 packets a second would cost more than the sound.
     package var ticksPerPacket: Int {
         switch self {
-        case .clear, .lossy, .veryLossy: 1
+        case .clear, .lossy, .veryLossy, .repeated: 1
         case .narrow, .floor: 2
         }
     }
 
-    package var carriesFEC: Bool { self != .clear }
+    package var carriesFEC: Bool { coding != .clear }
     /// Silence shrinks to a packet now and then.
     package var usesDTX: Bool { self == .floor }
     /// In per cent, as the encoder is told.
     package var expectedLoss: Int {
         switch self {
-        case .clear: 0
+        case .clear, .repeated: 0
         case .lossy, .narrow, .floor: 10
         case .veryLossy: 20
         }
     }
 
-    /// What it takes of the line, headers included.
+    /// What it takes of the line, headers and copies included.
     package func lineRate(_ configured: BitRate) -> BitRate {
-        bitRate(configured) + BitRate(bitsPerSecond: Self.headers * 8 * 50 / ticksPerPacket)
+        let rate = bitRate(configured)
+        let headers = BitRate(bitsPerSecond: Self.headers * 8 * 50 / ticksPerPacket)
+        return repeats ? rate * 2 + headers + BitRate(bitsPerSecond: Self.copyHeader * 8 * 50) : rate + headers
     }
 
     func makeEncoder(_ rate: BitRate, wishes: SoundWishes) throws(CodecError) -> OpusEncoder {

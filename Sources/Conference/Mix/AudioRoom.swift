@@ -95,7 +95,7 @@ final class AudioRoom {
         var packets: [EncoderKey: Packet] = [:]
         for (id, seat) in seats where seat.isConnected {
             let without = contributors.contains(seat.hearsAs) ? seat.hearsAs : nil
-            let key = EncoderKey(without: without, profile: seat.profile, wishes: seat.wishes)
+            let key = EncoderKey(without: without, profile: seat.profile.coding, wishes: seat.wishes)
             if packets[key] == nil { packets[key] = encode(key, now) }
             guard let packet = packets[key], !packet.payload.isEmpty else { continue }
             let earlier = Int64((key.ticksPerPacket - 1) * OpusEncoder.frameSize)

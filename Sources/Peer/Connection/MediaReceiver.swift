@@ -41,6 +41,8 @@ struct MediaReceiver {
     private var feedbackPackets = 0
     private var transportCC: UInt8?
     private var audioLevelID: UInt8?
+    /// The payload types of redundant sound and of what it holds.
+    private var redundancy: (red: UInt8, opus: UInt8)?
     private var audioSection: NegotiatedSection?
     private var videoSection: NegotiatedSection?
     private var audioIndex = -1
@@ -72,6 +74,7 @@ struct MediaReceiver {
         var sections: [StreamIdentification.Section] = []
         var ids = StreamIdentification.ExtensionIDs(mid: nil)
         audioSection = nil
+        redundancy = nil
         videoSection = nil
         transportCC = nil
         for (index, section) in session.sections.enumerated() where section.accepted && section.kind != .application {
@@ -79,6 +82,7 @@ struct MediaReceiver {
                 audioSection = section
                 audioIndex = index
                 audioLevelID = section.headerExtensions.audioLevel
+                redundancy = section.codecs.first.flatMap { opus in opus.redPayloadType.map { (red: $0, opus: opus.payloadType) } }
             } else {
                 videoSection = section
                 videoIndex = index
@@ -92,7 +96,7 @@ struct MediaReceiver {
             for codec in section.codecs { if let rtx = codec.rtxPayloadType { repairs[rtx] = codec.payloadType } }
             sections.append(
                 .init(
-                    index: index, mid: section.mid, payloadTypes: section.codecs.map(\.payloadType),
+                    index: index, mid: section.mid, payloadTypes: section.codecs.flatMap { [$0.payloadType] + ($0.redPayloadType.map { [$0] } ?? []) },
                     retransmissionPayloadTypes: repairs, ssrcs: section.remoteSources.map { ($0.ssrc, $0.rtx) },
                     rids: section.remoteRIDs))
         }
@@ -169,12 +173,36 @@ struct MediaReceiver {
         guard let numbers, !header.payloadRange.isEmpty else { return }
         let level = audioLevelID.flatMap { header.extension8($0, in: span) }.map { AudioLevel(byte: $0).level }
         let capture = clock.captureTime(ssrc: header.ssrc, timestamp: numbers.timestamp, clockRate: 48_000, arrival: now)
-        let payload = span.extracting(header.payloadRange).withUnsafeBufferPointer { Array($0) }
-        audioFrames += 1
-        audio.append(
-            ReceivedAudioPacket(
-                payload: payload, sequence: numbers.sequence, timestamp: numbers.timestamp, marker: header.marker, level: level,
-                captureTime: capture, arrival: now, ssrc: header.ssrc))
+        let payload = span.extracting(header.payloadRange)
+        let newest = ReceivedAudioPacket(
+            payload: [], sequence: numbers.sequence, timestamp: numbers.timestamp, marker: header.marker, level: level, captureTime: capture,
+            arrival: now, ssrc: header.ssrc)
+        guard let redundancy, header.payloadType == redundancy.red else { return take(newest, payload) }
+        guard let parsed = RedundantAudio(parsing: payload) else {
+            malformed += 1
+            return
+        }
+        for (index, block) in parsed.blocks.enumerated() where block.payloadType == redundancy.opus && !block.range.isEmpty {
+            var packet = newest
+            let back = parsed.blocks.count - 1 - index
+            if back > 0 {
+                // A copy has no number of its own. Senders repeat the packets right before this one.
+                packet.sequence -= Int64(back)
+                packet.timestamp -= Int64(block.timestampOffset)
+                packet.captureTime = capture - .nanoseconds(Int64(block.timestampOffset) * 1_000_000_000 / 48_000)
+                packet.marker = false
+                packet.level = nil
+                packet.isCopy = true
+            }
+            take(packet, payload.extracting(block.range))
+        }
+    }
+
+    private mutating func take(_ packet: ReceivedAudioPacket, _ payload: Span<UInt8>) {
+        var packet = packet
+        packet.payload = payload.withUnsafeBufferPointer { Array($0) }
+        if !packet.isCopy { audioFrames += 1 }
+        audio.append(packet)
     }
 
     private mutating func receiveVideo(

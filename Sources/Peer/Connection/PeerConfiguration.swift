@@ -22,6 +22,8 @@ public struct PeerConfiguration: Sendable {
     /// nil follows the offer's order.
     public var videoCodecs: [VideoCodec]?
     public var acceptsSimulcast = true
+    /// Whether sound may be agreed on that carries earlier packets again (RFC 2198).
+    public var takesRedundantAudio = true
     public var feedback: CodecFeedback = .all
     /// `b=` of our descriptions.
     public var audioBandwidth: BitRate?

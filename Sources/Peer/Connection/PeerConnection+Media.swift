@@ -36,13 +36,21 @@ extension PeerConnection {
     public func send(audio payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, at now: Instant) {
         guard state == .connected, let flow = ice?.selected else { return }
         let buffer = arena.reserve(max(Self.packetCapacity, payload.count + 128 + SRTPContext.maximumOverhead))
-        let length = payload.withUnsafeBytes {
-            sender.writeAudio($0, timestamp: timestamp, marker: marker, level: level, into: buffer, at: now)
-        }
-        guard let length else { return }
+        guard let length = sender.writeAudio(payload, timestamp: timestamp, marker: marker, level: level, into: buffer, at: now)
+        else { return }
         commit(buffer, length, flow)
         reportNewStreams(at: now)
     }
+
+    /// Whether each Opus packet goes out again with the next one (RFC 2198): what is lost comes whole a packet later, for as much again of
+    /// the rate. Does nothing where the peer takes none, see `canRepeatAudio`.
+    public var repeatsAudio: Bool {
+        get { sender.audio.repeats }
+        set { sender.setRepeatsAudio(newValue) }
+    }
+
+    /// The peer takes redundant sound.
+    public var canRepeatAudio: Bool { sender.audio.canRepeat }
 
     /// Lets everything go that the pacer allows.
     func pump(at now: Instant) {

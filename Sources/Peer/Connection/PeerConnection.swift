@@ -69,6 +69,7 @@ public final class PeerConnection {
         settings.videoCodecs = configuration.videoCodecs
         settings.acceptsSimulcast = configuration.acceptsSimulcast
         settings.feedback = configuration.feedback
+        settings.takesRedundantAudio = configuration.takesRedundantAudio
         settings.audioBandwidth = configuration.audioBandwidth
         settings.videoBandwidth = configuration.videoBandwidth
         settings.videoBandwidthWithoutREMB = configuration.receiveLimit
@@ -139,7 +140,8 @@ public final class PeerConnection {
             ?? audio.map { $0.headerExtensions.transportCC != nil && $0.agreed(to: .transportCC) } ?? false
         let opus = audio.flatMap { $0.direction.sends ? $0.codecs.first { $0.name == .opus } : nil }
         sender.configure(
-            audio: opus?.payloadType, audioExtensions: extensions(of: audio, usesFeedback: usesFeedback), video: codecs,
+            audio: opus.map { OutgoingAudio(payloadType: $0.payloadType, redundantPayloadType: $0.redPayloadType) },
+            audioExtensions: extensions(of: audio, usesFeedback: usesFeedback), video: codecs,
             videoExtensions: extensions(of: video, usesFeedback: usesFeedback), usesFeedback: usesFeedback,
             limit: Self.describedLimit(audio: audio, video: video))
         receiver.configure(session, at: now)

@@ -44,6 +44,20 @@ enum FuzzBodies {
         _ = RetransmittedPayload(header: header, in: bytes.span)
     }
 
+    /// The blocks lie inside of the payload, and playout takes whatever they hold.
+    static func redundantSound(_ bytes: [UInt8]) {
+        guard let parsed = RedundantAudio(parsing: bytes.span) else { return }
+        var buffer = AudioReceiveBuffer()
+        for (index, block) in parsed.blocks.enumerated() {
+            let isCopy = index < parsed.blocks.count - 1
+            buffer.insert(
+                ReceivedAudioPacket(
+                    payload: Array(bytes[block.range]), sequence: Int64(index), timestamp: Int64(-block.timestampOffset), captureTime: .zero,
+                    arrival: .zero, isCopy: isCopy))
+            _ = buffer.next(at: .zero + .milliseconds(40), pcmBuffered: 0)
+        }
+    }
+
     static func rtcp(_ bytes: [UInt8]) {
         var reader = RTCPReader(bytes.span)
         var copy: [UInt8] = []

@@ -11,8 +11,8 @@ public struct OpusPacket: Sendable, Equatable {
     public var samples: Int { frameCount * samplesPerFrame }
     /// It is a comfort packet of discontinuous transmission: it holds no sound.
     public var isComfort: Bool
-    /// SILK or hybrid: only these modes can carry forward error correction.
-    public var canCarryFEC: Bool
+    /// It holds a coarse copy of what came right before it (RFC 6716 §2.1.7).
+    public var carriesFEC: Bool
 
     /// nil when it is empty or its duration is beyond 120 ms.
     public init?(_ payload: Span<UInt8>) {
@@ -25,7 +25,6 @@ public struct OpusPacket: Sendable, Equatable {
         case 12..<16: samplesPerFrame = [480, 960][configuration & 1]
         default: samplesPerFrame = [120, 240, 480, 960][configuration & 3]
         }
-        canCarryFEC = configuration < 16
         switch toc & 3 {
         case 0: frameCount = 1
         case 1, 2: frameCount = 2
@@ -35,10 +34,26 @@ public struct OpusPacket: Sendable, Equatable {
         }
         // libopus sends one byte (or two) for a frame that it leaves out.
         isComfort = payload.count <= 2
+        carriesFEC = configuration < 16 && Self.carriesFEC(payload, isStereo: isStereo, samplesPerFrame: samplesPerFrame)
         guard frameCount > 0, samples <= Self.maximumSamples else { return nil }
     }
 
     public init?(_ payload: [UInt8]) {
         self.init(payload.span)
+    }
+
+    /// The first bits of a SILK or hybrid frame say for each channel which of its parts of 20 ms are voiced and whether there are copies of
+    /// earlier ones (RFC 6716 §4.2.3): bits of even odds, so the range coder leaves them as they are.
+    private static func carriesFEC(_ payload: Span<UInt8>, isStereo: Bool, samplesPerFrame: Int) -> Bool {
+        // Where the first frame begins (§3.2): behind the length of the first of two frames that differ, or of as many as a byte says.
+        var start = 1
+        switch payload[0] & 3 {
+        case 0, 1: break
+        case 2: start = payload.count > 1 && payload[1] >= 252 ? 3 : 2
+        default: return true
+        }
+        guard payload.count > start else { return false }
+        let parts = max(1, samplesPerFrame / 960)
+        return (1...(isStereo ? 2 : 1)).contains { channel in payload[start] & 0x80 >> UInt8((parts + 1) * channel - 1) != 0 }
     }
 }

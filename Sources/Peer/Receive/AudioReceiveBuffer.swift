@@ -53,6 +53,8 @@ public struct AudioReceiveBuffer: Sendable {
         /// Came after their place was played.
         public var late = 0
         public var lost = 0
+        /// Came with a later packet and stood in for what had not come itself.
+        public var copies = 0
         /// At 48 kHz, as all samples here.
         public var concealedSamples = 0
         public var fecSamples = 0
@@ -70,7 +72,7 @@ public struct AudioReceiveBuffer: Sendable {
         var packet: ReceivedAudioPacket
         var samples: Int
         var isComfort: Bool
-        var canCarryFEC: Bool
+        var carriesFEC: Bool
         var end: Int64 { packet.timestamp + Int64(samples) }
     }
 
@@ -128,7 +130,7 @@ public struct AudioReceiveBuffer: Sendable {
     public var currentDelay: Duration { measuredDelay }
 
     /// How long it has concealed without a break; the mixer stops listening after about 200 ms.
-    public var concealedDuration: Duration { .nanoseconds(Int64(concealedRun) * 1_000_000_000 / Self.rate) }
+    public var concealedDuration: Duration { Self.duration(concealedRun) }
 
     /// Now − capture of what was decoded last, less what the caller still holds: for lip synchronisation. nil while silent.
     public func playoutDelay(at now: Instant, pcmBuffered: Int) -> Duration? {
@@ -143,6 +145,7 @@ public struct AudioReceiveBuffer: Sendable {
 
     /// Takes a packet, in whatever order they come.
     public mutating func insert(_ packet: ReceivedAudioPacket) {
+        if packet.isCopy { return insert(copy: packet) }
         statistics.packets += 1
         guard let head = OpusPacket(packet.payload) else {
             statistics.malformed += 1
@@ -156,17 +159,25 @@ public struct AudioReceiveBuffer: Sendable {
         let delay = estimator.insert(
             mediaTime: Instant(ticks: packet.timestamp, at: Self.rate).nanoseconds, arrival: packet.arrival)
         if packet.timestamp >= newest?.timestamp ?? .min { newest = (packet.timestamp, packet.arrival, packet.ssrc) }
-        let entry = Entry(packet: packet, samples: head.samples, isComfort: head.isComfort, canCarryFEC: head.canCarryFEC)
+        let entry = Entry(packet: packet, samples: head.samples, isComfort: head.isComfort, carriesFEC: head.carriesFEC)
         if state == .playing, entry.end <= playhead {
             statistics.late += 1
             raise(to: delay, at: packet.arrival)
             return
         }
-        if state == .playing, underrunSamples > 0, !lastWasComfort { raise(to: delay, at: packet.arrival) }
+        if state == .playing, underrunSamples > 0, !lastWasComfort {
+            // What the packet carries of a lost one before it would have come in time, had the sound waited for it.
+            let repairs = entry.carriesFEC && packet.timestamp > playhead
+            raise(to: delay + (repairs ? Self.duration(entry.samples) : .zero), at: packet.arrival)
+        }
         var index = queue.count
         while index > 0, queue[index - 1].packet.timestamp > packet.timestamp { index -= 1 }
         if index > 0, queue[index - 1].packet.timestamp == packet.timestamp {
-            statistics.duplicates += 1
+            if queue[index - 1].packet.isCopy {
+                queue[index - 1] = entry
+            } else {
+                statistics.duplicates += 1
+            }
             return
         }
         queue.insert(entry, at: index)
@@ -174,6 +185,28 @@ public struct AudioReceiveBuffer: Sendable {
             statistics.cutSamples += queue[0].samples
             queue.removeFirst()
         }
+    }
+
+    /// A copy fills the hole that it is for. It came late on purpose, so it says nothing about the line; what has been concealed in its place
+    /// is not played once more, but the next one is waited for.
+    private mutating func insert(copy: ReceivedAudioPacket) {
+        guard let head = OpusPacket(copy.payload) else {
+            statistics.malformed += 1
+            return
+        }
+        let entry = Entry(packet: copy, samples: head.samples, isComfort: head.isComfort, carriesFEC: head.carriesFEC)
+        guard state == .playing, let newest, newest.ssrc == copy.ssrc, copy.timestamp <= newest.timestamp + Self.rate, entry.end > playhead,
+            queue.count < configuration.maximumPackets
+        else { return }
+        guard entry.end - Int64(underrunSamples) > playhead else {
+            if !lastWasComfort { raise(to: level(of: copy.timestamp, at: copy.arrival), at: copy.arrival) }
+            return
+        }
+        var index = queue.count
+        while index > 0, queue[index - 1].packet.timestamp > copy.timestamp { index -= 1 }
+        if index > 0, queue[index - 1].packet.timestamp == copy.timestamp { return }
+        queue.insert(entry, at: index)
+        statistics.copies += 1
     }
 
     /// The stream ended or changed.
@@ -242,7 +275,7 @@ public struct AudioReceiveBuffer: Sendable {
         guard left >= 120, level(of: first.packet.timestamp, at: now) < target + .milliseconds(60) else {
             return nil
         }
-        if first.canCarryFEC, first.packet.sequence - (playedSequence ?? first.packet.sequence) >= 2, left <= first.samples {
+        if first.carriesFEC, first.packet.sequence - (playedSequence ?? first.packet.sequence) >= 2, left <= first.samples {
             left = left / 120 * 120
             playhead = first.packet.timestamp
             statistics.fecSamples += left
@@ -251,7 +284,7 @@ public struct AudioReceiveBuffer: Sendable {
             return .decodeFEC(first.packet, samples: left)
         }
         // Of several lost ones the last is left for forward error correction.
-        var samples = first.canCarryFEC && left > first.samples ? left - first.samples : left
+        var samples = first.carriesFEC && left > first.samples ? left - first.samples : left
         samples = max(120, min(samples, 960) / 120 * 120)
         playhead += Int64(samples)
         return conceal(samples)
@@ -383,4 +416,5 @@ public struct AudioReceiveBuffer: Sendable {
     }
 
     private static func samples(_ duration: Duration) -> Int { Int(duration.nanoseconds * 48 / 1_000_000) }
+    private static func duration(_ samples: Int) -> Duration { .nanoseconds(Int64(samples) * 1_000_000_000 / rate) }
 }

@@ -16,10 +16,12 @@ public struct ReceivedAudioPacket: Sendable {
     public var arrival: Instant
     /// A change of it is a new stream.
     public var ssrc: UInt32
+    /// It came once more, with a later packet (RFC 2198): of use only where the packet itself did not come, and late by nature.
+    public var isCopy: Bool
 
     public init(
         payload: [UInt8], sequence: Int64, timestamp: Int64, marker: Bool = false, level: UInt8? = nil, captureTime: Instant,
-        arrival: Instant, ssrc: UInt32 = 0
+        arrival: Instant, ssrc: UInt32 = 0, isCopy: Bool = false
     ) {
         self.payload = payload
         self.sequence = sequence
@@ -29,6 +31,7 @@ public struct ReceivedAudioPacket: Sendable {
         self.captureTime = captureTime
         self.arrival = arrival
         self.ssrc = ssrc
+        self.isCopy = isCopy
     }
 }
 

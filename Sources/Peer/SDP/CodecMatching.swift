@@ -44,8 +44,21 @@ struct CodecMatching {
             feedback.remove(.transportCC)
         }
         return NegotiatedCodec(
-            name: name, payloadType: codec.payloadType, rtxPayloadType: rtx?.payloadType, clockRate: codec.clockRate,
+            name: name, payloadType: codec.payloadType, rtxPayloadType: rtx?.payloadType,
+            redPayloadType: name == .opus ? redundancy(of: codec, in: section) : nil, clockRate: codec.clockRate,
             parameters: codec.parameters, h264: h264, feedback: feedback)
+    }
+
+    /// The payload type of `red` whose blocks are all of that codec: its parameters list them, `111/111` (RFC 2198 §5).
+    private func redundancy(of codec: CodecDescription, in section: MediaDescription) -> UInt8? {
+        guard configuration.takesRedundantAudio else { return nil }
+        return section.codecs.first { red in
+            guard red.isNamed("red"), red.clockRate == codec.clockRate, red.channels == codec.channels,
+                !(64...95).contains(red.payloadType), let blocks = red.parameters.entries.first, blocks.value == nil
+            else { return false }
+            let types = blocks.name.split(separator: "/", omittingEmptySubsequences: false)
+            return types.count >= 2 && types.allSatisfy { $0 == String(codec.payloadType) }
+        }?.payloadType
     }
 
     /// The lines of our description for `codecs`.
@@ -68,6 +81,15 @@ struct CodecMatching {
             let media = CodecDescription(
                 payloadType: codec.payloadType, name: name, clockRate: codec.clockRate, channels: codec.name == .opus ? 2 : nil,
                 parameters: parameters, feedback: codec.feedback.lines)
+            if let red = codec.redPayloadType {
+                // Behind Opus: a browser sends what stands first, and would send every packet twice on the best of lines.
+                return [
+                    media,
+                    CodecDescription(
+                        payloadType: red, name: "red", clockRate: codec.clockRate, channels: 2,
+                        parameters: FormatParameters(parsing: "\(codec.payloadType)/\(codec.payloadType)")),
+                ]
+            }
             guard let rtx = codec.rtxPayloadType else { return [media] }
             return [
                 media,

@@ -88,6 +88,8 @@ public struct NegotiatedCodec: Hashable, Sendable {
     public var payloadType: UInt8
     /// The payload type of its retransmissions (RFC 4588), if the peer takes them.
     public var rtxPayloadType: UInt8?
+    /// Only for Opus: the payload type of packets that carry earlier ones again (RFC 2198), if the peer takes them.
+    public var redPayloadType: UInt8?
     public var clockRate: Int
     /// The peer's parameters: its wishes as a receiver.
     public var parameters: FormatParameters

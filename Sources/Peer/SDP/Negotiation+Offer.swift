@@ -139,8 +139,8 @@ extension Negotiation {
             add(.audio, proto: "UDP/TLS/RTP/SAVPF") { section in
                 section.codecs = matching.descriptions([
                     NegotiatedCodec(
-                        name: .opus, payloadType: 111, clockRate: 48_000, parameters: FormatParameters(),
-                        feedback: feedback.intersection(.transportCC))
+                        name: .opus, payloadType: 111, redPayloadType: configuration.takesRedundantAudio && !configuration.isCompact ? 63 : nil,
+                        clockRate: 48_000, parameters: FormatParameters(), feedback: feedback.intersection(.transportCC))
                 ])
             }
         }

@@ -24,6 +24,8 @@ public struct NegotiationConfiguration: Sendable {
     /// Without video-orientation, so that senders turn their pictures themselves.
     public var headerExtensions: Set<HeaderExtension> = [.mid, .rid, .repairedRID, .audioLevel, .absSendTime, .transportCC]
     public var acceptsSimulcast = true
+    /// Takes `red` for Opus (RFC 2198) where it is offered, and offers it.
+    public var takesRedundantAudio = true
 
     public var audioSSRC: UInt32
     public var videoSSRC: UInt32

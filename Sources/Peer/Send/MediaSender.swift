@@ -75,10 +75,10 @@ struct MediaSender: Sendable {
     // MARK: Settings
 
     mutating func configure(
-        audio payloadType: UInt8?, audioExtensions: OutgoingExtensions, video codecs: [VideoCodec: OutgoingCodec],
+        audio format: OutgoingAudio?, audioExtensions: OutgoingExtensions, video codecs: [VideoCodec: OutgoingCodec],
         videoExtensions: OutgoingExtensions, usesFeedback: Bool, limit: BitRate? = nil
     ) {
-        audio.configure(payloadType: payloadType, extensions: audioExtensions)
+        audio.configure(format, extensions: audioExtensions)
         video.configure(codecs: codecs, extensions: videoExtensions)
         if !estimatorIsSettled || usesFeedback != estimator.usesFeedback {
             estimatorIsSettled = true
@@ -94,6 +94,8 @@ struct MediaSender: Sendable {
         if video.isConfigured { video.restart(at: now) }
     }
 
+    /// Whether each packet of sound carries the one before again.
+    mutating func setRepeatsAudio(_ repeats: Bool) { audio.repeats = repeats }
     mutating func restartVideo(at now: Instant) { video.restart(at: now) }
     mutating func takeKeyframeRequest() -> Bool { video.takeKeyframeRequest() }
 
@@ -107,8 +109,7 @@ struct MediaSender: Sendable {
     }
 
     mutating func writeAudio(
-        _ payload: UnsafeRawBufferPointer, timestamp: Int64, marker: Bool, level: UInt8?, into buffer: UnsafeMutableRawBufferPointer,
-        at now: Instant
+        _ payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, into buffer: UnsafeMutableRawBufferPointer, at now: Instant
     ) -> Int? {
         guard isStarted else { return nil }
         let length = audio.write(

@@ -13,6 +13,8 @@ public struct SentCounters: Sendable, Equatable {
     public var retransmittedBytes = 0
     public var paddingPackets = 0
     public var paddingBytes = 0
+    /// Packets of sound that carried the one before again.
+    public var repeatedPackets = 0
     /// Requests that came in.
     public var nacks = 0
     public var pictureLossIndications = 0

@@ -118,7 +118,8 @@ final class SimulatedMember {
 
     private func take(_ estimate: BitRate, loss: Double, room: SimulatedRoom, at now: Instant) {
         self.loss = loss
-        profile = AudioProfile(estimate: estimate, loss: loss, previous: profile)
+        profile = AudioProfile(estimate: estimate, loss: loss, canRepeat: call.server.canRepeatAudio, previous: profile)
+        call.server.repeatsAudio = profile.repeats
         if let change = selector.update(estimate: estimate, at: now) {
             moves.append((now, change))
             choose(in: room)
@@ -181,7 +182,8 @@ final class SimulatedMember {
     }
 
     private static func packet(toc: UInt8, bytes: Int, carriesFEC: Bool, made: Instant) -> [UInt8] {
-        var payload = [toc]
+        // Voiced, and whether a copy is in it (RFC 6716 §4.2.3).
+        var payload = [toc, carriesFEC ? 0xE0 : 0x80]
         MediaMark(made: made, tag: carriesFEC ? 1 : 0).write(to: &payload)
         payload.append(contentsOf: repeatElement(0x33, count: max(0, bytes - payload.count)))
         return payload

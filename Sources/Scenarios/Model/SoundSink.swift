@@ -39,12 +39,12 @@ struct SoundSink {
                 let samples = OpusPacket(packet.payload)?.samples ?? Self.tick
                 let added = Int(Double(samples) / tempo)
                 ready += added
-                if let mark = MediaMark(packet.payload.dropFirst()) {
+                if let mark = MediaMark(packet.payload.dropFirst(2)) {
                     newestEnd = mark.made + .nanoseconds(Int64(samples) * 1_000_000_000 / 48_000)
                 }
             case .decodeFEC(let packet, let samples):
                 ready += samples
-                if MediaMark(packet.payload.dropFirst())?.tag == 1 { tick.recovered += samples } else { tick.concealed += samples }
+                if MediaMark(packet.payload.dropFirst(2))?.tag == 1 { tick.recovered += samples } else { tick.concealed += samples }
             case .conceal(let samples):
                 ready += samples
                 tick.concealed += samples

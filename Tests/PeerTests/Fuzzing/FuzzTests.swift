@@ -97,6 +97,10 @@ import Testing
 
     @Test("RTP headers of both extension forms") func rtp() { run(1500, seed: 5, corpus: Self.rtpPackets(), FuzzBodies.rtp) }
 
+    @Test("Redundant sound") func redundantSound() {
+        run(3000, seed: 12, corpus: [RedundantAudioTests.chromium, [0x6F, 0x78, 1]], FuzzBodies.redundantSound)
+    }
+
     private static func reports() -> [[UInt8]] {
         var block = ReportBlock(ssrc: 2)
         block.cumulativeLost = -1
@@ -235,6 +239,14 @@ import Testing
                 var repair: [UInt8] = [0x80, type, 0, UInt8(index), 0, 0, 0, 9]
                 repair.append32(rtx)
                 plain.append(repair + [0, UInt8(index)] + payload)
+            }
+        }
+        let sound = try #require(call.server.negotiated?.section(.audio))
+        if let red = sound.codecs.first?.redPayloadType, let ssrc = sound.remoteSources.first?.ssrc {
+            for index in 0..<4 as Range<UInt8> {
+                var bytes: [UInt8] = [0x80, red, 0, index, 0, 0, index << 2, 0]
+                bytes.append32(ssrc)
+                plain.append(bytes + RedundantAudioTests.chromium)
             }
         }
         var now = call.now

@@ -112,6 +112,16 @@ import Testing
         #expect(packet?.samples == samples && packet?.isStereo == stereo)
     }
 
+    @Test(
+        arguments: [
+            ([0x78, 0xC0, 2], true), ([0x78, 0x80, 2], false), ([0x50, 0x40, 2], false), ([0x50, 0x20, 2], true), ([0x58, 0x10, 2], true),
+            ([0x4C, 0x10, 2], true), ([0x4C, 0x20, 2], false), ([0x4A, 200, 0x40, 2], true), ([0x4A, 252, 1, 0x40, 2], true),
+            ([0x4A, 252, 1, 0x80, 2], false), ([0xF8, 0xFF, 2], false), ([0x48], false), ([0x4A, 252], false),
+        ] as [([UInt8], Bool)])
+    func `Opus says whether it carries a copy of what came before`(payload: [UInt8], carries: Bool) {
+        #expect(OpusPacket(payload)?.carriesFEC == carries)
+    }
+
     @Test func `Too long or empty Opus is refused`() {
         #expect(OpusPacket([UInt8]()) == nil && OpusPacket([0x7B, 0x07]) == nil && OpusPacket([0x7B]) == nil)
     }

@@ -11,6 +11,8 @@ private struct AudioLink {
     var delay: (Int) -> Duration = { _ in .milliseconds(30) }
     var drift = 0.0
     var frameSamples = 960
+    /// Each packet brings the one before again.
+    var copies = false
     var payload: [UInt8] = [0x78, 1, 2, 3]
     var pcm = 0
     var flying: [ReceivedAudioPacket] = []
@@ -42,6 +44,12 @@ private struct AudioLink {
     mutating func send() {
         let at = Instant(nanoseconds: Int64(sendAt))
         if Double.random(in: 0..<1, using: &random) >= loss {
+            if copies, sent > 0 {
+                flying.append(
+                    ReceivedAudioPacket(
+                        payload: payload, sequence: sequence - 1, timestamp: timestamp - Int64(frameSamples), captureTime: at - .milliseconds(20),
+                        arrival: at + delay(sent), isCopy: true))
+            }
             flying.append(
                 ReceivedAudioPacket(
                     payload: payload, sequence: sequence, timestamp: timestamp, captureTime: at, arrival: at + delay(sent)))
@@ -84,9 +92,42 @@ private struct AudioLink {
     @Test func `A lost packet is made from the next one's error correction`() {
         var link = AudioLink(seed: 2)
         link.loss = 0.05
+        link.payload = [0x78, 0xC0, 2, 3]
         link.run(seconds: 20)
         #expect(link.buffer.statistics.fecSamples > 20 * 960)
         #expect(link.buffer.statistics.concealedSamples < 20 * 480)
+    }
+
+    /// The phase of arrivals against ticks decides how long a packet waits at least: where that is shorter than a packet, the one after a lost
+    /// one would come too late to repair it.
+    @Test(arguments: [0, 5, 10, 15, 19] as [Int64], [false, true]) func `What repairs a loss is waited for`(phase: Int64, copies: Bool) {
+        var link = AudioLink(seed: 12)
+        link.delay = { _ in .milliseconds(30 + phase) }
+        link.copies = copies
+        if !copies { link.payload = [0x78, 0xC0, 2, 3] }
+        link.run(seconds: 5)
+        #expect(link.buffer.currentDelay < .milliseconds(36) && link.buffer.statistics.copies == 0)
+        link.loss = 0.05
+        link.run(seconds: 60)
+        let statistics = link.buffer.statistics
+        #expect(copies ? statistics.copies > 100 && statistics.fecSamples == 0 : statistics.fecSamples > 100 * 960)
+        // A second after a loss it is forgotten: the next one may come too late once more.
+        #expect(statistics.concealedSamples < 60 * 48_000 / 100)
+        #expect(statistics.duplicates == 0 && statistics.late == 0)
+        #expect(link.buffer.currentDelay < .milliseconds(60))
+        link.loss = 0
+        link.run(seconds: 10)
+        #expect(link.buffer.currentDelay < .milliseconds(40))
+    }
+
+    @Test func `Copies of what has come change nothing`() {
+        var with = AudioLink(seed: 13)
+        with.copies = true
+        var without = AudioLink(seed: 13)
+        with.run(seconds: 10)
+        without.run(seconds: 10)
+        #expect(with.decoded == without.decoded && with.delays == without.delays)
+        #expect(with.buffer.statistics == without.buffer.statistics)
     }
 
     @Test func `The delay follows the jitter up and falls back within ten seconds`() {
@@ -120,6 +161,7 @@ private struct AudioLink {
 
     @Test func `Trouble after a clean start is met within a tenth of a second`() {
         var link = AudioLink(seed: 11)
+        link.payload = [0x78, 0xC0, 2, 3]
         link.run(seconds: 10)
         // From now on every second packet takes 60 ms longer.
         link.delay = { .milliseconds($0 % 2 == 0 ? 30 : 90) }

@@ -63,7 +63,7 @@ import Testing
         for codec in local.codecs {
             let offered = remote.codec(codec.payloadType)
             #expect(offered?.name.lowercased() == codec.name.lowercased())
-            #expect(["opus", "vp8", "h264", "rtx"].contains(codec.name.lowercased()))
+            #expect(["opus", "red", "vp8", "h264", "rtx"].contains(codec.name.lowercased()))
             #expect(Set(codec.feedback).isSubset(of: Set(offered?.feedback ?? [])))
             if codec.isNamed("rtx") {
                 #expect(codec.parameters["apt"] == offered?.parameters["apt"])
@@ -90,6 +90,56 @@ import Testing
         } else {
             #expect(local.ssrcs.isEmpty)
         }
+    }
+
+    @Test func redundantSoundIsTakenWhereItIsOfferedAndNeverPreferred() throws {
+        for name in F.answerable {
+            var negotiation = Negotiation(configuration: F.configuration())
+            let offer = try F.parsed(name)
+            let (answer, session) = try negotiation.answer(offer, newCredentials: F.credentials)
+            guard let audio = session.section(.audio) else { continue }
+            let offers = name.hasPrefix("chromium")
+            #expect(audio.codecs.first?.redPayloadType == (offers ? 63 : nil), "\(name)")
+            let section = try #require(answer.media.first { $0.mid == audio.mid })
+            #expect(section.formats == (offers ? ["111", "63"] : [String(audio.codecs[0].payloadType)]), "Chromium sends what stands first")
+            if offers { #expect(answer.description.contains("a=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n")) }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("111/111", true), ("111/111/111", true), ("111", false), ("9/9", false), ("111/9", false), ("", false), ("111/", false),
+            ("111/111;x=1", true), ("x=111/111", false),
+        ])
+    func redundantSoundMustBeOfOpus(_ parameters: String, isTaken: Bool) throws {
+        let text = try F.text("chromium156-audio-only").replacing("a=fmtp:63 111/111", with: "a=fmtp:63 \(parameters)")
+        var negotiation = Negotiation(configuration: F.configuration())
+        let (_, session) = try negotiation.answer(SessionDescription(parsing: text), newCredentials: F.credentials)
+        #expect(session.section(.audio)?.codecs.first?.redPayloadType == (isTaken ? 63 : nil))
+        var configuration = F.configuration()
+        configuration.takesRedundantAudio = false
+        var refusing = Negotiation(configuration: configuration)
+        #expect(try !refusing.answer(SessionDescription(parsing: text), newCredentials: F.credentials).0.description.contains("red/48000"))
+    }
+
+    @Test func anOfferOfOursHasRedundantSoundAndTakesTheAnswersWord() throws {
+        for takes in [true, false] {
+            var ours = Negotiation(configuration: F.configuration())
+            var other = F.configuration(lite: false)
+            other.takesRedundantAudio = takes
+            var theirs = Negotiation(configuration: other)
+            let offer = ours.makeOffer()
+            #expect(offer.description.contains("a=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n"))
+            let (answer, _) = try theirs.answer(SessionDescription(parsing: offer.description), newCredentials: F.otherCredentials)
+            let session = try ours.accept(answer: SessionDescription(parsing: answer.description))
+            #expect(session.section(.audio)?.codecs.map(\.redPayloadType) == [takes ? 63 : nil])
+            // And again in the next one.
+            #expect(ours.makeOffer().description.contains("red/48000/2") == takes)
+        }
+        var compact = F.configuration()
+        compact.isCompact = true
+        var negotiation = Negotiation(configuration: compact)
+        #expect(!negotiation.makeOffer().description.contains("red/48000"))
     }
 
     @Test(arguments: F.unanswerable) func withoutACommonVideoCodecTheErrorSaysSo(_ name: String) throws {

@@ -1,0 +1,68 @@
+import Basics
+
+/// The blocks of a packet with redundant sound (RFC 2198 §3): copies of earlier payloads, oldest first, and the newest payload last.
+///
+/// A copy's header has four bytes: a 1, its payload type, by how much its timestamp is earlier (14 bits), its length (10 bits). The newest
+/// payload's header is one byte and the rest of the packet is its own.
+public struct RedundantAudio: Sendable, Equatable {
+    /// One payload in the packet.
+    public struct Block: Sendable, Equatable {
+        public var payloadType: UInt8
+        /// By so many ticks of the stream's clock it is older than the packet's timestamp.
+        public var timestampOffset: Int
+        /// Where it lies in what was parsed.
+        public var range: Range<Int>
+    }
+
+    /// libwebrtc takes as many; nobody sends more than a handful.
+    public static let maximumBlocks = 32
+    /// 14 bits: 341 ms at 48 kHz.
+    static let maximumOffset = 0x3FFF
+    /// 10 bits.
+    static let maximumCopy = 0x3FF
+    /// Of a packet with one copy.
+    static let headerSize = 5
+
+    /// In the packet's order: the newest payload is the last.
+    public private(set) var blocks: [Block] = []
+
+    /// nil when a header is cut off, the lengths do not fit, or there are more blocks than anyone sends.
+    public init?(parsing payload: Span<UInt8>) {
+        var lengths: [Int] = []
+        var reader = ByteReader(payload)
+        do {
+            while true {
+                let first = try reader.readUInt8()
+                guard first & 0x80 != 0 else {
+                    blocks.append(Block(payloadType: first, timestampOffset: 0, range: 0..<0))
+                    break
+                }
+                guard blocks.count < Self.maximumBlocks - 1 else { return nil }
+                let rest = try reader.readUInt24()
+                blocks.append(Block(payloadType: first & 0x7F, timestampOffset: Int(rest >> 10), range: 0..<0))
+                lengths.append(Int(rest) & Self.maximumCopy)
+            }
+            lengths.append(reader.remaining - lengths.reduce(0, +))
+            for (index, length) in lengths.enumerated() { blocks[index].range = try reader.take(length) }
+        } catch {
+            return nil
+        }
+    }
+
+    /// Whether a copy of as many bytes, as old as that, can go along.
+    static func canCarry(_ count: Int, age: Int64) -> Bool {
+        (1...maximumCopy).contains(count) && (1...Int64(maximumOffset)).contains(age)
+    }
+
+    /// Writes the payload of a packet with one copy; `age` in ticks of the stream's clock. See `canCarry`.
+    static func write(
+        copy: UnsafeRawBufferPointer, age: Int64, newest: UnsafeRawBufferPointer, payloadType: UInt8, into writer: inout RTPPacketWriter
+    ) {
+        writer.append(0x80 | payloadType)
+        writer.append16(UInt16(truncatingIfNeeded: age << 2 | Int64(copy.count) >> 8))
+        writer.append(UInt8(truncatingIfNeeded: copy.count))
+        writer.append(payloadType & 0x7F)
+        writer.append(copy)
+        writer.append(newest)
+    }
+}
