@@ -27,8 +27,10 @@ struct BandwidthEstimator: Sendable {
     /// So long after the start the first probe may take the estimate down.
     static let startPhase: Duration = .seconds(3)
     /// Until the first probe is answered, at most so long, it has the line for itself but for the sound: a picture sent meanwhile fills a
-    /// thin line's queue, and with it goes the answer. A good line answers within a round trip and the peer's interval of reports.
+    /// thin line's queue, and with it goes the answer. A good line answers within a round trip and the peer's interval of reports …
     static let firstProbeTime: Duration = .milliseconds(600)
+    /// … and where nothing at all was heard by then the way is long or both directions are full.
+    static let firstProbeTimeUnheard: Duration = .milliseconds(1500)
     /// A queue longer than this is drained: a third of the line's rate is left for that.
     static let longQueue: Duration = .milliseconds(200)
     static let drain = 0.7
@@ -45,8 +47,7 @@ struct BandwidthEstimator: Sendable {
     private var queue = StandingQueue()
     private var drained: (rate: Double, since: Instant)?
     private var started: Instant?
-    /// When the line is no longer left to the first probe.
-    private(set) var quietUntil: Instant?
+    private var awaitsFirstProbe = false
     private var delay: DelayBasedController
     private var loss = LossBasedController()
     private var limit = ApplicationLimit()
@@ -106,14 +107,20 @@ struct BandwidthEstimator: Sendable {
         guard usesFeedback else { return }
         if started == nil {
             started = now
-            quietUntil = now + Self.firstProbeTime
+            awaitsFirstProbe = true
         }
         probes.start(rate: delay.rate, at: now)
         nextCheck = now + .milliseconds(250)
     }
 
     /// No probe could be sent: nothing answers.
-    mutating func cannotProbe() { quietUntil = nil }
+    mutating func cannotProbe() { awaitsFirstProbe = false }
+
+    /// When the line is no longer left to the first probe; nil: it is not.
+    var quietUntil: Instant? {
+        guard awaitsFirstProbe, let started else { return nil }
+        return started + (lastFeedback == nil ? Self.firstProbeTimeUnheard : Self.firstProbeTime)
+    }
 
     /// Notes a packet that leaves; its transport-wide sequence number.
     mutating func packetSent(size: Int, cluster: Int?, at now: Instant) -> UInt16 {
@@ -206,7 +213,7 @@ struct BandwidthEstimator: Sendable {
 
     /// What a burst measured.
     private mutating func take(_ measured: Double, cluster: Int, isOverused: Bool, at now: Instant) {
-        quietUntil = nil
+        awaitsFirstProbe = false
         if !isOverused, measured > delay.rate {
             delay.probed(measured)
         } else if let started, now - started < Self.startPhase, measured < delay.rate, probes.isFirst {

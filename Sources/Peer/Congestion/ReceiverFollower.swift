@@ -12,6 +12,9 @@ struct ReceiverFollower: Sendable {
     static let growth = 0.4
     /// … up to so many times what has got through: from one rung of the ladder the next is in reach, the one after is not.
     static let reach = 5.0
+    /// … but at least to here, in bit/s, which the middle rung needs: a quiet picture, however sharp the line could have it, sends next to
+    /// nothing, and would be shown small for ever.
+    static let leastReach = 600_000.0
     /// REMB below this part of its highest in `memory` has fallen: GCC's cut is 0.85 …
     static let fallen = 0.93
     static let memory: Duration = .seconds(3)
@@ -108,7 +111,7 @@ struct ReceiverFollower: Sendable {
         }
         let cap = hasMoved ? wish ?? .infinity : told
         guard lossFraction <= Self.harmlessLoss, queue <= Self.harmlessQueue else { return min(rate, cap) }
-        var limit = min(mean * Self.reach, cap)
+        var limit = min(max(mean * Self.reach, Self.leastReach), cap)
         if let failed {
             if now < failed.until {
                 limit = min(limit, failed.through)

@@ -173,8 +173,8 @@ struct MediaSender: Sendable {
         return deadline
     }
 
-    /// The line is left to the first probe.
-    private func isQuiet(at now: Instant) -> Bool { video.usesTransportCC && estimator.quietUntil.map { now < $0 } ?? false }
+    /// The line is left to the first probe, and nothing is known of it.
+    func isQuiet(at now: Instant) -> Bool { video.usesTransportCC && estimator.quietUntil.map { now < $0 } ?? false }
 
     private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, cluster: Int?, at now: Instant) -> Int? {
         video.nextRepair(into: buffer, roundTrip: estimator.roundTrip, estimator: &estimator, cluster: cluster, at: now)
