@@ -1,11 +1,16 @@
-"""Two rows of the table with a real browser, with generous bounds: the tight figures are the benchmark's (`./scripts/bench --network`)."""
+"""Two rows of the table with a real browser, with generous bounds: the tight figures are the benchmark's (`./scripts/bench --network`).
+And the climb of a peer that tells no arrivals but a REMB, which the table does not know.
+"""
 
 import asyncio
 import dataclasses
+import time
 
 import pytest
 
+from aiortc_peer import AiortcPeer
 from bad_line import ROWS, measure
+from media import TONES
 
 pytestmark = pytest.mark.usefixtures("needs_address")
 
@@ -28,3 +33,21 @@ def test_a_browser_behind_five_per_cent_of_loss_goes_on_seeing_and_hearing(full_
     assert outcome.concealed() < 5
     assert len(outcome.gaps(1)) <= 1, outcome.gaps(1)
     assert len(outcome.frames) > 200
+
+
+def test_aiortc_on_a_clean_line_climbs_to_the_top_by_its_own_remb(server):
+    async def climb():
+        peer = await AiortcPeer(server, "climb", "Ada", "red", TONES[0]).join()
+        try:
+            started, seen = time.monotonic(), []
+            # The only thing that the server hears of the line is aiortc's own estimate: neither arrivals nor probes.
+            while not seen or seen[-1][0] != "360":
+                assert time.monotonic() - started < 20, seen
+                await asyncio.sleep(0.25)
+                stats = await asyncio.to_thread(server.json, "GET", f"/api/rooms/climb/participants/{peer.id}/stats")
+                seen.append((stats["rendition"], stats["estimate"]))
+            print(f"the top rung after {time.monotonic() - started:.1f} s: {seen}")
+        finally:
+            await peer.close()
+
+    asyncio.run(climb())

@@ -13,17 +13,36 @@ struct NetworkCommand: AsyncParsableCommand {
     @Option(help: "How many seeds each row runs with; medians are printed, and the worst in brackets.")
     var seeds: UInt64 = 5
 
+    @Option(help: "Only the rows whose name contains this.")
+    var row = ""
+
+    @Flag(help: "Instead of the table, what the first member of each call went through.")
+    var trace = false
+
     func run() async throws {
         let range = seed..<seed + max(seeds, 1)
+        let scenarios = Scenario.all.filter { row.isEmpty || $0.name.contains(row) }
+        if trace {
+            for scenario in scenarios {
+                for seed in range {
+                    let outcome = try scenario.run(seed: seed)
+                    print("\(scenario.name), seed \(seed): \(scenario.verdict(outcome).map(\.what).joined(separator: ", "))\n\(outcome.trace)")
+                }
+            }
+            return
+        }
         print("Medians of \(range.count) seeds, the worst in brackets.\n")
         print(
-            try await networkTable(seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
+            try await networkTable(scenarios, seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
                 FileHandle.standardError.write(Data("… \(progress)\n".utf8))
             })
-        print(redundancyTable())
+        if row.isEmpty { print(redundancyTable()) }
     }
 
     func validate() throws {
+        guard Scenario.all.contains(where: { row.isEmpty || $0.name.contains(row) }) else {
+            throw ValidationError("No row's name contains \"\(row)\"; they are \(Scenario.all.map { "\"\($0.name)\"" }.joined(separator: ", ")).")
+        }
         guard seeds <= 1000, seed <= UInt64(Int64.max) else { throw ValidationError("--seeds is at most 1000.") }
     }
 }

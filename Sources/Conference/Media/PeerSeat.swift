@@ -21,7 +21,8 @@ final class PeerSeat {
     /// A keyframe has gone out to it.
     var hasPicture: Bool { active != nil }
     var reason = ""
-    var profile = AudioProfile.clear
+    /// Until something is known of the line: a thin one must bear it beside the first probe.
+    var profile = AudioProfile.narrow
     /// What the peer's description asks of its sound.
     var wishes: SoundWishes {
         peer.opusParameters.map { SoundWishes($0, roomRate: engine.audioBitRate) } ?? SoundWishes()

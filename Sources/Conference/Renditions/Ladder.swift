@@ -38,7 +38,7 @@ package struct Ladder: Hashable, Sendable {
     /// What a line can be worth at most: the top rung with the room that a step up to it asks for, sound, and some repair.
     package var usefulRate: BitRate {
         let top = rungs.map(\.bitRate).max() ?? .zero
-        return top * RenditionSelector.Configuration().headroom * 1.2 + .kilobits(100)
+        return top * RenditionSelector.Configuration().headroom * 1.3 + .kilobits(100)
     }
 
     package func rung(for choice: RenditionSelector.Choice) -> Rung? {

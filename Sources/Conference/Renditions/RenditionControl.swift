@@ -20,6 +20,10 @@ package struct RenditionControl: Sendable {
     static let leastForMany = 0.9
     /// No encoder goes below this share of its rung's rate.
     static let least = RenditionSelector.Configuration().lowest
+    /// A slide takes its line for so long, half of the time between two: what is left over repairs it, and it comes while it is true …
+    static let slideTime = Ladder.slideInterval / 2
+    /// … but below this share of its rung's bits nothing can be told on it.
+    static let leastOfSlide = 0.35
 
     package let rung: Ladder.Rung
     /// One sharp picture now and then instead of motion.
@@ -61,14 +65,16 @@ package struct RenditionControl: Sendable {
     }
 
     /// The rate that the encoder is to have: what the weakest line bears; but a few weak lines do not spoil it for many.
+    ///
+    /// Of slides, one a second in the encoder's eyes: the bits of one.
     package var rate: BitRate {
-        guard !isSlides else { return rung.bitRate }
-        let budgets = members.values.map { $0.map { $0 * Self.headers } ?? rung.bitRate }.sorted()
+        let share = isSlides ? Self.headers * Self.slideTime.inSeconds : Self.headers
+        let budgets = members.values.map { $0.map { $0 * share } ?? rung.bitRate }.sorted()
         guard let weakest = budgets.first else { return rung.bitRate }
         let majority = budgets[Int(Double(budgets.count - 1) * Self.minority)]
         var wanted = min(weakest, rung.bitRate)
         if budgets.count > 3 { wanted = max(wanted, min(majority, rung.bitRate * Self.leastForMany)) }
-        return min(rung.bitRate, max(wanted, rung.bitRate * Self.least * Self.headers))
+        return min(rung.bitRate, max(wanted, rung.bitRate * (isSlides ? Self.leastOfSlide : Self.least * Self.headers)))
     }
 
     // MARK: - Keyframes

@@ -25,8 +25,9 @@ package struct RenditionSelector: Sendable {
     package struct Configuration: Sendable {
         /// A rung bears an estimate down to this share of its rate: its encoder follows.
         package var lowest = 0.75
-        /// A step up needs this many times the next rung's rate …
-        package var headroom = 1.25
+        /// A step up needs this many times the next rung's rate: enough not to be taken back at once, and what probes find of a line of
+        /// 2 Mbit/s is enough for the top …
+        package var headroom = 1.15
         /// … the lowest rung only this, so that 150 kbit/s are enough for motion.
         package var headroomOfLowest = 0.85
         /// … for this long.

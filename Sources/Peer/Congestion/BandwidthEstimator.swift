@@ -27,6 +27,11 @@ struct BandwidthEstimator: Sendable {
     static let firstAnswer: Duration = .seconds(1)
     /// So long after the start the first probe may take the estimate down.
     static let startPhase: Duration = .seconds(3)
+    /// Until the first probe is answered, at most so long, it has the line for itself but for the sound: a picture sent meanwhile fills a
+    /// thin line's queue, and with it goes the answer. A good line answers within a round trip and the peer's interval of reports …
+    static let firstProbeTime: Duration = .milliseconds(600)
+    /// … and where nothing at all was heard by then the way is long or both directions are full.
+    static let firstProbeTimeUnheard: Duration = .milliseconds(1500)
     /// A queue longer than this is drained: a third of the line's rate is left for that.
     static let longQueue: Duration = .milliseconds(200)
     static let drain = 0.7
@@ -45,6 +50,7 @@ struct BandwidthEstimator: Sendable {
     private var queue = StandingQueue()
     private var drained: (rate: Double, since: Instant)?
     private var started: Instant?
+    private var awaitsFirstProbe = false
     private var delay: DelayBasedController
     private var loss = LossBasedController()
     private var limit = ApplicationLimit()
@@ -106,9 +112,21 @@ struct BandwidthEstimator: Sendable {
     /// The line is up: the first probes may go.
     mutating func start(at now: Instant) {
         guard usesFeedback else { return }
-        started = started ?? now
+        if started == nil {
+            started = now
+            awaitsFirstProbe = true
+        }
         probes.start(rate: delay.rate, at: now)
         nextCheck = now + .milliseconds(250)
+    }
+
+    /// No probe could be sent: nothing answers.
+    mutating func cannotProbe() { awaitsFirstProbe = false }
+
+    /// When the line is no longer left to the first probe; nil: it is not.
+    var quietUntil: Instant? {
+        guard awaitsFirstProbe, let started else { return nil }
+        return started + (lastFeedback == nil ? Self.firstProbeTimeUnheard : Self.firstProbeTime)
     }
 
     /// Notes a packet that leaves; its transport-wide sequence number.
@@ -171,7 +189,7 @@ struct BandwidthEstimator: Sendable {
                 if usage != .overused { usage = state }
                 if state == .overused, let burst = busy.rate { through = max(through ?? burst, burst) }
             }
-            if let measured = probeEstimator.add(result) { probed = measured }
+            if let measured = probeEstimator.add(result, fastest: queue.fastestWay) { probed = measured }
         }
         if let newestArrived, !hasRoundTrip {
             roundTrip = min(max(now - newestArrived.sent, .milliseconds(1)), .seconds(2))
@@ -202,6 +220,7 @@ struct BandwidthEstimator: Sendable {
 
     /// What a burst measured.
     private mutating func take(_ measured: Double, cluster: Int, isOverused: Bool, at now: Instant) {
+        awaitsFirstProbe = false
         if !isOverused, measured > delay.rate {
             delay.probed(measured)
         } else if let started, now - started < Self.startPhase, measured < delay.rate, probes.isFirst {

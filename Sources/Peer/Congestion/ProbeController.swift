@@ -106,7 +106,8 @@ struct ProbeController: Sendable {
         doubt = nil
         guard current.purpose == .more else { return nil }
         if rate > Self.find * current.before {
-            interval = Self.interval
+            // A find far below what was asked may be jitter's doing: at the start it is looked for again soon.
+            interval = rate > Self.success * current.rate ? Self.interval : min(interval, Self.interval)
             duration = Self.duration
         } else {
             failed()

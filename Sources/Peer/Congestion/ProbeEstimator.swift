@@ -3,7 +3,9 @@ import Basics
 /// Reads a line's rate from how a burst of probe packets arrived.
 ///
 /// The bounds are those of libwebrtc's `probe_bitrate_estimator.cc`; the rate is the slope of a line through all arrivals instead of
-/// the time between the first and the last: jitter of the burst's own length would otherwise halve it.
+/// the time between the first and the last: jitter of the burst's own length would otherwise halve it. A receiver that is busy takes the
+/// whole burst out of its socket at once, and there is no slope to see: how long the burst was under way beyond the fastest packet's time
+/// tells then what the line bears at least.
 struct ProbeEstimator: Sendable {
     /// Of the packets and the bytes of a cluster, how much must have arrived.
     static let leastPart = 0.8
@@ -32,7 +34,9 @@ struct ProbeEstimator: Sendable {
     }
 
     /// bit/s once enough of the packet's cluster arrived.
-    mutating func add(_ packet: PacketResult) -> (cluster: Int, rate: Double)? {
+    ///
+    /// - Parameter fastest: arrival less sending of the packet that took the least time lately, in nanoseconds.
+    mutating func add(_ packet: PacketResult, fastest: Int64?) -> (cluster: Int, rate: Double)? {
         guard packet.arrival != nil else { return nil }
         guard let id = packet.cluster else {
             if between.map({ $0.packets.count < 32 }) ?? false { between?.packets.append(packet) }
@@ -51,7 +55,28 @@ struct ProbeEstimator: Sendable {
         guard Double(cluster.packets) >= Self.leastPart * Double(cluster.info.packets),
             Double(cluster.bytes) >= Self.leastPart * Double(cluster.info.bytes)
         else { return nil }
-        return Self.rate(of: cluster.arrived.sorted { $0.sequence < $1.sequence }).map { (id, $0) }
+        let inOrder = cluster.arrived.sorted { $0.sequence < $1.sequence }
+        let measures = [Self.rate(of: inOrder), fastest.flatMap { Self.leastRate(of: inOrder, fastest: $0) }]
+        return measures.compactMap(\.self).max().map { (id, $0) }
+    }
+
+    /// bit/s; what had arrived at one moment went through since the burst began, less the way itself. Of the moments at which enough had
+    /// arrived the best counts. Packets in the order of sending.
+    private static func leastRate(of packets: [PacketResult], fastest: Int64) -> Double? {
+        guard let first = packets.first else { return nil }
+        let all = packets.reduce(0) { $0 + $1.size }
+        // The first packet's own time on the line is within the fastest's.
+        var bytes = -first.size
+        var best: Double?
+        for packet in packets.sorted(by: { ($0.arrival ?? .zero) < ($1.arrival ?? .zero) }) {
+            guard let arrival = packet.arrival else { continue }
+            bytes += packet.size
+            guard Double(bytes + first.size) >= leastPart * Double(all) else { continue }
+            let time = Duration.nanoseconds(arrival.nanoseconds &- first.sent.nanoseconds &- fastest)
+            guard time > .zero, time <= longestInterval else { continue }
+            best = max(best ?? 0, Double(bytes) * 8 / time.inSeconds)
+        }
+        return best
     }
 
     /// bit/s; packets in the order of sending.

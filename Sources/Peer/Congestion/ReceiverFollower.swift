@@ -15,8 +15,10 @@ struct ReceiverFollower: Sendable {
     static let longestSpan = 2.5
     /// … up to so many times what has got through: from one rung of the ladder the next is in reach, the one after is not.
     static let reach = 5.0
-    /// … and so fast beyond that. A still picture tests nothing: held back, who watches slides would see the smallest rendition of
-    /// them for ever, although the largest costs next to nothing as long as they stand still.
+    /// … but at least to here, in bit/s, which the middle rung needs …
+    static let leastReach = 600_000.0
+    /// … and so fast beyond that. A still picture tests nothing: held back, who watches slides would see a small rendition of them for
+    /// ever, although the largest costs next to nothing as long as they stand still.
     static let untestedGrowth = 0.05
     /// REMB below this part of its highest in `memory` has fallen: GCC's cut is 0.85 …
     static let fallen = 0.93
@@ -110,7 +112,7 @@ struct ReceiverFollower: Sendable {
                 wait = Self.firstWait
             }
         }
-        let tested = min(rate * (1 + Self.growth * elapsed), mean * Self.reach)
+        let tested = min(rate * (1 + Self.growth * elapsed), max(mean * Self.reach, Self.leastReach))
         let untested = rate * (1 + Self.untestedGrowth * elapsed)
         return min(cap, max(rate, min(max(tested, untested), limit)))
     }

@@ -23,6 +23,8 @@ struct StandingQueue: Sendable {
     /// Of the newest report: its fastest packet, so that jitter reads as little as can be.
     private(set) var delay: Duration = .zero
     private var ofReport: Int64?
+    /// Arrival less sending of the fastest packet of the window, in nanoseconds: two clocks' difference and the empty line's delay.
+    var fastestWay: Int64? { fastest.value }
 
     mutating func add(sent: Instant, arrival: Duration) {
         let offset = arrival.nanoseconds &- sent.nanoseconds

@@ -156,8 +156,9 @@ extension PeerConnection {
 
     // MARK: Estimate
 
-    /// Told when it moved by 5 %, at once downwards, at most five times a second upwards.
+    /// Told when it moved by 5 %, at once downwards, at most five times a second upwards; not before something is known.
     func announceEstimate(at now: Instant) {
+        guard !sender.isQuiet(at: now) else { return }
         let rate = estimate
         if let announced = announcedEstimate {
             let isDown = rate < announced.rate * 0.95

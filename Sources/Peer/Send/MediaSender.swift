@@ -138,12 +138,14 @@ struct MediaSender: Sendable {
         if let current = probe {
             guard now >= probeDeadline(current) else { return nil }
             let cluster = current.cluster.id
+            let queued = isQuiet(at: now) ? nil : nextQueued(into: buffer, cluster: cluster, at: now)
             let length =
-                nextQueued(into: buffer, cluster: cluster, at: now)
+                queued
                 ?? video.nextProbe(
                     into: buffer, estimator: &estimator, cluster: cluster, size: current.cluster.bytes / current.cluster.packets, at: now)
             guard let length else {
                 probe = nil
+                estimator.cannotProbe()
                 return nil
             }
             pacer.sent(length + Self.wireOverhead)
@@ -153,7 +155,7 @@ struct MediaSender: Sendable {
             probe = isDone ? nil : (current.cluster, current.started, packets, bytes)
             return length
         }
-        guard pacer.maySend, let length = nextQueued(into: buffer, cluster: nil, at: now) else { return nil }
+        guard pacer.maySend, !isQuiet(at: now), let length = nextQueued(into: buffer, cluster: nil, at: now) else { return nil }
         pacer.sent(length + Self.wireOverhead)
         return length
     }
@@ -166,12 +168,15 @@ struct MediaSender: Sendable {
         if let probe {
             consider(max(probeDeadline(probe), now))
         } else if video.hasWork {
-            consider(pacer.nextSend(after: now))
+            consider(isQuiet(at: now) ? estimator.quietUntil ?? now : pacer.nextSend(after: now))
         } else if estimator.hasProbe, video.usesTransportCC {
             consider(now)
         }
         return deadline
     }
+
+    /// The line is left to the first probe, and nothing is known of it.
+    func isQuiet(at now: Instant) -> Bool { video.usesTransportCC && estimator.quietUntil.map { now < $0 } ?? false }
 
     private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, cluster: Int?, at now: Instant) -> Int? {
         video.nextRepair(into: buffer, roundTrip: estimator.roundTrip, estimator: &estimator, cluster: cluster, at: now)

@@ -2,8 +2,9 @@ import Basics
 
 /// Whether the upper temporal layer goes out: it is left away when the line does not carry it.
 struct TemporalLayerGate: Sendable {
-    /// The layer comes back once the estimate exceeds what is offered by this much …
-    static let margin = 1.15
+    /// Offered by this much more than the line has for it, the layer goes: an encoder wavers about its rate …
+    static let excess = 1.1
+    /// … and comes back once the line has enough. More must not be asked for, since the encoder takes what the line has …
     /// … for this long.
     static let patience: Duration = .seconds(2)
     /// Nothing of the upper layer joins a queue that is older.
@@ -18,9 +19,9 @@ struct TemporalLayerGate: Sendable {
         offered.add(frame.bytes.count, at: now)
         let rate = offered.rate(at: now)
         if isOpen {
-            if rate > available { isOpen = false }
+            if rate > available * Self.excess { isOpen = false }
             roomSince = nil
-        } else if rate * Self.margin < available {
+        } else if rate < available {
             roomSince = roomSince ?? now
             if let roomSince, now - roomSince >= Self.patience { isOpen = true }
         } else {

@@ -17,6 +17,9 @@ struct VideoSender: Sendable {
     private var layers = TemporalLayerGate()
     private var history = RetransmissionHistory()
     private var repairs: [UInt16] = []
+    /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then, and on a thin line
+    /// its repair would only hold up what is needed.
+    private var newestKeyframe: (first: UInt16, isWhole: Bool)?
     private var numbers: PictureNumbers
     /// Only a keyframe may start: at the beginning, after a change of rendition, after a cut.
     private(set) var needsKeyframe = true
@@ -147,6 +150,7 @@ struct VideoSender: Sendable {
     ) -> Int? {
         while !repairs.isEmpty {
             let sequence = repairs.removeFirst()
+            if let newestKeyframe, newestKeyframe.isWhole, Int16(bitPattern: sequence &- newestKeyframe.first) < 0 { continue }
             guard let packet = history.take(sequence, roundTrip: roundTrip, at: now) else { continue }
             return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: false, at: now)
         }
@@ -195,6 +199,10 @@ struct VideoSender: Sendable {
             marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
             transportSequence: usesTransportCC ? estimator.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now))
         guard let length = write(packet, into: buffer) else { return nil }
+        if entry.frame.isKeyframe {
+            let first = index == 0 ? packet.sequence : newestKeyframe?.first ?? packet.sequence
+            newestKeyframe = (first, isLast)
+        }
         note(
             transport: usesTransportCC ? estimator.nextSequence : nil, size: length, estimator: &estimator, cluster: cluster, at: now)
         history.store(packet, bytes: length, rate: stream.meter.rate(at: now))

@@ -26,7 +26,7 @@ final class SimulatedMember {
     let id: String
     let call: SimulatedCall
     private(set) var selector: RenditionSelector
-    private(set) var profile = AudioProfile.clear
+    private(set) var profile = AudioProfile.narrow
     private(set) var active: RenditionSelector.Choice?
     private(set) var pending: RenditionSelector.Choice?
     private(set) var isConnected = false

@@ -134,7 +134,7 @@ final class SimulatedRoom {
             let isKeyframe = rendition.control.takeKeyframe(at: now)
             rendition.encoder.maxPayload = rendition.control.maxPayload
             rendition.encoder.rate = rendition.control.rate
-            let size = choice == .slides ? rendition.control.rung.bitRate.bytes(in: .seconds(1)) : nil
+            let size = choice == .slides ? rendition.control.rate.bytes(in: .seconds(1)) : nil
             let frame = rendition.encoder.frame(at: now, isKeyframe: isKeyframe, size: size)
             if isKeyframe { keyframesSent += 1 }
             renditions[choice] = rendition

@@ -11,6 +11,8 @@ private struct EstimatedLine {
     var backward: SimulatedLink<(UInt16, [Duration?])>
     /// What the application would send at most.
     var applicationRate: BitRate?
+    /// A busy receiver looks into its socket only so often.
+    var wakeUp: Duration?
     private var now: Instant = .zero
     private var credit = 0.0
     private var recorded: [(UInt16, Instant)] = []
@@ -55,12 +57,18 @@ private struct EstimatedLine {
             credit -= 1000
             send(1000, cluster: nil)
         }
-        while let (sequence, _) = forward.receive(at: now) { recorded.append((sequence, now)) }
+        while let (sequence, _) = forward.receive(at: now) { recorded.append((sequence, seen(now))) }
         if now >= nextFeedback {
             nextFeedback = now + .milliseconds(100)
             feedback()
         }
         while let (base, arrivals) = backward.receive(at: now) { estimator.receive(feedback: base, arrivals: arrivals, at: now) }
+    }
+
+    private func seen(_ arrival: Instant) -> Instant {
+        guard let wakeUp else { return arrival }
+        let (turns, rest) = arrival.nanoseconds.quotientAndRemainder(dividingBy: wakeUp.nanoseconds)
+        return Instant(nanoseconds: (rest == 0 ? turns : turns + 1) * wakeUp.nanoseconds)
     }
 
     private mutating func send(_ size: Int, cluster: Int?) {
@@ -149,6 +157,15 @@ struct BandwidthEstimatorTests {
             seen = seen || thin.estimator.isAmple
         }
         #expect(!seen)
+    }
+
+    @Test("A receiver that looks into its socket only every 25 ms hides no line", arguments: [1, 2, 3] as [UInt64])
+    func clumps(seed: UInt64) {
+        var line = EstimatedLine(LinkConditions(delay: .milliseconds(10), jitter: .milliseconds(5), rate: .megabits(5)), seed: seed)
+        line.wakeUp = .milliseconds(25)
+        line.applicationRate = .kilobits(170)
+        line.run(for: .seconds(4))
+        #expect(line.estimator.estimate > .kilobits(1800))
     }
 
     @Test("An application that sends little is not taken for a slow line")

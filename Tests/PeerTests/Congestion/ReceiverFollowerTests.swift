@@ -136,6 +136,14 @@ struct ReceiverFollowerTests {
         #expect(line.moves.count(where: { $0.rung == 0 }) <= 1)
     }
 
+    @Test("A picture that is quiet from the start reaches the middle rung all the same")
+    func quietStart() {
+        var line = ReceiverLine(capacity: 10_000_000)
+        line.limit = 10_000
+        line.run(for: 10)
+        #expect(line.rung == 1)
+    }
+
     @Test("A quiet picture does not lower the estimate, and motion finds it as it was")
     func quiet() {
         var line = ReceiverLine(capacity: 10_000_000)

@@ -129,6 +129,28 @@ struct VideoSenderTests {
         #expect(packet9 == nil)
     }
 
+    @Test("What was lost before a keyframe is not sent again once all of that has left")
+    func overtaken() throws {
+        var sender = sender()
+        var estimator = estimator()
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        sender.enqueue(frame(timestamp: 3900), available: .megabits(1), at: now)
+        // 100, 101; then a keyframe in 102 and 103.
+        for _ in 0..<2 { _ = next(&sender, &estimator, at: now) }
+        sender.enqueue(frame(key: true, size: 2000, timestamp: 6900), available: .megabits(1), at: now)
+        _ = next(&sender, &estimator, at: now)
+        sender.receive([100], at: now)
+        let whileItLeaves = next(&sender, &estimator, repair: true, at: now)
+        #expect(whileItLeaves != nil)
+        _ = next(&sender, &estimator, at: now)
+        sender.receive([101, 102], at: now)
+        let repair = next(&sender, &estimator, repair: true, at: now)
+        let header = try RTPHeader(parsing: try #require(repair).span)
+        #expect(Array(try #require(repair)[header.payloadRange].prefix(2)) == [0, 102])
+        let another = next(&sender, &estimator, repair: true, at: now)
+        #expect(another == nil)
+    }
+
     @Test("Without RTX the very same bytes go out again: one nonce must not protect two messages")
     func sameBytes() throws {
         var sender = sender(rtx: false)
