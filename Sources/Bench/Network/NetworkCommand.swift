@@ -13,14 +13,25 @@ struct NetworkCommand: AsyncParsableCommand {
     @Option(help: "How many seeds each row runs with; medians are printed, and the worst in brackets.")
     var seeds: UInt64 = 5
 
+    @Option(help: "Only the rows whose name contains this.")
+    var only: String = ""
+
+    @Flag(help: "Prints what the first shown member went through, seed by seed, instead of the table.")
+    var trace = false
+
     func run() async throws {
+        let rows = Scenario.all.filter { only.isEmpty || $0.name.contains(only) }
+        guard !trace else {
+            for row in rows { for seed in seed..<seed + max(seeds, 1) { print("\(row.name), seed \(seed)\n\(try row.run(seed: seed).trace)") } }
+            return
+        }
         let range = seed..<seed + max(seeds, 1)
         print("Medians of \(range.count) seeds, the worst in brackets.\n")
         print(
-            try await networkTable(seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
+            try await networkTable(rows, seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
                 FileHandle.standardError.write(Data("… \(progress)\n".utf8))
             })
-        print(redundancyTable())
+        if only.isEmpty { print(redundancyTable()) }
     }
 
     func validate() throws {

@@ -62,14 +62,16 @@ public struct NetworkRow: Sendable {
 }
 
 /// The tables of `bench network`, as Markdown: aims and figures, medians over the seeds and in brackets the worst of them.
-public func networkTable(seeds: Range<UInt64>, atOnce: Int = 1, progress: (String) -> Void = { _ in }) async throws -> String {
+public func networkTable(
+    _ rows: [Scenario] = Scenario.all, seeds: Range<UInt64>, atOnce: Int = 1, progress: (String) -> Void = { _ in }
+) async throws -> String {
     var aims = ["| line, both ways alike | aim | measured |", "|---|---|---|"]
     var figures = [
         "| line | way | rungs (mean) | freezes/min over 200 ms | over 500 ms | sound concealed % | picture delay p95 ms | sound delay p95 ms "
             + "| A/V offset p95 ms | queue p95 ms | NACKs % | keyframes asked | kbit/s |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for scenario in Scenario.all {
+    for scenario in rows {
         progress(scenario.name)
         let row = try await NetworkRow.run(scenario, seeds: seeds, atOnce: atOnce)
         aims.append(row.aims)
