@@ -72,7 +72,9 @@ struct ScenarioTests {
         let outcome = try run(.bursts, for: .seconds(35))
         #expect(outcome.down(0).freezesOver200 <= 5)
         #expect(outcome.down(0).freezesOver500 <= 2.5)
-        #expect(outcome.up(0).freezesOver500 <= 6)
+        // The way up carries so few packets that one burst in twenty lasts 200 ms: the sound waits for what comes late again and again.
+        #expect(outcome.up(0).freezesOver200 <= 3.5)
+        #expect(outcome.up(0).freezesOver500 <= 1.2)
     }
 
     @Test("Jitter with reordering provokes no keyframes and hardly a request for repair, and hides no line")
@@ -91,8 +93,8 @@ struct ScenarioTests {
         let outcome = try run(.outage, for: .seconds(35))
         let back = outcome.room.start + .seconds(23)
         let member = outcome.room.members[0]
-        for eye in [member.eye, member.serverEye] {
-            let picture = try #require(eye.shown.first { $0.at > back && $0.made > back })
+        for shown in [member.eye.shown, member.serverEye.shown] {
+            let picture = try #require(shown.all.first { $0.at > back && $0.made > back })
             #expect(picture.at - back < .milliseconds(1500))
         }
         for ear in [member.ear, member.serverEar] {

@@ -31,8 +31,6 @@ final class AudioIntake {
     private var isQuiet = true
     /// What the last packet brought: the buffer knows the capture time of its first sample.
     private var lastAdded = 0
-    /// How much the sound waits for the picture at most.
-    private static let longestWait = Duration.milliseconds(200)
     /// By how much what is heard lags behind what the tick plays: the sender's Opus look-ahead (RFC 6716 §2: 6.5 ms), which comes
     /// out at the decoder, and the mixer's limiter (2.5 ms).
     private static let processing = Duration.milliseconds(9)
@@ -63,7 +61,9 @@ final class AudioIntake {
         guard count > 0 else { return false }
         if let delay = buffer.playoutDelay(at: now, pcmBuffered: max(0, ready - lastAdded)) {
             soundDelay.playing(now - delay - Self.processing, at: now)
-            waitForPicture(delay + Self.processing, at: now)
+            // Where pictures take longer than sound, the sound waits for them.
+            buffer.minimumDelay = PictureWait.soundWait(
+                picture: soundDelay.pictureDelay(at: now), sound: delay + Self.processing, current: buffer.currentDelay)
         }
         output.removeAll(keepingCapacity: true)
         output.append(contentsOf: samples[head..<head + count])
@@ -77,15 +77,6 @@ final class AudioIntake {
         isQuiet = isSilent || buffer.concealedDuration > Self.silenceAfter
         // One more tick after the last sound: what the stretcher left over.
         return !(isQuiet && wasSilent)
-    }
-
-    /// Where pictures take longer than sound, the sound waits for them, up to the buffer's ceiling.
-    private func waitForPicture(_ delay: Duration, at now: Instant) {
-        guard let picture = soundDelay.pictureDelay(at: now) else {
-            buffer.minimumDelay = .zero
-            return
-        }
-        buffer.minimumDelay = min(max(buffer.currentDelay + (picture - delay), .zero), Self.longestWait)
     }
 
     private func play(_ playout: AudioPlayout) {

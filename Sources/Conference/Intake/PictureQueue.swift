@@ -1,18 +1,24 @@
 import Basics
 
 /// A decoded picture (or anything that stands for one) and when it was taken.
-struct Timed<Content> {
-    var content: Content
+package struct Timed<Content> {
+    package var content: Content
     /// In room time, by the sender's reports.
-    var captureTime: Instant
-    var arrival: Instant
+    package var captureTime: Instant
+    package var arrival: Instant
+
+    package init(content: Content, captureTime: Instant, arrival: Instant) {
+        self.content = content
+        self.captureTime = captureTime
+        self.arrival = arrival
+    }
 }
 
 /// Pictures that wait for the sound of the same moment, so that lips and voice agree.
 ///
 /// Sound is played later than it arrives, to ride out jitter; a picture is due once the sound of its capture time is played. A
 /// sender whose clocks disagree wildly is not waited for: no picture is held longer than `longestHold`.
-struct PictureQueue<Content> {
+package struct PictureQueue<Content> {
     /// Above AudioReceiveBuffer's hard ceiling of 250 ms a hold means nonsense in the sender's reports.
     static var longestHold: Duration { .milliseconds(280) }
     static var limit: Int { 16 }
@@ -23,13 +29,15 @@ struct PictureQueue<Content> {
 
     private var waiting: [Timed<Content>] = []
     /// The last one that was due: shown until the next is.
-    private(set) var current: Timed<Content>?
+    package private(set) var current: Timed<Content>?
     /// Changes whenever `current` does.
-    private(set) var generation: UInt64 = 0
+    package private(set) var generation: UInt64 = 0
     /// How many never were shown because a newer one was due too or too many waited.
     private(set) var skipped = 0
 
-    mutating func insert(_ picture: Timed<Content>) {
+    package init() {}
+
+    package mutating func insert(_ picture: Timed<Content>) {
         waiting.append(picture)
         if waiting.count > Self.limit {
             waiting.removeFirst()
@@ -38,7 +46,7 @@ struct PictureQueue<Content> {
     }
 
     /// Moves on to the newest picture that is due. `soundDelay`: from capture to playing; nil: no sound to wait for.
-    mutating func advance(to now: Instant, soundDelay: Duration?) {
+    package mutating func advance(to now: Instant, soundDelay: Duration?) {
         var last = -1
         for (index, picture) in waiting.enumerated() {
             let isDue = soundDelay.map { picture.captureTime + $0 - Self.lead <= now } ?? true

@@ -20,6 +20,8 @@ final class VideoIntake: Sendable {
         var origin: PictureOrigin?
     }
 
+    /// So long without a new picture is a freeze.
+    private static let freeze = Duration.milliseconds(200)
     /// More frames than that behind, and the rest is given up for a keyframe.
     private static let backlog = 45
     /// A picture is shown at a later tick, while everyone waits for the composing and encoding of the last: those go first. No longer
@@ -28,14 +30,22 @@ final class VideoIntake: Sendable {
 
     private struct State {
         var pictures = PictureQueue<Shown>()
-        /// Captures of the pictures that came since the last tick.
-        var fresh: [Instant] = []
+        /// Captures and arrivals of the pictures that came since the last tick.
+        var fresh: [(capture: Instant, arrival: Instant)] = []
         var lastArrival: Instant?
+        /// The tick that showed the last new picture.
+        var lastShown: Instant?
         var width = 0
         var height = 0
         var freezes = 0
         /// Sound ahead of picture, averaged over the last second's pictures.
         var offset: Duration?
+
+        /// A new picture is in the mix from this tick on.
+        mutating func showed(at now: Instant) {
+            if let lastShown, now - lastShown > VideoIntake.freeze { freezes += 1 }
+            lastShown = now
+        }
 
         /// A picture has just taken its place in the mix. As long as it is shown, and as long as it stands for, are no offset.
         mutating func measure(_ soundDelay: Duration?, at now: Instant) {
@@ -80,6 +90,8 @@ final class VideoIntake: Sendable {
         let was = shown.exchange(isShown, ordering: .relaxed)
         if isShown, !was {
             awaitsKeyframe.store(true, ordering: .relaxed)
+            // Nobody saw it stand while it had no tile.
+            state.withLock { $0.lastShown = nil }
             requestKeyframe()
         } else if !isShown, was {
             lane.removeAll()
@@ -109,7 +121,6 @@ final class VideoIntake: Sendable {
             decodedFrames.wrappingAdd(1, ordering: .relaxed)
             let ready = MonotonicClock.now()
             state.withLock { state in
-                if let last = state.lastArrival, frame.arrival - last > .milliseconds(200) { state.freezes += 1 }
                 state.lastArrival = frame.arrival
                 let turned = frame.rotation.isSideways
                 (state.width, state.height) = turned ? (picture.height, picture.width) : (picture.width, picture.height)
@@ -120,7 +131,7 @@ final class VideoIntake: Sendable {
                             origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
                         captureTime: frame.captureTime, arrival: frame.arrival))
                 // Where nobody looks, nobody takes them.
-                if state.fresh.count < PictureQueue<Shown>.limit { state.fresh.append(frame.captureTime) }
+                if state.fresh.count < PictureQueue<Shown>.limit { state.fresh.append((frame.captureTime, frame.arrival)) }
             }
         } catch {
             // It costs this frame and what refers to it; the last good picture stays.
@@ -134,12 +145,15 @@ final class VideoIntake: Sendable {
     func view(at now: Instant) -> View {
         let delay = soundDelay.current(at: now)
         return state.withLock { state in
-            for capture in state.fresh { soundDelay.picture(of: capture, couldBeShownAt: now) }
+            for (capture, arrival) in state.fresh { soundDelay.picture(of: capture, arrival: arrival, couldBeShownAt: now) }
             state.fresh.removeAll(keepingCapacity: true)
             let before = state.pictures.generation
             state.pictures.advance(to: now, soundDelay: delay)
             let current = state.pictures.current
-            if state.pictures.generation != before { state.measure(delay, at: now) }
+            if state.pictures.generation != before {
+                state.measure(delay, at: now)
+                state.showed(at: now)
+            }
             return View(
                 picture: current?.content.picture, rotation: current?.content.rotation ?? .none,
                 generation: state.pictures.generation, age: state.lastArrival.map { now - $0 },

@@ -1,10 +1,9 @@
 import Basics
 import Peer
 
-/// The eye of a simulated receiver: when which picture is shown, in step with the sound, and how long it stands still.
-struct PictureSink {
-    /// One picture on its way out of the buffer.
-    struct Shown {
+/// When which picture was shown, and how long each stood.
+struct ShownPictures {
+    struct Picture {
         var at: Instant
         var made: Instant
         /// The step of the ladder.
@@ -13,7 +12,35 @@ struct PictureSink {
         var offset: Duration?
     }
 
-    private(set) var shown: [Shown] = []
+    private(set) var all: [Picture] = []
+    var last: Picture? { all.last }
+
+    /// - Parameter soundDelay: from capture to ear, when sound plays.
+    mutating func append(_ mark: MediaMark, soundDelay: Duration?, at now: Instant) {
+        all.append(Picture(at: now, made: mark.made, tag: mark.tag, offset: soundDelay.map { (now - mark.made) - $0 }))
+    }
+
+    /// Gaps between pictures of motion that both lie in the window, longer than `limit`.
+    func freezes(over limit: Duration, in window: Range<Instant>, slides: UInt8) -> Int {
+        gaps(in: window) { $0.tag != slides && $1.tag != slides }.count { $0 > limit }
+    }
+
+    /// Without any picture in it: the whole window.
+    func longestGap(in window: Range<Instant>) -> Duration {
+        let times = [window.lowerBound] + all.map(\.at).filter(window.contains) + [window.upperBound]
+        return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .zero
+    }
+
+    private func gaps(in window: Range<Instant>, where isCounted: (Picture, Picture) -> Bool) -> [Duration] {
+        zip(all, all.dropFirst()).compactMap { before, after in
+            window.contains(before.at) && window.contains(after.at) && isCounted(before, after) ? after.at - before.at : nil
+        }
+    }
+}
+
+/// The eye of a simulated browser: pictures in step with the sound.
+struct PictureSink {
+    private(set) var shown = ShownPictures()
     /// Follows a slow picture at once, forgets it slowly: what the sound waits for.
     private(set) var delay: Duration?
 
@@ -27,24 +54,6 @@ struct PictureSink {
         var at = now
         if let soundDelay, mark.made + soundDelay > at { at = min(mark.made + soundDelay, now + .milliseconds(250)) }
         if let last = shown.last, last.at > at { at = last.at }
-        shown.append(
-            Shown(at: at, made: mark.made, tag: mark.tag, offset: soundDelay.map { (at - mark.made) - $0 }))
-    }
-
-    /// Gaps between pictures of motion that both lie in the window, longer than `limit`.
-    func freezes(over limit: Duration, in window: Range<Instant>, slides: UInt8) -> Int {
-        gaps(in: window) { $0.tag != slides && $1.tag != slides }.count { $0 > limit }
-    }
-
-    /// Without any picture in it: the whole window.
-    func longestGap(in window: Range<Instant>) -> Duration {
-        let times = [window.lowerBound] + shown.map(\.at).filter(window.contains) + [window.upperBound]
-        return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .zero
-    }
-
-    private func gaps(in window: Range<Instant>, where isCounted: (Shown, Shown) -> Bool) -> [Duration] {
-        zip(shown, shown.dropFirst()).compactMap { before, after in
-            window.contains(before.at) && window.contains(after.at) && isCounted(before, after) ? after.at - before.at : nil
-        }
+        shown.append(mark, soundDelay: soundDelay, at: at)
     }
 }

@@ -35,7 +35,7 @@ final class SimulatedMember {
     private(set) var eye = PictureSink()
     private(set) var ear = SoundSink()
     /// What the server gets of it.
-    private(set) var serverEye = PictureSink()
+    private(set) var serverEye = TileEye()
     private(set) var serverEar = SoundSink()
     private(set) var samples: [Sample] = []
     private(set) var moves: [(at: Instant, change: RenditionSelector.Change)] = []
@@ -72,8 +72,10 @@ final class SimulatedMember {
             }
         }
         call.onTick = { [unowned self] call, now in
-            ear.pull(at: now, pictureDelay: eye.delay)
-            serverEar.pull(at: now, pictureDelay: serverEye.delay)
+            ear.pull(at: now)
+            ear.wait(forPictureDelay: eye.delay)
+            serverEar.pull(at: now)
+            serverEar.wait(for: serverEye.wait, at: now)
         }
     }
 
@@ -105,7 +107,7 @@ final class SimulatedMember {
         case .keyframeRequested:
             keyframesAsked += 1
             if let choice = pending ?? active { room.requestKeyframe(choice, isStart: pending != nil) }
-        case .video(let frame): serverEye.receive(frame, soundDelay: serverEar.delay, at: now)
+        case .video(let frame): serverEye.receive(frame)
         case .audio(let packet): serverEar.receive(packet)
         default: break
         }
@@ -198,6 +200,9 @@ final class SimulatedMember {
         cameraWantsKeyframe = false
         call.client.send(frame, at: now)
     }
+
+    /// A tick of the room's canvas, which shows what the client sent.
+    func compose(at now: Instant) { serverEye.tick(at: now, ear: serverEar) }
 
     func sample(at now: Instant) {
         samples.append(

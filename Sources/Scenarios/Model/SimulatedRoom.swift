@@ -69,6 +69,7 @@ final class SimulatedRoom {
                 soundTick += 1
             }
             if next == picture {
+                for member in members { member.compose(at: now) }
                 makePictures(at: now)
                 for member in members { member.sendCamera(at: now) }
                 pictureTick += 1

@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Peer
 
 /// The ear of a simulated receiver: the real playout buffer, pulled each 20 ms, with sample counts in the place of samples.
@@ -18,6 +19,7 @@ struct SoundSink {
     private var ready = 0
     /// Of the newest sample in `ready`: capture time of its packet's end.
     private var newestEnd: Instant?
+    private var playing: (delay: Duration, at: Instant)?
     private(set) var ticks: [Tick] = []
     private(set) var packets = 0
 
@@ -29,11 +31,14 @@ struct SoundSink {
         buffer.insert(packet)
     }
 
-    /// - Parameter pictureDelay: how long pictures take; the sound waits for them within limits.
-    mutating func pull(at now: Instant, pictureDelay: Duration?) {
+    /// What plays in the tick at `now`.
+    mutating func pull(at now: Instant) {
         var tick = Tick(at: now, concealed: 0, recovered: 0, silent: 0, delay: nil)
+        var lastAdded = 0
         for _ in 0..<8 {
             guard let step = buffer.next(at: now, pcmBuffered: ready) else { break }
+            let before = ready
+            defer { lastAdded = ready - before }
             switch step {
             case .decode(let packet, let tempo):
                 let samples = OpusPacket(packet.payload)?.samples ?? Self.tick
@@ -58,13 +63,28 @@ struct SoundSink {
         if let newestEnd, tick.silent == 0 {
             tick.delay = now + .nanoseconds(Int64(ready) * 1_000_000_000 / 48_000) - newestEnd
         }
+        if let delay = buffer.playoutDelay(at: now, pcmBuffered: max(0, ready - lastAdded)) { playing = (delay, now) }
         ready = max(0, ready - Self.tick)
-        if let delay = tick.delay {
-            let picture = pictureDelay ?? .zero
-            let wanted = picture > delay ? buffer.currentDelay + (picture - delay) : buffer.minimumDelay - .milliseconds(1)
-            buffer.minimumDelay = min(max(wanted, .zero), .milliseconds(200))
-        }
         ticks.append(tick)
+    }
+
+    /// The mix: as the rooms' audio intake.
+    mutating func wait(for pictures: PictureWait, at now: Instant) {
+        guard let delay = playoutDelay(at: now) else { return }
+        buffer.minimumDelay = PictureWait.soundWait(picture: pictures.delay(at: now), sound: delay, current: buffer.currentDelay)
+    }
+
+    /// A browser: it follows its slow pictures at once and comes back by little steps.
+    mutating func wait(forPictureDelay pictureDelay: Duration?) {
+        guard let delay else { return }
+        let picture = pictureDelay ?? .zero
+        let wanted = picture > delay ? buffer.currentDelay + (picture - delay) : buffer.minimumDelay - .milliseconds(1)
+        buffer.minimumDelay = min(max(wanted, .zero), .milliseconds(200))
+    }
+
+    /// From capture, as the receiver knows it, to playing; nil when nothing was played lately.
+    func playoutDelay(at now: Instant) -> Duration? {
+        playing.flatMap { now - $0.at < .milliseconds(500) ? $0.delay : nil }
     }
 
     /// In per cent of what was played.

@@ -54,7 +54,7 @@ public struct ScenarioOutcome {
         let member = room.members[member]
         let window = part ?? window
         let minutes = (window.upperBound - window.lowerBound).inSeconds / 60
-        var figures = common(member.eye, member.ear, in: window, minutes: minutes)
+        var figures = common(member.eye.shown, member.ear, in: window, minutes: minutes)
         let samples = member.samples.filter { window.contains($0.at) }
         figures.shares = shares(samples)
         figures.queue = Quantiles(samples.map(\.lineQueue))
@@ -70,7 +70,7 @@ public struct ScenarioOutcome {
 
     func up(_ member: Int) -> DirectionFigures {
         let member = room.members[member]
-        var figures = common(member.serverEye, member.serverEar, in: window, minutes: minutes)
+        var figures = common(member.serverEye.shown, member.serverEar, in: window, minutes: minutes)
         let received = member.call.server.statistics(at: room.now).videoReceived
         figures.nacks = 100 * Double(received.nacks) / Double(max(received.packets, 1))
         figures.keyframesAsked = received.pictureLossIndications
@@ -80,7 +80,7 @@ public struct ScenarioOutcome {
         return figures
     }
 
-    private func common(_ eye: PictureSink, _ ear: SoundSink, in window: Range<Instant>, minutes: Double) -> DirectionFigures {
+    private func common(_ eye: ShownPictures, _ ear: SoundSink, in window: Range<Instant>, minutes: Double) -> DirectionFigures {
         var figures = DirectionFigures()
         let slides = SimulatedRoom.slidesTag
         figures.freezesOver200 = Double(eye.freezes(over: .milliseconds(200), in: window, slides: slides)) / minutes
@@ -89,7 +89,7 @@ public struct ScenarioOutcome {
         figures.concealed = ear.concealed(in: window)
         figures.recovered = ear.recovered(in: window)
         figures.silent = ear.silent(in: window)
-        let shown = eye.shown.filter { window.contains($0.at) }
+        let shown = eye.all.filter { window.contains($0.at) }
         figures.pictureDelay = Quantiles(shown.map { $0.at - $0.made })
         figures.offset = Quantiles(shown.compactMap(\.offset).map { $0 < .zero ? .zero - $0 : $0 })
         figures.soundDelay = Quantiles(ear.ticks.filter { window.contains($0.at) }.compactMap(\.delay))
@@ -135,7 +135,7 @@ public struct ScenarioOutcome {
 
     /// From the first negotiation to the first picture and the first sound; seconds.
     func secondsToPicture(of member: Int = 0) -> Double? {
-        room.members[member].eye.shown.first.map { ($0.at - room.start).inSeconds }
+        room.members[member].eye.shown.all.first.map { ($0.at - room.start).inSeconds }
     }
 }
 
@@ -152,8 +152,8 @@ extension ScenarioOutcome {
             lines.append(
                 "  \(time(sample.at)): \(name(of: sample.choice)) estimate \(sample.estimate), queue \(Int(sample.lineQueue.inMilliseconds)) ms, pacer \(Int(sample.pacerQueue.inMilliseconds)) ms")
         }
-        for (eye, way) in [(member.eye, "down"), (member.serverEye, "up")] {
-            for (before, after) in zip(eye.shown, eye.shown.dropFirst()) where after.at - before.at > .milliseconds(200) {
+        for (eye, way) in [(member.eye.shown, "down"), (member.serverEye.shown, "up")] {
+            for (before, after) in zip(eye.all, eye.all.dropFirst()) where after.at - before.at > .milliseconds(200) {
                 let kind = after.tag == SimulatedRoom.slidesTag ? "slide" : "freeze"
                 if kind == "freeze" { lines.append("  \(way): still for \(Int((after.at - before.at).inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))") }
             }

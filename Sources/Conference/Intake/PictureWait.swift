@@ -1,0 +1,90 @@
+import Basics
+
+/// How long after their capture a sender's pictures can be shown: what its sound waits for. A value, so that the simulations run the very
+/// rule of the rooms.
+///
+/// It is what is usual, and more where pictures come late again and again: lost packets are there a round trip later, and who shows what
+/// is left at once and waits then stands still at each loss. A stall that stays alone moves nothing.
+package struct PictureWait: Sendable {
+    /// Pictures of about a second.
+    static let window = 32
+    /// So few tell enough to begin with.
+    static let fewest = 4
+    /// After so long without any it is forgotten.
+    static let silence: Duration = .milliseconds(500)
+    /// So much later than the fastest of the last second is late: a tick and a half, more than the rhythm of the ticks hides.
+    static let late: Duration = .milliseconds(50)
+    /// The latest of each such stretch counts …
+    static let stretch: Duration = .milliseconds(500)
+    /// … for so many of them: 10 s, as the sound's own delay is forgotten.
+    static let memory: Int64 = 20
+    /// The least from one late stretch to another that says: it comes again.
+    static let again: Int64 = 2
+    /// How much the sound waits for the picture at most.
+    static let longest: Duration = .milliseconds(200)
+
+    private struct Recent {
+        /// From capture to arrival, and to the first tick that could show it.
+        var arrival: Duration
+        var shown: Duration
+    }
+
+    private struct Stall {
+        var stretch: Int64
+        var delay: Duration
+    }
+
+    private var recent: [Recent] = []
+    private var stalls: [Stall] = []
+    private var usual: Duration = .zero
+    private var updated: Instant?
+
+    package init() {}
+
+    /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or not.
+    package mutating func picture(of captureTime: Instant, arrival: Instant, couldBeShownAt now: Instant) {
+        if delay(at: now) == nil {
+            recent.removeAll(keepingCapacity: true)
+            stalls.removeAll(keepingCapacity: true)
+        }
+        if recent.count >= Self.window { recent.removeFirst() }
+        let picture = Recent(arrival: arrival - captureTime, shown: now - captureTime)
+        recent.append(picture)
+        updated = now
+        guard recent.count >= Self.fewest else {
+            usual = .zero
+            return
+        }
+        usual = recent.map(\.shown).sorted()[recent.count / 2]
+        let fastest = recent.lazy.map(\.arrival).min() ?? .zero
+        let stretch = arrival.nanoseconds / Self.stretch.nanoseconds
+        stalls.removeAll { $0.stretch <= stretch - Self.memory }
+        guard picture.arrival - fastest >= Self.late else { return }
+        if let last = stalls.last, last.stretch == stretch {
+            stalls[stalls.count - 1].delay = max(last.delay, picture.shown)
+        } else {
+            stalls.append(Stall(stretch: stretch, delay: picture.shown))
+        }
+    }
+
+    /// What the sound has to wait for now.
+    package var delay: Duration {
+        guard let first = stalls.first, let last = stalls.last, last.stretch - first.stretch >= Self.again else { return usual }
+        return max(usual, stalls.map(\.delay).max() ?? .zero)
+    }
+
+    /// The same; nil when no picture came lately.
+    package func delay(at now: Instant) -> Duration? {
+        updated.flatMap { now - $0 < Self.silence ? delay : nil }
+    }
+
+    /// The least delay for the playout buffer of the sound with which both are shown together, up to the limit.
+    ///
+    /// - Parameters:
+    ///   - picture: how long after its capture a picture can be shown; nil: there is none.
+    ///   - sound: the same of the sound that plays now.
+    ///   - current: the buffer's own delay now.
+    package static func soundWait(picture: Duration?, sound: Duration, current: Duration) -> Duration {
+        picture.map { min(max(current + ($0 - sound), .zero), longest) } ?? .zero
+    }
+}

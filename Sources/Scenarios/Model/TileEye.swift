@@ -1,0 +1,27 @@
+import Basics
+import Conference
+import Peer
+
+/// The eye that looks at a participant's tile in the mix: the rooms' own queue of pictures, stepped on by the ticks of the canvas.
+struct TileEye {
+    private(set) var shown = ShownPictures()
+    /// What the sound waits for.
+    private(set) var wait = PictureWait()
+    private var queue = PictureQueue<MediaMark>()
+    private var fresh: [ReceivedVideoFrame] = []
+
+    mutating func receive(_ frame: ReceivedVideoFrame) {
+        guard let mark = SyntheticEncoder.mark(of: frame.frame) else { return }
+        queue.insert(Timed(content: mark, captureTime: frame.captureTime, arrival: frame.arrival))
+        fresh.append(frame)
+    }
+
+    /// A tick of the canvas.
+    mutating func tick(at now: Instant, ear: SoundSink) {
+        for frame in fresh { wait.picture(of: frame.captureTime, arrival: frame.arrival, couldBeShownAt: now) }
+        fresh.removeAll(keepingCapacity: true)
+        let before = queue.generation
+        queue.advance(to: now, soundDelay: ear.playoutDelay(at: now))
+        if queue.generation != before, let picture = queue.current { shown.append(picture.content, soundDelay: ear.delay, at: now) }
+    }
+}
