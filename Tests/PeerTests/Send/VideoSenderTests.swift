@@ -145,8 +145,9 @@ struct VideoSenderTests {
         _ = next(&sender, &estimator, at: now)
         sender.receive([101, 102], at: now)
         let repair = next(&sender, &estimator, repair: true, at: now)
-        let header = try RTPHeader(parsing: try #require(repair).span)
-        #expect(Array(try #require(repair)[header.payloadRange].prefix(2)) == [0, 102])
+        let bytes = try #require(repair)
+        let header = try RTPHeader(parsing: bytes.span)
+        #expect(Array(bytes[header.payloadRange].prefix(2)) == [0, 102])
         let another = next(&sender, &estimator, repair: true, at: now)
         #expect(another == nil)
     }
