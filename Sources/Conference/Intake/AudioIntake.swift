@@ -33,6 +33,8 @@ final class AudioIntake {
     private var lastAdded = 0
     /// How much the sound waits for the picture at most.
     private static let longestWait = Duration.milliseconds(200)
+    /// A movement is in a picture half a frame later on average: so much later than pictures can be shown the sound is played.
+    private static let behindPicture = Duration.milliseconds(15)
     /// By how much what is heard lags behind what the tick plays: the sender's Opus look-ahead (RFC 6716 §2: 6.5 ms), which comes
     /// out at the decoder, and the mixer's limiter (2.5 ms).
     private static let processing = Duration.milliseconds(9)
@@ -85,7 +87,7 @@ final class AudioIntake {
             buffer.minimumDelay = .zero
             return
         }
-        buffer.minimumDelay = min(max(buffer.currentDelay + (picture - delay), .zero), Self.longestWait)
+        buffer.minimumDelay = min(max(buffer.currentDelay + (picture + Self.behindPicture - delay), .zero), Self.longestWait)
     }
 
     private func play(_ playout: AudioPlayout) {
