@@ -22,6 +22,8 @@ package struct PictureWait: Sendable {
     static let again: Int64 = 2
     /// How much the sound waits for the picture at most.
     static let longest: Duration = .milliseconds(200)
+    /// A movement is in a picture half a frame later on average: so much later than pictures can be shown the sound is played.
+    static let behindPicture: Duration = .milliseconds(15)
 
     private struct Recent {
         /// From capture to arrival, and to the first tick that could show it.
@@ -85,6 +87,6 @@ package struct PictureWait: Sendable {
     ///   - sound: the same of the sound that plays now.
     ///   - current: the buffer's own delay now.
     package static func soundWait(picture: Duration?, sound: Duration, current: Duration) -> Duration {
-        picture.map { min(max(current + ($0 - sound), .zero), longest) } ?? .zero
+        picture.map { min(max(current + ($0 + behindPicture - sound), .zero), longest) } ?? .zero
     }
 }

@@ -24,9 +24,6 @@ final class VideoIntake: Sendable {
     private static let freeze = Duration.milliseconds(200)
     /// More frames than that behind, and the rest is given up for a keyframe.
     private static let backlog = 45
-    /// A picture is shown at a later tick, while everyone waits for the composing and encoding of the last: those go first. No longer
-    /// than half a tick, or the picture would miss its own.
-    private static let patience = Duration.milliseconds(15)
 
     private struct State {
         var pictures = PictureQueue<Shown>()
@@ -78,7 +75,7 @@ final class VideoIntake: Sendable {
     let failures = Atomic<Int>(0)
 
     init(pool: WorkPool, meter: StageMeter, soundDelay: SoundDelay, requestKeyframe: @escaping @Sendable () -> Void) {
-        lane = SerialLane(pool: pool, meter: meter, limit: Self.backlog + 1, patience: Self.patience)
+        lane = SerialLane(pool: pool, meter: meter, limit: Self.backlog + 1, patience: SerialLane.behindEncoders)
         self.soundDelay = soundDelay
         self.requestKeyframe = requestKeyframe
     }

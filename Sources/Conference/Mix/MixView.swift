@@ -43,7 +43,7 @@ final class MixView: Sendable {
         self.overload = overload
         delays = meters.delays
         canvas = Confined(Canvas(compositor: Compositor(width: width, height: height)))
-        lane = SerialLane(pool: pool, meter: meters.compose, limit: 1)
+        lane = SerialLane(pool: pool, meter: meters.compose, limit: 1, patience: SerialLane.behindEncoders)
         published = Mutex(TilesInfo(width: width, height: height, tiles: []))
     }
 

@@ -65,6 +65,10 @@ final class SerialLane: Sendable {
     private let limit: Int
     /// How long a job may wait behind others' younger ones.
     private let patience: Duration
+    /// Of decoding and composing. What is encoded is a tick that everyone waits for; a picture that is decoded meanwhile waits for the next
+    /// tick anyway, but no longer than half of one, or it would miss that. Composing takes its turn among the decodes: a picture that
+    /// it left behind would come a tick later, which is more than all the others gain.
+    static let behindEncoders = Duration.milliseconds(15)
 
     init(pool: WorkPool, meter: StageMeter, limit: Int, patience: Duration = .zero) {
         self.pool = pool
