@@ -4,8 +4,8 @@ import Dispatch
 import Peer
 import Recording
 
-/// Writes what a participant receives to an MP4: H.264 as it came, VP8 encoded again. When H.264 changes its size, a new part begins
-/// (`OUT-2.mp4`), since the file's one track has one size. Work runs on a queue of its own, so the network never waits for it.
+/// Writes what a participant receives to one MP4: H.264 as it came, VP8 encoded again. The picture's size may change on the way, as the line
+/// does. Work runs on a queue of its own, so the network never waits for it.
 final class CallSaver: Sendable {
     private let queue = DispatchQueue(label: "call-saver")
     private let work: SaverBox
@@ -22,17 +22,14 @@ final class CallSaver: Sendable {
         queue.async { [work] in work.value.append(packet) }
     }
 
-    /// Closes every part; says which files there are now.
+    /// Closes the file; says what is in it.
     func finish() async throws -> String {
-        let recorders: [MP4Recorder] = await withCheckedContinuation { continuation in
+        let recorder: MP4Recorder? = await withCheckedContinuation { continuation in
             queue.async { [work] in continuation.resume(returning: work.value.end()) }
         }
-        var parts: [String] = []
-        for recorder in recorders {
-            let summary = try await recorder.finish()
-            parts.append("\(summary.file) (\(Int(summary.duration.inSeconds * 10)) tenths of a second, \(summary.bytes) bytes)")
-        }
-        return parts.isEmpty ? "nothing: no keyframe arrived" : parts.joined(separator: ", ")
+        guard let recorder else { return "nothing: no keyframe arrived" }
+        let summary = try await recorder.finish()
+        return "\(summary.file) (\(Int(summary.duration.inSeconds * 10)) tenths of a second, \(summary.bytes) bytes)"
     }
 }
 
@@ -43,8 +40,7 @@ private struct SaverBox: @unchecked Sendable {
 
 private final class SaverWork {
     private let file: String
-    private var recorders: [MP4Recorder] = []
-    private var size = (width: 0, height: 0)
+    private var recorder: MP4Recorder?
     private var decoder: VideoDecoder?
     private var encoder: (any VideoEncoder)?
     private var order = AudioOrder()
@@ -61,16 +57,15 @@ private final class SaverWork {
             guard let again = transcode(frame) else { return }
             frame = again
         }
-        if frame.isKeyframe, (frame.width, frame.height) != size || recorders.isEmpty {
-            guard frame.width > 0, frame.height > 0 else { return }
-            size = (frame.width, frame.height)
-            begin()
+        if recorder == nil, frame.isKeyframe, frame.width > 0, frame.height > 0 {
+            recorder = try? MP4Recorder(
+                file: file, width: frame.width, height: frame.height, framesPerSecond: 30, sizeMayChange: true, onFailure: { _ in })
         }
-        recorders.last?.append(frame)
+        recorder?.append(frame)
     }
 
     func append(_ packet: ReceivedAudioPacket) {
-        guard let recorder = recorders.last, let opus else { return }
+        guard let recorder, let opus else { return }
         for step in order.take(packet) {
             var samples: [Float] = []
             switch step.payload {
@@ -81,33 +76,23 @@ private final class SaverWork {
         }
     }
 
-    func end() -> [MP4Recorder] {
-        defer { recorders = [] }
-        return recorders
-    }
-
-    private func begin() {
-        var path = file
-        if !recorders.isEmpty {
-            let dot = file.lastIndex(of: ".") ?? file.endIndex
-            path = file[..<dot] + "-\(recorders.count + 1)" + file[dot...]
-        }
-        if let recorder = try? MP4Recorder(file: path, width: size.width, height: size.height, framesPerSecond: 30, onFailure: { _ in }) {
-            recorders.append(recorder)
-        }
+    func end() -> MP4Recorder? {
+        defer { recorder = nil }
+        return recorder
     }
 
     private func transcode(_ frame: EncodedVideoFrame) -> EncodedVideoFrame? {
         if decoder == nil { decoder = try? VideoDecoder(codec: frame.codec) }
         guard var picture = try? decoder?.decode(frame) else { return nil }
-        if encoder == nil {
+        // Even sizes only: what is odd loses a line.
+        let (width, height) = (picture.width & ~1, picture.height & ~1)
+        if encoder?.configuration.width != width || encoder?.configuration.height != height {
             encoder = try? makeVideoEncoder(
                 VideoEncoderConfiguration(
-                    codec: .h264, width: picture.width & ~1, height: picture.height & ~1, framesPerSecond: 30,
-                    bitRate: BitRate(bitsPerSecond: max(200_000, picture.width * picture.height * 2))))
+                    codec: .h264, width: width, height: height, framesPerSecond: 30,
+                    bitRate: BitRate(bitsPerSecond: max(200_000, width * height * 2))))
         }
         guard let encoder else { return nil }
-        let width = encoder.configuration.width, height = encoder.configuration.height
         if picture.width != width || picture.height != height {
             let scaled = Picture(width: width, height: height)
             Scaler.scale(from: picture, into: scaled, at: PixelRectangle(x: 0, y: 0, width: width, height: height))

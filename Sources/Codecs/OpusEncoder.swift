@@ -18,6 +18,8 @@ public final class OpusEncoder {
 
     private let encoder: OpaquePointer
     private var buffer = [UInt8](repeating: 0, count: OpusEncoder.maxPacketSize)
+    /// The next packet leans on none before it.
+    private var standsAlone = false
 
     /// Samples per channel of a packet.
     public static let frameSize = 960
@@ -61,8 +63,22 @@ public final class OpusEncoder {
                 opus_encode_float(encoder, base, Int32(frames * Self.frameSize), $0, opus_int32(output.count))
             } ?? OPUS_ALLOC_FAIL
         }
+        if standsAlone {
+            standsAlone = false
+            copus_encoder_set(encoder, OPUS_SET_PREDICTION_DISABLED_REQUEST, 0)
+        }
         guard count >= 0 else { throw .failed(operation: "Opus encoder", reason: OpusDecoder.reason(count)) }
         return Array(buffer[..<Int(count)])
+    }
+
+    /// Takes over in mid-sound from another encoder: `before` is what was heard right before the next packet's samples, in as many as `encode`
+    /// takes. A new encoder would begin with its look-ahead of 6.5 ms of silence (an old one with what it held), and lean on packets that
+    /// the decoder has not had: a click.
+    public func restart(after before: [Float]) throws(CodecError) {
+        copus_encoder_reset(encoder)
+        _ = try encode(before)
+        copus_encoder_set(encoder, OPUS_SET_PREDICTION_DISABLED_REQUEST, 1)
+        standsAlone = true
     }
 
     /// The same for an array.

@@ -23,8 +23,13 @@ final class FragmentWriter {
     private static let audioIndex: Int32 = 1
     private static let bufferSize = 1 << 16
 
-    /// `parameterSets`: SPS and PPS as Annex B.
-    init(sink: FileSink, width: Int, height: Int, parameterSets: [UInt8], sound: SoundEncoder) throws(RecordingError) {
+    /// The sample entry of H.264 whose parameter sets may change with any keyframe (ISO/IEC 14496-15 §5.4.2.1), as FFmpeg writes four letters.
+    static let avc3: UInt32 = 0x3363_7661
+
+    /// `parameterSets`: SPS and PPS as Annex B. `changesInBand`: keyframes may bring others.
+    init(
+        sink: FileSink, width: Int, height: Int, parameterSets: [UInt8], changesInBand: Bool, sound: SoundEncoder
+    ) throws(RecordingError) {
         self.sink = sink
         var format: UnsafeMutablePointer<AVFormatContext>?
         var packet = av_packet_alloc()
@@ -37,7 +42,7 @@ final class FragmentWriter {
         self.format = format
         self.packet = packetPointer
         // From here on `deinit` runs also when this throws.
-        try addVideo(width: width, height: height, parameterSets: parameterSets)
+        try addVideo(width: width, height: height, parameterSets: parameterSets, tag: changesInBand ? Self.avc3 : 0)
         try addSound(sound)
         try openOutput()
         var options: OpaquePointer?
@@ -59,13 +64,15 @@ final class FragmentWriter {
         av_packet_free(&packet)
     }
 
-    private func addVideo(width: Int, height: Int, parameterSets: [UInt8]) throws(RecordingError) {
+    /// `tag`: of the sample entry, 0 for the usual one.
+    private func addVideo(width: Int, height: Int, parameterSets: [UInt8], tag: UInt32) throws(RecordingError) {
         guard let stream = avformat_new_stream(format, nil), let parameters = stream.pointee.codecpar else {
             throw .codec("out of memory")
         }
         stream.pointee.time_base = AVRational(num: 1, den: 90_000)
         parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
         parameters.pointee.codec_id = AV_CODEC_ID_H264
+        parameters.pointee.codec_tag = tag
         parameters.pointee.width = Int32(width)
         parameters.pointee.height = Int32(height)
         try setExtraData(parameterSets, parameters)

@@ -56,7 +56,8 @@ enum MP4Closing {
             guard let copy = avformat_new_stream(output, nil),
                 avcodec_parameters_copy(copy.pointee.codecpar, stream.pointee.codecpar) >= 0
             else { throw .codec("out of memory") }
-            copy.pointee.codecpar.pointee.codec_tag = 0
+            // Any other tag is chosen anew.
+            if copy.pointee.codecpar.pointee.codec_tag != FragmentWriter.avc3 { copy.pointee.codecpar.pointee.codec_tag = 0 }
             copy.pointee.time_base = stream.pointee.time_base
         }
         try check(avio_open(&output.pointee.pb, target, AVIO_FLAG_WRITE), target)

@@ -25,17 +25,18 @@ public final class MP4Recorder: Sendable {
     /// Makes the file at once, so that a directory that cannot be written is an error here.
     ///
     /// The first keyframe of `width` × `height` starts the recording. `segment`: a new file (`name-2.mp4` …) at the
-    /// first keyframe after that time, 0 for one file. `onKeyframeNeeded` is called when a keyframe would let it go on.
+    /// first keyframe after that time, 0 for one file. `sizeMayChange`: later keyframes of another size go into the same track, which brings
+    /// its parameter sets along (`avc3`); otherwise they are left out. `onKeyframeNeeded` is called when a keyframe would let it go on.
     /// Both callbacks come on the recorder's queue; `onFailure` at most once, when the file is closed as well as can be.
     public init(
         file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
-        fragment: Duration = .seconds(1), segment: Duration = .zero,
+        fragment: Duration = .seconds(1), segment: Duration = .zero, sizeMayChange: Bool = false,
         onKeyframeNeeded: @escaping @Sendable () -> Void = {}, onFailure: @escaping @Sendable (RecordingError) -> Void
     ) throws(RecordingError) {
         self.file = file
         let shape = RecorderWork.Shape(
             file: file, width: width, height: height, framesPerSecond: framesPerSecond, audio: audio,
-            fragment: fragment, segment: segment)
+            fragment: fragment, segment: segment, sizeMayChange: sizeMayChange)
         work = try RecorderWork(shape, onKeyframeNeeded: onKeyframeNeeded, onFailure: onFailure)
     }
 

@@ -15,6 +15,7 @@ final class RecorderWork: @unchecked Sendable {
         var audio: RecordingAudio
         var fragment: Duration
         var segment: Duration
+        var sizeMayChange = false
         var capacity = Int.max
     }
 
@@ -45,7 +46,7 @@ final class RecorderWork: @unchecked Sendable {
     private static func makeSession(_ shape: Shape, _ sink: FileSink) throws(RecordingError) -> RecordingSession {
         try RecordingSession(
             sink: sink, width: shape.width, height: shape.height, framesPerSecond: shape.framesPerSecond,
-            audio: shape.audio, fragment: shape.fragment)
+            audio: shape.audio, fragment: shape.fragment, sizeMayChange: shape.sizeMayChange)
     }
 
     var duration: Duration { .seconds(earlierLength + session.length) / RecordingSession.ticksPerSecond }

@@ -23,6 +23,7 @@ final class RecordingSession: @unchecked Sendable {
     private let sink: FileSink
     private let width: Int
     private let height: Int
+    private let sizeMayChange: Bool
     private let sound: SoundEncoder
     private let fragment: Time
     private let frameTime: Time
@@ -55,11 +56,13 @@ final class RecordingSession: @unchecked Sendable {
     private static let tolerance: Int64 = 48
 
     init(
-        sink: FileSink, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio, fragment: Duration
+        sink: FileSink, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio, fragment: Duration,
+        sizeMayChange: Bool = false
     ) throws(RecordingError) {
         self.sink = sink
         self.width = width
         self.height = height
+        self.sizeMayChange = sizeMayChange
         sound = try SoundEncoder(audio)
         self.fragment = max(fragment.nanoseconds, 100_000_000) * 9 / 12_500
         frameTime = Time(Double(Self.ticksPerSecond) / max(framesPerSecond, 1))
@@ -77,7 +80,7 @@ final class RecordingSession: @unchecked Sendable {
     var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
     func append(_ frame: EncodedVideoFrame) throws(RecordingError) {
-        guard frame.codec == .h264, frame.width == 0 || (frame.width == width && frame.height == height) else { return }
+        guard frame.codec == .h264, frame.width == 0 || sizeMayChange || (frame.width == width && frame.height == height) else { return }
         let time = frame.timestamp &* Self.ticksPerVideoTick
         switch state {
         case .paused(let end):
@@ -178,7 +181,8 @@ final class RecordingSession: @unchecked Sendable {
         if writer == nil {
             let sets = AnnexB.parameterSets(frame.data)
             guard !sets.isEmpty else { return }
-            writer = try FragmentWriter(sink: sink, width: width, height: height, parameterSets: sets, sound: sound)
+            writer = try FragmentWriter(
+                sink: sink, width: width, height: height, parameterSets: sets, changesInBand: sizeMayChange, sound: sound)
             origin = time
         } else if let pausedAt {
             try silence(until: pausedAt - origin)

@@ -40,6 +40,38 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file + MP4Closing.closingSuffix))
     }
 
+    @Test("Pictures of another size go on in the same track where that is wanted, also after a crash")
+    func sizes() async throws {
+        let directory = try ScratchDirectory()
+        let file = directory.file("a.mp4")
+        let recorder = try MP4Recorder(
+            file: file, width: 160, height: 96, framesPerSecond: 25, sizeMayChange: true, onFailure: { Issue.record("\($0)") })
+        for (second, (width, height)) in [(160, 96), (320, 192), (160, 96), (640, 384)].enumerated() {
+            let encoder = try makeVideoEncoder(
+                VideoEncoderConfiguration(codec: .h264, width: width, height: height, framesPerSecond: 25, bitRate: .kilobits(300)))
+            let picture = Picture(width: width, height: height)
+            for frame in 0..<25 {
+                let now = FlashAndBeep.instant(second * 1000 + frame * 40)
+                picture.fill(y: UInt8(40 + frame * 5), u: 128, v: 128)
+                guard var coded = try encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: false) else { continue }
+                (coded.width, coded.height) = (width, height)
+                recorder.append(coded)
+            }
+        }
+        _ = await recorder.duration()
+        let orphan = directory.file("orphan.mp4")
+        let mended = directory.file("mended.mp4")
+        try FileManager.default.copyItem(atPath: file, toPath: orphan)
+        _ = try RecordingRepair.repair(file: orphan, output: mended)
+        #expect(try Onsets(mended).sizes.isSuperset(of: [[160, 96], [320, 192]]))
+        let summary = try await recorder.finish()
+        #expect(summary.files == [file] && abs(summary.duration.inSeconds - 4) < 0.1)
+        let onsets = try Onsets(file)
+        #expect(onsets.pictureCount == 100)
+        #expect(onsets.sizes == [[160, 96], [320, 192], [640, 384]])
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).range(of: Data("avc3".utf8)) != nil)
+    }
+
     @Test("A copy taken at any moment, cut anywhere, becomes a proper file")
     func crash() async throws {
         let directory = try ScratchDirectory()

@@ -47,6 +47,15 @@ final class AudioRoom {
         var level: UInt8
     }
 
+    /// What a tick sounded like to everyone.
+    private struct Heard {
+        var full: [Float] = []
+        /// For those who were in the mix.
+        var own: [String: [Float]] = [:]
+
+        func sound(without id: String?) -> [Float] { id.flatMap { own[$0] } ?? full }
+    }
+
     var seats: [String: Seat] = [:]
     /// Takes the full mix with its room time at 48 kHz.
     var recorder: (@Sendable ([Float], Int64) -> Void)?
@@ -60,6 +69,9 @@ final class AudioRoom {
     /// The first halves of packets of two ticks.
     private var firstTicks: [EncoderKey: [Float]] = [:]
     private var isSecondTick = false
+    /// The tick before this one, and the one before a packet of two ticks began: encoders that take over go on from there.
+    private var before = Heard()
+    private var beforePair = Heard()
     /// Whose encoder has said that silence began.
     private var silent: Set<EncoderKey> = []
     private var sounds: [String: [Float]] = [:]
@@ -71,6 +83,7 @@ final class AudioRoom {
         var mixing = AudioMixerConfiguration()
         mixing.maxSpeakers = max(1, configuration.maxSpeakers)
         mixer = AudioMixer(configuration: mixing)
+        (before.full, beforePair.full) = (mixer.full, mixer.full)
         bitRate = configuration.bitRate
         self.speakersChanged = speakersChanged
     }
@@ -84,6 +97,7 @@ final class AudioRoom {
     /// Mixes the tick at `now` and appends what each peer gets.
     func tick(_ now: Instant, into deliveries: inout [AudioDelivery]) {
         let sources = collect(now)
+        remember()
         mix(sources, at: 0, inputs: [])
         for id in leaving.keys { sounds[id] = nil }
         leaving.removeAll()
@@ -105,6 +119,13 @@ final class AudioRoom {
         if isSecondTick { firstTicks.removeAll(keepingCapacity: true) }
         isSecondTick.toggle()
         forgetIdleEncoders(now)
+    }
+
+    private func remember() {
+        before.full = mixer.full
+        before.own.removeAll(keepingCapacity: true)
+        for id in mixer.contributors { before.own[id] = mixer.mix(without: id) }
+        if !isSecondTick { beforePair = before }
     }
 
     /// Takes the sound of everyone and returns whose there is.
@@ -149,10 +170,16 @@ final class AudioRoom {
 
     private func encode(_ key: EncoderKey, _ now: Instant) -> Packet {
         let nothing = Packet(payload: [], level: 127)
+        let isRunning = lastUse[key].map { now - $0 < AudioClock.period * 1.5 } ?? false
         lastUse[key] = now
         do {
             let encoder = try encoders[key] ?? key.profile.makeEncoder(bitRate, wishes: key.wishes)
             encoders[key] = encoder
+            if !isRunning {
+                let earlier = key.ticksPerPacket > 1 ? beforePair : before
+                try encoder.restart(after: earlier.sound(without: key.without))
+                silent.remove(key)
+            }
             guard let sound = gather(key) else { return nothing }
             let packet = try encoder.encode(sound)
             // DTX: the first empty packet says that silence begins, the others need not be sent (RFC 7587 §3.1.3).
