@@ -122,7 +122,7 @@ struct MediaSender: Sendable {
     mutating func advance(to now: Instant) {
         estimator.advance(to: now)
         // A receiver's wish is for the encoder: repairs go beside it, as long as the line carries them.
-        pacer.rate = estimator.lineEstimate * Pacer.factor
+        pacer.rate = estimator.lineEstimate * Pacer.factor(at: estimator.lineEstimate)
         pacer.advance(to: now)
         if let current = probe, now - current.started > .milliseconds(200) { probe = nil }
         if isStarted, probe == nil, estimator.hasProbe, video.usesTransportCC, let cluster = estimator.nextProbe() {
@@ -140,7 +140,8 @@ struct MediaSender: Sendable {
             let length =
                 queued
                 ?? video.nextProbe(
-                    into: buffer, estimator: &estimator, cluster: cluster, size: current.cluster.bytes / current.cluster.packets, at: now)
+                    into: buffer, estimator: &estimator, cluster: cluster,
+                    size: current.cluster.bytes / current.cluster.packets, at: now)
             guard let length else {
                 probe = nil
                 estimator.cannotProbe()

@@ -154,8 +154,10 @@ extension ScenarioOutcome {
         }
         for (eye, way) in [(member.eye, "down"), (member.serverEye, "up")] {
             for (before, after) in zip(eye.shown, eye.shown.dropFirst()) where after.at - before.at > .milliseconds(200) {
-                let kind = after.tag == SimulatedRoom.slidesTag ? "slide" : "freeze"
-                if kind == "freeze" { lines.append("  \(way): still for \(Int((after.at - before.at).inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))") }
+                let isSlide = after.tag == SimulatedRoom.slidesTag
+                let length = after.at - before.at
+                guard length > (isSlide ? Ladder.slideInterval * 1.15 : .milliseconds(200)) else { continue }
+                lines.append("  \(way): still for \(Int(length.inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))")
             }
         }
         lines.append("  down: \(down(index))")
