@@ -156,7 +156,7 @@ extension ScenarioOutcome {
             for (before, after) in zip(eye.shown, eye.shown.dropFirst()) where after.at - before.at > .milliseconds(200) {
                 let isSlide = after.tag == SimulatedRoom.slidesTag
                 let length = after.at - before.at
-                guard length > (isSlide ? Ladder.slideInterval * 1.15 : .milliseconds(200)) else { continue }
+                guard length > (isSlide ? Ladder.slideInterval * 1.3 : .milliseconds(200)) else { continue }
                 lines.append("  \(way): still for \(Int(length.inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))")
             }
         }
