@@ -87,10 +87,10 @@ struct MediaSender: Sendable {
         estimator.setDescribedLimit(limit)
     }
 
-    /// The line is up.
-    mutating func start(at now: Instant) {
+    /// The line is up; `handshake`: how long that of DTLS took.
+    mutating func start(at now: Instant, handshake: Duration? = nil) {
         isStarted = true
-        estimator.start(at: now)
+        estimator.start(at: now, handshake: handshake)
         if video.isConfigured { video.restart(at: now) }
     }
 
