@@ -42,7 +42,8 @@ def test_aiortc_on_a_clean_line_climbs_to_the_top_by_its_own_remb(server):
             started, seen = time.monotonic(), []
             # The only thing that the server hears of the line is aiortc's own estimate: neither arrivals nor probes.
             while not seen or seen[-1][0] != "360":
-                assert time.monotonic() - started < 20, seen
+                # On an idle machine ten seconds; on a busy one aiortc takes its own delay for the line's and has to come up again.
+                assert time.monotonic() - started < 60, seen
                 await asyncio.sleep(0.25)
                 stats = await asyncio.to_thread(server.json, "GET", f"/api/rooms/climb/participants/{peer.id}/stats")
                 seen.append((stats["rendition"], stats["estimate"]))

@@ -48,12 +48,13 @@ struct ScenarioTests {
         #expect(down.pictureDelay.median < 400)
     }
 
-    @Test("60 kbit/s carry speech and a picture now and then")
-    func floor() throws {
-        let outcome = try run(.floor, for: .seconds(45))
-        let down = outcome.down(0, in: outcome.room.start + .seconds(20)..<outcome.room.start + .seconds(45))
-        #expect(down.concealed + down.silent < 2)
-        #expect(down.longestGap < .seconds(10))
+    @Test("60 kbit/s carry speech and a picture now and then, and are known for what they are at once", arguments: [1, 2, 3, 7] as [UInt64])
+    func floor(seed: UInt64) throws {
+        let outcome = try run(.floor, for: .seconds(30), seed: seed)
+        #expect(try #require(outcome.seconds(from: .zero) { $0 == .slides }) < 2)
+        let down = outcome.down(0, in: outcome.room.start + .seconds(5)..<outcome.room.start + .seconds(30))
+        #expect(down.concealed + down.silent < 1)
+        #expect(down.longestGap < .seconds(6))
     }
 
     @Test("Random loss is repaired before anyone sees it", arguments: [0.02, 0.05, 0.10])

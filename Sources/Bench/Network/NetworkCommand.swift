@@ -26,7 +26,8 @@ struct NetworkCommand: AsyncParsableCommand {
             for scenario in scenarios {
                 for seed in range {
                     let outcome = try scenario.run(seed: seed)
-                    print("\(scenario.name), seed \(seed): \(scenario.verdict(outcome).map(\.what).joined(separator: ", "))\n\(outcome.trace)")
+                    let verdict = scenario.verdict(outcome).map(\.what).joined(separator: ", ")
+                    print("\(scenario.name), seed \(seed): \(verdict)\n\(outcome.trace)")
                 }
             }
             return
@@ -41,7 +42,8 @@ struct NetworkCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard Scenario.all.contains(where: { row.isEmpty || $0.name.contains(row) }) else {
-            throw ValidationError("No row's name contains \"\(row)\"; they are \(Scenario.all.map { "\"\($0.name)\"" }.joined(separator: ", ")).")
+            let names = Scenario.all.map { "\"\($0.name)\"" }.joined(separator: ", ")
+            throw ValidationError("No row's name contains \"\(row)\"; they are \(names).")
         }
         guard seeds <= 1000, seed <= UInt64(Int64.max) else { throw ValidationError("--seeds is at most 1000.") }
     }

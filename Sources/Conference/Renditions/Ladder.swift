@@ -13,8 +13,8 @@ package struct Ladder: Hashable, Sendable {
     /// One picture every few seconds at the lowest rung's size.
     package let slides: Rung
 
-    /// How far apart slides are.
-    package static let slideInterval = Duration.seconds(4)
+    /// How far apart slides are. With the time that one takes on the line, which grows with every dip of the estimate, nobody waits 5 s.
+    package static let slideInterval = Duration.milliseconds(3500)
 
     /// No rung is larger than the canvas; widths keep its shape and are even.
     package init(_ configured: [ConferenceConfiguration.Rung], width: Int, height: Int, framesPerSecond: Int) {

@@ -20,8 +20,9 @@ package struct RenditionControl: Sendable {
     static let leastForMany = 0.9
     /// No encoder goes below this share of its rung's rate.
     static let least = RenditionSelector.Configuration().lowest
-    /// A slide takes its line for so long, half of the time between two: what is left over repairs it, and it comes while it is true …
-    static let slideTime = Ladder.slideInterval / 2
+    /// A slide takes its line for so long, less than half of the time between two: what is left over repairs it, and it comes while it is
+    /// true …
+    static let slideTime = Duration.milliseconds(1500)
     /// … but below this share of its rung's bits nothing can be told on it.
     static let leastOfSlide = 0.35
 

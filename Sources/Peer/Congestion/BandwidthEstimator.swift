@@ -30,6 +30,8 @@ struct BandwidthEstimator: Sendable {
     /// Until the first probe is answered, at most so long, it has the line for itself but for the sound: a picture sent meanwhile fills a
     /// thin line's queue, and with it goes the answer. A good line answers within a round trip and the peer's interval of reports …
     static let firstProbeTime: Duration = .milliseconds(600)
+    /// … unless the handshake, some 3 kB back and forth with the certificates, took no longer than this: no thin line does that …
+    static let quickHandshake: Duration = .milliseconds(150)
     /// … and where nothing at all was heard by then the way is long or both directions are full.
     static let firstProbeTimeUnheard: Duration = .milliseconds(1500)
     /// A queue longer than this is drained: a third of the line's rate is left for that.
@@ -110,11 +112,13 @@ struct BandwidthEstimator: Sendable {
     var usage: LineUsage { detector.usage }
 
     /// The line is up: the first probes may go.
-    mutating func start(at now: Instant) {
+    ///
+    /// - Parameter handshake: how long that of DTLS took, where it is known.
+    mutating func start(at now: Instant, handshake: Duration? = nil) {
         guard usesFeedback else { return }
         if started == nil {
             started = now
-            awaitsFirstProbe = true
+            awaitsFirstProbe = handshake.map { $0 > Self.quickHandshake } ?? true
         }
         probes.start(rate: delay.rate, at: now)
         nextCheck = now + .milliseconds(250)

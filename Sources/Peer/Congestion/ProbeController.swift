@@ -25,6 +25,8 @@ struct ProbeController: Sendable {
     static let durationOfJitter = 5.0
     /// But no burst takes the line for longer than this, if the estimate is right.
     static let longestQueue: Duration = .milliseconds(60)
+    /// The first of all meets a line of which nothing is known, and whose queue may hold no more.
+    static let longestQueueOfFirst: Duration = .milliseconds(30)
     /// A measured rate above this part of the probed one asks for the next step …
     static let success = 0.7
     /// … which is this much more.
@@ -196,11 +198,13 @@ struct ProbeController: Sendable {
         if let last = pending.last, Double(last.rate.bitsPerSecond) >= target { return }
         let wanted = BitRate(bitsPerSecond: Int(target))
         let length = min(max(duration, jitter * Self.durationOfJitter), Self.longestDuration)
-        let bytes = min(
-            wanted.bytes(in: length),
-            max(wanted.bytes(in: Self.duration), BitRate(bitsPerSecond: Int(before)).bytes(in: Self.longestQueue)))
+        let before = BitRate(bitsPerSecond: Int(before))
+        let bytes =
+            nextID == 1
+            ? before.bytes(in: Self.longestQueueOfFirst)
+            : min(wanted.bytes(in: length), max(wanted.bytes(in: Self.duration), before.bytes(in: Self.longestQueue)))
         pending.append(ProbeCluster(id: nextID, rate: wanted, packets: Self.packets, bytes: bytes))
-        waiting = (nextID, purpose, target, before, now)
+        waiting = (nextID, purpose, target, Double(before.bitsPerSecond), now)
         lastProbe = now
         if purpose == .more { lastStep = now }
         nextID &+= 1

@@ -9,6 +9,8 @@ import Basics
 struct ProbeEstimator: Sendable {
     /// Of the packets and the bytes of a cluster, how much must have arrived.
     static let leastPart = 0.8
+    /// Of the first of all, which may find the queue of a thin line full: what came through tells the line's rate all the same.
+    static let leastPartOfFirst = 0.6
     static let longestInterval: Duration = .seconds(1)
     /// Arriving this much faster than sent is a measuring error.
     static let largestRatio = 2.0
@@ -52,8 +54,9 @@ struct ProbeEstimator: Sendable {
         cluster.packets += 1
         cluster.bytes += packet.size
         clusters[id] = cluster
-        guard Double(cluster.packets) >= Self.leastPart * Double(cluster.info.packets),
-            Double(cluster.bytes) >= Self.leastPart * Double(cluster.info.bytes)
+        let leastPart = id == 1 ? Self.leastPartOfFirst : Self.leastPart
+        guard Double(cluster.packets) >= leastPart * Double(cluster.info.packets),
+            Double(cluster.bytes) >= leastPart * Double(cluster.info.bytes)
         else { return nil }
         let inOrder = cluster.arrived.sorted { $0.sequence < $1.sequence }
         let measures = [Self.rate(of: inOrder), fastest.flatMap { Self.leastRate(of: inOrder, fastest: $0) }]
@@ -76,7 +79,7 @@ struct ProbeEstimator: Sendable {
             guard time > .zero, time <= longestInterval else { continue }
             best = max(best ?? 0, Double(bytes) * 8 / time.inSeconds)
         }
-        return best
+        return best.map { $0 * safety }
     }
 
     /// bit/s; packets in the order of sending.

@@ -103,7 +103,11 @@ extension PeerConnection {
     private func drainPath(at now: Instant) {
         while let event = ice?.nextEvent() {
             switch event {
-            case .selected: if state == .connecting { dtls?.start(at: now) }
+            case .selected:
+                if state == .connecting {
+                    handshakeStart = handshakeStart ?? now
+                    dtls?.start(at: now)
+                }
             case .interrupted: events.append(.interrupted(since: ice?.lastHeard ?? now))
             case .recovered: events.append(.recovered)
             case .oldCredentialsExpired: noteUfrags()
@@ -149,7 +153,7 @@ extension PeerConnection {
             return
         }
         state = .connected
-        sender.start(at: now)
+        sender.start(at: now, handshake: handshakeStart.map { now - $0 })
         nextReport = now + .milliseconds(500)
         nextLimitReport = now
         startChannels(at: now)

@@ -19,6 +19,8 @@ public final class PeerConnection {
     let arena = PacketArena()
     var events = EventQueue()
     var state = State.new
+    /// When the path was found and DTLS began.
+    var handshakeStart: Instant?
     var nextReport: Instant?
     /// How many of our streams a report has told of, and how many reports still follow in the shorter interval.
     var reportedStreams = 0

@@ -87,10 +87,10 @@ struct MediaSender: Sendable {
         estimator.setDescribedLimit(limit)
     }
 
-    /// The line is up.
-    mutating func start(at now: Instant) {
+    /// The line is up; `handshake`: how long that of DTLS took.
+    mutating func start(at now: Instant, handshake: Duration? = nil) {
         isStarted = true
-        estimator.start(at: now)
+        estimator.start(at: now, handshake: handshake)
         if video.isConfigured { video.restart(at: now) }
     }
 
@@ -123,7 +123,7 @@ struct MediaSender: Sendable {
     mutating func advance(to now: Instant) {
         estimator.advance(to: now)
         // A receiver's wish is for the encoder: repairs go beside it, as long as the line carries them.
-        pacer.rate = estimator.lineEstimate * Pacer.factor
+        pacer.rate = estimator.lineEstimate * Pacer.factor(at: estimator.lineEstimate)
         pacer.isAmple = estimator.isAmple
         pacer.advance(to: now)
         if let current = probe, now - current.started > .milliseconds(200) { probe = nil }
@@ -142,7 +142,8 @@ struct MediaSender: Sendable {
             let length =
                 queued
                 ?? video.nextProbe(
-                    into: buffer, estimator: &estimator, cluster: cluster, size: current.cluster.bytes / current.cluster.packets, at: now)
+                    into: buffer, estimator: &estimator, cluster: cluster,
+                    size: current.cluster.bytes / current.cluster.packets, at: now)
             guard let length else {
                 probe = nil
                 estimator.cannotProbe()

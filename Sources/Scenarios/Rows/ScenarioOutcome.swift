@@ -154,8 +154,10 @@ extension ScenarioOutcome {
         }
         for (eye, way) in [(member.eye.shown, "down"), (member.serverEye.shown, "up")] {
             for (before, after) in zip(eye.all, eye.all.dropFirst()) where after.at - before.at > .milliseconds(200) {
-                let kind = after.tag == SimulatedRoom.slidesTag ? "slide" : "freeze"
-                if kind == "freeze" { lines.append("  \(way): still for \(Int((after.at - before.at).inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))") }
+                let isSlide = after.tag == SimulatedRoom.slidesTag
+                let length = after.at - before.at
+                guard length > (isSlide ? Ladder.slideInterval * 1.3 : .milliseconds(200)) else { continue }
+                lines.append("  \(way): still for \(Int(length.inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))")
             }
         }
         lines.append("  down: \(down(index))")
