@@ -20,6 +20,8 @@ package struct PictureWait: Sendable {
     static let memory: Int64 = 20
     /// The least from one late stretch to another that says: it comes again.
     static let again: Int64 = 2
+    /// The worst of them alone is not waited for in full: so much longer a picture may stand, then and when.
+    static let bearable: Duration = .milliseconds(67)
     /// How much the sound waits for the picture at most.
     static let longest: Duration = .milliseconds(200)
     /// A movement is in a picture half a frame later on average: so much later than pictures can be shown the sound is played.
@@ -72,7 +74,8 @@ package struct PictureWait: Sendable {
     /// What the sound has to wait for now.
     package var delay: Duration {
         guard let first = stalls.first, let last = stalls.last, last.stretch - first.stretch >= Self.again else { return usual }
-        return max(usual, stalls.map(\.delay).max() ?? .zero)
+        let longest = stalls.map(\.delay).sorted().suffix(2)
+        return max(usual, longest.first ?? .zero, (longest.last ?? .zero) - Self.bearable)
     }
 
     /// The same; nil when no picture came lately.

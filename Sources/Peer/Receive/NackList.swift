@@ -6,14 +6,26 @@ struct NackList: Sendable {
         var sequence: Int64
         var noticed: Instant
         var due: Instant
+        /// Requests, each word of those that are said twice …
         var tries = 0
+        /// … and without the second words.
+        var asked = 0
+        var isSaidTwice = false
     }
 
     static let maximumEntries = 1000
     static let maximumTries = 10
     static let minimumRetry: Duration = .milliseconds(20)
-    /// From here on each request is said twice.
+    /// From here on each request is said twice: a lost one costs too much.
     static let longRoundTrip: Duration = .milliseconds(120)
+    /// The same where this part of the first tries fails, until it is less than that: at 10 % loss each way one in five does, and with the
+    /// request said twice one in nine.
+    static let lossy = 0.08
+    static let lossless = 0.02
+    /// How much the newest first try counts.
+    static let weight = 1.0 / 32
+    /// From the first word to the second: what takes one shall not take both.
+    static let leastPause: Duration = .milliseconds(10)
     /// What a gap waits before it is asked for, since it may be mere reordering.
     static let minimumReorderDelay: Duration = .milliseconds(10)
     static let maximumReorderDelay: Duration = .milliseconds(60)
@@ -24,6 +36,9 @@ struct NackList: Sendable {
     /// Grows with the reordering seen, so that a jittery path does not provoke needless repair; falls over seconds.
     private(set) var reorderDelay = minimumReorderDelay
     private var lastReorder = Instant.distantPast
+    /// The part of the first tries that did not bring the packet within a round trip, smoothed.
+    private var failing = 0.0
+    private var isLossy = false
 
     /// Notes a gap; false when it is too large to repair.
     mutating func note(_ range: Range<Int64>, at now: Instant) -> Bool {
@@ -39,6 +54,7 @@ struct NackList: Sendable {
     mutating func arrived(_ sequence: Int64, isRetransmission: Bool, roundTrip: Duration, at now: Instant) -> Int? {
         guard let index = index(of: sequence) else { return nil }
         let entry = entries.remove(at: index)
+        if isRetransmission, entry.tries > 0, entry.asked == 1 { judge(failed: false) }
         // It came by itself: never asked for, or sooner after the request than a repair could.
         let wait = now - entry.noticed
         if !isRetransmission, entry.tries == 0 || wait < reorderDelay + roundTrip * 0.8 {
@@ -54,13 +70,20 @@ struct NackList: Sendable {
     /// What to ask for now.
     mutating func due(at now: Instant, roundTrip: Duration) -> [Int64] {
         var result: [Int64] = []
+        let pause = max(roundTrip * 0.2, Self.leastPause)
         for index in entries.indices where entries[index].due <= now && entries[index].tries < Self.maximumTries {
             entries[index].tries += 1
-            // On a long way a lost request costs too much: each is said twice. A sender that heard the first ignores the second.
-            let isFirstWord = roundTrip >= Self.longRoundTrip && entries[index].tries % 2 == 1
-            let pause = roundTrip >= Self.longRoundTrip ? roundTrip * (isFirstWord ? 0.2 : 0.8) : roundTrip
-            entries[index].due = now + max(pause, Self.minimumRetry)
             result.append(entries[index].sequence)
+            if entries[index].isSaidTwice {
+                // A sender that heard the first word ignores the second.
+                entries[index].isSaidTwice = false
+                entries[index].due = now + max(roundTrip - pause, Self.minimumRetry)
+            } else {
+                entries[index].asked += 1
+                if entries[index].asked == 2 { judge(failed: true) }
+                entries[index].isSaidTwice = roundTrip >= Self.longRoundTrip || isLossy && roundTrip >= pause * 3
+                entries[index].due = now + (entries[index].isSaidTwice ? pause : max(roundTrip, Self.minimumRetry))
+            }
         }
         return result
     }
@@ -86,6 +109,11 @@ struct NackList: Sendable {
     }
 
     mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
+
+    private mutating func judge(failed: Bool) {
+        failing += ((failed ? 1 : 0) - failing) * Self.weight
+        isLossy = failing >= Self.lossy || isLossy && failing >= Self.lossless
+    }
 
     private mutating func relax(at now: Instant) {
         guard reorderDelay > Self.minimumReorderDelay, now - lastReorder > .seconds(2) else { return }
