@@ -8,7 +8,7 @@ public enum DedicatedThread {
     /// - Parameters:
     ///   - name: at most 15 bytes are shown by the system's tools.
     ///   - realtimePriority: SCHED_FIFO priority to try for; where the system refuses it, the thread runs as usual.
-    ///   - niceness: added to the thread's nice value, so that encoders give way to the network.
+    ///   - niceness: the thread's nice value, so that encoders give way to the network; below zero where the system allows it.
     /// - Returns: whether the system could start it.
     @discardableResult
     public static func start(

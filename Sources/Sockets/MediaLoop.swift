@@ -62,11 +62,13 @@ public final class MediaLoop: Sendable {
     deinit { close(wakeDescriptor) }
 
     /// Starts the thread. `delegate` moves to it. A second start is ignored.
-    public func start(named name: String = "media", delegate: sending any MediaLoopDelegate) {
+    ///
+    /// - Parameter niceness: as `DedicatedThread` takes it; where the system refuses it, the thread runs as usual.
+    public func start(named name: String = "media", niceness: Int32 = 0, delegate: sending any MediaLoopDelegate) {
         guard let box = core.withLock({ $0.take() }) else { return }
         box.core.delegate = delegate
         onThread.withLock { $0 = box }
-        DedicatedThread.start(name) { [self] in
+        DedicatedThread.start(name, niceness: niceness) { [self] in
             box.core.run(takeWork: takeWork)
             onThread.withLock { $0 = nil }
         }
