@@ -121,6 +121,7 @@ final class AudioRoom {
         forgetIdleEncoders(now)
     }
 
+    /// Keeps what was heard: the mixer then writes into arrays of its own, 4 kB for each of those who are in the mix.
     private func remember() {
         before.full = mixer.full
         before.own.removeAll(keepingCapacity: true)

@@ -108,3 +108,44 @@ struct AudioRoomTests {
         #expect(heard.suffix(960 * 14).allSatisfy { abs($0) < 1e-3 })
     }
 }
+
+@Suite("Which profile a line gets")
+struct AudioProfileTests {
+    @Test("packets go out twice where they get lost, the peer takes that and the line has room")
+    func repeated() {
+        func profile(_ kilobits: Int, _ loss: Double, _ canRepeat: Bool = true, after previous: AudioProfile? = nil) -> AudioProfile {
+            AudioProfile(estimate: .kilobits(kilobits), loss: loss, canRepeat: canRepeat, previous: previous)
+        }
+        #expect(profile(2000, 0.005) == .clear && profile(2000, 0.02) == .repeated && profile(2000, 0.1) == .repeated)
+        // It is left at half the loss, and where the line gets thin.
+        #expect(profile(2000, 0.006, after: .repeated) == .repeated && profile(2000, 0.004, after: .repeated) == .clear)
+        #expect(profile(420, 0.03) == .lossy && profile(420, 0.03, after: .repeated) == .repeated)
+        #expect(profile(390, 0.03, after: .repeated) == .lossy && profile(390, 0.1, after: .repeated) == .veryLossy)
+        #expect(profile(150, 0.1) == .narrow && profile(60, 0.1) == .floor)
+        // Who takes none stays with the coarse copies inside of Opus.
+        #expect(profile(2000, 0.02, false) == .lossy && profile(2000, 0.1, false) == .veryLossy)
+    }
+
+    @Test("the encode is that of a good line, and the line pays for both")
+    func cost() {
+        #expect(AudioProfile.repeated.coding == .clear && !AudioProfile.repeated.carriesFEC && AudioProfile.repeated.expectedLoss == 0)
+        #expect(AudioProfile.clear.lineRate(.kilobits(32)) == BitRate(bitsPerSecond: 60_800))
+        #expect(AudioProfile.repeated.lineRate(.kilobits(32)) == BitRate(bitsPerSecond: 94_800))
+        #expect(AudioProfile.allCases.filter(\.repeats) == [.repeated])
+    }
+
+    @Test("who gets everything twice shares the encode of those on a good line")
+    func shared() throws {
+        let room = AudioRoom(configuration: ConferenceConfiguration().audio, speakersChanged: { _ in })
+        for (id, profile) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)] {
+            room.seats[id] = AudioRoom.Seat(
+                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+            room.seats[id]?.isConnected = true
+            room.seats[id]?.profile = profile
+        }
+        var deliveries: [AudioDelivery] = []
+        for tick in 0..<5 as Range<Int64> { room.tick(Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000), into: &deliveries) }
+        func payloads(_ id: String) -> [[UInt8]] { deliveries.filter { $0.participant == id }.map(\.payload) }
+        #expect(payloads("a").count == 5 && payloads("a") == payloads("b") && payloads("a") != payloads("c"))
+    }
+}

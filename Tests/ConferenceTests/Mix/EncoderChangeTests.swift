@@ -70,7 +70,7 @@ struct EncoderChangeTests {
         }
     }
 
-    /// Without what is done about it the tone falls to a fifth for 5 ms and the rest is a third as loud as the tone.
+    /// Without what is done about it the tone falls to two fifths (0.08) for 5 ms, and what is not the tone is at 0.06.
     @Test("is not heard", arguments: Change.allCases, [AudioProfile.clear, .lossy, .narrow])
     func change(_ change: Change, profile: AudioProfile) throws {
         let windows = judge(try heard(change, profile: profile), from: 960 * 30)
