@@ -144,9 +144,10 @@ struct VideoSenderTests {
         #expect(whileItLeaves != nil)
         _ = next(&sender, &estimator, at: now)
         sender.receive([101, 102], at: now)
-        let repair = next(&sender, &estimator, repair: true, at: now)
-        let header = try RTPHeader(parsing: try #require(repair).span)
-        #expect(Array(try #require(repair)[header.payloadRange].prefix(2)) == [0, 102])
+        let sent = next(&sender, &estimator, repair: true, at: now)
+        let repair = try #require(sent)
+        let header = try RTPHeader(parsing: repair.span)
+        #expect(Array(repair[header.payloadRange].prefix(2)) == [0, 102])
         let another = next(&sender, &estimator, repair: true, at: now)
         #expect(another == nil)
     }
