@@ -14,27 +14,37 @@ struct NetworkCommand: AsyncParsableCommand {
     var seeds: UInt64 = 5
 
     @Option(help: "Only the rows whose name contains this.")
-    var only: String = ""
+    var row = ""
 
-    @Flag(help: "Prints what the first shown member went through, seed by seed, instead of the table.")
+    @Flag(help: "Instead of the table, what the first member of each call went through.")
     var trace = false
 
     func run() async throws {
-        let rows = Scenario.all.filter { only.isEmpty || $0.name.contains(only) }
-        guard !trace else {
-            for row in rows { for seed in seed..<seed + max(seeds, 1) { print("\(row.name), seed \(seed)\n\(try row.run(seed: seed).trace)") } }
+        let range = seed..<seed + max(seeds, 1)
+        let scenarios = Scenario.all.filter { row.isEmpty || $0.name.contains(row) }
+        if trace {
+            for scenario in scenarios {
+                for seed in range {
+                    let outcome = try scenario.run(seed: seed)
+                    let verdict = scenario.verdict(outcome).map(\.what).joined(separator: ", ")
+                    print("\(scenario.name), seed \(seed): \(verdict)\n\(outcome.trace)")
+                }
+            }
             return
         }
-        let range = seed..<seed + max(seeds, 1)
         print("Medians of \(range.count) seeds, the worst in brackets.\n")
         print(
-            try await networkTable(rows, seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
+            try await networkTable(scenarios, seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
                 FileHandle.standardError.write(Data("… \(progress)\n".utf8))
             })
-        if only.isEmpty { print(redundancyTable()) }
+        if row.isEmpty { print(redundancyTable()) }
     }
 
     func validate() throws {
+        guard Scenario.all.contains(where: { row.isEmpty || $0.name.contains(row) }) else {
+            let names = Scenario.all.map { "\"\($0.name)\"" }.joined(separator: ", ")
+            throw ValidationError("No row's name contains \"\(row)\"; they are \(names).")
+        }
         guard seeds <= 1000, seed <= UInt64(Int64.max) else { throw ValidationError("--seeds is at most 1000.") }
     }
 }

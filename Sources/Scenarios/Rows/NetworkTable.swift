@@ -63,7 +63,7 @@ public struct NetworkRow: Sendable {
 
 /// The tables of `bench network`, as Markdown: aims and figures, medians over the seeds and in brackets the worst of them.
 public func networkTable(
-    _ rows: [Scenario] = Scenario.all, seeds: Range<UInt64>, atOnce: Int = 1, progress: (String) -> Void = { _ in }
+    _ scenarios: [Scenario] = Scenario.all, seeds: Range<UInt64>, atOnce: Int = 1, progress: (String) -> Void = { _ in }
 ) async throws -> String {
     var aims = ["| line, both ways alike | aim | measured |", "|---|---|---|"]
     var figures = [
@@ -71,7 +71,7 @@ public func networkTable(
             + "| A/V offset p95 ms | queue p95 ms | NACKs % | keyframes asked | kbit/s |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for scenario in rows {
+    for scenario in scenarios {
         progress(scenario.name)
         let row = try await NetworkRow.run(scenario, seeds: seeds, atOnce: atOnce)
         aims.append(row.aims)

@@ -54,7 +54,9 @@ struct NackListTests {
         }
         var times: [Int64] = []
         #expect(list.note(1_000_000..<1_000_003, at: at(2_000_000)))
-        for later in Int64(0)..<150 where !list.due(at: at(2_000_000 + later), roundTrip: .milliseconds(60)).isEmpty { times.append(later) }
+        for later in Int64(0)..<150 where !list.due(at: at(2_000_000 + later), roundTrip: .milliseconds(60)).isEmpty {
+            times.append(later)
+        }
         #expect(times == [0, 60, 120])
     }
 
