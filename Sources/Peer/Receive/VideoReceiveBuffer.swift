@@ -94,9 +94,10 @@ public struct VideoReceiveBuffer: Sendable {
             statistics.duplicates += 1
             return
         }
-        if let entry = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: roundTrip, at: now), entry.tries > 0 {
+        let missing = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: roundTrip, at: now)
+        if let missing, missing.tries > 0 {
             statistics.recovered += 1
-            lastRepair = (now, entry.noticed)
+            lastRepair = (now, missing.noticed)
         }
         var slot = Slot(
             sequence: sequence, timestamp: timestamp, marker: marker, codec: codecs[payloadType] ?? .vp8, payload: [],
