@@ -50,8 +50,8 @@ struct NackList: Sendable {
         return true
     }
 
-    /// A missing packet came; answers how often it had been asked for, nil when it was not missing.
-    mutating func arrived(_ sequence: Int64, isRetransmission: Bool, roundTrip: Duration, at now: Instant) -> Int? {
+    /// A missing packet came; answers what was noted of it, nil when it was not missing.
+    mutating func arrived(_ sequence: Int64, isRetransmission: Bool, roundTrip: Duration, at now: Instant) -> Entry? {
         guard let index = index(of: sequence) else { return nil }
         let entry = entries.remove(at: index)
         if isRetransmission, entry.tries > 0, entry.asked == 1 { judge(failed: false) }
@@ -64,7 +64,7 @@ struct NackList: Sendable {
                 lastReorder = now
             }
         }
-        return entry.tries
+        return entry
     }
 
     /// What to ask for now.

@@ -24,8 +24,15 @@ extension VideoReceiveBuffer {
     /// The first missing packet that holds up the next frame; nil when none does.
     var headGap: NackList.Entry? { next.flatMap { nacks.first(from: $0) } }
 
-    /// When it is given up.
-    var headDeadline: Instant? { headGap.map { $0.noticed + hold } }
+    /// When it is given up. As long as the repairs of its burst come in, one after another as the sender's pacing lets them go, the rest of
+    /// them is there sooner than a keyframe.
+    var headDeadline: Instant? {
+        headGap.map { gap in
+            let deadline = gap.noticed + hold
+            guard let lastRepair, lastRepair.noticed == gap.noticed else { return deadline }
+            return max(deadline, min(lastRepair.at + roundTrip, gap.noticed + configuration.maximumHoldOnLongPaths))
+        }
+    }
 
     /// When its first repair has failed and there is no time for a third: the keyframe that may be needed then is asked for at
     /// once, and whichever comes first goes on. Waiting first would add a round trip to the freeze.

@@ -56,6 +56,8 @@ public struct VideoReceiveBuffer: Sendable {
     var isRetry = false
     var firstArrival = Instant.zero
     var lastArrival = Instant.distantPast
+    /// When the last packet came that had been asked for, and when it was found missing.
+    var lastRepair: (at: Instant, noticed: Instant)?
 
     /// So much missing after such a silence is not worth repairing: the link was dead, and it needs its first moments.
     static let staleGap = 50
@@ -92,8 +94,10 @@ public struct VideoReceiveBuffer: Sendable {
             statistics.duplicates += 1
             return
         }
-        if let tries = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: roundTrip, at: now), tries > 0 {
+        let missing = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: roundTrip, at: now)
+        if let missing, missing.tries > 0 {
             statistics.recovered += 1
+            lastRepair = (now, missing.noticed)
         }
         var slot = Slot(
             sequence: sequence, timestamp: timestamp, marker: marker, codec: codecs[payloadType] ?? .vp8, payload: [],

@@ -40,13 +40,14 @@ struct RetransmissionHistory: Sendable {
             allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime))))
     }
 
-    /// The packet asked for, if it is there, young enough, not sent again within a round trip, and the budget allows; notes that it
-    /// goes out again.
-    mutating func take(_ sequence: UInt16, roundTrip: Duration, at now: Instant) -> Packet? {
+    /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked for, and the budget
+    /// allows; notes that it goes out again.
+    mutating func take(_ sequence: UInt16, asked: Instant, roundTrip: Duration, at now: Instant) -> Packet? {
         let slot = Int(sequence) & (Self.capacity - 1)
         guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= Self.age else { return nil }
-        // A little less than a round trip: the peer asks again after one, by its own measure of it.
-        if let resent = packet.resent, now - resent < roundTrip * 3 / 4 { return nil }
+        // A little less than a round trip: the peer asks again after one, by its own measure of it. What counts is when it asked: the
+        // repairs of a burst wait for the pacer for longer than that, and the peer asks again for what is on its way already.
+        if let resent = packet.resent, asked - resent < roundTrip * 3 / 4 { return nil }
         let size = packet.frame.fragments[packet.fragment].range.count
         guard allowance >= Double(size) else { return nil }
         allowance -= Double(size)

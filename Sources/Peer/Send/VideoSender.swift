@@ -16,7 +16,8 @@ struct VideoSender: Sendable {
     private var queue = VideoSendQueue()
     private var layers = TemporalLayerGate()
     private var history = RetransmissionHistory()
-    private var repairs: [UInt16] = []
+    /// What was asked for and when.
+    private var repairs: [(sequence: UInt16, asked: Instant)] = []
     /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then, and on a thin line
     /// its repair would only hold up what is needed.
     private var newestKeyframe: (first: UInt16, isWhole: Bool)?
@@ -119,7 +120,9 @@ struct VideoSender: Sendable {
     mutating func receive(_ nack: [UInt16], at now: Instant) {
         stream.counters.nacks += 1
         guard codecs.values.contains(where: \.usesNack) else { return }
-        for sequence in nack where repairs.count < 256 && !repairs.contains(sequence) { repairs.append(sequence) }
+        for sequence in nack where repairs.count < 256 && !repairs.contains(where: { $0.sequence == sequence }) {
+            repairs.append((sequence, now))
+        }
     }
 
     mutating func receivePictureLoss(at now: Instant) {
@@ -149,9 +152,9 @@ struct VideoSender: Sendable {
         into buffer: UnsafeMutableRawBufferPointer, roundTrip: Duration, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant
     ) -> Int? {
         while !repairs.isEmpty {
-            let sequence = repairs.removeFirst()
+            let (sequence, asked) = repairs.removeFirst()
             if let newestKeyframe, newestKeyframe.isWhole, Int16(bitPattern: sequence &- newestKeyframe.first) < 0 { continue }
-            guard let packet = history.take(sequence, roundTrip: roundTrip, at: now) else { continue }
+            guard let packet = history.take(sequence, asked: asked, roundTrip: roundTrip, at: now) else { continue }
             return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: false, at: now)
         }
         return nil

@@ -22,6 +22,7 @@ struct TileEye {
         fresh.removeAll(keepingCapacity: true)
         let before = queue.generation
         queue.advance(to: now, soundDelay: ear.playoutDelay(at: now))
-        if queue.generation != before, let picture = queue.current { shown.append(picture.content, soundDelay: ear.delay, at: now) }
+        guard queue.generation != before, let picture = queue.current else { return }
+        shown.append(picture.content, soundDelay: ear.delay, at: now)
     }
 }

@@ -197,6 +197,32 @@ private struct VideoLink {
         #expect(times == (0..<10).map { 11 + 30 * $0 })
     }
 
+    /// A keyframe, twelve lost frames, one that shows it; their repairs come one every 40 ms from 340 ms on, up to `last`.
+    private func burst(repairedUpTo last: Int64, lookAt ms: Int64) -> VideoReceiveBuffer {
+        var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
+        packet(&buffer, 1, at: 0, payload: [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 2, 0, 2, 0])
+        while buffer.nextFrame() != nil {}
+        packet(&buffer, 14, at: 10, payload: [0x10, 1])
+        for now in Int64(10)...ms {
+            _ = buffer.nextNacks(at: .zero + .milliseconds(now))
+            if now >= 340, (now - 340) % 40 == 0, (now - 340) / 40 + 2 <= last {
+                packet(&buffer, (now - 340) / 40 + 2, at: now, payload: [0x10, 1])
+            }
+            buffer.advance(to: .zero + .milliseconds(now), roundTrip: .milliseconds(60))
+            while buffer.nextFrame() != nil {}
+        }
+        return buffer
+    }
+
+    @Test func `What is repaired packet by packet is not given up, up to 600 ms`() {
+        let patient = burst(repairedUpTo: 13, lookAt: 600)
+        #expect(!patient.isAwaitingKeyframe && patient.statistics.frames == 8)
+        #expect(burst(repairedUpTo: 13, lookAt: 620).isAwaitingKeyframe)
+        // Nothing came after the second: a round trip later nothing will.
+        #expect(!burst(repairedUpTo: 3, lookAt: 439).isAwaitingKeyframe)
+        #expect(burst(repairedUpTo: 3, lookAt: 441).isAwaitingKeyframe)
+    }
+
     @Test func `Lost VP8 frames of the upper layer freeze nothing`() {
         var link = VideoLink(seed: 1)
         link.temporalLayers = true

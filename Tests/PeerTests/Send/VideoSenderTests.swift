@@ -152,6 +152,25 @@ struct VideoSenderTests {
         #expect(another == nil)
     }
 
+    @Test("What was asked for while its repair waited for the pacer is not sent twice")
+    func repeatedRequest() {
+        var sender = sender()
+        var estimator = estimator()
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        let original = next(&sender, &estimator, at: now)
+        #expect(original != nil)
+        sender.receive([100], at: now + .milliseconds(50))
+        let first = next(&sender, &estimator, repair: true, at: now + .milliseconds(90))
+        #expect(first != nil)
+        // Asked again after a round trip by the peer's clock, but before the repair can have reached it.
+        sender.receive([100], at: now + .milliseconds(100))
+        let second = next(&sender, &estimator, repair: true, at: now + .milliseconds(160))
+        #expect(second == nil)
+        sender.receive([100], at: now + .milliseconds(165))
+        let third = next(&sender, &estimator, repair: true, at: now + .milliseconds(170))
+        #expect(third != nil)
+    }
+
     @Test("Without RTX the very same bytes go out again: one nonce must not protect two messages")
     func sameBytes() throws {
         var sender = sender(rtx: false)
