@@ -22,8 +22,6 @@ package struct PictureWait: Sendable {
     static let again: Int64 = 2
     /// The worst of them alone is not waited for in full: so much longer a picture may stand, then and when.
     static let bearable: Duration = .milliseconds(33)
-    /// A movement is in a picture half a frame later on average: so much later than pictures can be shown the sound is played.
-    static let behindPicture: Duration = .milliseconds(15)
     /// How much the sound waits for the picture at most.
     static let longest: Duration = .milliseconds(200)
     /// A movement is in a picture half a frame later on average: so much later than pictures can be shown the sound is played.
