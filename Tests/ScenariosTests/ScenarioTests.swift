@@ -153,7 +153,7 @@ struct ToneTests {
         #expect(outcome.seconds > 29)
     }
 
-    @Test("At 3 % loss with FEC nothing clicks outside of what was concealed", arguments: [1, 2] as [UInt64])
+    @Test("At 3 % loss nothing clicks outside of what was concealed, and hardly anything is", arguments: [1, 2] as [UInt64])
     func lossy(seed: UInt64) throws {
         let outcome = try ToneScenario.run(loss: 0.03, seconds: 30, seed: seed)
         #expect(outcome.clicks == 0)
