@@ -42,6 +42,8 @@ struct BandwidthEstimator: Sendable {
     static let drainTime: Duration = .seconds(4)
     /// From this part of the most that would be of use the line is not what limits us.
     static let ample = 0.95
+    /// Where more than this is lost a frame is not sent in one piece: a burst of losses would take all of it.
+    static let ampleLoss = 0.01
 
     private(set) var history: SentPacketHistory
     private var grouping = InterArrivalGrouping()
@@ -101,10 +103,10 @@ struct BandwidthEstimator: Sendable {
         let value = min(delay.rate, loss.ceiling ?? .infinity)
         return BitRate(bitsPerSecond: Int(max(value, Double(configuration.minimum.bitsPerSecond))))
     }
-    /// The line carries all that would be of use, and nothing waits on it.
+    /// The line carries all that would be of use, nothing waits on it, and hardly anything is lost.
     var isAmple: Bool {
         Double(lineEstimate.bitsPerSecond) >= Double(configuration.maximum.bitsPerSecond) * Self.ample
-            && queue.delay < StandingQueue.harmless && detector.usage != .overused
+            && queue.delay < StandingQueue.harmless && detector.usage != .overused && loss.smoothed ?? 0 < Self.ampleLoss
     }
     var lossFraction: Double { loss.fraction }
     var isApplicationLimited: Bool { limit.isLimited }

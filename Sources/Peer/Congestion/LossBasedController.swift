@@ -25,7 +25,7 @@ struct LossBasedController: Sendable {
     /// Weight of a new sample in the smoothing.
     static let smoothing = 0.25
 
-    private var smoothed: Double?
+    private(set) var smoothed: Double?
     private var leastLoss = SlidingMinimum()
     private var started: Instant?
     private var cut: Instant?
