@@ -157,7 +157,8 @@ extension ScenarioOutcome {
                 let isSlide = after.tag == SimulatedRoom.slidesTag
                 let length = after.at - before.at
                 guard length > (isSlide ? Ladder.slideInterval * 1.3 : .milliseconds(200)) else { continue }
-                lines.append("  \(way): still for \(Int(length.inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))")
+                lines.append(
+                    "  \(way): still for \(Int(length.inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))")
             }
         }
         lines.append("  down: \(down(index))")
