@@ -202,11 +202,11 @@ private struct VideoLink {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
         packet(&buffer, 1, at: 0, payload: [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 2, 0, 2, 0])
         while buffer.nextFrame() != nil {}
-        packet(&buffer, 14, at: 10, payload: [0x10, 1])
+        packet(&buffer, 14, at: 10, payload: [0x10, 0x11, 0, 0])
         for now in Int64(10)...ms {
             _ = buffer.nextNacks(at: .zero + .milliseconds(now))
             if now >= 340, (now - 340) % 40 == 0, (now - 340) / 40 + 2 <= last {
-                packet(&buffer, (now - 340) / 40 + 2, at: now, payload: [0x10, 1])
+                packet(&buffer, (now - 340) / 40 + 2, at: now, payload: [0x10, 0x11, 0, 0])
             }
             buffer.advance(to: .zero + .milliseconds(now), roundTrip: .milliseconds(60))
             while buffer.nextFrame() != nil {}
