@@ -243,7 +243,9 @@ struct BandwidthEstimator: Sendable {
     }
 
     /// The receiver's own wish or estimate (REMB): a cap, and all the guidance there is when the peer sends no feedback.
-    mutating func receive(receiverLimit rate: BitRate, at now: Instant) {
+    ///
+    /// - Parameter sent: what leaves of the streams that it is about; nil: all do.
+    mutating func receive(receiverLimit rate: BitRate, about sent: BitRate? = nil, at now: Instant) {
         let told = Double(max(rate.bitsPerSecond, 1000))
         guard !usesFeedback else {
             receiverLimit = told
@@ -254,7 +256,7 @@ struct BandwidthEstimator: Sendable {
         // A wish below our floor is obeyed too.
         receiverLimit = told < Double(configuration.minimum.bitsPerSecond) ? told : nil
         limit.advance(estimate: delay.rate, to: now)
-        delay.probed(follower.receive(told, sent: limit.sentRate, rate: delay.rate, at: now))
+        delay.probed(follower.receive(told, sent: sent.map { Double($0.bitsPerSecond) } ?? limit.sentRate, rate: delay.rate, at: now))
     }
 
     /// What the peer's description takes at most (`b=`), all kinds together; nil: it does not say.

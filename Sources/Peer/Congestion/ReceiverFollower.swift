@@ -36,6 +36,10 @@ struct ReceiverFollower: Sendable {
     /// A queue that long on top of the shortest round trip of ten seconds: nothing grows; and the line's limit.
     static let harmlessQueue: Duration = .milliseconds(60)
     static let longQueue: Duration = .milliseconds(200)
+    /// … if another report says so after that: a receiver on a busy machine is late now and then with all that it does.
+    static let standing: Duration = .milliseconds(400)
+    /// The least that a queue leaves at once: what is sent now, where little is, says nothing of how much was too much.
+    static let deepestCut = 0.5
     static let roundTripWindow: Duration = .seconds(10)
     /// Of what got through when it was too much.
     static let backOff = 0.85
@@ -54,6 +58,7 @@ struct ReceiverFollower: Sendable {
     private var history: [(rate: Double, at: Instant)] = []
     private var shortest = SlidingMinimum()
     private var queue = Duration.zero
+    private var longSince: Instant?
     private var expected = 0
     private var lost = 0
     private var lossFraction = 0.0
@@ -64,8 +69,8 @@ struct ReceiverFollower: Sendable {
     private var wait = firstWait
     /// A REMB that stood still although more was sent.
     private var wish: Double?
-    /// The first REMB, until another one came: so far it is a wish like any other.
-    private var unmoved: Double?
+    /// The first REMB: a wish, if no other one comes within `memory`. Until then nothing climbs beyond it.
+    private var first: (rate: Double, at: Instant)?
     private var hasMoved = false
 
     /// Takes a receiver report; the new rate.
@@ -85,9 +90,12 @@ struct ReceiverFollower: Sendable {
             expected = 0
             lost = 0
         }
-        guard lossFraction <= Self.loss, queue <= Self.longQueue else { return fail(at: sent * (1 - lossFraction), rate: rate, now) }
+        longSince = queue > Self.longQueue ? longSince ?? now : nil
+        let isStanding = longSince.map { now - $0 >= Self.standing } ?? false
+        guard lossFraction <= Self.loss else { return fail(at: sent * (1 - lossFraction), rate: rate, now) }
+        guard !isStanding else { return fail(at: max(sent, rate * Self.deepestCut), rate: rate, now) }
         // Who tells REMB climbs by it.
-        guard unmoved == nil else { return rate }
+        guard first == nil else { return rate }
         let (mean, elapsed) = average(sent, at: now)
         return climb(from: rate, mean: mean, cap: .infinity, elapsed: elapsed, at: now)
     }
@@ -122,15 +130,16 @@ struct ReceiverFollower: Sendable {
     /// - Parameters:
     ///   - now: when it came.
     ///   - told: what it says, in bit/s.
-    ///   - current: what leaves now, in bit/s.
+    ///   - current: what leaves now of the streams that it is about, in bit/s.
     ///   - rate: in force.
     mutating func receive(_ told: Double, sent current: Double, rate: Double, at now: Instant) -> Double {
         let (mean, elapsed) = average(current, at: now)
         history.append((told, now))
         // One that is older than `memory` is kept to compare with.
         while history.count > 2, now - history[1].at >= Self.memory || history.count > 64 { history.removeFirst() }
-        if let unmoved, abs(told - unmoved) > Self.still * unmoved { hasMoved = true }
-        unmoved = unmoved ?? told
+        let first = first ?? (told, now)
+        self.first = first
+        if abs(told - first.rate) > Self.still * first.rate { hasMoved = true }
         if let wish, abs(told - wish) > Self.still * wish { self.wish = nil }
         // What lies far above is no estimate of ours: aiortc tells 30 Mbit/s until it has seen three seconds.
         let highest = history.reduce(0) { $1.rate <= mean * Self.informed ? max($0, $1.rate) : $0 }
@@ -139,7 +148,9 @@ struct ReceiverFollower: Sendable {
             wish = told
             return min(rate, told)
         }
-        return climb(from: rate, mean: mean, cap: hasMoved ? wish ?? .infinity : told, elapsed: elapsed, at: now)
+        // aiortc's first estimate of a quiet picture is a fifth of what any line carries: cut to it, the peer would lose the picture.
+        let cap = hasMoved ? wish ?? .infinity : now - first.at < Self.memory ? max(told, rate) : told
+        return climb(from: rate, mean: mean, cap: cap, elapsed: elapsed, at: now)
     }
 
     /// Too much was sent: `through` is what the line or the receiver bore.

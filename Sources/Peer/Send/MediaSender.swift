@@ -202,7 +202,10 @@ struct MediaSender: Sendable {
             for entry in request.entries where entry.ssrc == video.stream.ssrc {
                 video.receiveFullIntraRequest(entry.sequence, from: request.senderSSRC, at: now)
             }
-        case .maxBitrate(let remb): estimator.receive(receiverLimit: remb.bitRate, at: now)
+        case .maxBitrate(let remb):
+            // What it measures is what it names: aiortc sees the pictures alone.
+            let isOfVideo = !remb.ssrcs.isEmpty && !remb.ssrcs.contains(audio.stream.ssrc)
+            estimator.receive(receiverLimit: remb.bitRate, about: isOfVideo ? video.stream.meter.rate(at: now) : nil, at: now)
         case .transportFeedback(let feedback):
             var arrivals: [Duration?] = []
             arrivals.reserveCapacity(min(Int(feedback.statusCount), SentPacketHistory.capacity))
