@@ -96,7 +96,7 @@ struct MediaReceiver {
             for codec in section.codecs { if let rtx = codec.rtxPayloadType { repairs[rtx] = codec.payloadType } }
             sections.append(
                 .init(
-                    index: index, mid: section.mid, payloadTypes: section.codecs.flatMap { [$0.payloadType] + ($0.redPayloadType.map { [$0] } ?? []) },
+                    index: index, mid: section.mid, payloadTypes: section.codecs.flatMap { [$0.payloadType, $0.redPayloadType].compactMap { $0 } },
                     retransmissionPayloadTypes: repairs, ssrcs: section.remoteSources.map { ($0.ssrc, $0.rtx) },
                     rids: section.remoteRIDs))
         }

@@ -253,10 +253,7 @@ public struct AudioReceiveBuffer: Sendable {
         // What will still be there when the next packet is due.
         let ahead = max(0, pcmBuffered + min(entry.samples, configuration.samplesPerTick) - configuration.samplesPerTick)
         var tempo = tempo(for: measuredDelay, target: target)
-        if tempo == 1 {
-            let held = Duration.nanoseconds(Int64(ahead) * 1_000_000_000 / Self.rate)
-            tempo = shed(held, level: measuredDelay, target: target)
-        }
+        if tempo == 1 { tempo = shed(Self.duration(ahead), level: measuredDelay, target: target) }
         if tempo > 1 { statistics.acceleratedSamples += entry.samples - Int(Double(entry.samples) / tempo) }
         if tempo < 1 { statistics.stretchedSamples += Int(Double(entry.samples) / tempo) - entry.samples }
         return .decode(entry.packet, tempo: tempo)
