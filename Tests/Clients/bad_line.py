@@ -19,6 +19,26 @@ from server import ADDRESS, Server
 from people import BrowserPeer, page_url
 
 BENCH = os.environ.get("BENCH", "Bench")
+# A virtual machine's processor that others take for a tenth of a second stops two browsers and a server at once, and no line does that: with 1 to 3 %
+# of the time taken the row of 150 kbit/s has a delay of 270 to 340 ms (95th percentile), with 10 % 540, with 16 % 750.
+DISTURBED = 0.03
+TRIES = 3
+
+
+class Machine:
+    """What part of the processors' time the host gave to others since this was made (`steal` of proc(5))."""
+
+    def __init__(self):
+        self.start = self.times()
+
+    @staticmethod
+    def times():
+        with open("/proc/stat") as file:
+            return [int(field) for field in file.readline().split()[1:9]]
+
+    def taken(self):
+        spent = [now - then for now, then in zip(self.times(), self.start)]
+        return spent[7] / max(sum(spent), 1)
 
 
 class Relay:
@@ -81,6 +101,8 @@ class Outcome:
     # The server's figures of what it received from the joiner, at the start and at the end.
     before: dict
     after: dict
+    # The part of the processors' time that was not ours.
+    taken: float
 
     def gaps(self, over):
         """The stretches without a new picture that last longer than `over` seconds: (from, length)."""
@@ -153,6 +175,7 @@ ROWS = {
 async def measure(server, pages, row, seed=1):
     """A clean Chromium that only sends, with a clock in its picture, and the one behind the bad line."""
     relay = Relay(server, row.link, row.link, seed)
+    machine = Machine()
     browsers = []
     room = f"bad-{row.name[:5].strip()}-{seed}".replace(" ", "").replace("%", "").replace(".", "")
     try:
@@ -184,7 +207,7 @@ async def measure(server, pages, row, seed=1):
         delays = [(t, d) for t, d in await bad.evaluate("state.delays") if d is not None]
         return Outcome(
             row, samples, (frames - origin) / 1000, np.array([((t - origin) / 1000, d) for t, d in delays if d < 20_000]).reshape(-1, 2), sound, before,
-            await figures())
+            await figures(), machine.taken())
     finally:
         for browser in browsers:
             await browser.close()
@@ -239,13 +262,22 @@ def cells(key, outcome):
     short, long = (outcome.per_minute(len(outcome.gaps(limit))) for limit in (0.2, 0.5))
     return [
         outcome.row.name, shares, f"{short:.1f} ({long:.1f})", f"{outcome.freezes_up():.1f}", f"{outcome.concealed():.2f} %",
-        f"{outcome.delay(0.5):.0f}/{outcome.delay(0.95):.0f}", f"{outcome.offset():.0f}", f"{outcome.rate():.0f}", outcome.row.aim,
+        f"{outcome.delay(0.5):.0f}/{outcome.delay(0.95):.0f}", f"{outcome.offset():.0f}", f"{outcome.rate():.0f}", f"{outcome.taken * 100:.1f} %", outcome.row.aim,
         "<br>".join(("✓ " if met else "✗ ") + what for met, what in verdict(key, outcome)),
     ]
 
 
 HEAD = ["line (headless Chromium, H.264)", "rungs", "freezes/min >200 ms (>500)", "freezes/min up", "sound concealed", "delay p50/p95 ms, painted to shown",
-        "A/V offset p95 ms", "kbit/s", "aim", "measured"]
+        "A/V offset p95 ms", "kbit/s", "machine taken", "aim", "measured"]
+
+
+def least_disturbed(pages, key):
+    """One run, or the one of `TRIES` with the quietest machine if others take its time."""
+    tries = []
+    while len(tries) < TRIES and all(outcome.taken > DISTURBED for outcome in tries):
+        with tempfile.TemporaryDirectory() as directory, Server(directory, origin=pages, full=True) as server:
+            tries.append(asyncio.run(asyncio.wait_for(measure(server, pages, ROWS[key]), ROWS[key].seconds + 60)))
+    return min(tries, key=lambda outcome: outcome.taken)
 
 
 def main(keys):
@@ -253,9 +285,7 @@ def main(keys):
     print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
     with serve_pages() as pages:
         for key in keys or ROWS:
-            with tempfile.TemporaryDirectory() as directory, Server(directory, origin=pages, full=True) as server:
-                outcome = asyncio.run(asyncio.wait_for(measure(server, pages, ROWS[key]), ROWS[key].seconds + 60))
-            print("| " + " | ".join(cells(key, outcome)) + " |", flush=True)
+            print("| " + " | ".join(cells(key, least_disturbed(pages, key))) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ struct RoomsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        Machine.begin()
         note("making what the peers send")
         let footage = try Footage()
         let different = try SettingsCheck.differences()
