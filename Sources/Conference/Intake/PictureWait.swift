@@ -3,8 +3,10 @@ import Basics
 /// How long after their capture a sender's pictures can be shown: what its sound waits for. A value, so that the simulations run the very
 /// rule of the rooms.
 ///
-/// It is what is usual, and more where pictures come late again and again: lost packets are there a round trip later, and who shows what
-/// is left at once and waits then stands still at each loss. A stall that stays alone moves nothing.
+/// It is what is usual, and more where pictures come late again and again because they were repaired: lost packets are there a round trip
+/// later, and who shows what is left at once and waits then stands still at each loss. A stall that stays alone moves nothing, and neither
+/// does a sender that is busy now and then: its stalls are short, the delay would be there all the time. (Where the line itself holds packets
+/// up the sound has waited for that already.)
 package struct PictureWait: Sendable {
     /// Pictures of about a second.
     static let window = 32
@@ -12,7 +14,7 @@ package struct PictureWait: Sendable {
     static let fewest = 4
     /// After so long without any it is forgotten.
     static let silence: Duration = .milliseconds(500)
-    /// So much later than the fastest of the last second is late: a tick and a half, more than the rhythm of the ticks hides.
+    /// Repaired so much later than the fastest of the last second is late: a tick and a half, more than the rhythm of the ticks hides.
     static let late: Duration = .milliseconds(50)
     /// The latest of each such stretch counts …
     static let stretch: Duration = .milliseconds(500)
@@ -46,7 +48,7 @@ package struct PictureWait: Sendable {
     package init() {}
 
     /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or not.
-    package mutating func picture(of captureTime: Instant, arrival: Instant, couldBeShownAt now: Instant) {
+    package mutating func picture(of captureTime: Instant, arrival: Instant, isRepaired: Bool, couldBeShownAt now: Instant) {
         if delay(at: now) == nil {
             recent.removeAll(keepingCapacity: true)
             stalls.removeAll(keepingCapacity: true)
@@ -63,7 +65,7 @@ package struct PictureWait: Sendable {
         let fastest = recent.lazy.map(\.arrival).min() ?? .zero
         let stretch = arrival.nanoseconds / Self.stretch.nanoseconds
         stalls.removeAll { $0.stretch <= stretch - Self.memory }
-        guard picture.arrival - fastest >= Self.late else { return }
+        guard isRepaired, picture.arrival - fastest >= Self.late else { return }
         if let last = stalls.last, last.stretch == stretch {
             stalls[stalls.count - 1].delay = max(last.delay, picture.shown)
         } else {

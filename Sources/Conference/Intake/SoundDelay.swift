@@ -27,9 +27,9 @@ final class SoundDelay: Sendable {
     private let pictureAt = Atomic<Int64>(.min)
 
     /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or not.
-    func picture(of captureTime: Instant, arrival: Instant, couldBeShownAt now: Instant) {
+    func picture(of captureTime: Instant, arrival: Instant, isRepaired: Bool, couldBeShownAt now: Instant) {
         let delay = wait.withLock { wait in
-            wait.picture(of: captureTime, arrival: arrival, couldBeShownAt: now)
+            wait.picture(of: captureTime, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)
             return wait.delay
         }
         picture.store(delay.nanoseconds, ordering: .relaxed)

@@ -27,8 +27,8 @@ final class VideoIntake: Sendable {
 
     private struct State {
         var pictures = PictureQueue<Shown>()
-        /// Captures and arrivals of the pictures that came since the last tick.
-        var fresh: [(capture: Instant, arrival: Instant)] = []
+        /// Of the pictures that came since the last tick.
+        var fresh: [(capture: Instant, arrival: Instant, isRepaired: Bool)] = []
         var lastArrival: Instant?
         /// The tick that showed the last new picture.
         var lastShown: Instant?
@@ -128,7 +128,7 @@ final class VideoIntake: Sendable {
                             origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
                         captureTime: frame.captureTime, arrival: frame.arrival))
                 // Where nobody looks, nobody takes them.
-                if state.fresh.count < PictureQueue<Shown>.limit { state.fresh.append((frame.captureTime, frame.arrival)) }
+                if state.fresh.count < PictureQueue<Shown>.limit { state.fresh.append((frame.captureTime, frame.arrival, frame.isRepaired)) }
             }
         } catch {
             // It costs this frame and what refers to it; the last good picture stays.
@@ -142,7 +142,9 @@ final class VideoIntake: Sendable {
     func view(at now: Instant) -> View {
         let delay = soundDelay.current(at: now)
         return state.withLock { state in
-            for (capture, arrival) in state.fresh { soundDelay.picture(of: capture, arrival: arrival, couldBeShownAt: now) }
+            for (capture, arrival, isRepaired) in state.fresh {
+                soundDelay.picture(of: capture, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)
+            }
             state.fresh.removeAll(keepingCapacity: true)
             let before = state.pictures.generation
             state.pictures.advance(to: now, soundDelay: delay)

@@ -289,7 +289,9 @@ struct MediaReceiver {
             lastCodec = frame.codec
             freezes.frame(at: now)
             let capture = clock.captureTime(ssrc: ssrc, timestamp: frame.timestamp, clockRate: 90_000, arrival: assembled.arrival)
-            frameQueue.append(ReceivedVideoFrame(frame: frame, captureTime: capture, arrival: assembled.arrival))
+            frameQueue.append(
+                ReceivedVideoFrame(
+                    frame: frame, captureTime: capture, arrival: assembled.arrival, isRepaired: assembled.isRepaired))
         }
     }
 

@@ -42,11 +42,16 @@ public struct ReceivedVideoFrame: Sendable {
     /// Room time, by the sender's reports.
     public var captureTime: Instant
     public var arrival: Instant
+    /// A part of it was lost and came again: that it is late is the line's doing.
+    public var isRepaired: Bool
 
-    public init(frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant) {
+    public init(
+        frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant, isRepaired: Bool = false
+    ) {
         self.frame = frame
         self.rotation = rotation
         self.captureTime = captureTime
         self.arrival = arrival
+        self.isRepaired = isRepaired
     }
 }

@@ -93,6 +93,7 @@ extension VideoReceiveBuffer {
         assembling = []
         defer { recycle(&payloads) }
         var arrival = Instant.distantPast
+        var isRepaired = false
         var timestamp: Int64 = 0
         var codec = lastCodec ?? .vp8
         var marker = false
@@ -103,6 +104,7 @@ extension VideoReceiveBuffer {
                 codec = slot.codec
             }
             arrival = max(arrival, slot.arrival)
+            isRepaired = isRepaired || slot.isRepair
             marker = marker || slot.marker
             payloads.append(slot.payload)
         }
@@ -125,13 +127,13 @@ extension VideoReceiveBuffer {
                 return nil
             }
             let first = codec == .vp8 ? payloads.first.flatMap { VP8Descriptor.parse($0.span)?.descriptor } : nil
-            return accept(frame, descriptor: first, marker: marker, arrival: arrival)
+            guard accept(frame, descriptor: first, marker: marker) else { return nil }
+            return AssembledFrame(frame: frame, arrival: arrival, isRepaired: isRepaired)
         }
     }
 
-    private mutating func accept(_ frame: EncodedVideoFrame, descriptor: VP8Descriptor?, marker: Bool, arrival: Instant)
-        -> AssembledFrame?
-    {
+    /// Whether the frame can be decoded.
+    private mutating func accept(_ frame: EncodedVideoFrame, descriptor: VP8Descriptor?, marker: Bool) -> Bool {
         lastCodec = frame.codec
         lastEndedWithMarker = marker
         lastVP8 = descriptor
@@ -144,12 +146,12 @@ extension VideoReceiveBuffer {
         } else if frame.temporalLayer > 0, upperLayersBroken {
             guard descriptor?.layerSync == true else {
                 statistics.skippedFrames += 1
-                return nil
+                return false
             }
             upperLayersBroken = false
         }
         statistics.frames += 1
-        return AssembledFrame(frame: frame, arrival: arrival)
+        return true
     }
 
     mutating func consume(upTo end: Int64) {

@@ -23,6 +23,8 @@ public struct AssembledFrame: Sendable {
     public var frame: EncodedVideoFrame
     /// Of the packet that completed it.
     public var arrival: Instant
+    /// A packet of it had been missing and was asked for.
+    public var isRepaired: Bool
 }
 
 extension VideoReceiveBuffer {

@@ -16,6 +16,8 @@ public struct VideoReceiveBuffer: Sendable {
         /// Empty: padding only.
         var payload: [UInt8]
         var arrival: Instant
+        /// It had been asked for.
+        var isRepair: Bool
         var keyframeStart: KeyframeStart
         var startsVP8Frame: Bool
     }
@@ -95,14 +97,14 @@ public struct VideoReceiveBuffer: Sendable {
             return
         }
         let missing = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: roundTrip, at: now)
-        if let missing, missing.tries > 0 {
+        let isRepair = missing.map { $0.tries > 0 } ?? false
+        if let missing, isRepair {
             statistics.recovered += 1
             lastRepair = (now, missing.noticed)
         }
         var slot = Slot(
             sequence: sequence, timestamp: timestamp, marker: marker, codec: codecs[payloadType] ?? .vp8, payload: [],
-            arrival: now,
-            keyframeStart: .no, startsVP8Frame: false)
+            arrival: now, isRepair: isRepair, keyframeStart: .no, startsVP8Frame: false)
         if codecs[payloadType] != nil, !payload.isEmpty {
             inspect(payload, into: &slot)
             slot.payload = spare.popLast() ?? []

@@ -18,7 +18,9 @@ struct TileEye {
 
     /// A tick of the canvas.
     mutating func tick(at now: Instant, ear: SoundSink) {
-        for frame in fresh { wait.picture(of: frame.captureTime, arrival: frame.arrival, couldBeShownAt: now) }
+        for frame in fresh {
+            wait.picture(of: frame.captureTime, arrival: frame.arrival, isRepaired: frame.isRepaired, couldBeShownAt: now)
+        }
         fresh.removeAll(keepingCapacity: true)
         let before = queue.generation
         queue.advance(to: now, soundDelay: ear.playoutDelay(at: now))

@@ -6,8 +6,10 @@ import Testing
 @Suite("PictureWait")
 struct PictureWaitTests {
     /// 30 pictures a second for so long, each 20 ms under way and 10 ms more until it can be shown. At each of these moments (in ms) a loss
-    /// holds the pictures up for so long, and then all of them come at once.
-    private func delay(after seconds: Int64, stalls: [(at: Int64, length: Int64)] = [], handling: [Int64] = [10]) -> Duration {
+    /// holds the pictures up for so long, and then all of them come at once; `isRepaired` false: it was no loss.
+    private func delay(
+        after seconds: Int64, stalls: [(at: Int64, length: Int64)] = [], isRepaired: Bool = true, handling: [Int64] = [10]
+    ) -> Duration {
         var wait = PictureWait()
         for index in 0..<seconds * 30 {
             let capture = Instant(nanoseconds: index * 33_333_333)
@@ -16,8 +18,10 @@ struct PictureWaitTests {
                 let end = Instant(nanoseconds: (at + length) * 1_000_000)
                 if arrival.nanoseconds >= at * 1_000_000, arrival < end { arrival = end }
             }
+            let isLate = arrival > capture + .milliseconds(20)
             let more = handling[Int(index) % handling.count]
-            wait.picture(of: capture, arrival: arrival, couldBeShownAt: arrival + .milliseconds(more))
+            wait.picture(
+                of: capture, arrival: arrival, isRepaired: isLate && isRepaired, couldBeShownAt: arrival + .milliseconds(more))
         }
         return wait.delay
     }
@@ -40,6 +44,11 @@ struct PictureWaitTests {
         #expect(even > .milliseconds(185) && even <= .milliseconds(220))
         let uneven = delay(after: 8, stalls: [(2000, 100), (4000, 300), (6000, 100)])
         #expect(uneven > .milliseconds(259) && uneven <= .milliseconds(297))
+    }
+
+    @Test("a sender that is busy again and again is not waited for: its pictures are late, but nothing was lost")
+    func busySender() {
+        #expect(delay(after: 8, stalls: [(2000, 200), (4000, 190), (6000, 100)], isRepaired: false) == .milliseconds(30))
     }
 
     @Test("what has not come for ten seconds is forgotten")

@@ -11,7 +11,7 @@ struct SoundDelayTests {
         for (index, late) in milliseconds.enumerated() {
             let capture = Instant(nanoseconds: (start + Int64(index)) * 33_333_333)
             now = capture + .milliseconds(late)
-            sound.picture(of: capture, arrival: now, couldBeShownAt: now)
+            sound.picture(of: capture, arrival: now, isRepaired: false, couldBeShownAt: now)
         }
         return sound.pictureDelay(at: now)
     }

@@ -127,7 +127,7 @@ private struct VideoLink {
     @Test func `A clean link gives every frame, over the wrap, without a request`() {
         var link = VideoLink(seed: 1)
         link.run(frames: 300)
-        #expect(link.numbers == Array(0..<300))
+        #expect(link.numbers == Array(0..<300) && !link.received.contains(where: \.isRepaired))
         #expect(link.buffer.statistics.nacksSent == 0 && link.buffer.statistics.keyframeRequests == 0)
     }
 
@@ -137,6 +137,17 @@ private struct VideoLink {
         link.run(frames: 600)
         #expect(link.isDecodable && link.received.count > 570)
         #expect(link.longestGap < .milliseconds(500))
+    }
+
+    @Test func `A frame that needed a repair says so, one that only waited behind it does not`() {
+        var link = VideoLink(seed: 6)
+        link.run(frames: 10)
+        link.loss = 1
+        link.sendFrame()
+        link.loss = 0
+        link.run(frames: 10)
+        #expect(link.numbers == Array(0..<21))
+        #expect(zip(link.numbers, link.received).filter(\.1.isRepaired).map(\.0) == [10])
     }
 
     @Test func `Jitter of 30 ms with reordering asks for no keyframe and for little repair`() {
