@@ -42,11 +42,14 @@ public struct ReceivedVideoFrame: Sendable {
     /// Room time, by the sender's reports.
     public var captureTime: Instant
     public var arrival: Instant
+    /// How long its sender wants it held; nil while it said nothing.
+    public var hold: Duration?
 
-    public init(frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant) {
+    public init(frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant, hold: Duration? = nil) {
         self.frame = frame
         self.rotation = rotation
         self.captureTime = captureTime
         self.arrival = arrival
+        self.hold = hold
     }
 }
