@@ -144,6 +144,9 @@ struct BandwidthEstimator: Sendable {
     /// A packet was sent again under its old number: reports about it mean nothing.
     mutating func disregard(_ number: UInt16) { history.disregard(number) }
 
+    /// Whether feedback told that this packet arrived.
+    func hasArrived(_ number: UInt16) -> Bool { history.hasArrived(number) }
+
     /// The number that the next packet will carry.
     var nextSequence: UInt16 { history.nextSequence }
 

@@ -82,14 +82,21 @@ struct SentPacketHistory: Sendable {
         return results
     }
 
+    /// Whether feedback told that this packet arrived.
+    func hasArrived(_ number: UInt16) -> Bool { index(of: number).map { entries[$0].state == .received } ?? false }
+
     /// Whatever is still reported about this packet is not to be used.
     mutating func disregard(_ number: UInt16) {
+        guard let index = index(of: number) else { return }
+        if entries[index].state == .inFlight { bytesInFlight -= entries[index].size }
+        entries[index].state = .received
+    }
+
+    private func index(of number: UInt16) -> Int? {
         let newest = first &+ Int64(entries.count - head) &- 1
         let offset = Int16(bitPattern: number &- UInt16(truncatingIfNeeded: newest))
         let index = head + Int(newest &+ Int64(offset) &- first)
-        guard index >= head, index < entries.count else { return }
-        if entries[index].state == .inFlight { bytesInFlight -= entries[index].size }
-        entries[index].state = .received
+        return index >= head && index < entries.count ? index : nil
     }
 
     private mutating func expire(at now: Instant) {

@@ -41,6 +41,9 @@ struct MediaReceiver {
     private var feedbackPackets = 0
     private var transportCC: UInt8?
     private var audioLevelID: UInt8?
+    private var playoutDelayID: UInt8?
+    /// What the sender of the pictures said last.
+    private var hold: Duration?
     /// The payload types of redundant sound and of what it holds.
     private var redundancy: (red: UInt8, opus: UInt8)?
     private var audioSection: NegotiatedSection?
@@ -86,6 +89,7 @@ struct MediaReceiver {
             } else {
                 videoSection = section
                 videoIndex = index
+                playoutDelayID = section.headerExtensions.playoutDelay
             }
             transportCC = transportCC ?? section.headerExtensions.transportCC
             ids.mid = ids.mid ?? section.headerExtensions.mid
@@ -220,6 +224,7 @@ struct MediaReceiver {
         }
         guard let numbers, ssrc == currentVideo || ssrc == nextVideo else { return }
         if stream.wasReset { videoLayers[ssrc]?.buffer.reset() }
+        if let playoutDelayID, let value = header.extension24(playoutDelayID, in: span) { hold = PlayoutDelay(value: value).minimum }
         videoLayers[ssrc]?.payloadType = header.payloadType
         videoLayers[ssrc]?.buffer.insert(
             payload: span.extracting(header.payloadRange), payloadType: header.payloadType, sequence: numbers.sequence,
@@ -291,7 +296,8 @@ struct MediaReceiver {
             let capture = clock.captureTime(ssrc: ssrc, timestamp: frame.timestamp, clockRate: 90_000, arrival: assembled.arrival)
             frameQueue.append(
                 ReceivedVideoFrame(
-                    frame: frame, captureTime: capture, arrival: assembled.arrival, isRepaired: assembled.isRepaired))
+                    frame: frame, captureTime: capture, arrival: assembled.arrival, isRepaired: assembled.isRepaired,
+                    hold: hold))
         }
     }
 

@@ -175,6 +175,7 @@ public final class PeerConnection {
         result.absSendTime = section.headerExtensions.absSendTime
         result.transportCC = usesFeedback ? section.headerExtensions.transportCC : nil
         result.audioLevel = section.headerExtensions.audioLevel
+        result.playoutDelay = section.headerExtensions.playoutDelay
         return result
     }
 

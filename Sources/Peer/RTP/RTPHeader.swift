@@ -107,6 +107,12 @@ public struct RTPHeader: Sendable, Equatable {
         return UInt16(bytes[range.lowerBound]) << 8 | UInt16(bytes[range.lowerBound + 1])
     }
 
+    /// The 24-bit value of an element, e.g. the playout delay.
+    public func extension24(_ id: UInt8, in bytes: Span<UInt8>) -> UInt32? {
+        guard let range = extensionElement(id, in: bytes), range.count >= 3 else { return nil }
+        return UInt32(bytes[range.lowerBound]) << 16 | UInt32(bytes[range.lowerBound + 1]) << 8 | UInt32(bytes[range.lowerBound + 2])
+    }
+
     /// The first byte of an element, e.g. audio level or rotation.
     public func extension8(_ id: UInt8, in bytes: Span<UInt8>) -> UInt8? {
         guard let range = extensionElement(id, in: bytes), range.count >= 1 else { return nil }

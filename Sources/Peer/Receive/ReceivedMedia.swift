@@ -44,14 +44,18 @@ public struct ReceivedVideoFrame: Sendable {
     public var arrival: Instant
     /// A part of it was lost and came again: that it is late is the line's doing.
     public var isRepaired: Bool
+    /// How long its sender wants it held; nil while it said nothing.
+    public var hold: Duration?
 
     public init(
-        frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant, isRepaired: Bool = false
+        frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant, isRepaired: Bool = false,
+        hold: Duration? = nil
     ) {
         self.frame = frame
         self.rotation = rotation
         self.captureTime = captureTime
         self.arrival = arrival
         self.isRepaired = isRepaired
+        self.hold = hold
     }
 }

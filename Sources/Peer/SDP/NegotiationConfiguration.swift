@@ -22,7 +22,9 @@ public struct NegotiationConfiguration: Sendable {
     public var opusParameters = FormatParameters(parsing: "minptime=10;useinbandfec=1;stereo=0;maxaveragebitrate=40000")
     public var feedback = CodecFeedback.all
     /// Without video-orientation, so that senders turn their pictures themselves.
-    public var headerExtensions: Set<HeaderExtension> = [.mid, .rid, .repairedRID, .audioLevel, .absSendTime, .transportCC]
+    public var headerExtensions: Set<HeaderExtension> = [
+        .mid, .rid, .repairedRID, .audioLevel, .absSendTime, .transportCC, .playoutDelay,
+    ]
     public var acceptsSimulcast = true
     /// Takes `red` for Opus (RFC 2198) where it is offered, and offers it.
     public var takesRedundantAudio = true

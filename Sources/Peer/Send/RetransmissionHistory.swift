@@ -13,6 +13,9 @@ struct RetransmissionHistory: Sendable {
     /// … and so much of the media's time: a burst that takes 30 full packets is mended at once, or it costs a keyframe.
     static let allowanceTime: Duration = .milliseconds(500)
 
+    /// By then feedback has told of a packet: a long round trip and the interval of the reports (libwebrtc: at most 250 ms).
+    static let feedbackTime: Duration = .milliseconds(500)
+
     struct Packet: Sendable {
         var sequence: UInt16
         var timestamp: UInt32
@@ -23,14 +26,30 @@ struct RetransmissionHistory: Sendable {
         var picture: PictureNumbers
         var sent: Instant
         var resent: Instant?
+        /// The transport-wide number of the newest repair, where repairs have their own.
+        var repairSequence: UInt16?
+        /// Feedback told that a repair arrived.
+        var isRepaired = false
         /// For resending on the same SSRC: the very same bytes, or one nonce would protect two messages.
         var transportSequence: UInt16?
         var sendTime: UInt32
+        /// What the receiver was told with it; the same bytes again, for the same reason.
+        var hold: PlayoutDelay?
+    }
+
+    /// A repair of which feedback has to tell yet.
+    private struct OpenRepair {
+        var sequence: UInt16
+        var number: UInt16
+        var sent: Instant
+        /// From the first sending to this one.
+        var lateness: Duration
     }
 
     private var slots = [Packet?](repeating: nil, count: capacity)
     private var allowance = Double(leastAllowance)
     private var newest: UInt16?
+    private var open: [OpenRepair] = []
 
     /// - Parameter rate: of the media.
     mutating func store(_ packet: Packet, bytes: Int, rate: BitRate) {
@@ -40,20 +59,46 @@ struct RetransmissionHistory: Sendable {
             allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime))))
     }
 
-    /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked for, and the budget
-    /// allows; notes that it goes out again.
-    mutating func take(_ sequence: UInt16, asked: Instant, roundTrip: Duration, at now: Instant) -> Packet? {
+    /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked for, no repair of it is
+    /// known to have arrived, and the budget allows; notes that it goes out again.
+    mutating func take(
+        _ sequence: UInt16, asked: Instant, roundTrip: Duration, at now: Instant, hasArrived: (UInt16) -> Bool = { _ in false }
+    ) -> Packet? {
         let slot = Int(sequence) & (Self.capacity - 1)
         guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= Self.age else { return nil }
         // A little less than a round trip: the peer asks again after one, by its own measure of it. What counts is when it asked: the
         // repairs of a burst wait for the pacer for longer than that, and the peer asks again for what is on its way already.
         if let resent = packet.resent, asked - resent < roundTrip * 3 / 4 { return nil }
+        // The peer asked before the repair was there, and feedback overtook what waited here.
+        if packet.isRepaired || packet.repairSequence.map(hasArrived) == true { return nil }
         let size = packet.frame.fragments[packet.fragment].range.count
         guard allowance >= Double(size) else { return nil }
         allowance -= Double(size)
         packet.resent = now
         slots[slot] = packet
         return packet
+    }
+
+    /// The repair of a packet leaves under a transport-wide number of its own.
+    mutating func repairing(_ sequence: UInt16, as number: UInt16, at now: Instant) {
+        let slot = Int(sequence) & (Self.capacity - 1)
+        guard let packet = slots[slot], packet.sequence == sequence else { return }
+        slots[slot]?.repairSequence = number
+        open.append(OpenRepair(sequence: sequence, number: number, sent: now, lateness: now - packet.sent))
+    }
+
+    /// By how much the latest packet was late of those whose first repair, as feedback has told by now, arrived; nil without any.
+    mutating func takeLateness(at now: Instant, hasArrived: (UInt16) -> Bool) -> Duration? {
+        var latest: Duration?
+        // In the order of their sending: what is repaired already was not late by a later try.
+        while let repair = open.first, now - repair.sent >= Self.feedbackTime {
+            open.removeFirst()
+            let slot = Int(repair.sequence) & (Self.capacity - 1)
+            guard let packet = slots[slot], packet.sequence == repair.sequence, !packet.isRepaired, hasArrived(repair.number) else { continue }
+            slots[slot]?.isRepaired = true
+            latest = max(latest ?? .zero, repair.lateness)
+        }
+        return latest
     }
 
     /// The newest packet, as payload of a probe.

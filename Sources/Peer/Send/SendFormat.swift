@@ -7,9 +7,10 @@ struct OutgoingExtensions: Sendable, Equatable {
     var absSendTime: UInt8?
     var transportCC: UInt8?
     var audioLevel: UInt8?
+    var playoutDelay: UInt8?
     /// The one-byte form carries ids up to 14.
     var needsTwoBytes: Bool {
-        [mid, absSendTime, transportCC, audioLevel].contains { ($0 ?? 0) > 14 }
+        [mid, absSendTime, transportCC, audioLevel, playoutDelay].contains { ($0 ?? 0) > 14 }
     }
 
     /// 24 bits, 6.18 fixed point seconds (the abs-send-time extension).
@@ -19,10 +20,13 @@ struct OutgoingExtensions: Sendable, Equatable {
     }
 
     /// Writes what was agreed; returns nothing that could fail.
-    func write(into writer: inout RTPPacketWriter, transportSequence: UInt16?, sendTime: UInt32, level: UInt8? = nil) {
+    func write(
+        into writer: inout RTPPacketWriter, transportSequence: UInt16?, sendTime: UInt32, level: UInt8? = nil, hold: PlayoutDelay? = nil
+    ) {
         if let mid, !midValue.isEmpty, midValue.utf8.count <= (needsTwoBytes ? 255 : 16) { writer.addExtension(mid, midValue) }
         if let absSendTime { writer.addExtension24(absSendTime, sendTime) }
         if let transportCC, let transportSequence { writer.addExtension(transportCC, transportSequence) }
+        if let playoutDelay, let hold { writer.addExtension24(playoutDelay, hold.value) }
         if let audioLevel, let level { writer.addExtension(audioLevel, AudioLevel(isVoice: level < 127, level: level).byte) }
     }
 }

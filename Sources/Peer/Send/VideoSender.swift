@@ -16,8 +16,11 @@ struct VideoSender: Sendable {
     private var queue = VideoSendQueue()
     private var layers = TemporalLayerGate()
     private var history = RetransmissionHistory()
-    /// What was asked for and when.
+    /// What was asked for and when last, the oldest packets first: a receiver shows frames in order, and waits for those.
     private var repairs: [(sequence: UInt16, asked: Instant)] = []
+    private var hold = PictureHold()
+    /// What is told with the packets of the frame that is leaving.
+    private var toldHold: PlayoutDelay?
     /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then, and on a thin line
     /// its repair would only hold up what is needed.
     private var newestKeyframe: (first: UInt16, isWhole: Bool)?
@@ -120,8 +123,14 @@ struct VideoSender: Sendable {
     mutating func receive(_ nack: [UInt16], at now: Instant) {
         stream.counters.nacks += 1
         guard codecs.values.contains(where: \.usesNack) else { return }
-        for sequence in nack where repairs.count < 256 && !repairs.contains(where: { $0.sequence == sequence }) {
-            repairs.append((sequence, now))
+        for sequence in nack {
+            let index = repairs.firstIndex { Int16(bitPattern: $0.sequence &- sequence) >= 0 } ?? repairs.count
+            if index < repairs.count, repairs[index].sequence == sequence {
+                // What counts is the newest request: an old one may be for a repair that was on its way, a new one for one that was lost.
+                repairs[index].asked = now
+            } else if repairs.count < 256 {
+                repairs.insert((sequence, now), at: index)
+            }
         }
     }
 
@@ -154,7 +163,8 @@ struct VideoSender: Sendable {
         while !repairs.isEmpty {
             let (sequence, asked) = repairs.removeFirst()
             if let newestKeyframe, newestKeyframe.isWhole, Int16(bitPattern: sequence &- newestKeyframe.first) < 0 { continue }
-            guard let packet = history.take(sequence, asked: asked, roundTrip: roundTrip, at: now) else { continue }
+            let packet = history.take(sequence, asked: asked, roundTrip: roundTrip, at: now) { estimator.hasArrived($0) }
+            guard let packet else { continue }
             return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: false, at: now)
         }
         return nil
@@ -196,11 +206,15 @@ struct VideoSender: Sendable {
         into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant
     ) -> Int? {
         guard let (entry, index, isLast) = queue.takeFragment() else { return nil }
-        if index == 0 { numbers.advance(temporalLayer: entry.frame.temporalLayer) }
+        if index == 0 {
+            numbers.advance(temporalLayer: entry.frame.temporalLayer)
+            if let lateness = history.takeLateness(at: now, hasArrived: { estimator.hasArrived($0) }) { hold.repaired(after: lateness, at: now) }
+            toldHold = extensions.playoutDelay == nil ? nil : hold.told(at: now)
+        }
         let packet = RetransmissionHistory.Packet(
             sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.timestamp), payloadType: entry.codec.payloadType,
             marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
-            transportSequence: usesTransportCC ? estimator.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now))
+            transportSequence: usesTransportCC ? estimator.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now), hold: toldHold)
         guard let length = write(packet, into: buffer) else { return nil }
         if entry.frame.isKeyframe {
             let first = index == 0 ? packet.sequence : newestKeyframe?.first ?? packet.sequence
@@ -233,10 +247,12 @@ struct VideoSender: Sendable {
             return length
         }
         let transport = usesTransportCC ? estimator.nextSequence : nil
+        if !isProbe, let transport { history.repairing(packet.sequence, as: transport, at: now) }
         var writer = RTPPacketWriter(
             buffer, marker: packet.marker, payloadType: payloadType, sequence: repair.takeSequence(), timestamp: packet.timestamp,
             ssrc: repair.ssrc, twoByteExtensions: extensions.needsTwoBytes)
-        extensions.write(into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now))
+        extensions.write(
+            into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now), hold: packet.hold)
         writer.append16(packet.sequence)
         writePayload(of: packet, to: &writer)
         guard let length = writer.finish() else { return nil }
@@ -263,7 +279,7 @@ struct VideoSender: Sendable {
         var writer = RTPPacketWriter(
             buffer, marker: packet.marker, payloadType: packet.payloadType, sequence: packet.sequence, timestamp: packet.timestamp,
             ssrc: stream.ssrc, twoByteExtensions: extensions.needsTwoBytes)
-        extensions.write(into: &writer, transportSequence: packet.transportSequence, sendTime: packet.sendTime)
+        extensions.write(into: &writer, transportSequence: packet.transportSequence, sendTime: packet.sendTime, hold: packet.hold)
         writePayload(of: packet, to: &writer)
         return writer.finish()
     }

@@ -38,20 +38,27 @@ struct ShownPictures {
     }
 }
 
-/// The eye of a simulated browser: pictures in step with the sound.
+/// The eye of a simulated browser: pictures in step with the sound, and held as long as the sender wants it (libwebrtc's `VCMTiming`: the
+/// delay that was asked for is the least from when a picture that was not late came to when it is shown).
 struct PictureSink {
+    /// The fastest picture of so many is one that was not late: ten seconds.
+    private static let memory = 300
     private(set) var shown = ShownPictures()
     /// Follows a slow picture at once, forgets it slowly: what the sound waits for.
     private(set) var delay: Duration?
+    private var owns: [Duration] = []
 
     /// - Parameter soundDelay: from capture to ear, when sound plays.
     mutating func receive(_ frame: ReceivedVideoFrame, soundDelay: Duration?, at now: Instant) {
         guard let mark = SyntheticEncoder.mark(of: frame.frame) else { return }
         let own = now - mark.made
-        let old = delay ?? own
-        delay = own > old ? own : old - (old - own) / 64
+        if owns.count >= Self.memory { owns.removeFirst() }
+        owns.append(own)
+        let held = max(own, (owns.min() ?? own) + (frame.hold ?? .zero))
+        let old = delay ?? held
+        delay = held > old ? held : old - (old - held) / 64
         // A picture waits for the sound of its moment; it never shows before the one before it.
-        var at = now
+        var at = mark.made + held
         if let soundDelay, mark.made + soundDelay > at { at = min(mark.made + soundDelay, now + .milliseconds(250)) }
         if let last = shown.last, last.at > at { at = last.at }
         shown.append(mark, soundDelay: soundDelay, at: at)

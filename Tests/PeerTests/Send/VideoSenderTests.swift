@@ -14,6 +14,7 @@ struct VideoSenderTests {
             numbers: PictureNumbers(pictureID: pictureID, tl0: 255))
         var extensions = OutgoingExtensions()
         extensions.transportCC = 3
+        extensions.playoutDelay = 5
         sender.configure(
             codecs: [.vp8: OutgoingCodec(payloadType: 96, retransmissionPayloadType: rtx ? 97 : nil, usesNack: true)],
             extensions: extensions)
@@ -169,6 +170,78 @@ struct VideoSenderTests {
         sender.receive([100], at: now + .milliseconds(165))
         let third = next(&sender, &estimator, repair: true, at: now + .milliseconds(170))
         #expect(third != nil)
+    }
+
+    @Test("A request for a repair that was lost counts, though an older one for the same packet still waits")
+    func newestRequest() {
+        var sender = sender()
+        var estimator = estimator()
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        let original = next(&sender, &estimator, at: now)
+        #expect(original != nil)
+        sender.receive([100], at: now + .milliseconds(50))
+        let first = next(&sender, &estimator, repair: true, at: now + .milliseconds(50))
+        #expect(first != nil)
+        // Said a second time, before the repair could be there; the pacer has other things to do until the third.
+        sender.receive([100], at: now + .milliseconds(60))
+        sender.receive([100], at: now + .milliseconds(100))
+        let second = next(&sender, &estimator, repair: true, at: now + .milliseconds(100))
+        #expect(second != nil)
+    }
+
+    @Test("What the receiver waits for first is repaired first, whenever it was asked for")
+    func oldestFirst() throws {
+        var sender = sender()
+        var estimator = estimator()
+        sender.enqueue(frame(key: true, size: 4500), available: .megabits(9), at: now)
+        while next(&sender, &estimator, at: now) != nil {}
+        sender.receive([102, 103], at: now)
+        sender.receive([100, 101, 102], at: now)
+        var order: [UInt8] = []
+        while let packet = next(&sender, &estimator, repair: true, at: now) {
+            let header = try RTPHeader(parsing: packet.span)
+            order.append(packet[header.payloadRange.lowerBound + 1])
+        }
+        #expect(order == [100, 101, 102, 103])
+    }
+
+    @Test("A repair that feedback shows to have arrived is not sent once more", arguments: [true, false])
+    func arrived(arrives: Bool) {
+        var sender = sender()
+        var estimator = estimator()
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        let original = next(&sender, &estimator, at: now)
+        #expect(original != nil)
+        sender.receive([100], at: now)
+        let first = next(&sender, &estimator, repair: true, at: now)
+        #expect(first != nil)
+        // The original has number 9, its repair 10.
+        estimator.receive(feedback: 9, arrivals: [nil, arrives ? .milliseconds(30) : nil, .milliseconds(40)], at: now + .milliseconds(60))
+        sender.receive([100], at: now + .milliseconds(60))
+        let second = next(&sender, &estimator, repair: true, at: now + .milliseconds(60))
+        #expect((second == nil) == arrives)
+    }
+
+    @Test("Where repairs come late again and again, all packets of the next frame say that pictures are to be held")
+    func hold() throws {
+        var sender = sender()
+        var estimator = estimator()
+        var said: [UInt32?] = []
+        for (round, late) in [220, 200, 0].enumerated() {
+            let start = now + .seconds(3) * round
+            sender.enqueue(frame(key: round == 0, size: 2000, timestamp: 900 + 270_000 * Int64(round)), available: .megabits(9), at: start)
+            while let packet = next(&sender, &estimator, at: start) {
+                let header = try RTPHeader(parsing: packet.span)
+                said.append(header.extension24(5, in: packet.span))
+            }
+            let repaired = start + .milliseconds(late)
+            let number = estimator.nextSequence
+            sender.receive([UInt16(100 + round * 2)], at: repaired)
+            let repair = next(&sender, &estimator, repair: true, at: repaired)
+            #expect(repair != nil)
+            estimator.receive(feedback: number, arrivals: [.milliseconds(3000 * round + late)], at: repaired + .milliseconds(60))
+        }
+        #expect(said == [nil, nil, nil, nil, 13 << 12 | 0xFFF, 13 << 12 | 0xFFF])
     }
 
     @Test("Without RTX the very same bytes go out again: one nonce must not protect two messages")

@@ -1,0 +1,70 @@
+import Basics
+import Testing
+
+@testable import Peer
+
+@Suite("How long pictures are held for their repairs")
+struct PictureHoldTests {
+    private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: (100_000 + milliseconds) * 1_000_000) }
+
+    /// Repairs: milliseconds of the call and by how much the packet was late.
+    private func hold(_ repairs: [(at: Int64, late: Int64)]) -> PictureHold {
+        var hold = PictureHold()
+        for repair in repairs { hold.repaired(after: .milliseconds(repair.late), at: at(repair.at)) }
+        return hold
+    }
+
+    private func held(_ repairs: [(at: Int64, late: Int64)], after milliseconds: Int64) -> Duration {
+        var hold = hold(repairs)
+        return hold.hold(at: at(milliseconds))
+    }
+
+    @Test("Repairs that come with the first try are not waited for")
+    func early() {
+        #expect(held((0..<50).map { ($0 * 600, 110) }, after: 30_000) == .zero)
+    }
+
+    @Test("A stall that stays alone moves nothing, one that comes again does")
+    func again() {
+        #expect(held([(0, 240)], after: 100) == .zero)
+        // Of one stretch still.
+        #expect(held([(0, 240), (400, 230)], after: 500) == .zero)
+        #expect(held([(0, 240), (5000, 170)], after: 5100) == .milliseconds(100))
+    }
+
+    @Test("The second latest counts, within a limit")
+    func worst() {
+        #expect(held([(0, 180), (3000, 250), (6000, 190)], after: 7000) == .milliseconds(120))
+        #expect(held([(0, 180), (3000, 900)], after: 7000) == .milliseconds(110))
+        #expect(held([(0, 800), (3000, 900)], after: 7000) == PictureHold.longest)
+    }
+
+    @Test("What is long ago is forgotten; the receiver is told so for a while, and on other lines nothing")
+    func forgotten() {
+        var hold = hold([(0, 240), (5000, 200)])
+        let first = hold.told(at: at(6000))
+        #expect(first?.minimum == .milliseconds(130))
+        // The first of both is over, and one alone moves nothing.
+        let second = hold.told(at: at(32_000))
+        #expect(second == nil)
+        var watched = self.hold([(0, 240), (5000, 200)])
+        let last = watched.told(at: at(29_000))
+        #expect(last?.minimum == .milliseconds(130))
+        let over = watched.told(at: at(32_000))
+        #expect(over?.minimum == .zero)
+        let silent = watched.told(at: at(40_000))
+        #expect(silent == nil)
+        var good = PictureHold()
+        let nothing = good.told(at: at(0))
+        #expect(nothing == nil)
+    }
+
+    @Test("The extension says units of 10 ms and no upper limit")
+    func extensionValue() {
+        #expect(PlayoutDelay(minimum: .milliseconds(144)).value == 14 << 12 | 0xFFF)
+        #expect(PlayoutDelay(minimum: .milliseconds(145)).minimum == .milliseconds(150))
+        #expect(PlayoutDelay(minimum: .seconds(100)).value == 0xFF_FFFF)
+        #expect(PlayoutDelay(minimum: .seconds(-1)).minimum == .zero)
+        #expect(PlayoutDelay(value: 0xFF00_A001).minimum == .milliseconds(100))
+    }
+}
