@@ -57,7 +57,8 @@ public final class OpusDecoder {
 
     /// Forgets the stream so far.
     public func reset() {
-        copus_decoder_reset(decoder)
+        let code = copus_decoder_reset(decoder)
+        assert(code == OPUS_OK, "an Opus decoder that cannot forget: \(Self.reason(code))")
         concealed = 0
     }
 

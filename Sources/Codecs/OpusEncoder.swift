@@ -44,15 +44,17 @@ public final class OpusEncoder {
         self.encoder = encoder
         self.channels = channels
         var value: Int32 = 0
-        copus_encoder_get(encoder, OPUS_GET_LOOKAHEAD_REQUEST, &value)
+        let asked = copus_encoder_get(encoder, OPUS_GET_LOOKAHEAD_REQUEST, &value)
         lookahead = Int(value)
-        copus_encoder_set(encoder, OPUS_SET_COMPLEXITY_REQUEST, Int32(min(max(complexity, 0), 10)))
+        guard asked == OPUS_OK else { throw .failed(operation: "Opus encoder's look-ahead", reason: OpusDecoder.reason(asked)) }
+        set(OPUS_SET_COMPLEXITY_REQUEST, Int32(min(max(complexity, 0), 10)))
         setBitRate(bitRate)
     }
 
     deinit { opus_encoder_destroy(encoder) }
 
-    /// The packet for 960 samples per channel, interleaved, ±1, or for two or three times as many: fewer packets, fewer headers. With DTX on, a packet of 1 or 2 bytes need not be sent.
+    /// The packet for 960 samples per channel, interleaved, ±1, or for two or three times as many: fewer packets, fewer headers.
+    /// With DTX on, a packet of 1 or 2 bytes need not be sent.
     public func encode(_ samples: UnsafeBufferPointer<Float>) throws(CodecError) -> [UInt8] {
         let frames = samples.count / (Self.frameSize * channels)
         guard samples.count == frames * Self.frameSize * channels, (1...3).contains(frames), let base = samples.baseAddress else {
@@ -65,7 +67,7 @@ public final class OpusEncoder {
         }
         if standsAlone {
             standsAlone = false
-            copus_encoder_set(encoder, OPUS_SET_PREDICTION_DISABLED_REQUEST, 0)
+            set(OPUS_SET_PREDICTION_DISABLED_REQUEST, 0)
         }
         guard count >= 0 else { throw .failed(operation: "Opus encoder", reason: OpusDecoder.reason(count)) }
         return Array(buffer[..<Int(count)])
@@ -75,9 +77,10 @@ public final class OpusEncoder {
     /// takes. A new encoder would begin with its look-ahead of 6.5 ms of silence (an old one with what it held), and lean on packets that
     /// the decoder has not had: a click.
     public func restart(after before: [Float]) throws(CodecError) {
-        copus_encoder_reset(encoder)
+        let code = copus_encoder_reset(encoder)
+        guard code == OPUS_OK else { throw .failed(operation: "Opus encoder's reset", reason: OpusDecoder.reason(code)) }
         _ = try encode(before)
-        copus_encoder_set(encoder, OPUS_SET_PREDICTION_DISABLED_REQUEST, 1)
+        set(OPUS_SET_PREDICTION_DISABLED_REQUEST, 1)
         standsAlone = true
     }
 
@@ -88,23 +91,29 @@ public final class OpusEncoder {
 
     /// Kept within 6…510 kbit/s.
     public func setBitRate(_ rate: BitRate) {
-        copus_encoder_set(encoder, OPUS_SET_BITRATE_REQUEST, Int32(min(max(rate.bitsPerSecond, 6000), 510_000)))
+        set(OPUS_SET_BITRATE_REQUEST, Int32(min(max(rate.bitsPerSecond, 6000), 510_000)))
     }
 
     /// In per cent: how much of the rate goes into FEC, and how little each packet leans on the last.
     public func setExpectedLoss(_ percent: Int) {
-        copus_encoder_set(encoder, OPUS_SET_PACKET_LOSS_PERC_REQUEST, Int32(min(max(percent, 0), 100)))
+        set(OPUS_SET_PACKET_LOSS_PERC_REQUEST, Int32(min(max(percent, 0), 100)))
     }
 
     /// Whether each packet carries the last one again, more coarsely (RFC 6716 §2.1.7). Works in speech modes only, so everything is taken
     /// for speech then: left to itself, the encoder would code music and long tones in its other mode, and nothing of them could be recovered.
     public func setFEC(_ isOn: Bool) {
-        copus_encoder_set(encoder, OPUS_SET_INBAND_FEC_REQUEST, isOn ? 1 : 0)
-        copus_encoder_set(encoder, OPUS_SET_SIGNAL_REQUEST, isOn ? OPUS_SIGNAL_VOICE : OPUS_AUTO)
+        set(OPUS_SET_INBAND_FEC_REQUEST, isOn ? 1 : 0)
+        set(OPUS_SET_SIGNAL_REQUEST, isOn ? OPUS_SIGNAL_VOICE : OPUS_AUTO)
     }
 
     /// Whether silence shrinks to a packet of a byte or two.
     public func setDTX(_ isOn: Bool) {
-        copus_encoder_set(encoder, OPUS_SET_DTX_REQUEST, isOn ? 1 : 0)
+        set(OPUS_SET_DTX_REQUEST, isOn ? 1 : 0)
+    }
+
+    /// A setting within the limits of its request is refused only by a library that lacks it, and the encoder is of use without.
+    private func set(_ request: Int32, _ value: Int32) {
+        let code = copus_encoder_set(encoder, request, value)
+        assert(code == OPUS_OK, "Opus request \(request) of \(value): \(OpusDecoder.reason(code))")
     }
 }

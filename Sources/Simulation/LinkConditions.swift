@@ -30,6 +30,29 @@ public struct GilbertElliott: Sendable, Equatable {
     }
 }
 
+/// Where a line stands in its loss model.
+public struct LossState: Sendable {
+    private var isBad = false
+
+    public init() {}
+
+    /// Whether the next packet gets lost.
+    public mutating func loses(_ model: LossModel, using random: inout SeededRandom) -> Bool {
+        switch model {
+        case .none: return false
+        case .random(let part): return random.chance(part)
+        case .bursts(let model):
+            if random.chance(isBad ? model.toGood : model.toBad) { isBad.toggle() }
+            return random.chance(isBad ? model.lossWhenBad : model.lossWhenGood)
+        }
+    }
+}
+
+extension SeededRandom {
+    /// True in this part of all cases; draws nothing where that is never.
+    mutating func chance(_ part: Double) -> Bool { part > 0 && Double.random(in: 0..<1, using: &self) < part }
+}
+
 /// What one direction of a line does to packets.
 public struct LinkConditions: Sendable, Equatable {
     public var delay: Duration

@@ -15,7 +15,7 @@ public struct SimulatedLink<Payload> {
     /// Changes to come, in order.
     private var schedule: [(at: Instant, conditions: LinkConditions)]
     private var random: SeededRandom
-    private var isBad = false
+    private var lossState = LossState()
     private var busyUntil: Instant = .distantPast
     private var lastArrival: Instant = .distantPast
     private var order: UInt64 = 0
@@ -43,12 +43,12 @@ public struct SimulatedLink<Payload> {
             schedule.removeFirst()
         }
         sent += 1
-        if isLost() {
+        if lossState.loses(conditions.loss, using: &random) {
             lost += 1
             return
         }
         transmit(payload, size: size, at: now)
-        if chance(conditions.duplication) { transmit(payload, size: size, at: now) }
+        if random.chance(conditions.duplication) { transmit(payload, size: size, at: now) }
     }
 
     /// How long a packet that is sent now waits before it leaves.
@@ -79,7 +79,7 @@ public struct SimulatedLink<Payload> {
         if conditions.jitter > .zero {
             arrival += .nanoseconds(Int64.random(in: 0...conditions.jitter.nanoseconds, using: &random))
         }
-        if chance(conditions.reordering) {
+        if random.chance(conditions.reordering) {
             arrival += conditions.reorderingDelay
         } else {
             arrival = max(arrival, lastArrival)
@@ -90,19 +90,5 @@ public struct SimulatedLink<Payload> {
         var index = deliveries.count
         while index > 0, (deliveries[index - 1].at.nanoseconds, deliveries[index - 1].order) < (arrival.nanoseconds, order) { index -= 1 }
         deliveries.insert(delivery, at: index)
-    }
-
-    private mutating func isLost() -> Bool {
-        switch conditions.loss {
-        case .none: return false
-        case .random(let part): return chance(part)
-        case .bursts(let model):
-            if chance(isBad ? model.toGood : model.toBad) { isBad.toggle() }
-            return chance(isBad ? model.lossWhenBad : model.lossWhenGood)
-        }
-    }
-
-    private mutating func chance(_ part: Double) -> Bool {
-        part > 0 && Double.random(in: 0..<1, using: &random) < part
     }
 }

@@ -37,7 +37,7 @@ struct NetworkCommand: AsyncParsableCommand {
             try await networkTable(scenarios, seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
                 FileHandle.standardError.write(Data("… \(progress)\n".utf8))
             })
-        if row.isEmpty { print(redundancyTable()) }
+        if row.isEmpty { print(redundancyTable() + "\n" + protectionTable()) }
     }
 
     func validate() throws {

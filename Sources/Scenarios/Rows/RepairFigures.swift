@@ -1,0 +1,53 @@
+import Basics
+
+/// What became of a stream's frames.
+public struct RepairFigures: Sendable, Equatable {
+    /// Frames of which a packet never came, in per cent.
+    public var broken = 0.0
+    /// Frames that could be decoded later than 33, 100 and 200 ms after the moment at which all of them would have been there without loss,
+    /// in per cent. A frame waits for all before it. Broken ones count as late; those after them as if they were decoded without them.
+    public var late = [0.0, 0.0, 0.0]
+    /// What 95 and 99 of a hundred frames waited at most: the delay that a receiver's buffer has to add. Milliseconds.
+    public var p95 = 0.0
+    public var p99 = 0.0
+    /// Longer than 200 ms from one picture to the next, a minute, where nothing is added.
+    public var freezes = 0.0
+    /// In per cent of the media: what leaves unasked, and what is sent again.
+    public var parity = 0.0
+    public var repairs = 0.0
+
+    static let limits: [Duration] = [.milliseconds(33), .milliseconds(100), .milliseconds(200)]
+    static let freeze: Duration = .milliseconds(200)
+
+    /// - Parameters:
+    ///   - frames: each one's packets, and when the last of them comes if nothing is lost.
+    ///   - came: by packet.
+    init(_ frames: [(packets: Range<Int>, fastest: Instant)], came: [Instant?], overhead: (parity: Double, repairs: Double)) {
+        parity = overhead.parity * 100
+        repairs = overhead.repairs * 100
+        var waits: [Duration] = []
+        var shown: Instant?
+        var frozen = 0
+        var incomplete = 0
+        for (packets, fastest) in frames {
+            let times = came[packets]
+            guard let whole = times.reduce(Instant?.some(.zero), { latest, time in latest.flatMap { a in time.map { max(a, $0) } } }) else {
+                incomplete += 1
+                waits.append(.seconds(3600))
+                continue
+            }
+            let at = max(whole, shown ?? whole)
+            if let shown, at - shown > Self.freeze { frozen += 1 }
+            shown = at
+            waits.append(at - fastest)
+        }
+        guard !frames.isEmpty else { return }
+        waits.sort()
+        let count = Double(frames.count)
+        broken = 100 * Double(incomplete) / count
+        late = Self.limits.map { limit in 100 * Double(waits.count { $0 > limit }) / count }
+        p95 = waits[min(waits.count - 1, waits.count * 95 / 100)].inMilliseconds
+        p99 = waits[min(waits.count - 1, waits.count * 99 / 100)].inMilliseconds
+        freezes = Double(frozen) / (count / Double(VideoShape.framesPerSecond) / 60)
+    }
+}
