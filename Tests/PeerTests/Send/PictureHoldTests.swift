@@ -21,7 +21,7 @@ struct PictureHoldTests {
 
     @Test("Repairs that come with the first try are not waited for")
     func early() {
-        #expect(held((0..<50).map { ($0 * 600, 110) }, after: 30_000) == .zero)
+        #expect(held((0..<50).map { (at: Int64($0) * 600, late: 110) }, after: 30_000) == .zero)
     }
 
     @Test("A stall that stays alone moves nothing, one that comes again does")
