@@ -73,7 +73,6 @@ struct BandwidthEstimator: Sendable {
     /// Smoothed; from receiver reports or, without them, from feedback.
     private(set) var roundTrip: Duration = .milliseconds(100)
     private var hasRoundTrip = false
-    private var newestRoundTrip: Duration = .milliseconds(100)
     /// For a peer without transport-wide feedback.
     private var follower = ReceiverFollower()
     /// Transport-wide feedback was heard, or is expected.
@@ -259,7 +258,9 @@ struct BandwidthEstimator: Sendable {
         // A wish below our floor is obeyed too.
         receiverLimit = told < Double(configuration.minimum.bitsPerSecond) ? told : nil
         limit.advance(estimate: delay.rate, to: now)
-        delay.probed(follower.receive(told, sent: sent.map { Double($0.bitsPerSecond) } ?? limit.sentRate, rate: delay.rate, at: now))
+        let measured = sent.map { Double($0.bitsPerSecond) } ?? limit.sentRate
+        delay.probed(
+            follower.receive(told, sent: measured, beside: sent == nil ? 0 : max(0, limit.sentRate - measured), rate: delay.rate, at: now))
     }
 
     /// What the peer's description takes at most (`b=`), all kinds together; nil: it does not say.
@@ -281,13 +282,13 @@ struct BandwidthEstimator: Sendable {
         lastFeedback = now
         limit.advance(estimate: delay.rate, to: now)
         delay.probed(
-            follower.report(
-                lost: lost, expected: expected, roundTrip: newestRoundTrip, sent: limit.sentRate, rate: delay.rate, at: now))
+            follower.report(lost: lost, expected: expected, sent: limit.sentRate, rate: delay.rate, at: now))
     }
 
-    mutating func receive(roundTrip sample: Duration) {
+    /// A round trip, and which of our sender reports showed it.
+    mutating func receive(roundTrip sample: Duration, of report: UInt32, at now: Instant) {
         let bounded = min(max(sample, .microseconds(500)), .seconds(5))
-        newestRoundTrip = bounded
+        if !usesFeedback { follower.add(roundTrip: bounded, of: report, at: now) }
         roundTrip = hasRoundTrip ? (roundTrip * 7 + bounded) / 8 : bounded
         hasRoundTrip = true
     }

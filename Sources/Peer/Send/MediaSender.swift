@@ -231,7 +231,7 @@ struct MediaSender: Sendable {
                 continue
             }
             if let sample = block.roundTrip(compactNow: clock.compactNTP(at: now)), sample < .seconds(10) {
-                estimator.receive(roundTrip: sample)
+                estimator.receive(roundTrip: sample, of: block.lastSenderReport, at: now)
             }
             if let previous {
                 let expected = Int(Int32(bitPattern: block.highestSequence &- previous.highestSequence))

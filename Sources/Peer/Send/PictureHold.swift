@@ -10,11 +10,12 @@ struct PictureHold: Sendable {
     static let stretch: Duration = .milliseconds(500)
     /// … for so many of them: 30 s, as long bursts are rare.
     static let memory: Int64 = 60
-    /// So much later is late: more than what a first repair takes on an ordinary path.
-    static let late: Duration = .milliseconds(130)
-    /// So much of the second latest is not waited for: beside a picture's own time it is not seen. The latest of all would move the delay for
-    /// half a minute though it may stay alone (one packet in a thousand, at 5 % loss, is lost three times).
-    static let bearable: Duration = .milliseconds(70)
+    /// A picture that comes so much later stands for long enough to be seen standing …
+    static let late: Duration = .milliseconds(160)
+    /// … and at least so many stretches must lie from one to another: a stall that stays alone moves nothing.
+    static let again: Int64 = 2
+    /// So much of the latest is not waited for: it does not show beside the picture's own time.
+    static let bearable: Duration = .milliseconds(100)
     static let longest: Duration = .milliseconds(200)
     /// For so long it is said that there is nothing to be held any more: the receiver keeps what it was told.
     static let farewell: Duration = .seconds(5)
@@ -37,8 +38,10 @@ struct PictureHold: Sendable {
     mutating func hold(at now: Instant) -> Duration {
         let stretch = now.nanoseconds / Self.stretch.nanoseconds
         latest.removeAll { $0.stretch <= stretch - Self.memory }
-        guard latest.count >= 2 else { return .zero }
-        return min(latest.map(\.lateness).sorted()[latest.count - 2] - Self.bearable, Self.longest)
+        guard let first = latest.first, let last = latest.last, last.stretch - first.stretch >= Self.again,
+            let worst = latest.lazy.map(\.lateness).max()
+        else { return .zero }
+        return min(worst - Self.bearable, Self.longest)
     }
 
     /// What the packets of the next frame say; nil on a line where nothing has to be held.

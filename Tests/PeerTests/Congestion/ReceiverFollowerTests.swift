@@ -21,6 +21,12 @@ private struct ReceiverLine {
     var tellsREMB = true
     /// Seconds between receiver reports.
     var reportInterval = 1
+    /// Mean seconds between the times at which the receiver stands still for 50 to 500 ms, as aiortc's loop does on a busy machine; nil:
+    /// it does not.
+    var stallInterval: Double?
+    var random = SeededRandom(seed: 1)
+    /// The longest that a sender's packet waited since this was cleared, in seconds.
+    var longestQueue = 0.0
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private(set) var rung = 0
     /// Every change of rung: when, and to which.
@@ -31,8 +37,10 @@ private struct ReceiverLine {
     private var dropped = 0.0
     private var sent = 0.0
     private var incoming = 0.0
-    private var sinceReport = 0
     private var ticks = 0
+    private var stallEnd = 0
+    /// A sender report's round trip, and when the receiver has it.
+    private var answer: (roundTrip: Double, report: UInt32, at: Int)?
     private var betterSince: Int?
 
     init(capacity: Double) { self.capacity = capacity }
@@ -56,11 +64,27 @@ private struct ReceiverLine {
         queue += bits - lost
         let out = min(queue, capacity * Self.step.inSeconds)
         queue -= out
+        longestQueue = max(longestQueue, queue / capacity)
         incoming += (out / Self.step.inSeconds - incoming) * 0.04
         sent += bits
         dropped += lost
-        if tellsREMB, ticks % 25 == 0 { tell() }
-        if ticks % (50 * reportInterval) == 0 { report() }
+        stall()
+        if tellsREMB, ticks >= stallEnd, ticks == stallEnd || ticks % 25 == 0 { tell() }
+        if ticks % (50 * reportInterval) == 0 {
+            let late = Double(max(0, stallEnd - ticks)) * Self.step.inSeconds
+            answer = (roundTrip + queue / capacity + late, UInt32(ticks), max(ticks, stallEnd))
+        }
+        if let answer, ticks >= answer.at, ticks >= stallEnd {
+            self.answer = nil
+            // aiortc reports about sound and picture apart, each with the same sender report's round trip.
+            report(answer.roundTrip, of: answer.report)
+            if stallInterval != nil { report(answer.roundTrip, of: answer.report) }
+        }
+    }
+
+    private mutating func stall() {
+        guard let stallInterval, ticks > stallEnd, Double.random(in: 0..<1, using: &random) < Self.step.inSeconds / stallInterval else { return }
+        stallEnd = ticks + 2 + Int(Double.random(in: 0..<1, using: &random) * 24)
     }
 
     /// Up with a quarter of room after half a second, down at once when less than three quarters are there.
@@ -85,7 +109,8 @@ private struct ReceiverLine {
             told = wish
         } else if told == 30_000_000 {
             if seconds >= 3 { told = incoming }
-        } else if queue / capacity > 0.05 {
+        } else if queue / capacity > 0.05 || ticks == stallEnd {
+            // What stood in the socket looks like a queue.
             told = incoming * 0.85
         } else {
             told = max(told, min(told * 1.04, incoming * 1.5 + 10_000))
@@ -93,8 +118,8 @@ private struct ReceiverLine {
         estimator.receive(receiverLimit: BitRate(bitsPerSecond: Int(told)), at: now)
     }
 
-    private mutating func report() {
-        estimator.receive(roundTrip: .nanoseconds(Int64((roundTrip + queue / capacity) * 1e9)))
+    private mutating func report(_ roundTrip: Double, of report: UInt32) {
+        estimator.receive(roundTrip: .nanoseconds(Int64(roundTrip * 1e9)), of: report, at: now)
         let packets = max(1, Int(sent / 8000))
         estimator.receive(lossOf: Int(Double(packets) * dropped / max(sent, 1)), expected: packets, at: now)
         sent = 0
@@ -201,6 +226,66 @@ struct ReceiverFollowerTests {
         #expect(line.estimator.estimate <= .kilobits(300))
     }
 
+    @Test("A receiver that answers late now and then has the top rung of a good line, and keeps it", arguments: UInt64(1)...8)
+    func late(seed: UInt64) {
+        var line = ReceiverLine(capacity: 10_000_000)
+        line.random = SeededRandom(seed: seed)
+        line.stallInterval = 1.5
+        line.run(for: 15)
+        #expect(line.rung == 2)
+        let moves = line.moves.count
+        line.run(for: 105)
+        #expect(line.moves.count == moves)
+    }
+
+    @Test("A quiet picture of a receiver that answers late keeps its rung", arguments: UInt64(1)...8)
+    func quietAndLate(seed: UInt64) {
+        var line = ReceiverLine(capacity: 10_000_000)
+        line.random = SeededRandom(seed: seed)
+        line.stallInterval = 1.5
+        line.run(for: 15)
+        line.limit = 20_000
+        line.run(for: 60)
+        #expect(line.rung == 2)
+    }
+
+    @Test("A thin line is found behind late answers too", arguments: UInt64(1)...8)
+    func thinAndLate(seed: UInt64) {
+        var line = ReceiverLine(capacity: 10_000_000)
+        line.random = SeededRandom(seed: seed)
+        line.stallInterval = 1.5
+        line.run(for: 30)
+        line.capacity = 400_000
+        line.run(for: 6)
+        #expect(line.rung == 0)
+        #expect(line.estimator.estimate < .kilobits(400))
+        line.run(for: 114)
+        #expect(line.moves.count(where: { $0.rung > 0 && $0.seconds > 36 }) <= 4)
+    }
+
+    @Test("Where only sound is left, of which no REMB comes, reports alone bring the picture back")
+    func silentREMB() {
+        var line = ReceiverLine(capacity: 10_000_000)
+        line.run(for: 15)
+        line.capacity = 60_000
+        line.run(for: 15)
+        #expect(line.estimator.estimate < .kilobits(60))
+        line.capacity = 10_000_000
+        line.tellsREMB = false
+        line.run(for: 60)
+        #expect(line.rung == 2)
+    }
+
+    @Test("An estimate that stands still below what is sent is no wish")
+    func stuck() {
+        var line = ReceiverLine(capacity: 10_000_000)
+        line.run(for: 15)
+        // aiortc 1.14 after its process stood still for two seconds.
+        line.wish = 51_000
+        line.run(for: 60)
+        #expect(line.rung == 2)
+    }
+
     @Test("A line that has become better is found")
     func recovers() {
         var line = ReceiverLine(capacity: 300_000)
@@ -230,7 +315,7 @@ struct ReportsOnlyTests {
         #expect(line.moves.count == moves)
     }
 
-    @Test("A thin line is tried seldom", arguments: [1, 5], [200_000.0, 300_000])
+    @Test("A thin line is tried seldom", arguments: [1, 5], [150_000.0, 200_000, 300_000])
     func thin(reportInterval: Int, capacity: Double) {
         var line = line(capacity: capacity, reportInterval: reportInterval)
         line.run(for: 120)
@@ -246,5 +331,33 @@ struct ReportsOnlyTests {
         line.run(for: Double(2 * reportInterval) + 1)
         #expect(line.rung == 0)
         #expect(line.estimator.estimate < .kilobits(330))
+    }
+
+    @Test("150 kbit/s from the start are found by their queue, however late the answers", arguments: [nil, 1.5] as [Double?], UInt64(1)...4)
+    func thinQueue(stallInterval: Double?, seed: UInt64) {
+        var line = line(capacity: 150_000, reportInterval: 1)
+        line.random = SeededRandom(seed: seed)
+        line.stallInterval = stallInterval
+        // What is above the lowest rung is tried once.
+        line.run(for: 10)
+        #expect(line.moves.count(where: { $0.rung > 0 }) <= 1)
+        #expect(line.estimator.estimate < .kilobits(200))
+        let moves = line.moves.count
+        line.longestQueue = 0
+        line.run(for: 20)
+        #expect(line.longestQueue < 0.15)
+        #expect(line.moves.count == moves)
+    }
+
+    @Test("Late answers do not keep from the top rung", arguments: UInt64(1)...8)
+    func late(seed: UInt64) {
+        var line = line(capacity: 10_000_000, reportInterval: 1)
+        line.random = SeededRandom(seed: seed)
+        line.stallInterval = 1.5
+        line.run(for: 15)
+        #expect(line.rung == 2)
+        let moves = line.moves.count
+        line.run(for: 105)
+        #expect(line.moves.count == moves)
     }
 }

@@ -188,10 +188,10 @@ import Testing
     }
 
     @Test("Browsers can be told to hold pictures", arguments: [("chromium156-av", 5, ""), ("firefox153-av", 6, "/sendonly")])
-    func playoutDelay(name: String, id: UInt8, direction: String) throws {
+    func playoutDelay(name: String, id: Int, direction: String) throws {
         var negotiation = Negotiation(configuration: F.configuration())
         let (answer, session) = try negotiation.answer(F.parsed(name), newCredentials: F.credentials)
-        #expect(session.section(.video)?.headerExtensions.playoutDelay == id)
+        #expect(session.section(.video)?.headerExtensions.playoutDelay == UInt8(id))
         #expect(session.section(.audio)?.headerExtensions.playoutDelay == nil)
         #expect(answer.description.contains("a=extmap:\(id)\(direction) \(HeaderExtension.playoutDelay.rawValue)\r\n"))
     }
