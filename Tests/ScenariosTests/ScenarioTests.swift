@@ -70,13 +70,14 @@ struct ScenarioTests {
 
     @Test("Bursts of eight packets are repaired before anyone sees it, as pictures are held for long enough")
     func bursts() throws {
-        let outcome = try run(.bursts, for: .seconds(65))
-        // A whole minute: in half of one a single gap counts for two, and calls differ a little (their certificates do).
-        #expect(outcome.down(0).freezesOver200 <= 2)
-        #expect(outcome.down(0).freezesOver500 == 0)
+        // Several calls of a minute: where a single long burst falls is luck, and calls differ a little (their certificates do).
+        let outcomes = try [1, 2, 3, 4].map { try run(.bursts, for: .seconds(65), seed: $0) }
+        func mean(_ value: (ScenarioOutcome) -> Double) -> Double { outcomes.reduce(0) { $0 + value($1) } / Double(outcomes.count) }
+        #expect(mean { $0.down(0).freezesOver200 } <= 0.8)
+        #expect(mean { $0.down(0).freezesOver500 } <= 0.3)
         // The way up carries so few packets that one burst in twenty lasts 200 ms: the sound waits for what comes late again and again.
-        #expect(outcome.up(0).freezesOver200 <= 3.5)
-        #expect(outcome.up(0).freezesOver500 <= 1.2)
+        #expect(mean { $0.up(0).freezesOver200 } <= 2.5)
+        #expect(mean { $0.up(0).freezesOver500 } <= 0.6)
     }
 
     @Test("Jitter with reordering provokes no keyframes and hardly a request for repair, and hides no line")
