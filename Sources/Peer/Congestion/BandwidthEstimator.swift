@@ -62,6 +62,7 @@ struct BandwidthEstimator: Sendable {
     private var probeEstimator = ProbeEstimator()
     private var receiverLimit: Double?
     private var describedLimit: Double?
+    private var temporaryLimit: Double?
     private var lastFeedback: Instant?
     private var lastFade: Instant?
     /// The estimate before reports stayed away.
@@ -92,7 +93,7 @@ struct BandwidthEstimator: Sendable {
     /// What may be sent now.
     var estimate: BitRate {
         // A receiver's own wish may lie below our floor.
-        let wished = min(receiverLimit ?? .infinity, describedLimit ?? .infinity)
+        let wished = min(receiverLimit ?? .infinity, describedLimit ?? .infinity, temporaryLimit ?? .infinity)
         guard wished < Double(lineEstimate.bitsPerSecond) else { return lineEstimate }
         return BitRate(bitsPerSecond: Int(wished))
     }
@@ -269,7 +270,15 @@ struct BandwidthEstimator: Sendable {
         probes.ceiling = min(ceiling, receiverLimit ?? .infinity)
     }
 
-    private var ceiling: Double { min(Double(configuration.maximum.bitsPerSecond), describedLimit ?? .infinity) }
+    /// What the peer takes at most for now (RFC 5104 §4.2.1), all kinds together; nil: it does not say.
+    mutating func setTemporaryLimit(_ rate: BitRate?) {
+        temporaryLimit = rate.map { Double($0.bitsPerSecond) }
+        probes.ceiling = min(ceiling, receiverLimit ?? .infinity)
+    }
+
+    private var ceiling: Double {
+        min(Double(configuration.maximum.bitsPerSecond), describedLimit ?? .infinity, temporaryLimit ?? .infinity)
+    }
 
     /// A packet that leaves without a transport-wide number.
     mutating func packetSent(unnumbered size: Int, at now: Instant) {

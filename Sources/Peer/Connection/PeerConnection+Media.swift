@@ -101,7 +101,8 @@ extension PeerConnection {
     }
 
     func sendFeedback(at now: Instant) {
-        guard min(receiver.takeDeadline() ?? .distantFuture, nextLimitReport ?? .distantFuture) <= now else { return }
+        let notification = sender.takeLimitNotification()
+        guard notification != nil || min(receiver.takeDeadline() ?? .distantFuture, nextLimitReport ?? .distantFuture) <= now else { return }
         var packets = receiver.makeFeedback(senderSSRC: reportSSRC, at: now)
         if let due = nextLimitReport, now >= due {
             nextLimitReport = now + Self.reportInterval
@@ -111,6 +112,7 @@ extension PeerConnection {
                 packets.append(.maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: reportSSRC, bitRate: receiveLimit, ssrcs: ssrcs)))
             }
         }
+        if let notification { packets.append(.temporaryLimitNotification(notification)) }
         for packet in packets {
             sendReport(needsCompound ? [.receiverReport(ReceiverReport(ssrc: reportSSRC)), packet] : [packet])
         }

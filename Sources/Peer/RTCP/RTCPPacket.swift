@@ -10,6 +10,8 @@ public enum RTCPPacket: Sendable, Equatable {
     case pictureLoss(PictureLossIndication)
     case fullIntraRequest(FullIntraRequest)
     case maxBitrate(ReceiverEstimatedMaxBitrate)
+    case temporaryLimit(TemporaryMaxBitrate)
+    case temporaryLimitNotification(TemporaryMaxBitrate)
     case transportFeedback(TransportFeedback)
     case extendedReport(ExtendedReport)
     /// A type that is skipped by its length.
@@ -31,6 +33,8 @@ public enum RTCPPacket: Sendable, Equatable {
         case .pictureLoss(let packet): packet.encode(into: &bytes)
         case .fullIntraRequest(let packet): packet.encode(into: &bytes)
         case .maxBitrate(let packet): packet.encode(into: &bytes)
+        case .temporaryLimit(let packet): packet.encode(format: TemporaryMaxBitrate.requestFormat, into: &bytes)
+        case .temporaryLimitNotification(let packet): packet.encode(format: TemporaryMaxBitrate.notificationFormat, into: &bytes)
         case .transportFeedback(let packet): packet.encode(into: &bytes)
         case .extendedReport(let packet): packet.encode(into: &bytes)
         case .unknown: break
@@ -104,6 +108,10 @@ public struct RTCPReader: ~Escapable {
         case (SourceDescription.packetType, _): return .sourceDescription(try SourceDescription(&reader, count: count))
         case (Goodbye.packetType, _): return .goodbye(try Goodbye(&reader, count: count))
         case (RTCPPacket.transportFeedbackType, GenericNack.format): return .nack(try GenericNack(&reader))
+        case (RTCPPacket.transportFeedbackType, TemporaryMaxBitrate.requestFormat):
+            return .temporaryLimit(try TemporaryMaxBitrate(&reader))
+        case (RTCPPacket.transportFeedbackType, TemporaryMaxBitrate.notificationFormat):
+            return .temporaryLimitNotification(try TemporaryMaxBitrate(&reader))
         case (RTCPPacket.transportFeedbackType, TransportFeedback.format):
             return .transportFeedback(try TransportFeedback(&reader))
         case (RTCPPacket.payloadFeedbackType, PictureLossIndication.format):

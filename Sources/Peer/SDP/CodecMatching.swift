@@ -43,6 +43,8 @@ struct CodecMatching {
         if !section.extensions.contains(where: { $0.uri == HeaderExtension.transportCC.rawValue }) {
             feedback.remove(.transportCC)
         }
+        // Only the picture is made to fit a limit.
+        if name == .opus { feedback.remove(.tmmbr) }
         return NegotiatedCodec(
             name: name, payloadType: codec.payloadType, rtxPayloadType: rtx?.payloadType,
             redPayloadType: name == .opus ? redundancy(of: codec, in: section) : nil, clockRate: codec.clockRate,

@@ -54,15 +54,20 @@ public struct CodecFeedback: OptionSet, Hashable, Sendable {
     public static let fir = CodecFeedback(rawValue: 4)
     public static let remb = CodecFeedback(rawValue: 8)
     public static let transportCC = CodecFeedback(rawValue: 16)
-    public static let all: CodecFeedback = [.nack, .pli, .fir, .remb, .transportCC]
+    /// RFC 5104 §7.1.
+    public static let tmmbr = CodecFeedback(rawValue: 32)
+    public static let all: CodecFeedback = [.nack, .pli, .fir, .remb, .transportCC, .tmmbr]
 
     static let names: [(feedback: CodecFeedback, text: String)] = [
-        (.remb, "goog-remb"), (.transportCC, "transport-cc"), (.fir, "ccm fir"), (.nack, "nack"), (.pli, "nack pli"),
+        (.remb, "goog-remb"), (.transportCC, "transport-cc"), (.fir, "ccm fir"), (.tmmbr, "ccm tmmbr"),
+        (.nack, "nack"), (.pli, "nack pli"),
     ]
 
     init(_ lines: [String]) {
         self = []
         for (feedback, text) in Self.names where lines.contains(text) { insert(feedback) }
+        // With the offerer's greatest packet rate (RFC 5104 §7.1, "smaxpr"), which an answer need not repeat.
+        if lines.contains(where: { $0.hasPrefix("ccm tmmbr ") }) { insert(.tmmbr) }
     }
 
     var lines: [String] { Self.names.filter { contains($0.feedback) }.map(\.text) }

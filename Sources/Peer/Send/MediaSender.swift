@@ -51,6 +51,8 @@ struct MediaSender: Sendable {
     private let bandwidth: BandwidthEstimatorConfiguration
     private let numbers: InitialNumbers
     private var estimatorIsSettled = false
+    private var limits = TemporaryLimits()
+    private var owesNotification = false
 
     init(
         audioSSRC: UInt32, videoSSRC: UInt32, rtxSSRC: UInt32, numbers: InitialNumbers, bandwidth: BandwidthEstimatorConfiguration,
@@ -122,6 +124,7 @@ struct MediaSender: Sendable {
 
     mutating func advance(to now: Instant) {
         estimator.advance(to: now)
+        if !limits.bounding.isEmpty { limitEstimate(at: now) }
         // A receiver's wish is for the encoder: repairs go beside it, as long as the line carries them.
         pacer.rate = estimator.lineEstimate * Pacer.factor(at: estimator.lineEstimate)
         pacer.isAmple = estimator.isAmple
@@ -206,6 +209,11 @@ struct MediaSender: Sendable {
             // What it measures is what it names: aiortc sees the pictures alone.
             let isOfVideo = !remb.ssrcs.isEmpty && !remb.ssrcs.contains(audio.stream.ssrc)
             estimator.receive(receiverLimit: remb.bitRate, about: isOfVideo ? video.stream.meter.rate(at: now) : nil, at: now)
+        case .temporaryLimit(let request): receive(request, at: now)
+        case .goodbye(let goodbye):
+            guard limits.remove(goodbye.ssrcs) else { return }
+            owesNotification = true
+            limitEstimate(at: now)
         case .transportFeedback(let feedback):
             var arrivals: [Duration?] = []
             arrivals.reserveCapacity(min(Int(feedback.statusCount), SentPacketHistory.capacity))
@@ -239,6 +247,33 @@ struct MediaSender: Sendable {
                 estimator.receive(lossOf: lost, expected: expected, at: now)
             }
         }
+    }
+
+    /// RFC 5104 §4.2.1.2: each request that is about our picture is answered, whether it changes anything or not.
+    private mutating func receive(_ request: TemporaryMaxBitrate, at now: Instant) {
+        for limit in request.limits where limit.ssrc == video.stream.ssrc {
+            limits.request(.init(ssrc: request.senderSSRC, bitRate: limit.bitRate, overhead: limit.overhead))
+            owesNotification = true
+        }
+        if owesNotification { limitEstimate(at: now) }
+    }
+
+    /// The limit is about the picture; the estimate is of all that leaves.
+    private mutating func limitEstimate(at now: Instant) {
+        let counters = video.stream.counters
+        let packets = Double(max(counters.packets, 1))
+        let size = max(Double(counters.bytes) / packets, 1)
+        let rate = limits.rate(
+            packets: Double(video.stream.meter.rate(at: now).bitsPerSecond) / 8 / size,
+            header: Double(counters.bytes - counters.payloadBytes) / packets)
+        estimator.setTemporaryLimit(rate.map { $0 + audio.stream.meter.rate(at: now) })
+    }
+
+    /// Which limits bind the picture, if the peer is to be told.
+    mutating func takeLimitNotification() -> TemporaryMaxBitrate? {
+        guard owesNotification else { return nil }
+        owesNotification = false
+        return TemporaryMaxBitrate(senderSSRC: video.stream.ssrc, limits: limits.bounding)
     }
 
     /// Sender reports of the streams that are in use.

@@ -110,6 +110,11 @@ import Testing
             .goodbye(Goodbye(ssrcs: [1, 2])), .nack(GenericNack(senderSSRC: 1, mediaSSRC: 2, missing: [65_535, 0, 5])),
             .pictureLoss(PictureLossIndication(senderSSRC: 1, mediaSSRC: 2)),
             .maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: 1, bitRate: .megabits(2), ssrcs: [2, 3])),
+            .temporaryLimit(
+                TemporaryMaxBitrate(
+                    senderSSRC: 1,
+                    limits: [.init(ssrc: 2, bitRate: .megabits(2), overhead: 40), .init(ssrc: 3, bitRate: .zero, overhead: 511)])),
+            .temporaryLimitNotification(TemporaryMaxBitrate(senderSSRC: 2, limits: [.init(ssrc: 1, bitRate: .kilobits(90), overhead: 0)])),
             .transportFeedback(
                 TransportFeedback(
                     senderSSRC: 1, mediaSSRC: 2, baseSequence: 65_530, statusCount: 40, referenceTime: -5, feedbackCount: 255,

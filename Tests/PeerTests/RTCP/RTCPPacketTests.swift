@@ -43,6 +43,19 @@ import Testing
             [0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0x52, 0x45, 0x4D, 0x42, 1, 0x12, 0x62, 0x5A, 0, 0, 0, 2]
         ),
         (
+            // 300 kbit/s = 75 000 × 2², 40 bytes of overhead each.
+            .temporaryLimit(
+                TemporaryMaxBitrate(senderSSRC: 1, limits: [.init(ssrc: 2, bitRate: .kilobits(300), overhead: 40)])),
+            [0x83, 205, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0x0A, 0x49, 0xF0, 0x28]
+        ),
+        (
+            .temporaryLimitNotification(
+                TemporaryMaxBitrate(
+                    senderSSRC: 2, limits: [.init(ssrc: 1, bitRate: .zero, overhead: 511), .init(ssrc: 3, bitRate: .megabits(5), overhead: 0)])),
+            [0x84, 205, 0, 6, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0xFF, 0, 0, 0, 3, 0x1A, 0x62, 0x5A, 0]
+        ),
+        (.temporaryLimitNotification(TemporaryMaxBitrate(senderSSRC: 2, limits: [])), [0x84, 205, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0]),
+        (
             // Received, lost, received with a large negative delta.
             .transportFeedback(
                 TransportFeedback(
@@ -90,6 +103,16 @@ import Testing
         #expect(Self.read(good + [0x80, 204, 0, 0] + good).packets.count == 3)
         // Feedback that claims 8191 received packets and brings no delta.
         #expect(Self.read([0x8F, 205, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0x20, 0, 0, 0, 0, 0, 0x3F, 0xFF, 0, 0]).malformed == 1)
+    }
+
+    @Test func `A temporary limit beyond all numbers is as good as none, one of half an entry no packet`() {
+        let head: [UInt8] = [0x83, 205, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]
+        let limits = [[0xFF, 0xFF, 0xFE, 0], [0xFC, 0, 0, 0]].map { (rate: [UInt8]) -> Int? in
+            guard case .temporaryLimit(let request) = Self.read(head + rate).packets.first else { return nil }
+            return request.limits.first?.bitRate.bitsPerSecond
+        }
+        #expect(limits == [.max, 0])
+        #expect(Self.read([0x83, 205, 0, 3] + head[4...]).malformed == 1)
     }
 
     @Test func `Any damage is survived`() {

@@ -1,0 +1,64 @@
+import Basics
+
+/// RTCP 205/3 "TMMBR" and 205/4 "TMMBN" (RFC 5104 §4.2.1, §4.2.2): the most that a receiver takes of a stream for now, and the sender's
+/// word which such limits bind it. Both are written alike.
+public struct TemporaryMaxBitrate: Sendable, Equatable {
+    public static let requestFormat: UInt8 = 3
+    public static let notificationFormat: UInt8 = 4
+
+    /// A limit with what it counts.
+    public struct Limit: Sendable, Equatable {
+        /// In a request the stream that is limited, in a notification who wished it.
+        public var ssrc: UInt32
+        /// All of the packets, `overhead` included.
+        public var bitRate: BitRate
+        /// Bytes of a packet beside its payload, as the receiver counts them; 0 to 511.
+        public var overhead: Int
+
+        public init(ssrc: UInt32, bitRate: BitRate, overhead: Int) {
+            self.ssrc = ssrc
+            self.bitRate = bitRate
+            self.overhead = overhead
+        }
+    }
+
+    public var senderSSRC: UInt32
+    public var limits: [Limit]
+
+    public init(senderSSRC: UInt32, limits: [Limit]) {
+        self.senderSSRC = senderSSRC
+        self.limits = limits
+    }
+
+    init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
+        senderSSRC = try reader.readUInt32()
+        try reader.skip(4)  // media SSRC: unused, zero
+        limits = []
+        while reader.remaining > 0 {
+            let ssrc = try reader.readUInt32()
+            let packed = try reader.readUInt32()
+            let exponent = Int(packed >> 26)
+            let mantissa = UInt64(packed >> 9 & 0x1FFFF)
+            // Exponents go to 63: what does not fit is as good as no limit.
+            let rate = exponent <= 45 ? mantissa << UInt64(exponent) : (mantissa == 0 ? 0 : UInt64(Int.max))
+            limits.append(Limit(ssrc: ssrc, bitRate: BitRate(bitsPerSecond: Int(clamping: rate)), overhead: Int(packed & 0x1FF)))
+        }
+    }
+
+    /// Appends the packet with its header; rates of more than 17 bits are rounded down.
+    public func encode(format: UInt8, into bytes: inout [UInt8]) {
+        RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(format), bodyBytes: 8 + 8 * limits.count, into: &bytes)
+        bytes.append32(senderSSRC)
+        bytes.append32(0)
+        for limit in limits {
+            var mantissa = UInt64(max(limit.bitRate.bitsPerSecond, 0))
+            var exponent: UInt32 = 0
+            while mantissa > 0x1FFFF {
+                mantissa >>= 1
+                exponent += 1
+            }
+            bytes.append32(limit.ssrc)
+            bytes.append32(exponent << 26 | UInt32(mantissa) << 9 | UInt32(min(max(limit.overhead, 0), 0x1FF)))
+        }
+    }
+}

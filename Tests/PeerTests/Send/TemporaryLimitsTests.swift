@@ -1,0 +1,62 @@
+import Basics
+import Testing
+
+@testable import Peer
+
+@Suite("Limits that a peer sets for now (RFC 5104 §3.5.4)")
+struct TemporaryLimitsTests {
+    private func limit(_ owner: UInt32, _ kilobits: Int, _ overhead: Int) -> TemporaryMaxBitrate.Limit {
+        .init(ssrc: owner, bitRate: .kilobits(kilobits), overhead: overhead)
+    }
+
+    private func limits(_ requests: [TemporaryMaxBitrate.Limit]) -> TemporaryLimits {
+        var limits = TemporaryLimits()
+        for request in requests { limits.request(request) }
+        return limits
+    }
+
+    @Test("The stricter of two that count alike binds; the looser is not kept")
+    func stricter() {
+        let limits = limits([limit(1, 300, 40), limit(2, 200, 40), limit(3, 400, 40)])
+        #expect(limits.bounding == [limit(2, 200, 40)])
+        #expect(limits.rate(packets: 50, header: 40) == .kilobits(200))
+    }
+
+    @Test("Who set a limit may lift it; who did not may not")
+    func lifted() {
+        #expect(limits([limit(1, 200, 40), limit(1, 900, 40)]).bounding == [limit(1, 900, 40)])
+        #expect(limits([limit(1, 200, 40), limit(2, 900, 40)]).bounding == [limit(1, 200, 40)])
+    }
+
+    @Test("Where one counts more of each packet both bind, each at its packet rates; between them one that binds nowhere is dropped")
+    func crossing() {
+        // 200 kbit/s with 20 bytes and 230 with 60 meet at 93.75 packets a second.
+        let limits = limits([limit(1, 200, 20), limit(2, 230, 60), limit(3, 225, 40)])
+        #expect(limits.bounding == [limit(1, 200, 20), limit(2, 230, 60)])
+        #expect(limits.rate(packets: 50, header: 0) == .kilobits(192))
+        #expect(limits.rate(packets: 125, header: 0) == .kilobits(170))
+        // Of what a receiver counts our own headers are no loss.
+        #expect(limits.rate(packets: 50, header: 20) == .kilobits(200))
+        // 200 kbit/s of packets of 20 bytes are 1250 a second: they would have to meet beyond that.
+        #expect(self.limits([limit(1, 200, 20), limit(2, 500, 22)]).bounding == [limit(1, 200, 20)])
+    }
+
+    @Test("One who leaves takes the limit along")
+    func leaving() {
+        var limits = limits([limit(1, 200, 40)])
+        let another = limits.remove([2])
+        let owner = limits.remove([1, 2])
+        #expect(!another && owner)
+        #expect(limits.rate(packets: 50, header: 20) == nil)
+    }
+
+    @Test("A peer of very many SSRCs is not kept count of")
+    func many() {
+        // Each binds at some packet rate: a convex fan.
+        let fan = (0..<40).map { limit(UInt32($0), 1000 + $0 * $0 * 10, $0 * 10) }
+        #expect(limits(fan).bounding.count <= TemporaryLimits.most)
+    }
+
+    @Test("No rate goes below nothing")
+    func nothing() { #expect(limits([limit(1, 100, 400)]).rate(packets: 1000, header: 12) == .zero) }
+}
