@@ -47,6 +47,7 @@ final class H264Encoder: VideoEncoder {
         parameters.i_fps_den = 1000
         parameters.b_vfr_input = 0
         parameters.b_repeat_headers = 1
+        parameters.i_sps_id = Int32(configuration.parameterSetID & 31)
         parameters.b_annexb = 1
         parameters.b_aud = 0
         parameters.i_bframe = 0

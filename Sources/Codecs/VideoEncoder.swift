@@ -24,11 +24,15 @@ public struct VideoEncoderConfiguration: Sendable, Hashable {
     public var keyframeInterval: Duration?
     /// How far a frame, a keyframe above all, may run ahead of the rate.
     public var bufferDuration: Duration
+    /// 0 to 31: H.264's seq_parameter_set_id and pic_parameter_set_id. Streams between which a receiver is switched must not share one unless
+    /// their sizes are the same: who lost the packet with the new sets would decode the new pictures by the old ones, and show garbage. A number
+    /// that it never saw tells it to ask for a keyframe.
+    public var parameterSetID: Int
 
     public init(
         codec: VideoCodec, width: Int, height: Int, framesPerSecond: Double, bitRate: BitRate, temporalLayers: Int = 1,
         maxNALSize: Int? = nil, speed: Speed = .normal, keyframeInterval: Duration? = nil,
-        bufferDuration: Duration = .milliseconds(500)
+        bufferDuration: Duration = .milliseconds(500), parameterSetID: Int = 0
     ) {
         self.codec = codec
         self.width = width
@@ -40,6 +44,7 @@ public struct VideoEncoderConfiguration: Sendable, Hashable {
         self.speed = speed
         self.keyframeInterval = keyframeInterval
         self.bufferDuration = bufferDuration
+        self.parameterSetID = parameterSetID
     }
 
     var keyframeIntervalFrames: Int? {

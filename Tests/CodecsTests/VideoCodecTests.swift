@@ -88,6 +88,27 @@ import Testing
         }
     }
 
+    @Test("A keyframe whose parameter sets got lost is never decoded by those of the stream before it")
+    func lostParameterSets() throws {
+        var large = configuration(.h264)
+        large.parameterSetID = 3
+        var small = configuration(.h264, width: 160, height: 120)
+        small.parameterSetID = 4
+        let (before, after) = (try makeVideoEncoder(large), try makeVideoEncoder(small))
+        let decoder = try VideoDecoder(codec: .h264)
+        let sent1 = try before.encode(scene(0), timestamp: 0, forceKeyframe: true)
+        let shown = try decoder.decode(try #require(sent1))
+        #expect(shown?.width == 320)
+        let sent2 = try after.encode(scene(1, width: 160, height: 120), timestamp: 3000, forceKeyframe: true)
+        let whole = try #require(sent2)
+        var bare = whole
+        bare.data = AnnexB.units(whole.data).filter { AnnexB.type(of: $0, in: whole.data) == 5 }.flatMap { [0, 0, 0, 1] + whole.data[$0] }
+        // An error or nothing at all, but no garbage.
+        #expect((try? decoder.decode(bare)) == nil)
+        let mended = try decoder.decode(whole)
+        #expect(mended?.width == 160)
+    }
+
     @Test("Frames of the upper layer can all be lost", arguments: VideoCodec.allCases)
     func temporalLayers(codec: VideoCodec) throws {
         var wanted = configuration(codec, rate: .megabits(1))

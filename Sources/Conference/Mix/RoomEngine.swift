@@ -157,13 +157,13 @@ final class RoomEngine: Sendable {
         let key = RenditionKey(
             room: id, view: viewID, codec: format.codec, singleNAL: format.codec == .h264 && format.packetizationMode == 0,
             choice: choice)
-        view.rendition(key, make: { make(key, rung) }) { $0.add(member, budget: budget) }
+        view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.add(member, budget: budget) }
         return key
     }
 
-    private func make(_ key: RenditionKey, _ rung: Ladder.Rung) -> Rendition {
+    private func make(_ key: RenditionKey, _ rung: Ladder.Rung, of ladder: Ladder) -> Rendition {
         Rendition(
-            key: key, rung: rung, pool: services.pool, meters: services.meters, overload: services.overload,
+            key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.choice), pool: services.pool, meters: services.meters, overload: services.overload,
             deliver: services.deliver, report: services.report)
     }
 
@@ -181,7 +181,7 @@ final class RoomEngine: Sendable {
     ) -> (key: RenditionKey, rung: Ladder.Rung)? {
         guard let view = state.withLock({ $0.views[.room] }), let rung = view.ladder.rungs.first else { return nil }
         let key = RenditionKey(room: id, view: .room, codec: .h264, singleNAL: false, choice: .rung(0))
-        view.rendition(key, make: { make(key, rung) }) { $0.tap(member, video) }
+        view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.tap(member, video) }
         state.withLock { $0.isRecorded = true }
         services.audio.execute { [id] in $0.all[id]?.recorder = audio }
         return (key, rung)

@@ -41,6 +41,17 @@ package struct Ladder: Hashable, Sendable {
         return top * RenditionSelector.Configuration().headroom * 1.3 + .kilobits(100)
     }
 
+    /// 0 to 31, another for each size between which a peer may be moved, and most likely another after a change of the canvas too: the number
+    /// of its H.264 parameter sets.
+    package func parameterSetID(for choice: RenditionSelector.Choice) -> Int {
+        let place =
+            switch choice {
+            case .rung(let index): min(max(index, 0), 6)
+            case .slides, .audioOnly: 7
+            }
+        return (rungs[0].width + 2 * rungs[0].height) / 80 % 4 * 8 + place
+    }
+
     package func rung(for choice: RenditionSelector.Choice) -> Rung? {
         switch choice {
         case .rung(let index): rungs.indices.contains(index) ? rungs[index] : rungs.last

@@ -20,6 +20,7 @@ struct RenditionKey: Hashable, Sendable {
 final class Rendition: Sendable {
     let key: RenditionKey
     let rung: Ladder.Rung
+    private let parameterSetID: Int
 
     private struct State {
         var control: RenditionControl
@@ -40,12 +41,13 @@ final class Rendition: Sendable {
     private let encoder = Confined<(any VideoEncoder)?>(nil)
 
     init(
-        key: RenditionKey, rung: Ladder.Rung, pool: WorkPool, meters: StageMeters, overload: OverloadState,
+        key: RenditionKey, rung: Ladder.Rung, parameterSetID: Int, pool: WorkPool, meters: StageMeters, overload: OverloadState,
         deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void,
         report: @escaping @Sendable (String) -> Void
     ) {
         self.key = key
         self.rung = rung
+        self.parameterSetID = parameterSetID
         state = Mutex(State(control: RenditionControl(rung: rung, isSlides: key.choice == .slides)))
         self.overload = overload
         self.deliver = deliver
@@ -163,7 +165,7 @@ final class Rendition: Sendable {
             VideoEncoderConfiguration(
                 codec: key.codec, width: rung.width, height: rung.height, framesPerSecond: Double(rung.framesPerSecond),
                 bitRate: rate, temporalLayers: rung.framesPerSecond > 8 ? 2 : 1,
-                maxNALSize: key.singleNAL ? maxPayload : nil, speed: speed))
+                maxNALSize: key.singleNAL ? maxPayload : nil, speed: speed, parameterSetID: parameterSetID))
         encoder.value = made
         return made
     }

@@ -155,10 +155,12 @@ public struct H264Depacketizer: Sendable {
             for unit in units where unit[0] & 31 == H264NAL.sps { append(unit) }
             for set in ppsByID { append(set.nal) }
         }
-        for unit in units {
+        for (index, unit) in units.enumerated() {
             switch unit[0] & 31 {
             case H264NAL.accessUnitDelimiter, H264NAL.filler: continue
             case H264NAL.sps where hasIDR && !hasPPS: continue
+            // Some say them twice, as we do, lest they get lost.
+            case H264NAL.sps where units[..<index].contains(unit), H264NAL.pps where units[..<index].contains(unit): continue
             default: append(unit)
             }
         }

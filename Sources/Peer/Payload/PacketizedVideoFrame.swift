@@ -101,6 +101,7 @@ private struct H264Cutter {
         }
         if unit.count + 2 > limit - 1 {
             endAggregate()
+            if source[unit.lowerBound] & 31 == H264NAL.idr { repeatParameterSets() }
             unit.count <= limit ? single(unit) : fragment(unit)
         } else {
             if pendingSize + 2 + unit.count > limit { endAggregate() }
@@ -127,6 +128,15 @@ private struct H264Cutter {
             bytes.append16(UInt16(truncatingIfNeeded: unit.count))
             bytes += source[unit]
         }
+        ranges.append(start..<bytes.count)
+    }
+
+    /// The packet with the parameter sets goes twice: a keyframe without it is of no use to anyone, and libwebrtc drops the first packet of
+    /// an IDR whose sets it does not know, so that repair comes too late for it.
+    private mutating func repeatParameterSets() {
+        guard ranges.count == 1, let sets = ranges.first, bytes[sets.lowerBound] & 31 == H264NAL.stapA else { return }
+        let start = bytes.count
+        bytes += bytes[sets]
         ranges.append(start..<bytes.count)
     }
 

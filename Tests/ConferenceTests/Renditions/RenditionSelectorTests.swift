@@ -121,6 +121,17 @@ struct LadderTests {
         #expect(ladder.rungs.map(\.framesPerSecond) == [30, 30, 15])
     }
 
+    @Test("numbers the parameter sets of its sizes apart, also from those of another canvas")
+    func parameterSets() {
+        let choices: [RenditionSelector.Choice] = [.rung(0), .rung(1), .rung(2), .slides]
+        var numbers: Set<Int> = []
+        for (width, height) in [(1280, 720), (720, 1280), (1920, 1080)] {
+            let ladder = Ladder(rungs, width: width, height: height, framesPerSecond: 30)
+            for choice in choices { numbers.insert(ladder.parameterSetID(for: choice)) }
+        }
+        #expect(numbers.count == 12 && numbers.allSatisfy { (0...31).contains($0) })
+    }
+
     @Test("has no rung above the canvas, and no two of one size")
     func small() {
         let ladder = Ladder(rungs, width: 320, height: 240, framesPerSecond: 10)

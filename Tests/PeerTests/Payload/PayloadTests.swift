@@ -14,21 +14,28 @@ import Testing
     static func idr(_ count: Int) -> [UInt8] { [0x65, 0x88] + (0..<count).map { UInt8($0 % 251) | 1 } }
     static func payloads(_ frame: PacketizedVideoFrame) -> [[UInt8]] { frame.fragments.map { Array(frame.bytes[$0.range]) } }
 
-    @Test func `An IDR travels as STAP-A and FU-A and comes back as it was, without AUD and filler`() {
+    @Test func `An IDR travels as STAP-A, twice, and FU-A and comes back as it was, without AUD and filler`() {
         let idr = Self.idr(3000)
         let source = Self.annexB([[9, 0xF0], Self.sps, Self.pps, idr, [12, 0xFF, 0x80]])
         let frame = PacketizedVideoFrame(EncodedVideoFrame(codec: .h264, data: source, isKeyframe: true, timestamp: 5))
         let payloads = Self.payloads(frame)
-        #expect(payloads[0][0] == 0x78 && payloads.count == 4)
-        #expect(payloads[1].prefix(2) == [0x7C, 0x85] && payloads[3].prefix(2) == [0x7C, 0x45])
+        #expect(payloads[0][0] == 0x78 && payloads[1] == payloads[0] && payloads.count == 5)
+        #expect(payloads[2].prefix(2) == [0x7C, 0x85] && payloads[4].prefix(2) == [0x7C, 0x45])
         #expect(payloads.allSatisfy { $0.count <= 1100 })
-        #expect(frame.fragments.map(\.isLast) == [false, false, false, true])
+        #expect(frame.fragments.map(\.isLast) == [false, false, false, false, true])
         var depacketizer = H264Depacketizer()
         guard case .frame(let result) = depacketizer.assemble(payloads, timestamp: 5) else {
             Issue.record("no frame")
             return
         }
         #expect(result.data == Self.annexB([Self.sps, Self.pps, idr]) && result.isKeyframe)
+        // Either of the two packets with the sets is enough.
+        var another = H264Depacketizer()
+        guard case .frame(let second) = another.assemble(Array(payloads.dropFirst()), timestamp: 5) else {
+            Issue.record("no frame")
+            return
+        }
+        #expect(second.data == result.data && second.isKeyframe)
         // An IDR alone gets the remembered sets.
         guard case .frame(let alone) = depacketizer.assemble([[0x65, 0x88, 1]], timestamp: 6) else {
             Issue.record("no frame")
@@ -36,7 +43,7 @@ import Testing
         }
         #expect(alone.data == Self.annexB([Self.sps, Self.pps, [0x65, 0x88, 1]]) && alone.isKeyframe)
         // Without the fragment in the middle, or its start, there is none.
-        for broken in [[payloads[2], payloads[3]], [payloads[1]], [[24, 0, 9, 1]], [[]], [[28]]] {
+        for broken in [[payloads[3], payloads[4]], [payloads[2]], [[24, 0, 9, 1]], [[]], [[28]]] {
             if case .frame = depacketizer.assemble(broken, timestamp: 7) { Issue.record("garbage") }
         }
     }
