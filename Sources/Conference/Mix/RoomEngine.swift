@@ -163,8 +163,8 @@ final class RoomEngine: Sendable {
 
     private func make(_ key: RenditionKey, _ rung: Ladder.Rung, of ladder: Ladder) -> Rendition {
         Rendition(
-            key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.choice), pool: services.pool, meters: services.meters, overload: services.overload,
-            deliver: services.deliver, report: services.report)
+            key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.choice), pool: services.pool, meters: services.meters,
+            overload: services.overload, deliver: services.deliver, report: services.report)
     }
 
     /// A recording takes the top H.264 rendition.

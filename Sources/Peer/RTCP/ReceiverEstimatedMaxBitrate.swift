@@ -21,12 +21,7 @@ public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
         try reader.skip(4)
         guard try reader.readUInt32() == Self.identifier else { return nil }
         let count = Int(try reader.readUInt8())
-        let packed = try reader.readUInt24()
-        let exponent = Int(packed >> 18)
-        let mantissa = UInt64(packed & 0x3FFFF)
-        // Exponents go to 63: what does not fit is as good as no limit.
-        let rate = exponent <= 44 ? mantissa << UInt64(exponent) : (mantissa == 0 ? 0 : UInt64(Int.max))
-        bitRate = BitRate(bitsPerSecond: Int(clamping: rate))
+        bitRate = FloatingBitRate(mantissaBits: 18).rate(try reader.readUInt24())
         ssrcs = []
         for _ in 0..<count { ssrcs.append(try reader.readUInt32()) }
     }
@@ -40,13 +35,7 @@ public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
         bytes.append32(0)
         bytes.append32(Self.identifier)
         bytes.append(UInt8(ssrcs.count))
-        var mantissa = UInt64(max(bitRate.bitsPerSecond, 0))
-        var exponent: UInt32 = 0
-        while mantissa > 0x3FFFF {
-            mantissa >>= 1
-            exponent += 1
-        }
-        bytes.append24(exponent << 18 | UInt32(mantissa))
+        bytes.append24(FloatingBitRate(mantissaBits: 18).packed(bitRate))
         for ssrc in ssrcs { bytes.append32(ssrc) }
     }
 }

@@ -37,11 +37,7 @@ public struct TemporaryMaxBitrate: Sendable, Equatable {
         while reader.remaining > 0 {
             let ssrc = try reader.readUInt32()
             let packed = try reader.readUInt32()
-            let exponent = Int(packed >> 26)
-            let mantissa = UInt64(packed >> 9 & 0x1FFFF)
-            // Exponents go to 63: what does not fit is as good as no limit.
-            let rate = exponent <= 45 ? mantissa << UInt64(exponent) : (mantissa == 0 ? 0 : UInt64(Int.max))
-            limits.append(Limit(ssrc: ssrc, bitRate: BitRate(bitsPerSecond: Int(clamping: rate)), overhead: Int(packed & 0x1FF)))
+            limits.append(Limit(ssrc: ssrc, bitRate: FloatingBitRate(mantissaBits: 17).rate(packed >> 9), overhead: Int(packed & 0x1FF)))
         }
     }
 
@@ -51,14 +47,8 @@ public struct TemporaryMaxBitrate: Sendable, Equatable {
         bytes.append32(senderSSRC)
         bytes.append32(0)
         for limit in limits {
-            var mantissa = UInt64(max(limit.bitRate.bitsPerSecond, 0))
-            var exponent: UInt32 = 0
-            while mantissa > 0x1FFFF {
-                mantissa >>= 1
-                exponent += 1
-            }
             bytes.append32(limit.ssrc)
-            bytes.append32(exponent << 26 | UInt32(mantissa) << 9 | UInt32(min(max(limit.overhead, 0), 0x1FF)))
+            bytes.append32(FloatingBitRate(mantissaBits: 17).packed(limit.bitRate) << 9 | UInt32(min(max(limit.overhead, 0), 0x1FF)))
         }
     }
 }
