@@ -7,6 +7,7 @@ public struct ConferenceConfiguration: Sendable {
     public var video = Video()
     public var audio = Audio()
     public var recording = Recording()
+    public var limits = Limits()
     /// Where `NAME.json` layouts lie; read at start and watched.
     public var layoutsDirectory = "layouts"
     /// How many threads decode, compose and encode; nil: as many as processors.
@@ -81,6 +82,37 @@ public struct ConferenceConfiguration: Sendable {
         /// A new file begins after this; zero: one file.
         public var segment: Duration = .zero
         public var audio = Audio.aac
+        /// Bytes of the disk that recordings leave free: below it none starts, and running ones are closed.
+        public var minimumFree = 1 << 30
+        /// How many recordings may be started in one room within a minute.
+        public var startsPerMinute = 6
+        public init() {}
+    }
+
+    /// What all clients together, and one client's address, may have of the server at once.
+    ///
+    /// Each has a metric `tessera_limit_…` (see `Conference.metrics`). One too many is answered with `ConferenceError.atCapacity` or
+    /// `ConferenceError.tooFast`.
+    public struct Limits: Sendable {
+        /// Rooms in all, and rooms that joins of one address made.
+        public var rooms = 200
+        public var roomsPerAddress = 20
+        /// Participants and viewers in all rooms. An address may be that of a whole office.
+        public var seats = 1000
+        public var seatsPerAddress = 200
+        /// Seats whose peer did not connect yet.
+        public var halfOpen = 200
+        public var halfOpenPerAddress = 40
+        /// Pictures of its own composing that a room may have beside the one for all.
+        public var viewsPerRoom = 4
+        /// Media connections over TCP, on all listeners.
+        public var mediaConnections = 1024
+        public var mediaConnectionsPerAddress = 64
+        /// The share of one core that the loop spends on one peer, lastingly; whoever stays above it is throttled, then ended.
+        public var loopShare = 0.2
+        /// Pixels a second that are decoded for one sender, and for all senders together.
+        public var decodedPixelsPerSecond = 1920 * 1088 * 60
+        public var decodedPixelsPerSecondInAll = 40 * 1280 * 720 * 30
         public init() {}
     }
 }

@@ -18,6 +18,10 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     /// A resume whose id or secret is not known (any more).
     case unauthorized(String)
     case overloaded
+    /// A cap of the whole server is reached (rooms, seats, half-open peers): the sentence says which.
+    case atCapacity(String, retryAfter: Duration)
+    /// One client asks too much or too often: the sentence says of what.
+    case tooFast(String, retryAfter: Duration)
     case draining
     case recordingRunning(String)
     /// It is finished, or is being finished: nothing about it can change any more.
@@ -44,7 +48,8 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .badRequest: "bad_message"
         case .forbidden: "forbidden"
         case .unauthorized: "unauthorized"
-        case .overloaded, .draining: "overloaded"
+        case .overloaded, .draining, .atCapacity: "overloaded"
+        case .tooFast: "too_fast"
         case .recordingRunning: "recording_running"
         case .recordingNotRunning: "recording_not_running"
         case .conflict: "conflict"
@@ -73,6 +78,16 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .recordingRunning(let room): "Room “\(room)” is being recorded already."
         case .recordingNotRunning(let id): "Recording “\(id)” does not run any more."
         case .recordingFailed(let text), .configuration(let text), .internalFailure(let text): text
+        case .atCapacity(let text, _), .tooFast(let text, _): text
+        }
+    }
+
+    /// When to try again; nil where trying again changes nothing.
+    public var retryAfter: Duration? {
+        switch self {
+        case .atCapacity(_, let wait), .tooFast(_, let wait): wait
+        case .overloaded, .draining: .seconds(5)
+        default: nil
         }
     }
 

@@ -1,3 +1,18 @@
+import Basics
+
+/// Whom a seat is counted for.
+public struct JoinClient: Hashable, Sendable {
+    /// Where the request came from; behind a trusted proxy the address that the proxy names.
+    public var address: IPAddress?
+    /// Who a verified token says that they are; nil without one.
+    public var identity: String?
+
+    public init(address: IPAddress? = nil, identity: String? = nil) {
+        self.address = address
+        self.identity = identity
+    }
+}
+
 /// Who wants to come in, and how.
 public struct JoinRequest: Sendable {
     public enum Kind: String, Sendable {
@@ -23,6 +38,8 @@ public struct JoinRequest: Sendable {
     public var receivesMessages = false
     /// The seat is freed as soon as the peer's media ends, not only when signalling says so (WHIP, WHEP).
     public var endsWithMedia = false
+    /// Whom the seat, and a room made for it, are counted for.
+    public var client = JoinClient()
     /// Whether the door tells when its signalling is lost; false: ICE alone decides.
     public var hasSignalling = true
 

@@ -23,6 +23,8 @@ public enum ParticipantEvent: Sendable {
 
 public enum LeaveReason: String, Sendable {
     case left, removed, roomEnded = "room_ended", timeout, failed, draining, replaced
+    /// The peer made the server do more than one peer may, for too long.
+    case overBudget = "over_budget"
 }
 
 /// What a participant's line leaves of the room: the top rung, a lower one, sound with a picture every few seconds, sound alone.

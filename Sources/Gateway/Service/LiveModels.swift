@@ -6,7 +6,7 @@ import Foundation
 
 extension ServiceError {
     init(_ error: ConferenceError) {
-        self.init(error.code, error.message, retryAfter: error == .overloaded || error == .draining ? 5 : nil)
+        self.init(error.code, error.message, retryAfter: error.retryAfter.map { Int($0.inSeconds.rounded(.up)) })
     }
 }
 

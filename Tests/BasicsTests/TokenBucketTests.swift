@@ -1,0 +1,65 @@
+import Basics
+import Testing
+
+@Suite struct TokenBucketTests {
+    private let start = Instant.zero + .seconds(10)
+
+    private func taken(_ bucket: inout TokenBucket, _ count: Int, at now: Instant) -> Int {
+        var taken = 0
+        for _ in 0..<count where bucket.take(at: now) { taken += 1 }
+        return taken
+    }
+
+    @Test func aFullBucketGivesItsSizeAtOnceAndThenItsRate() {
+        var bucket = TokenBucket(rate: 2, size: 4, at: start)
+        let atOnce = taken(&bucket, 6, at: start)
+        #expect(atOnce == 4)
+        #expect(bucket.wait(at: start) == .milliseconds(500))
+        let early = taken(&bucket, 1, at: start + .milliseconds(499))
+        let later = taken(&bucket, 2, at: start + .milliseconds(501))
+        #expect((early, later) == (0, 1))
+    }
+
+    @Test func whatWasSpentAlreadyIsADebtOfAtMostTheSize() {
+        var bucket = TokenBucket(rate: 1, size: 2, at: start)
+        let isCovered = [1.0, 100].map { bucket.spend($0, at: start) }
+        #expect(isCovered == [true, false])
+        #expect(bucket.isOverdrawn(at: start + .seconds(1)))
+        #expect(!bucket.isOverdrawn(at: start + .seconds(2)))
+        let early = taken(&bucket, 1, at: start + .milliseconds(2500))
+        let later = taken(&bucket, 1, at: start + .milliseconds(3100))
+        #expect((early, later) == (0, 1))
+    }
+
+    @Test func aClockThatStandsOrGoesBackGivesNothing() {
+        var bucket = TokenBucket(rate: 1000, size: 1, at: start)
+        let counts = [start, start - .seconds(60), start].map { taken(&bucket, 1, at: $0) }
+        #expect(counts == [1, 0, 0])
+        #expect(bucket.isFull(at: start + .seconds(1)))
+    }
+}
+
+@Suite struct AddressTallyTests {
+    private let one = IPAddress.v4(0x0A00_0001)
+    private let two = IPAddress.v4(0x0A00_0002)
+
+    @Test func anAddressHasItsOwnCapAndAllHaveOneTogether() {
+        var tally = AddressTally(limit: 3, perAddress: 2)
+        let refusals = [one, one, one, two, two, nil].map { tally.add($0) }
+        #expect(refusals == [nil, nil, .address, nil, .total, .total])
+        #expect(tally.refused == [.address: 1, .total: 2])
+        tally.remove(one)
+        #expect(tally.count == 2)
+        #expect(tally.count(of: one) == 1)
+        let afterwards = tally.add(two)
+        #expect(afterwards == nil)
+    }
+
+    @Test func aNetworkOfIPv6IsOneClientAndAMappedAddressIsIPv4() {
+        var tally = AddressTally(limit: 10, perAddress: 1)
+        let network: UInt64 = 0x2001_0DB8_0000_0001
+        let addresses: [IPAddress] = [.v6(network, 1), .v6(network, 2), .v6(network + 1, 1), one, .v6(0, 0xFFFF_0A00_0001)]
+        let refusals = addresses.map { tally.add($0) }
+        #expect(refusals == [nil, .address, nil, nil, .address])
+    }
+}
