@@ -17,7 +17,8 @@ struct SignallingClient {
         case joined(id: String)
         case answer(String)
         case left(reason: String)
-        case error(code: String, message: String, fatal: Bool)
+        /// `retryAfter`: seconds until it is worth trying again; nil where the server does not say.
+        case error(code: String, message: String, fatal: Bool, retryAfter: Int?)
         case other(String)
 
         init(json: Data) {
@@ -28,7 +29,7 @@ struct SignallingClient {
             case "answer": self = .answer(text("sdp"))
             case "left": self = .left(reason: text("reason"))
             case "error":
-                self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false)
+                self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false, retryAfter: object["retryAfter"] as? Int)
             case let type: self = .other(type)
             }
         }
