@@ -99,7 +99,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Basics", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
-                "CFFmpeg", "COpus", "CVPX", "CYUV",
+                "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
