@@ -6,7 +6,7 @@ struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures Tessera and prints tables in Markdown.",
         discussion: "`--network` is short for the subcommand `network`; without a subcommand it is `rooms`.",
-        subcommands: [RoomsCommand.self, NetworkCommand.self, RelayCommand.self], defaultSubcommand: RoomsCommand.self)
+        subcommands: [RoomsCommand.self, NetworkCommand.self, RelayCommand.self, SoakCommand.self], defaultSubcommand: RoomsCommand.self)
 
     static func main() async {
         var arguments = Array(CommandLine.arguments.dropFirst())
