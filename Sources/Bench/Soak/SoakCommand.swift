@@ -14,7 +14,7 @@ struct SoakCommand: AsyncParsableCommand {
     var minutes: Double
 
     @Option(help: "How many people come and go, beside the two who stay.")
-    var people = 12
+    var people = 16
 
     @Option(help: "What decides who does what and when.")
     var seed: UInt64 = 1

@@ -32,6 +32,7 @@ struct SoakGuest: Sendable {
             var next = 0
             var claim: SoakMessage.Claim?
             var isSilent = false
+            var isLeaving = false
             var wasSentAway = false
         }
         let state = Mutex(State())
@@ -105,6 +106,8 @@ struct SoakGuest: Sendable {
                 if isNew { try await enter(sender) }
             case .answer(let sdp): try await stage.crowd.accept(sdp, at: visit.place, overTCP: visit.overTCP)
             case .left(let reason):
+                // The answer to our own goodbye.
+                if progress.state.withLock({ $0.isLeaving }) { return }
                 progress.state.withLock { $0.wasSentAway = true }
                 guard visit.exit == .sentAway else { throw BenchError("was sent away: \(reason)") }
                 stage.tally.count("sent away")
@@ -162,7 +165,7 @@ struct SoakGuest: Sendable {
             let sdp = try await stage.crowd.perform(visit.place) { leg, now in leg.connection.makeOffer(at: now, iceRestart: restarts) }
             if let sdp { try await sender.send(["type": "offer", "sdp": sdp]) }
         case .move(let address): _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.shown = address }
-        case .line(let conditions): 
+        case .line(let conditions):
             let seed = UInt64(visit.place)
             _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.change(line: conditions, seed: seed) }
         case .message(let bytes):
@@ -179,6 +182,7 @@ struct SoakGuest: Sendable {
         if visit.exit != .sentAway { try await check() }
         switch visit.exit {
         case .leave:
+            progress.state.withLock { $0.isLeaving = true }
             try await sender.send(["type": "leave"])
             try await stage.crowd.leave(visit.place)
         case .hangUp: try await stage.crowd.leave(visit.place)
