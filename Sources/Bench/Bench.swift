@@ -6,7 +6,9 @@ struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures Tessera and prints tables in Markdown.",
         discussion: "`--network` and `--attack` are short for the subcommands; without one it is `rooms`.",
-        subcommands: [RoomsCommand.self, NetworkCommand.self, RelayCommand.self, AttackCommand.self, BystanderCommand.self], defaultSubcommand: RoomsCommand.self)
+        subcommands: [
+            RoomsCommand.self, NetworkCommand.self, RelayCommand.self, AttackCommand.self, BystanderCommand.self, SoakCommand.self,
+        ], defaultSubcommand: RoomsCommand.self)
 
     static func main() async {
         var arguments = Array(CommandLine.arguments.dropFirst())
