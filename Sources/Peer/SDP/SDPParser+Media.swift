@@ -94,6 +94,11 @@ extension SDPParser {
         return true
     }
 
+    /// Whether a list of the section that is read takes one more; what it has no room for need not be taken apart.
+    private func hasRoom<Item>(_ list: KeyPath<MediaDescription, [Item]>, _ limit: Int) -> Bool {
+        session.media.last.map { $0[keyPath: list].count < limit } ?? false
+    }
+
     private func payloadTypeAndRest(_ value: Substring) -> (UInt8, Substring)? {
         let parts = value.parts(maximum: 2)
         guard let first = parts.first, let payloadType = UInt8(first), Int(payloadType) < SDPLimits.formats else { return nil }
@@ -146,6 +151,7 @@ extension SDPParser {
     }
 
     private mutating func readExtension(_ value: Substring) -> Bool {
+        guard hasRoom(\.extensions, SDPLimits.extensions) else { return true }
         let parts = value.parts(maximum: 3)
         guard parts.count >= 2 else { return false }
         let key = parts[0].divided(at: "/")
@@ -153,7 +159,7 @@ extension SDPParser {
         let mapping = ExtensionMapping(
             id: id, direction: key.flatMap { Direction(rawValue: String($0.tail)) }, uri: String(parts[1]),
             attributes: parts.count > 2 ? String(parts[2]) : nil)
-        current { if $0.extensions.count < SDPLimits.extensions { $0.extensions.append(mapping) } }
+        current { $0.extensions.append(mapping) }
         return true
     }
 
@@ -177,22 +183,21 @@ extension SDPParser {
     }
 
     private mutating func readSourceGroup(_ value: Substring) -> Bool {
+        guard hasRoom(\.ssrcGroups, SDPLimits.sourceGroups) else { return true }
         let parts = value.parts(maximum: SDPLimits.groupedSources + 2)
         let ssrcs = parts.dropFirst().prefix(SDPLimits.groupedSources).compactMap { UInt32($0) }
         guard parts.count >= 2, ssrcs.count == min(parts.count - 1, SDPLimits.groupedSources) else { return false }
-        current { section in
-            guard section.ssrcGroups.count < SDPLimits.sourceGroups else { return }
-            section.ssrcGroups.append(SSRCGroup(semantics: String(parts[0]), ssrcs: ssrcs))
-        }
+        current { $0.ssrcGroups.append(SSRCGroup(semantics: String(parts[0]), ssrcs: ssrcs)) }
         return true
     }
 
     private mutating func readRestriction(_ value: Substring) -> Bool {
+        guard hasRoom(\.rids, SDPLimits.restrictions) else { return true }
         let parts = value.parts(maximum: 3)
         guard parts.count >= 2, parts[1] == "send" || parts[1] == "recv" else { return false }
         let rid = RestrictionID(
             id: String(parts[0]), sends: parts[1] == "send", restrictions: parts.count > 2 ? String(parts[2]) : nil)
-        current { if $0.rids.count < SDPLimits.restrictions { $0.rids.append(rid) } }
+        current { $0.rids.append(rid) }
         return true
     }
 
