@@ -29,7 +29,7 @@ public final class PeerConnection {
     var receiveLimit: BitRate
     var announcedEstimate: (rate: BitRate, at: Instant)?
     var droppedDatagrams = 0
-    /// When the newest datagram came that was not worked through yet: those of one turn are worked through together.
+    /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through together.
     var unsettled: Instant?
     /// Whose reports ours are.
     var reportSSRC: UInt32 = 0
@@ -56,7 +56,7 @@ public final class PeerConnection {
             audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
         receiver = MediaReceiver(configuration.videoReceive)
         receiveLimit = configuration.receiveLimit
-        channels = PeerChannels()
+        channels = PeerChannels(budget: configuration.channelBudget)
 
         let candidates =
             configuration.role == .server
