@@ -72,6 +72,7 @@ final class LoopCore {
             deadline = delegate?.advance(to: MonotonicClock.now())
             flush()
             sweep(at: now)
+            delegate?.turnEnded(since: now)
             if isStopped { break }
         }
         delegate = nil
