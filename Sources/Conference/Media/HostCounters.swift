@@ -7,6 +7,10 @@ struct PeerFaults: Hashable, Sendable {
     var dropped = 0
     var undecryptable = 0
     var replayed = 0
+    var overBudget = 0
+    var refusedSources = 0
+    var ignoredChecks = 0
+    var unanswered = 0
 
     init() {}
 
@@ -15,6 +19,10 @@ struct PeerFaults: Hashable, Sendable {
         dropped = statistics.droppedDatagrams
         undecryptable = statistics.srtp.unauthenticated + statistics.srtp.otherFailures
         replayed = statistics.srtp.replayed
+        overBudget = statistics.overBudgetDatagrams + statistics.skippedReports
+        refusedSources = statistics.refusedSources
+        ignoredChecks = statistics.ignoredChecks
+        unanswered = statistics.unansweredDatagrams
     }
 }
 
@@ -26,20 +34,26 @@ final class HostCounters: Sendable {
     let dropped = Atomic<Int>(0)
     let undecryptable = Atomic<Int>(0)
     let replayed = Atomic<Int>(0)
-    /// Datagrams that were dropped unread since their peer was over its budget.
+    /// Datagrams that were dropped unread since their peer was over its budget of the loop's time, or over that of its connection.
     let overBudget = Atomic<Int>(0)
+    let refusedSources = Atomic<Int>(0)
+    let ignoredChecks = Atomic<Int>(0)
+    /// Datagrams that were not sent since their destination had not answered.
+    let unanswered = Atomic<Int>(0)
     /// Peers that were ended for that.
     let endedOverBudget = Atomic<Int>(0)
     /// Data channel messages of those who may not talk.
     let refusedMessages = Atomic<Int>(0)
-    /// Datagrams that the sockets had no room for.
-    let socketDrops = Atomic<Int>(0)
 
     func add(_ new: PeerFaults, since old: PeerFaults) {
         malformed.wrappingAdd(new.malformed &- old.malformed, ordering: .relaxed)
         dropped.wrappingAdd(new.dropped &- old.dropped, ordering: .relaxed)
         undecryptable.wrappingAdd(new.undecryptable &- old.undecryptable, ordering: .relaxed)
         replayed.wrappingAdd(new.replayed &- old.replayed, ordering: .relaxed)
+        overBudget.wrappingAdd(new.overBudget &- old.overBudget, ordering: .relaxed)
+        refusedSources.wrappingAdd(new.refusedSources &- old.refusedSources, ordering: .relaxed)
+        ignoredChecks.wrappingAdd(new.ignoredChecks &- old.ignoredChecks, ordering: .relaxed)
+        unanswered.wrappingAdd(new.unanswered &- old.unanswered, ordering: .relaxed)
     }
 
     var samples: [MetricSample] {
@@ -56,9 +70,11 @@ final class HostCounters: Sendable {
             sample(refused, help, undecryptable, ["reason": "undecryptable"]),
             sample(refused, help, replayed, ["reason": "replayed"]),
             sample(refused, help, overBudget, ["reason": "over_budget"]),
+            sample(refused, help, refusedSources, ["reason": "source"]),
+            sample(refused, help, ignoredChecks, ["reason": "check"]),
             sample("tessera_peers_over_budget_total", "Peers that were ended for what they cost the loop.", endedOverBudget),
             sample("tessera_messages_refused_total", "Data channel messages of those who may not talk.", refusedMessages),
-            sample("tessera_socket_drops_total", "Datagrams that the sockets had no room for.", socketDrops),
+            sample("tessera_packets_unanswered_total", "Datagrams that were not sent since nobody answered there.", unanswered),
         ]
     }
 }

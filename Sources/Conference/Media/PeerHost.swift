@@ -38,7 +38,6 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private var spenders: [PeerSeat] = []
     private var turn = 0
     private var threadTime: Int64 = 0
-    private var lastDrops = Instant.zero
     /// What all peers together did, for the metrics.
     let counters = HostCounters()
     let turns = LoopTurns()
@@ -84,14 +83,25 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
         counters.bytesReceived.wrappingAdd(datagram.count, ordering: .relaxed)
         let bytes = UnsafeRawBufferPointer(datagram)
+        // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by reading it.
+        if let id = demultiplexer.claimant(of: bytes, flow: flow), let seat = seats[id] { take(datagram, flow, for: seat, at: now) }
         guard let id = demultiplexer.route(bytes, flow: flow), let seat = seats[id] else { return }
-        guard seat.loopBudget.admits(isCheck: DatagramKind(bytes) == .stun, turn: turn, at: now) else {
+        take(datagram, flow, for: seat, at: now)
+    }
+
+    private func take(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, for seat: PeerSeat, at now: Instant) {
+        let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
+        guard seat.loopBudget.admits(isCheck: isCheck, turn: turn, at: now) else {
             counters.overBudget.wrappingAdd(1, ordering: .relaxed)
             return
         }
         let took = charging(seat) { seat.peer.receive(datagram, flow: flow, at: now) }
         seat.loopBudget.noted(took)
         touch(seat)
+        let claim = seat.peer.latestClaim
+        guard claim != .none else { return }
+        let isOurs = demultiplexer.claim(flow, by: seat.id, claim) { seats[$0]?.peer.isValidated(flow) ?? false }
+        if isOurs { loop.claim(flow) }
     }
 
     func advance(to now: Instant) -> Instant? {
@@ -120,12 +130,10 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     func closed(_ flow: Flow) {
-        demultiplexer.remove(flow)
-        let now = MonotonicClock.now()
-        for seat in seats.values {
-            seat.peer.removeFlow(flow, at: now)
-            touch(seat)
-        }
+        // A stranger's connection is nobody's: it costs nobody anything.
+        guard let id = demultiplexer.remove(flow), let seat = seats[id] else { return }
+        seat.peer.removeFlow(flow, at: MonotonicClock.now())
+        touch(seat)
     }
 
     func turnEnded(since start: Instant) {
@@ -138,10 +146,6 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         // The thread is the stage: its system calls and decryption lie outside of here.
         meters.network.measured(thread: time)
         settle(wall > Self.suspicious && processor < wall ? processor.inSeconds / wall.inSeconds : 1, at: now)
-        if now - lastDrops >= .seconds(1) {
-            lastDrops = now
-            counters.socketDrops.store(loop.dropped, ordering: .relaxed)
-        }
     }
 
     // MARK: - What peers cost
@@ -204,6 +208,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         case .interrupted(let since): disconnect(seat, since: since)
         case .failed(let why): end(seat, .failed, why, at: now)
         case .closed: end(seat, .left, nil, at: now)
+        case .overBudget(let why): end(seat, .overBudget, why, at: now)
         case .video(let frame):
             if seat.intake.video.receive(frame) {
                 seat.peer.requestKeyframe(at: now)

@@ -59,6 +59,7 @@ extension Conference {
         }
         samples += meters.delays.samples
         samples += limits + host.turns.samples(at: MonotonicClock.now()) + host.counters.samples + intakeSamples
+        samples += loop.figures.samples(configuration.limits)
         samples.append(MetricSample.limit("views_per_room", of: configuration.limits.viewsPerRoom))
         samples.append(
             MetricSample(

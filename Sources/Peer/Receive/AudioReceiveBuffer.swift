@@ -154,7 +154,7 @@ public struct AudioReceiveBuffer: Sendable {
         if let newest {
             let media = Instant(ticks: packet.timestamp &- newest.timestamp, at: Self.rate) - Instant.zero
             let real = packet.arrival - newest.arrival
-            if packet.ssrc != newest.ssrc || abs((media - real).nanoseconds) > Self.jump.nanoseconds { restart() }
+            if packet.ssrc != newest.ssrc || (media - real).nanoseconds.magnitude > Self.jump.nanoseconds.magnitude { restart() }
         }
         let delay = estimator.insert(
             mediaTime: Instant(ticks: packet.timestamp, at: Self.rate).nanoseconds, arrival: packet.arrival)
