@@ -77,12 +77,14 @@ enum AttackTable {
         Memory: before, at most, 30 s after; in brackets when it was back if that was later.
         """
 
+    private static let head = [
+        "attack", "result", "gap in sound ms", "in picture ms", "longest turn ms", "memory MB", "healthz", "newcomer meanwhile / after ms",
+        "descriptors, files kept", "what happened",
+    ]
+
+    /// Not lined up: the last column would make every row as long as the longest.
     static func text(_ rows: [AttackOutcome]) -> String {
-        var table = MarkdownTable(
-            "attack", "result", "gap in sound ms", "in picture ms", "longest turn ms", "memory MB", "healthz", "newcomer meanwhile / after ms",
-            "descriptors, files kept", "what happened")
-        for row in rows { table.add(cells(row)) }
-        return table.text
+        ([head, head.map { _ in "---" }] + rows.map(cells)).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
     }
 
     private static func cells(_ row: AttackOutcome) -> [String] {

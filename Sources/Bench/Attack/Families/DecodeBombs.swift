@@ -10,6 +10,9 @@ enum DecodeBombs {
     /// A keyframe and pictures that repeat it.
     static let h264 = Result { try flat(.h264, width: side, height: side, frames: 12) }
     static let vp8 = Result { try flat(.vp8, width: side, height: side, frames: 12) }
+    /// One keyframe that fits a packet or two.
+    static let smallH264 = Result { try single(.h264) }
+    static let smallVP8 = Result { try single(.vp8) }
     /// Every frame a keyframe of another size.
     static let h264Sizes = Result { try sizes(.h264) }
     static let vp8Sizes = Result { try sizes(.vp8) }
@@ -24,6 +27,11 @@ enum DecodeBombs {
         let picture = Picture(width: width, height: height)
         picture.fill(y: 90, u: 110, v: 140)
         return try (0..<count).compactMap { try encoder.encode(picture, timestamp: Int64($0 * 3000), forceKeyframe: $0 == 0) }
+    }
+
+    private static func single(_ codec: VideoCodec) throws -> EncodedVideoFrame {
+        guard let frame = try flat(codec, width: 320, height: 180, frames: 1).first else { throw BenchError("no keyframe") }
+        return frame
     }
 
     private static func sizes(_ codec: VideoCodec) throws -> [EncodedVideoFrame] {
@@ -51,6 +59,7 @@ enum DecodeBombs {
 
     /// libavcodec's face of x264, because ours makes 4:2:0 only.
     private static func fullChroma() throws -> [EncodedVideoFrame] {
+        cffmpeg_silence()
         guard let encoder = avcodec_find_encoder_by_name("libx264"), var context = Optional(avcodec_alloc_context3(encoder)) else {
             throw BenchError("this libavcodec has no libx264")
         }

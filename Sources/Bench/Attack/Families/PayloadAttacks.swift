@@ -105,16 +105,30 @@ enum PayloadAttacks {
     private static func units(_ context: AttackContext, packets: Int) throws {
         let intruder = try context.enter("payload", codecs: [.h264])
         let sets = Packetizing.parameterSets(packets: packets)
-        let slice: [UInt8] = [0x65, 0x88, 0x84, 0, 0x10, 0, 1]
+        // A real picture's own parameter sets stand before the others, and its slice behind them.
+        let real = Packetizing.units(try DecodeBombs.smallH264.get().data)
+        let head = real.filter { $0[0] & 31 != 5 }, slices = real.filter { $0[0] & 31 == 5 }
         var time: UInt32 = 0
         try intruder.run(context, every: .seconds(1)) { _ throws(WireError) in
             time &+= 90_000
-            for (index, payload) in sets.enumerated() {
-                intruder.peer.send(payload: payload, type: HostileOffer.h264, ssrc: intruder.peer.offer.videoSSRC, timestamp: time)
+            let payloads = head + sets + slices
+            for (index, payload) in payloads.enumerated() {
+                intruder.peer.send(
+                    payload: payload, type: HostileOffer.h264, ssrc: intruder.peer.offer.videoSSRC, timestamp: time, marker: index == payloads.count - 1)
                 // 2000 at once would not fit the server's socket.
                 if index % 100 == 99 { intruder.peer.socket.wait(.milliseconds(5)) }
             }
-            intruder.peer.send(payload: slice, type: HostileOffer.h264, ssrc: intruder.peer.offer.videoSSRC, timestamp: time, marker: true)
+        }
+    }
+
+    /// A real keyframe: behind it the server takes what follows for pictures.
+    private static func begin(_ codec: VideoCodec, _ peer: HostilePeer) throws {
+        let frame = try (codec == .h264 ? DecodeBombs.smallH264 : DecodeBombs.smallVP8).get()
+        let payloads = Packetizing.payloads(of: frame)
+        for (index, payload) in payloads.enumerated() {
+            peer.send(
+                payload: payload, type: codec == .h264 ? HostileOffer.h264 : HostileOffer.vp8, ssrc: peer.offer.videoSSRC, timestamp: 0,
+                marker: index == payloads.count - 1)
         }
     }
 
@@ -123,13 +137,14 @@ enum PayloadAttacks {
         _ context: AttackContext, _ codec: VideoCodec, perSecond rate: Int, _ make: (Int) -> (payload: [UInt8], picture: Int, isLast: Bool)
     ) throws {
         let intruder = try context.enter("payload", codecs: [codec])
+        try begin(codec, intruder.peer)
         var number = 0
         try intruder.run(context, every: .milliseconds(5)) { _ throws(WireError) in
             for _ in 0..<rate / 200 {
                 let packet = make(number)
                 intruder.peer.send(
                     payload: packet.payload, type: codec == .h264 ? HostileOffer.h264 : HostileOffer.vp8, ssrc: intruder.peer.offer.videoSSRC,
-                    timestamp: UInt32(truncatingIfNeeded: packet.picture * 3000), marker: packet.isLast)
+                    timestamp: UInt32(truncatingIfNeeded: (packet.picture + 1) * 3000), marker: packet.isLast)
                 number += 1
             }
         }
@@ -137,8 +152,15 @@ enum PayloadAttacks {
 
     private static func numbers(_ context: AttackContext, perSecond rate: Int, _ sequence: (Int) -> UInt16) throws {
         let intruder = try context.enter("payload", codecs: [.vp8])
+        let key = Packetizing.payloads(of: try DecodeBombs.smallVP8.get())
+        for (index, payload) in key.enumerated() {
+            intruder.peer.send(
+                rtp: HostilePeer.packet(
+                    payload, type: HostileOffer.vp8, ssrc: intruder.peer.offer.videoSSRC, sequence: UInt16(index), timestamp: 0,
+                    marker: index == key.count - 1))
+        }
         let body: [UInt8] = [0x10] + [UInt8](repeating: 3, count: 100)
-        var number = 0
+        var number = 8
         try intruder.run(context, every: .milliseconds(5)) { _ throws(WireError) in
             for _ in 0..<rate / 200 {
                 intruder.peer.send(

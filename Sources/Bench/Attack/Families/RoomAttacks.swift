@@ -70,11 +70,14 @@ enum RoomAttacks {
             let text = #"{"type":"join","room":""# + String(repeating: #"\u0041"#, count: 41_000) + #"","name":"x"}"#
             shout(context, text)
         },
-        Attack("signal-json-wide", "The same with 30 000 keys.") { context in
-            shout(context, #"{"type":"join","# + (0..<25_000).map { #""k\#($0)":0"# }.joined(separator: ",") + "}")
+        Attack("signal-json-wide", "The same with 20 000 keys.") { context in
+            shout(context, #"{"type":"join","# + (0..<20_000).map { #""k\#($0)":0"# }.joined(separator: ",") + "}")
         },
         Attack("signal-json-deep", "The same with 120 000 brackets.") { context in
             shout(context, #"{"type":"join","room":"# + String(repeating: "[", count: 120_000) + String(repeating: "]", count: 120_000) + "}")
+        },
+        Attack("signal-long", "Messages of 4 MB, more than the server takes, on 8 connections.") { context in
+            shout(context, #"{"type":"join","room":""# + String(repeating: "x", count: 4 << 20) + #""}"#)
         },
         Attack("json-after", "Three members of a room of 20 who say 50 states, layouts and chats a second each.") { context in
             for number in 4...20 { context.spawn { try sit($0, "talk", as: number) } }

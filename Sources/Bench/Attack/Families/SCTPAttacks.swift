@@ -13,9 +13,9 @@ enum SCTPAttacks {
                 HostileChannels.data(tsn: channels.tsn &+ 1 &+ UInt32(number % 8000) * 2, number: 9, [1])
             }
         },
-        Attack("sctp-window", "Beginnings of messages of 1 KB that never end, in order, 5000 a second.") { context in
+        Attack("sctp-window", "Beginnings of messages of 1 KB that never end, in order, 10 MB/s.") { context in
             let body = [UInt8](repeating: 1, count: 1000)
-            try chunks(context, packetsPerSecond: 5000, perPacket: 1) { channels, number in
+            try chunks(context, packetsPerSecond: 10_000, perPacket: 1) { channels, number in
                 HostileChannels.data(
                     tsn: channels.tsn &+ UInt32(number), stream: UInt16(number % 1000), number: UInt16(truncatingIfNeeded: number / 1000), begins: true,
                     ends: false, body)
@@ -70,8 +70,9 @@ enum SCTPAttacks {
         Attack("channel-relay", "Messages of one byte, 60 000 a second, to somebody in the room who acknowledges nothing.") { context in
             context.spawn { context in
                 // Opens the channel, and then is deaf.
-                let (intruder, _) = try member(context, as: 2)
+                let (intruder, channels) = try member(context, as: 2)
                 try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in }
+                withExtendedLifetime(channels) {}
             }
             context.rest(.milliseconds(700))
             let (intruder, channels) = try member(context, as: 1)

@@ -20,7 +20,7 @@ final class HostileChannels {
 
     init(_ peer: HostilePeer) {
         self.peer = peer
-        peer.onApplication = { [unowned self] in receive($0) }
+        peer.onApplication = { [weak self] in self?.receive($0) }
     }
 
     /// Shakes hands as the initiator; the server's own INIT, which may cross, is not answered.
@@ -35,11 +35,11 @@ final class HostileChannels {
         body += [0xC0, 0, 0, 4]
         let hello = Self.chunk(1, body)
         let end = MonotonicClock.now() + limit
-        try peer.run(until: end, every: .milliseconds(200)) { _ throws(WireError) in
-            if isEstablished { return }
+        while !isEstablished {
+            guard MonotonicClock.now() < end, peer.end == nil else { throw WireError("no SCTP association") }
             if peerTag == 0 { send(hello, tag: 0) }
+            try peer.run(until: MonotonicClock.now() + .milliseconds(50), every: .milliseconds(10)) { _ throws(WireError) in }
         }
-        guard isEstablished else { throw WireError("no SCTP association") }
     }
 
     // MARK: - In

@@ -142,6 +142,13 @@ final class HostilePeer {
     /// Encrypts and sends a compound RTCP packet.
     func send(rtcp packet: [UInt8]) { send(packet) { srtp, buffer, length in try? srtp.protectRTCP(buffer, length: length) } }
 
+    /// A compound RTCP packet, encrypted, to be sent from wherever.
+    func protected(rtcp packet: [UInt8]) -> [UInt8] {
+        guard let srtp, packet.count + SRTPContext.maximumOverhead <= scratch.count else { return [] }
+        scratch.copyBytes(from: packet)
+        return (try? srtp.protectRTCP(scratch, length: packet.count)).map { Array(scratch[..<$0]) } ?? []
+    }
+
     private func send(_ packet: [UInt8], _ protect: (SRTPContext, UnsafeMutableRawBufferPointer, Int) -> Int?) {
         guard let srtp, packet.count + SRTPContext.maximumOverhead <= scratch.count else { return }
         scratch.copyBytes(from: packet)
