@@ -81,7 +81,7 @@ private struct Participant {
 
     private func join(_ address: SignallingAddress, _ saver: CallSaver?) async throws {
         let ended = AsyncStream.makeStream(of: String.self)
-        try await SignallingClient.withConnection(to: address) { messages, sender in
+        try await SignallingClient.withConnection(to: address, decode: SignallingClient.Message.init(json:)) { messages, sender in
             var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name]
             if let token = options.token { join["token"] = token }
             try await sender.send(join)

@@ -8,7 +8,8 @@ import Testing
         var result: [[UInt8]] = []
         var valid = true
         for chunk in chunks {
-            chunk.withUnsafeBytes { bytes in
+            var chunk = chunk
+            chunk.withUnsafeMutableBytes { bytes in
                 valid = reader.append(bytes) { result.append(Array($0)) } && valid
             }
         }

@@ -191,7 +191,7 @@ private struct LiveSeat: Seat {
     }
 
     func setState(audio: Bool?, video: Bool?, hand: Bool?) async throws(ServiceError) {
-        participant.setState(audio: audio, video: video, hand: hand)
+        do { try participant.setState(audio: audio, video: video, hand: hand) } catch { throw ServiceError(error) }
     }
 
     func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) async throws(ServiceError) {

@@ -29,7 +29,12 @@ public final class PeerConnection {
     var receiveLimit: BitRate
     var announcedEstimate: (rate: BitRate, at: Instant)?
     var droppedDatagrams = 0
-    /// When the newest datagram came that was not worked through yet: those of one turn are worked through together.
+    var unansweredDatagrams = 0
+    /// What the datagram that was received last has shown of its flow, for `Demultiplexer.claim`; `.none` for all that is no authentic check.
+    public internal(set) var latestClaim = FlowClaim.none
+    var allowance: PeerAllowance
+    var sources: SourceTable
+    /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through together.
     var unsettled: Instant?
     /// Whose reports ours are.
     var reportSSRC: UInt32 = 0
@@ -56,7 +61,9 @@ public final class PeerConnection {
             audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
         receiver = MediaReceiver(configuration.videoReceive)
         receiveLimit = configuration.receiveLimit
-        channels = PeerChannels()
+        allowance = PeerAllowance(configuration.budget, at: now)
+        sources = SourceTable(configuration.budget, at: now)
+        channels = PeerChannels(budget: configuration.channelBudget)
 
         let candidates =
             configuration.role == .server
@@ -82,11 +89,18 @@ public final class PeerConnection {
     // MARK: Negotiation
 
     /// Answers an offer of the peer's, the first or a later one.
-    public func answer(_ offer: String, at now: Instant) throws(SDPError) -> String {
-        let description = try SessionDescription(parsing: offer)
-        let (answer, session) = try negotiation.answer(description, newCredentials: .random())
+    ///
+    /// The description can be read beforehand on any thread (`SessionDescription(parsing:)`), and the answer be written out on any; this
+    /// alone belongs to the connection's loop.
+    public func answer(_ offer: SessionDescription, at now: Instant) throws(SDPError) -> SessionDescription {
+        let (answer, session) = try negotiation.answer(offer, newCredentials: .random())
         apply(session, at: now)
-        return answer.description
+        return answer
+    }
+
+    /// The same for text: convenient for clients, which hold one connection.
+    public func answer(_ offer: String, at now: Instant) throws(SDPError) -> String {
+        try answer(SessionDescription(parsing: offer), at: now).description
     }
 
     /// Makes an offer; `iceRestart` looks for the path anew.
@@ -95,10 +109,26 @@ public final class PeerConnection {
     }
 
     /// Takes the answer to the last offer.
-    public func accept(answer: String, at now: Instant) throws(SDPError) {
-        let description = try SessionDescription(parsing: answer)
-        let session = try negotiation.accept(answer: description)
+    public func accept(answer: SessionDescription, at now: Instant) throws(SDPError) {
+        let session = try negotiation.accept(answer: answer)
         apply(session, at: now)
+    }
+
+    /// The same for text.
+    public func accept(answer: String, at now: Instant) throws(SDPError) {
+        try accept(answer: SessionDescription(parsing: answer), at: now)
+    }
+
+    /// Restarts ICE with the peer's new credentials and answers ours. All that was negotiated stays, and media goes on over the old path
+    /// until the new one is found.
+    ///
+    /// - Throws: `SDPError` when nothing is agreed yet or one of the two parts is not new; then nothing has changed.
+    public func restartICE(remote: IceCredentials, at now: Instant) throws(SDPError) -> IceCredentials {
+        let session = try negotiation.restartICE(remote: remote, newCredentials: .random())
+        negotiated = session
+        applyPath(session, at: now)
+        drain(at: now)
+        return session.localIce
     }
 
     /// A trickled candidate line; what is no candidate is ignored.
@@ -119,6 +149,9 @@ public final class PeerConnection {
         ice?.remove(flow, at: now)
         drain(at: now)
     }
+
+    /// Whether an authentic check came on `flow` within the time that consent lasts.
+    public func isValidated(_ flow: Flow) -> Bool { ice?.isValidated(flow) ?? false }
 
     /// Ours, for the `Demultiplexer`: a check may carry any of them.
     public var localUfrags: [String] { ice?.localUfrags ?? [] }
@@ -147,6 +180,7 @@ public final class PeerConnection {
             videoExtensions: extensions(of: video, usesFeedback: usesFeedback), usesFeedback: usesFeedback,
             limit: Self.describedLimit(audio: audio, video: video))
         receiver.configure(session, at: now)
+        sources.keep(session.sections.flatMap { $0.remoteSources.flatMap { [$0.ssrc, $0.rtx].compactMap(\.self) } })
         reportSSRC = sendsVideo ? sender.video.stream.ssrc : sender.audio.stream.ssrc
         channels.configure(session)
         if state == .connected {

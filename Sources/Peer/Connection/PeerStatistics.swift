@@ -22,6 +22,8 @@ public struct PeerStatistics: Sendable {
         /// Packets that came back by retransmission.
         public var recovered = 0
         public var retransmittedPackets = 0
+        /// Frames of more bytes, packets or NAL units than a frame may have; dropped, and a keyframe asked for.
+        public var oversizedFrames = 0
         public var freezes = 0
         public var frozenFor = Duration.zero
         /// The simulcast layer in use.
@@ -63,9 +65,23 @@ public struct PeerStatistics: Sendable {
     public var srtpProfile: SRTPProfile?
     public var srtp = SRTPStatistics()
     public var dtls = DTLSStatistics()
+    public var channels = DataChannelStatistics()
     /// Datagrams that were dropped: unknown, from an unvalidated flow, or before the keys.
     public var droppedDatagrams = 0
     public var malformedPackets = 0
+    /// Datagrams that were dropped unread because the peer went over its ``PeerBudget``.
+    public var overBudgetDatagrams = 0
+    /// Datagrams of reports whose rest was left unread for the same reason.
+    public var skippedReports = 0
+    /// Packets that were dropped undecrypted, for an SSRC that has no stream and gets none.
+    public var refusedSources = 0
+    /// SSRCs that have a stream, and those that lost it.
+    public var sources = 0
+    public var forgottenSources = 0
+    /// STUN messages that were dropped: not authentic, of nobody's, or too many.
+    public var ignoredChecks = 0
+    /// Datagrams that were not sent because their destination had not answered yet and had brought too little.
+    public var unansweredDatagrams = 0
 
     public init() {}
 }
