@@ -188,14 +188,14 @@ def test_a_guest_s_token_leaves_the_address_bar_and_opens_the_layouts(tmp_path):
         async def run():
             page = await Chromium().start(f"{server.url}/r/kitchen?name=Ada&token={guest}&join=1")
             try:
-                await page.wait_for("!document.getElementById('call').hidden")
+                await page.wait_for("document.getElementById('call')?.hidden === false")
                 assert "token" not in await page.evaluate("location.href")
                 await page.evaluate("document.getElementById('open-layout').click()")
                 await page.wait_for("document.querySelectorAll('#layouts [data-layout]').length >= 8")
                 assert "token" not in await page.evaluate("document.getElementById('link').value")
                 # A reload in the same tab comes in again.
                 await page.call("Page.reload")
-                await page.wait_for("document.readyState === 'complete' && !document.getElementById('call').hidden")
+                await page.wait_for("document.readyState === 'complete' && document.getElementById('call')?.hidden === false")
             finally:
                 await page.close()
         asyncio.run(asyncio.wait_for(run(), 60))

@@ -17,7 +17,9 @@ extension TesseraConfiguration {
         }
         // RFC 7518 §3.2: a key of HS256 has at least the hash's 256 bits. Whoever holds one token can try shorter ones at home.
         if (1..<TesseraConfiguration.minimumSecretBytes).contains(auth.secret.utf8.count) {
-            fault("auth.secret", nil, "needs at least \(TesseraConfiguration.minimumSecretBytes) bytes; `openssl rand -base64 32` makes a good one")
+            fault(
+                "auth.secret", nil,
+                "needs at least \(TesseraConfiguration.minimumSecretBytes) bytes; `openssl rand -base64 32` makes a good one")
         }
         if (1..<TesseraConfiguration.minimumAdminTokenBytes).contains(auth.adminToken.utf8.count) {
             fault(

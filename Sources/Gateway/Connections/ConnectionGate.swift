@@ -140,7 +140,8 @@ extension ConnectionGate.State {
         let sparable = candidates.compactMap { id in
             connections[id].flatMap { $0.phase == .busy ? nil : (id: id, phase: $0.phase, since: $0.since) }
         }
-        let chosen = count == 1
+        let chosen =
+            count == 1
             ? sparable.min { ($0.phase, $0.since) < ($1.phase, $1.since) }.map { [$0] } ?? []
             : Array(sparable.sorted { ($0.phase, $0.since) < ($1.phase, $1.since) }.prefix(count))
         endings[.evicted, default: 0] += chosen.count

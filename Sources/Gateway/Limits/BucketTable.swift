@@ -39,6 +39,11 @@ final class BucketTable<Key: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Gives back what `queue` took and was no use.
+    func giveBack(_ key: Key, at now: Instant) {
+        with(key, at: now) { bucket in _ = bucket.spend(-1, at: now) }
+    }
+
     private func with<Result>(_ key: Key, at now: Instant, _ body: (inout TokenBucket) -> Result) -> Result {
         state.withLock { state in
             if var bucket = state.buckets[key] {

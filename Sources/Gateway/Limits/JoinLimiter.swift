@@ -15,7 +15,7 @@ final class JoinLimiter: Sendable {
 
     /// A join does not wait longer: people give up, and so do programs.
     static let patience = Duration.seconds(2)
-    /// Joins with a token that was not valid, of one address: so many at once, and a second. Beyond them the answer comes late.
+    /// Joins of one address that came to nothing: so many at once, and a second. Beyond them the answer comes late.
     private static let failureBurst = 100.0
     private static let failureRate = 10.0
     /// How late.
@@ -48,7 +48,7 @@ final class JoinLimiter: Sendable {
     /// Waits for the client's turn.
     ///
     /// - Throws: `too_fast` if that would be too long.
-    func wait(for client: JoinClient) async throws(ServiceError) {
+    private func wait(for client: JoinClient) async throws(ServiceError) {
         switch admit(client, at: Gateway.now()) {
         case .enter(let wait):
             if wait > .zero { try? await Task.sleep(for: wait) }
@@ -57,10 +57,50 @@ final class JoinLimiter: Sendable {
         }
     }
 
-    /// Counts a join whose token was refused. Returns how long its answer should be kept back: whoever guesses tokens waits, and nobody
-    /// else of that address does.
-    func delay(afterFailureOf address: IPAddress?, at now: Instant) -> Duration {
-        failures.take(address?.clientPrefix ?? .v4(0), at: now) == .zero ? .zero : JoinLimiter.failureDelay
+    /// Counts a join that was refused, for its token or its room. Returns how long its answer should be kept back: whoever guesses tokens
+    /// waits, and nobody else of that address does.
+    func delay(afterFailureOf client: JoinClient, at now: Instant) -> Duration {
+        failures.take(client.address?.clientPrefix ?? .v4(0), at: now) == .zero ? .zero : JoinLimiter.failureDelay
+    }
+
+    /// Joins when it is the client's turn. A join that leads to no seat takes nothing from others of the address.
+    ///
+    /// - Parameters:
+    ///   - look: verifies the token; says for whom the join counts.
+    ///   - join: takes the seat.
+    func join<Value>(
+        _ demand: JoinDemand, look: () async throws -> JoinDemand, join: (JoinDemand) async throws -> Value
+    ) async throws -> Value {
+        var admitted = demand
+        do {
+            admitted = try await look()
+            try await wait(for: admitted.client)
+        } catch {
+            await hold(error, demand)
+            throw error
+        }
+        do {
+            return try await join(admitted)
+        } catch {
+            giveBack(admitted.client, at: Gateway.now())
+            await hold(error, demand)
+            throw error
+        }
+    }
+
+    private func hold(_ error: any Error, _ demand: JoinDemand) async {
+        // One that has only come too early did no harm.
+        if (error as? ServiceError)?.code == "too_fast" { return }
+        let delay = delay(afterFailureOf: demand.client, at: Gateway.now())
+        if delay > .zero { try? await Task.sleep(for: delay) }
+    }
+
+    private func giveBack(_ client: JoinClient, at now: Instant) {
+        if let identity = client.identity {
+            identities.giveBack(identity, at: now)
+        } else {
+            addresses.giveBack(client.address?.clientPrefix ?? .v4(0), at: now)
+        }
     }
 }
 

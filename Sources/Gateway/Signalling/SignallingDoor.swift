@@ -110,9 +110,11 @@ final class SignallingDoor: Sendable {
             guard pause == .zero else { throw ServiceError("too_fast", "one join a second on a connection", retryAfter: pause) }
             var demand = demand
             demand.client.address = talk.connection.handshake.remote
-            demand = try await admit(demand, asksRole: asksRole, token: token)
-            try await limiter.wait(for: demand.client)
-            let seat = try await service.join(demand) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
+            let seat = try await limiter.join(demand) { [demand] in
+                try await doorkeeper.admit(demand, asksRole: asksRole, token: token)
+            } join: { demand in
+                try await service.join(demand) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
+            }
             await take(seat, talk)
         } catch {
             let error = error as? ServiceError ?? ServiceError("internal", "the server could not do this")
@@ -123,17 +125,6 @@ final class SignallingDoor: Sendable {
             } else {
                 await perform(talk.step { $0.refused(error, wasResume: false) }, talk)
             }
-        }
-    }
-
-    /// The token is looked at before anything is taken that others share.
-    private func admit(_ demand: JoinDemand, asksRole: Bool, token: String?) async throws -> JoinDemand {
-        do {
-            return try await doorkeeper.admit(demand, asksRole: asksRole, token: token)
-        } catch {
-            let delay = limiter.delay(afterFailureOf: demand.client.address, at: Gateway.now())
-            if delay > .zero { try? await Task.sleep(for: delay) }
-            throw error
         }
     }
 

@@ -67,8 +67,12 @@ final class WHIPDoor: Sendable {
         let offer = String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self)
         guard offer.hasPrefix("v=0") else { throw APIError(.badRequest, "bad_sdp", "the body is no SDP: it must begin with v=0") }
         do {
-            let demand = try await demand(direction, room, asked)
-            return try await enter(demand, direction, offer)
+            let demand = try self.demand(direction, room, asked)
+            return try await limiter.join(demand) {
+                try await admit(demand, direction, asked.bearer ?? asked.query("token"))
+            } join: { demand in
+                try await enter(demand, direction, offer)
+            }
         } catch let error as ServiceError {
             figures.countRefusal(error.code)
             var refusal = APIError(error)
@@ -78,40 +82,31 @@ final class WHIPDoor: Sendable {
         }
     }
 
-    private func demand(_ direction: Direction, _ room: String, _ asked: RouteRequest) async throws -> JoinDemand {
+    private func demand(_ direction: Direction, _ room: String, _ asked: RouteRequest) throws(APIError) -> JoinDemand {
         let fallback = direction == .whip ? "WHIP" : "Viewer"
         guard let name = displayName(asked.query("name") ?? fallback) else { throw APIError.badRequest("name: 1 to 64 characters") }
         var demand = JoinDemand(room: room, name: name)
         demand.endsWithMedia = true
         demand.client.address = asked.source.client
-        let other = asked.query("as")
         if direction == .whep {
             demand.role = .viewer
-            demand.kind = .viewer(as: other)
+            demand.kind = .viewer(as: asked.query("as"))
         }
-        // Before all that could tell a stranger who is here.
-        var admitted = try await admit(demand, direction, asked.bearer ?? asked.query("token"))
-        if direction == .whip, admitted.role == .viewer { throw ServiceError("forbidden", "the token allows watching only") }
-        if direction == .whep {
-            admitted.role = .viewer
-            // Watching makes no room.
-            let detail = try await service.room(room)
-            if let other, !detail.participants.contains(where: { $0.id == other }) {
-                throw ServiceError("participant_not_found", "there is no participant \(other) in room \(room)")
-            }
-        }
-        try await limiter.wait(for: admitted.client)
-        return admitted
+        return demand
     }
 
     private func admit(_ demand: JoinDemand, _ direction: Direction, _ token: String?) async throws -> JoinDemand {
-        do {
-            return try await doorkeeper.admit(demand, asksRole: direction == .whep, token: token)
-        } catch {
-            let delay = limiter.delay(afterFailureOf: demand.client.address, at: Gateway.now())
-            if delay > .zero { try? await Task.sleep(for: delay) }
-            throw error
+        // Before all that could tell a stranger who is here.
+        var admitted = try await doorkeeper.admit(demand, asksRole: direction == .whep, token: token)
+        if direction == .whip, admitted.role == .viewer { throw ServiceError("forbidden", "the token allows watching only") }
+        guard direction == .whep else { return admitted }
+        admitted.role = .viewer
+        // Watching makes no room.
+        let detail = try await service.room(demand.room)
+        if case .viewer(let other?) = demand.kind, !detail.participants.contains(where: { $0.id == other }) {
+            throw ServiceError("participant_not_found", "there is no participant \(other) in room \(demand.room)")
         }
+        return admitted
     }
 
     private func enter(_ demand: JoinDemand, _ direction: Direction, _ offer: String) async throws(ServiceError) -> Response {

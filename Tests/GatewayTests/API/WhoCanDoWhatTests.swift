@@ -63,9 +63,9 @@ import Testing
             .replacing("{name}", with: "grid").replacing("{session}", with: "none")
         var headers: HTTPFields = [.contentType: "application/sdp"]
         if let bearer = asker.bearer { headers[.authorization] = "Bearer " + bearer }
+        let isOffer = path.hasPrefix("/whip/") || path.hasPrefix("/whep/")
         let answer = try await host.ask(
-            try #require(HTTPRequest.Method(rawValue: parts[0])), path, headers, body: path.hasPrefix("/whi") || path.hasPrefix("/whe") ? "v=0\r\n" : "",
-            from: asker.address)
+            try #require(HTTPRequest.Method(rawValue: parts[0])), path, headers, body: isOffer ? "v=0\r\n" : "", from: asker.address)
         #expect(answer.status != 405 && answer.status != 421, "\(route): \(answer.status)")
         return answer.status != 401 && answer.status != 403
     }

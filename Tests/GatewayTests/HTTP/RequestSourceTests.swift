@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct RequestSourceTests {
-    private let proxies = [IPNetwork("127.0.0.1")!, IPNetwork("10.0.0.0/8")!]
+    private let proxies = ["127.0.0.1", "10.0.0.0/8"].compactMap { IPNetwork($0) }
 
     private func source(
         _ remote: String, host: String? = "meet.example", trusted: Bool = true, _ headers: [(String, String)] = []
@@ -52,7 +52,9 @@ import Testing
         #expect(!source("127.0.0.1", host: host).isLocalAdministrator, "a trusted proxy brings somebody else")
     }
 
-    @Test(arguments: [nil, "", "evil.example", "meet.example:8080", "192.168.1.5", "0.0.0.0", "localhost.evil.example", "127.0.0.1.evil.example", "[::]"])
+    @Test(arguments: [
+        nil, "", "evil.example", "meet.example:8080", "192.168.1.5", "0.0.0.0", "localhost.evil.example", "127.0.0.1.evil.example", "[::]",
+    ])
     func `by any other name it is none`(host: String?) {
         #expect(!source("127.0.0.1", host: host, trusted: false).isLocalAdministrator)
     }
@@ -72,12 +74,14 @@ import Testing
 }
 
 @Suite struct HostPolicyTests {
-    private func refuses(_ host: String?, at local: String = "192.168.1.5", from remote: String = "192.168.1.9", _ policy: HostPolicy? = nil) -> Bool {
+    private func refuses(
+        _ host: String?, at local: String = "192.168.1.5", from remote: String = "192.168.1.9", _ policy: HostPolicy? = nil
+    ) -> Bool {
         let policy = policy ?? HostPolicy(hosts: ["meet.example"], machineName: "box.example", isProvenByTLS: false)
         return policy.mayBeRebinding(
             RequestSource(
                 remote: IPAddress(remote), local: IPAddress(local), host: host, headers: ProxyHeaders([(name: String, value: String)]()),
-                trustedProxies: [IPNetwork("192.168.1.77")!]))
+                trustedProxies: ["192.168.1.77"].compactMap { IPNetwork($0) }))
     }
 
     @Test(arguments: [
@@ -86,7 +90,9 @@ import Testing
     ])
     func `addresses, known names and names of the neighbourhood pass`(host: String?) { #expect(!refuses(host)) }
 
-    @Test(arguments: ["evil.example", "evil.example:8080", "meet.example.evil.example", "192.168.1.5.evil.example", "xmeet.example", "", "a b", "evil.local"])
+    @Test(arguments: [
+        "evil.example", "evil.example:8080", "meet.example.evil.example", "192.168.1.5.evil.example", "xmeet.example", "", "a b", "evil.local",
+    ])
     func `a name that anybody may own is refused where strangers do not reach`(host: String) {
         for local in ["192.168.1.5", "127.0.0.1", "::1", "10.0.0.1", "fd00::1", "fe80::1", "100.64.0.1"] { #expect(refuses(host, at: local)) }
     }

@@ -35,10 +35,21 @@ import Testing
         #expect(limiter.admit(client("192.0.2.1", "bo"), at: .zero) == .enter(after: .zero))
     }
 
+    @Test func `a join that leads to no seat is given back`() async throws {
+        let limiter = JoinLimiter(joinsPerSecond: 1, at: Gateway.now())
+        var demand = JoinDemand(room: "r", name: "Eve")
+        demand.client = client("192.0.2.1")
+        for _ in 0..<50 {
+            await #expect(throws: ServiceError.self) {
+                try await limiter.join(demand) { demand } join: { _ in throw ServiceError("unknown_layout", "no") }
+            }
+        }
+        #expect(limiter.admit(client("192.0.2.1"), at: Gateway.now()) == .enter(after: .zero))
+    }
+
     @Test func `wrong tokens cost the joins of the address nothing`() {
         let limiter = JoinLimiter(joinsPerSecond: 5, at: .zero)
-        let address = IPAddress("192.0.2.1")
-        let delays = (0..<1000).map { _ in limiter.delay(afterFailureOf: address, at: .zero) }
+        let delays = (0..<1000).map { _ in limiter.delay(afterFailureOf: client("192.0.2.1"), at: .zero) }
         #expect(delays.first == .zero && delays.last == JoinLimiter.failureDelay)
         #expect(limiter.admit(client("192.0.2.1"), at: .zero) == .enter(after: .zero))
     }

@@ -18,7 +18,10 @@ import Testing
     ])
     func `what turns or hides text is taken out`(name: String, shown: String) { #expect(displayName(name) == shown) }
 
-    @Test(arguments: ["Åsa", "אנה", "آنا", "می\u{200C}خواهم", "👩\u{200D}👩\u{200D}👧", "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "❤\u{FE0F}", "नमस्ते", "…", "42"])
+    @Test(arguments: [
+        "Åsa", "אנה", "آنا", "می\u{200C}خواهم", "👩\u{200D}👩\u{200D}👧", "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "❤\u{FE0F}",
+        "नमस्ते", "…", "42",
+    ])
     func `what people are called stays`(name: String) { #expect(displayName(name) == name) }
 
     @Test func `a room that reads like another is refused`() {
