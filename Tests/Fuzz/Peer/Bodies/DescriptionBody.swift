@@ -11,7 +11,7 @@ enum DescriptionBody {
 
     static let target = FuzzTarget(
         "sdp", covers: "session descriptions: parse, write, answer, offer again, restart",
-        limits: WorkLimits(base: .milliseconds(10), perByte: .microseconds(1)),
+        limits: WorkLimits(base: .milliseconds(10), perByte: .nanoseconds(500)),
         maximumLength: 32_768, words: words, seeds: { seeds }, body: run)
 
     /// Descriptions of one peer behind one another, with a line of `===` between them.
