@@ -103,8 +103,15 @@ enum DescriptionBody {
             a=rtcp-mux
             a=sendrecv
             *4 a=rtpmap:9# VP8/90000
-            *20 a=ssrc:1# cname:x
-            *20 a=candidate:1 1 udp # 10.0.0.1 9 typ host
+            *4 a=fmtp:9# apt=9#
+            *9 a=rtcp-fb:* x#
+            *9 a=rtcp-fb:96 y#
+            *9 a=extmap:# urn:x#
+            *9 a=ssrc:1# cname:x
+            *9 a=ssrc-group:FID 1# 2#
+            *9 a=rid:# send
+            *9 a=candidate:1 1 udp # 10.0.0.1 9 typ host
+            *9 a=x-#:y
 
             """
         return single + again + [Array(long.utf8)]
