@@ -29,7 +29,7 @@ public final class PeerConnection {
     var receiveLimit: BitRate
     var announcedEstimate: (rate: BitRate, at: Instant)?
     var droppedDatagrams = 0
-    /// When the newest datagram came that was not worked through yet: those of one turn are worked through together.
+    /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through together.
     var unsettled: Instant?
     /// Whose reports ours are.
     var reportSSRC: UInt32 = 0
@@ -56,7 +56,7 @@ public final class PeerConnection {
             audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
         receiver = MediaReceiver(configuration.videoReceive)
         receiveLimit = configuration.receiveLimit
-        channels = PeerChannels()
+        channels = PeerChannels(budget: configuration.channelBudget)
 
         let candidates =
             configuration.role == .server
@@ -82,11 +82,18 @@ public final class PeerConnection {
     // MARK: Negotiation
 
     /// Answers an offer of the peer's, the first or a later one.
-    public func answer(_ offer: String, at now: Instant) throws(SDPError) -> String {
-        let description = try SessionDescription(parsing: offer)
-        let (answer, session) = try negotiation.answer(description, newCredentials: .random())
+    ///
+    /// The description can be read beforehand on any thread (`SessionDescription(parsing:)`), and the answer be written out on any; this
+    /// alone belongs to the connection's loop.
+    public func answer(_ offer: SessionDescription, at now: Instant) throws(SDPError) -> SessionDescription {
+        let (answer, session) = try negotiation.answer(offer, newCredentials: .random())
         apply(session, at: now)
-        return answer.description
+        return answer
+    }
+
+    /// The same for text: convenient for clients, which hold one connection.
+    public func answer(_ offer: String, at now: Instant) throws(SDPError) -> String {
+        try answer(SessionDescription(parsing: offer), at: now).description
     }
 
     /// Makes an offer; `iceRestart` looks for the path anew.
@@ -95,10 +102,26 @@ public final class PeerConnection {
     }
 
     /// Takes the answer to the last offer.
-    public func accept(answer: String, at now: Instant) throws(SDPError) {
-        let description = try SessionDescription(parsing: answer)
-        let session = try negotiation.accept(answer: description)
+    public func accept(answer: SessionDescription, at now: Instant) throws(SDPError) {
+        let session = try negotiation.accept(answer: answer)
         apply(session, at: now)
+    }
+
+    /// The same for text.
+    public func accept(answer: String, at now: Instant) throws(SDPError) {
+        try accept(answer: SessionDescription(parsing: answer), at: now)
+    }
+
+    /// Restarts ICE with the peer's new credentials and answers ours. All that was negotiated stays, and media goes on over the old path
+    /// until the new one is found.
+    ///
+    /// - Throws: `SDPError` when nothing is agreed yet or one of the two parts is not new; then nothing has changed.
+    public func restartICE(remote: IceCredentials, at now: Instant) throws(SDPError) -> IceCredentials {
+        let session = try negotiation.restartICE(remote: remote, newCredentials: .random())
+        negotiated = session
+        applyPath(session, at: now)
+        drain(at: now)
+        return session.localIce
     }
 
     /// A trickled candidate line; what is no candidate is ignored.

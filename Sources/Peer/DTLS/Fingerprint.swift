@@ -2,6 +2,8 @@
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     /// The hash function's name in lower case: `sha-256`.
     public let algorithm: String
+    /// SHA-512's, the longest of RFC 8122 §5.
+    private static let maximumBytes = 64
     /// The hash itself.
     public let bytes: [UInt8]
 
@@ -12,16 +14,20 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads `sha-256 AB:CD:…`; hexadecimal digits of either case are taken. Nil for anything else.
     public init?(parsing text: some StringProtocol) {
-        let parts = text.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2 else { return nil }
+        let parts = Substring(text).parts(maximum: 3)
+        guard parts.count == 2, parts[1].utf8.count % 3 == 2, parts[1].utf8.count <= 3 * Self.maximumBytes else { return nil }
         var bytes: [UInt8] = []
-        for pair in parts[1].split(separator: ":", omittingEmptySubsequences: false) {
-            guard pair.utf8.count == 2, pair.utf8.allSatisfy({ Self.isHexDigit($0) }), let byte = UInt8(pair, radix: 16)
-            else { return nil }
-            bytes.append(byte)
-            guard bytes.count <= 64 else { return nil }
+        bytes.reserveCapacity(parts[1].utf8.count / 3 + 1)
+        var high: UInt8?
+        for (index, byte) in parts[1].utf8.enumerated() {
+            guard index % 3 < 2 else {
+                guard byte == UInt8(ascii: ":") else { return nil }
+                continue
+            }
+            guard let digit = Self.value(ofHexDigit: byte) else { return nil }
+            if let first = high { bytes.append(first << 4 | digit) }
+            high = high == nil ? digit : nil
         }
-        guard !bytes.isEmpty else { return nil }
         self.init(algorithm: String(parts[0]), bytes: bytes)
     }
 
@@ -38,12 +44,12 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
         return algorithm + " " + String(decoding: text, as: UTF8.self)
     }
 
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
+    private static func value(ofHexDigit byte: UInt8) -> UInt8? {
         switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
         }
     }
 }

@@ -59,6 +59,9 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
             tcpType: transport == .tcp ? .passive : nil)
     }
 
+    /// More words than any candidate line has: eight, and name and value of each extension.
+    private static let maximumParts = 64
+
     /// Where to send, if the address is an IP address.
     public var socketAddress: SocketAddress? { IPAddress(address).map { SocketAddress($0, port: port) } }
 
@@ -67,8 +70,8 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
         var text = Substring(text)
         if text.hasPrefix("a=") { text = text.dropFirst(2) }
         if text.hasPrefix("candidate:") { text = text.dropFirst(10) }
-        let parts = text.split(separator: " ")
-        guard parts.count >= 8, parts.count <= 64, parts[6] == "typ", let component = Int(parts[1]),
+        let parts = text.parts(maximum: Self.maximumParts + 1)
+        guard parts.count >= 8, parts.count <= Self.maximumParts, parts[6] == "typ", let component = Int(parts[1]),
             (1...256).contains(component),
             let priority = UInt32(parts[3]), let port = UInt16(parts[5]), let kind = Kind(rawValue: parts[7].lowercased())
         else { return nil }

@@ -36,5 +36,12 @@ public struct IceCredentials: Hashable, Sendable {
     }
 
     /// Whether `text` is made of printable characters without spaces. RFC 8839's ice-char is narrower, but peers are not.
-    static func isToken(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+    private static func isToken(_ text: Substring) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+
+    /// RFC 8839 §5.4: up to 256 characters; nothing shorter than these is random enough to be a credential.
+    static func isUfrag(_ text: Substring) -> Bool { (4...256).contains(text.utf8.count) && isToken(text) }
+    static func isPassword(_ text: Substring) -> Bool { (22...256).contains(text.utf8.count) && isToken(text) }
+
+    /// Whether both parts are of a length and of characters that a peer may choose.
+    public var isWellFormed: Bool { Self.isUfrag(Substring(ufrag)) && Self.isPassword(Substring(password)) }
 }

@@ -40,7 +40,7 @@ public struct ReceptionStatistics: Sendable {
         bytesReceived += bytes
         let transit = now.ticks(at: clockRate) &- timestamp
         if let lastTransit {
-            let difference = Double(abs(transit &- lastTransit))
+            let difference = Double((transit &- lastTransit).magnitude)
             // A jump of the sender's clock is no jitter.
             if difference < Double(clockRate) * 5 { jitter += (difference - jitter) / 16 }
         }

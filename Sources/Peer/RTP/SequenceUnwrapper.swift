@@ -14,7 +14,7 @@ public struct SequenceUnwrapper: Sendable {
     /// What `unwrap` would answer, without moving: for numbers named by others (NACK, RTX).
     public func peek(_ sequence: UInt16) -> Int64 {
         guard let last else { return Int64(sequence) }
-        return last + Int64(Int16(truncatingIfNeeded: Int64(sequence) &- last))
+        return last &+ Int64(Int16(truncatingIfNeeded: Int64(sequence) &- last))
     }
 }
 
@@ -34,7 +34,7 @@ public struct TimestampUnwrapper: Sendable {
     /// The same without moving on.
     public func peek(_ timestamp: UInt32) -> Int64 {
         guard let last else { return Int64(timestamp) }
-        return last + Int64(Int32(truncatingIfNeeded: Int64(timestamp) &- last))
+        return last &+ Int64(Int32(truncatingIfNeeded: Int64(timestamp) &- last))
     }
 }
 

@@ -2,51 +2,72 @@ import Basics
 
 /// Finds what both ends can use among the peer's codecs.
 struct CodecMatching {
+    /// The H.264 parameters that our answer repeats.
+    private static let echoed = ["level-asymmetry-allowed", "packetization-mode", "profile-level-id"]
+
     let configuration: NegotiationConfiguration
+
+    /// Whether a section has a codec of ours.
+    func hasCodec(_ section: MediaDescription) -> Bool { section.codecs.contains { name(of: $0, kind: section.kind) != nil } }
 
     /// The usable codecs of a section in order of preference, with the peer's payload types.
     func codecs(of section: MediaDescription) -> [NegotiatedCodec] {
-        let usable = section.codecs.compactMap { negotiated($0, in: section) }
-        guard section.kind == .video else { return Array(usable.prefix(1)) }
+        let repairs = section.kind == .video ? Self.repairs(in: section) : [:]
+        let hasTransportCC = section.extensions.contains { $0.uri == HeaderExtension.transportCC.rawValue }
+        let usable = section.codecs.lazy.compactMap {
+            negotiated($0, in: section, repairs: repairs, hasTransportCC: hasTransportCC)
+        }
+        guard section.kind == .video else { return usable.first.map { [$0] } ?? [] }
+        let all = Array(usable)
         var order: [NegotiatedCodec.Name] = []
         if let preferred = configuration.videoCodecs {
             order = preferred.map { $0 == .h264 ? .h264 : .vp8 }
         } else {
-            for codec in usable where !order.contains(codec.name) { order.append(codec.name) }
+            for codec in all where !order.contains(codec.name) { order.append(codec.name) }
         }
         return order.flatMap { name in
-            let same = usable.filter { $0.name == name }.enumerated()
+            let same = all.filter { $0.name == name }.enumerated()
             return same.sorted { ($0.element.h264?.rank ?? 0, $0.offset) < ($1.element.h264?.rank ?? 0, $1.offset) }.map(
                 \.element)
         }
     }
 
-    private func negotiated(_ codec: CodecDescription, in section: MediaDescription) -> NegotiatedCodec? {
-        let name: NegotiatedCodec.Name
-        var h264: H264Format?
-        switch (section.kind, codec.name.lowercased(), codec.clockRate) {
-        case (.audio, "opus", 48_000): name = .opus
-        case (.video, "vp8", 90_000): name = .vp8
-        case (.video, "h264", 90_000):
+    /// The first `rtx` payload type of each payload type that one repairs (RFC 4588 §8.6).
+    private static func repairs(in section: MediaDescription) -> [Int: UInt8] {
+        var repairs: [Int: UInt8] = [:]
+        for codec in section.codecs where codec.isNamed("rtx") && !looksLikeRTCP(codec.payloadType) {
+            if let repaired = codec.parameters.integer("apt"), repairs[repaired] == nil { repairs[repaired] = codec.payloadType }
+        }
+        return repairs
+    }
+
+    /// With RTP and RTCP on one port these payload types look like RTCP (RFC 5761 §4).
+    private static func looksLikeRTCP(_ payloadType: UInt8) -> Bool { (64...95).contains(payloadType) }
+
+    /// Which of our codecs it is; nil where it is none, or not one that we can use.
+    private func name(of codec: CodecDescription, kind: MediaKind) -> (name: NegotiatedCodec.Name, h264: H264Format?)? {
+        guard !Self.looksLikeRTCP(codec.payloadType) else { return nil }
+        switch (kind, codec.clockRate) {
+        case (.audio, 48_000) where codec.isNamed("opus"): return (.opus, nil)
+        case (.video, 90_000) where codec.isNamed("vp8"): return (.vp8, nil)
+        case (.video, 90_000) where codec.isNamed("h264"):
             guard let format = H264Format(codec.parameters), format.isUsable else { return nil }
-            h264 = format
-            name = .h264
+            return (.h264, format)
         default: return nil
         }
-        // With RTP and RTCP on one port these payload types look like RTCP (RFC 5761 §4).
-        guard !(64...95).contains(codec.payloadType) else { return nil }
-        let rtx = section.codecs.first {
-            $0.isNamed("rtx") && $0.parameters.integer("apt") == Int(codec.payloadType) && !(64...95).contains($0.payloadType)
-        }
+    }
+
+    private func negotiated(
+        _ codec: CodecDescription, in section: MediaDescription, repairs: [Int: UInt8], hasTransportCC: Bool
+    ) -> NegotiatedCodec? {
+        guard let (name, h264) = name(of: codec, kind: section.kind) else { return nil }
         var feedback = CodecFeedback(codec.feedback).intersection(configuration.feedback)
         // transport-cc needs its header extension as well.
-        if !section.extensions.contains(where: { $0.uri == HeaderExtension.transportCC.rawValue }) {
-            feedback.remove(.transportCC)
-        }
+        if !hasTransportCC { feedback.remove(.transportCC) }
         // Only the picture is made to fit a limit.
         if name == .opus { feedback.remove(.tmmbr) }
         return NegotiatedCodec(
-            name: name, payloadType: codec.payloadType, rtxPayloadType: rtx?.payloadType,
+            name: name, payloadType: codec.payloadType, rtxPayloadType: repairs[Int(codec.payloadType)],
             redPayloadType: name == .opus ? redundancy(of: codec, in: section) : nil, clockRate: codec.clockRate,
             parameters: codec.parameters, h264: h264, feedback: feedback)
     }
@@ -54,12 +75,13 @@ struct CodecMatching {
     /// The payload type of `red` whose blocks are all of that codec: its parameters list them, `111/111` (RFC 2198 §5).
     private func redundancy(of codec: CodecDescription, in section: MediaDescription) -> UInt8? {
         guard configuration.takesRedundantAudio else { return nil }
+        let wanted = Substring(String(codec.payloadType))
         return section.codecs.first { red in
             guard red.isNamed("red"), red.clockRate == codec.clockRate, red.channels == codec.channels,
-                !(64...95).contains(red.payloadType), let blocks = red.parameters.entries.first, blocks.value == nil
+                !Self.looksLikeRTCP(red.payloadType), let blocks = red.parameters.entries.first, blocks.value == nil
             else { return false }
-            let types = blocks.name.split(separator: "/", omittingEmptySubsequences: false)
-            return types.count >= 2 && types.allSatisfy { $0 == String(codec.payloadType) }
+            let types = blocks.name.parts("/", maximum: RedundantAudio.maximumBlocks + 1)
+            return types.count >= 2 && types.allSatisfy { $0 == wanted }
         }?.payloadType
     }
 
@@ -76,8 +98,8 @@ struct CodecMatching {
             case .h264:
                 name = "H264"
                 // Echoed exactly: baseline and constrained baseline are different to libwebrtc.
-                parameters.entries = codec.parameters.entries.filter {
-                    ["level-asymmetry-allowed", "packetization-mode", "profile-level-id"].contains($0.name.lowercased())
+                parameters.entries = codec.parameters.entries.filter { entry in
+                    Self.echoed.contains { entry.name.equals(lowercase: $0) }
                 }
             }
             let media = CodecDescription(

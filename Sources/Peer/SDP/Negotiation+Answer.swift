@@ -57,6 +57,35 @@ extension Negotiation {
         return (answer, session)
     }
 
+    /// Renews ICE alone, as a WHIP client asks (RFC 9725 §4.3.3): what was agreed, the role, the codecs and the sources stay.
+    ///
+    /// - Parameters:
+    ///   - remote: the peer's new credentials; both parts must differ from the present ones (RFC 8839 §4.4.1.1.1).
+    ///   - newCredentials: ours from here on.
+    /// - Throws: `SDPError`; then nothing has changed.
+    mutating func restartICE(remote: IceCredentials, newCredentials: IceCredentials) throws(SDPError) -> NegotiatedSession {
+        guard var session = agreed else {
+            throw SDPError("Nothing is agreed yet, so there is no ICE to restart. Send an offer.")
+        }
+        guard remote.isWellFormed else {
+            throw SDPError("ice-ufrag must be 4 and ice-pwd 22 to 256 letters, digits, \"+\" or \"/\". Copy them unchanged.")
+        }
+        guard remote.ufrag != session.remoteIce.ufrag, remote.password != session.remoteIce.password else {
+            throw SDPError("An ICE restart needs a new ice-ufrag and a new ice-pwd.")
+        }
+        session.localIce = newCredentials
+        session.remoteIce = remote
+        session.iceRestarted = true
+        session.remoteCandidates = []
+        agreed = session
+        localIce = newCredentials
+        for index in localDescription?.media.indices ?? 0..<0 where localDescription?.media[index].iceUfrag != nil {
+            localDescription?.media[index].iceUfrag = newCredentials.ufrag
+            localDescription?.media[index].icePassword = newCredentials.password
+        }
+        return session
+    }
+
     /// The indices of the sections to accept: one audio, one video, one data channel.
     private func choose(_ offer: SessionDescription) throws(SDPError) -> [Int] {
         var chosen: [Int] = []
@@ -64,14 +93,14 @@ extension Negotiation {
             let live = offer.media.indices.filter {
                 offer.media[$0].kind == kind && !offer.media[$0].isRejected && offer.media[$0].isRTP
             }
-            let usable = live.filter { !matching.codecs(of: offer.media[$0]).isEmpty }
+            let usable = live.filter { matching.hasCodec(offer.media[$0]) }
             if usable.isEmpty, !live.isEmpty {
                 let names = kind == .audio ? "Opus" : "VP8 or H.264"
                 throw SDPError(
                     "The offer's \(kind) has no codec in common with this room. Offer \(names).", code: .noCommonCodec)
             }
             // What the peer sends matters more than what it only receives; among equals the one in use stays.
-            let best = usable.min { rank(offer.media[$0], at: $0) < rank(offer.media[$1], at: $1) }
+            let best = usable.map { (rank(offer.media[$0], at: $0), $0) }.min { $0.0 < $1.0 }?.1
             if let best { chosen.append(best) }
         }
         if configuration.acceptsDataChannels {
@@ -118,7 +147,8 @@ extension Negotiation {
         section.mid = remote.mid
         section.direction = .inactive
         if remote.isRTP {
-            section.codecs = remote.codecs.filter { String($0.payloadType) == remote.formats.first }.map { codec in
+            let payloadType = remote.formats.first.flatMap { UInt8($0) }
+            section.codecs = remote.codecs.filter { $0.payloadType == payloadType }.map { codec in
                 CodecDescription(
                     payloadType: codec.payloadType, name: codec.name, clockRate: codec.clockRate, channels: codec.channels)
             }

@@ -98,10 +98,10 @@ public struct Negotiation: Sendable {
 
     private func sources(of remote: MediaDescription) -> [RemoteSource] {
         let pairs = remote.ssrcGroups.filter { $0.semantics == "FID" && $0.ssrcs.count == 2 }
+        let repairOf = Dictionary(pairs.map { ($0.ssrcs[0], $0.ssrcs[1]) }, uniquingKeysWith: { first, _ in first })
         let repairs = Set(pairs.map { $0.ssrcs[1] })
         return remote.ssrcs.filter { !repairs.contains($0.ssrc) }.map { source in
-            RemoteSource(
-                ssrc: source.ssrc, rtx: pairs.first { $0.ssrcs[0] == source.ssrc }?.ssrcs[1], cname: source.cname)
+            RemoteSource(ssrc: source.ssrc, rtx: repairOf[source.ssrc], cname: source.cname)
         }
     }
 
@@ -127,7 +127,8 @@ public struct Negotiation: Sendable {
         }
         var candidates: [Candidate] = []
         var known = Set<Candidate>()
-        for section in used {
+        // A lite agent checks none.
+        for section in configuration.isIceLite ? [] : used {
             for candidate in section.candidates where candidate.component == 1 && known.insert(candidate).inserted {
                 candidates.append(candidate)
             }

@@ -46,14 +46,14 @@ public struct FormatParameters: Hashable, Sendable, CustomStringConvertible {
 
     public var entries: [Entry]
 
-    /// Reads `a=1;b=2`; a part without `=` (`0-15`, `111/111`) becomes a name without value.
+    /// Reads `a=1;b=2`; a part without `=` (`0-15`, `111/111`) becomes a name without value. What is beyond 64 parameters is ignored.
     public init(parsing text: some StringProtocol) {
-        entries = text.split(separator: ";").map { part in
+        entries = Substring(text).parts(";", maximum: SDPLimits.parameters + 1).prefix(SDPLimits.parameters).compactMap { part in
             let part = part.trimmingSpaces()
-            guard let equals = part.firstIndex(of: "=") else { return Entry(name: String(part), value: nil) }
-            return Entry(name: String(part[..<equals]), value: String(part[part.index(after: equals)...]))
+            guard !part.isEmpty else { return nil }
+            guard let (name, value) = part.divided(at: "=") else { return Entry(name: String(part), value: nil) }
+            return name.isEmpty ? nil : Entry(name: String(name), value: String(value))
         }
-        entries.removeAll { $0.name.isEmpty }
     }
 
     /// No parameters.
@@ -61,8 +61,9 @@ public struct FormatParameters: Hashable, Sendable, CustomStringConvertible {
         entries = []
     }
 
+    /// The value of a parameter by its name in lower case.
     public subscript(_ name: String) -> String? {
-        entries.first { $0.name.lowercased() == name }?.value
+        entries.first { $0.name.equals(lowercase: name) }?.value
     }
 
     public func integer(_ name: String) -> Int? { self[name].flatMap { Int($0) } }
@@ -96,8 +97,8 @@ public struct CodecDescription: Hashable, Sendable {
         self.feedback = feedback
     }
 
-    /// Encoding names compare without case (RFC 8866 §6.6): GStreamer writes `OPUS`.
-    public func isNamed(_ other: String) -> Bool { name.lowercased() == other }
+    /// Encoding names compare without case (RFC 8866 §6.6): GStreamer writes `OPUS`. `other` is in lower case.
+    public func isNamed(_ other: String) -> Bool { name.equals(lowercase: other) }
 }
 
 /// `a=extmap` (RFC 8285 §5).
@@ -153,7 +154,7 @@ public struct MediaStreamID: Hashable, Sendable, CustomStringConvertible {
     }
 
     public init?(parsing text: some StringProtocol) {
-        let parts = text.split(separator: " ")
+        let parts = Substring(text).parts(maximum: 3)
         guard let stream = parts.first else { return nil }
         self.init(stream: String(stream), track: parts.count > 1 ? String(parts[1]) : nil)
     }
@@ -194,15 +195,5 @@ public struct BandwidthLine: Hashable, Sendable {
     public init(type: String, value: Int) {
         self.type = type
         self.value = value
-    }
-}
-
-extension StringProtocol {
-    /// Without spaces and tabs at either end.
-    func trimmingSpaces() -> Substring {
-        var slice = Substring(self)
-        while let first = slice.first, first == " " || first == "\t" { slice.removeFirst() }
-        while let last = slice.last, last == " " || last == "\t" { slice.removeLast() }
-        return slice
     }
 }

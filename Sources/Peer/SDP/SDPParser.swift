@@ -1,40 +1,52 @@
-/// Reads session descriptions from outside: total, bounded, and lenient where a line does not matter to us.
+/// Reads session descriptions from outside: total, in time linear in their length, and lenient where a line does not matter to us.
+/// ``SDPLimits`` holds what is bounded.
 struct SDPParser {
-    /// Limits of our own; a browser with a dozen interfaces stays far below. Doors may allow less (`limits.sdpBytes`).
-    static let maximumBytes = 1_048_576
-    static let maximumSections = 64
-    static let maximumCandidates = 256
-
-    private var session = SessionDescription(origin: .init(sessionID: "0", version: 0))
+    var session = SessionDescription(origin: .init(sessionID: "0", version: 0))
     /// What stands at session level for every section that does not say otherwise (RFC 8839 §5.4, RFC 8122 §5).
     private var defaults = MediaDescription(kind: .other(""), port: 0, proto: "", formats: [])
     private var defaultDirection: Direction?
-    private var explicitDirection: [Bool] = []
-    private var wildcardFeedback: [[String]] = []
-    private var candidateCount = 0
+    /// Of each section, what its description does not hold.
+    var notes: [SectionNotes] = []
+    /// Where the codec of each payload type stands in the section that is read; nil for one that was not named yet.
+    var codecOfPayloadType = [Int?](repeating: nil, count: SDPLimits.formats)
+    var candidateCount = 0
     private var line = 0
 
+    struct SectionNotes {
+        var hasDirection = false
+        var midLine = 0
+        /// `a=rtcp-fb:*`.
+        var feedbackForAll: [String] = []
+    }
+
     static func parse(_ text: String) throws(SDPError) -> SessionDescription {
-        guard text.utf8.count <= maximumBytes else {
+        guard text.utf8.count <= SDPLimits.bytes else {
             throw SDPError("The session description is longer than 1 MiB. Offer fewer sections or codecs.")
         }
         var parser = SDPParser()
         try parser.read(text)
-        return parser.finished()
+        return try parser.finished()
     }
 
     private mutating func read(_ text: String) throws(SDPError) {
         var sawOrigin = false
         // Bytes, because CRLF is one Character to Swift.
-        for bytes in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        var rest = Substring(text).utf8
+        while !rest.isEmpty {
             line += 1
-            let raw = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
+            guard line <= SDPLimits.lines else {
+                throw error("more than \(SDPLimits.lines) lines; offer fewer sections or codecs")
+            }
+            let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+            var raw = end.map { rest[..<$0] } ?? rest
+            rest = end.map { rest[rest.index(after: $0)...] } ?? rest[rest.endIndex...]
+            if raw.last == UInt8(ascii: "\r") { raw.removeLast() }
             if raw.isEmpty { continue }
-            guard raw.count >= 2, raw[raw.index(after: raw.startIndex)] == UInt8(ascii: "=") else {
+            let type = raw.removeFirst()
+            guard raw.popFirst() == UInt8(ascii: "=") else {
                 throw error("not an SDP line; each line is a letter, \"=\" and a value")
             }
-            let value = String(decoding: raw.dropFirst(2), as: UTF8.self)
-            let type = raw[raw.startIndex]
+            let value = Substring(raw)
             if line == 1 || (!sawOrigin && type == UInt8(ascii: "v")) {
                 guard type == UInt8(ascii: "v"), value == "0" else {
                     throw error("a session description begins with \"v=0\"; send the sdp of an RTCSessionDescription")
@@ -45,9 +57,9 @@ struct SDPParser {
             case UInt8(ascii: "o"):
                 try readOrigin(value)
                 sawOrigin = true
-            case UInt8(ascii: "s"): session.name = value
+            case UInt8(ascii: "s"): session.name = String(value)
             case UInt8(ascii: "m"): try readMedia(value)
-            case UInt8(ascii: "c"): if !session.media.isEmpty { current { $0.connection = value } }
+            case UInt8(ascii: "c"): if !session.media.isEmpty { current { $0.connection = String(value) } }
             case UInt8(ascii: "b"): readBandwidth(value)
             case UInt8(ascii: "a"): try readAttribute(value)
             default: break
@@ -56,286 +68,151 @@ struct SDPParser {
         guard sawOrigin else { throw SDPError("The session description has no \"o=\" line. Send it complete.") }
     }
 
-    private func error(_ message: String) -> SDPError { SDPError(message, line: line) }
+    func error(_ message: String) -> SDPError { SDPError(message, line: line) }
 
-    private mutating func current(_ change: (inout MediaDescription) -> Void) {
+    /// The section that is read, or the session's defaults before the first one.
+    mutating func current(_ change: (inout MediaDescription) -> Void) {
         if let last = session.media.indices.last { change(&session.media[last]) } else { change(&defaults) }
     }
 
-    private mutating func readOrigin(_ value: String) throws(SDPError) {
-        let parts = value.split(separator: " ")
+    private mutating func readOrigin(_ value: Substring) throws(SDPError) {
+        let parts = value.parts(maximum: 7)
         guard parts.count == 6 else { throw error("\"o=\" needs six values: name, id, version, IN, IP4, address") }
         session.origin = .init(
             username: String(parts[0]), sessionID: String(parts[1]), version: UInt64(parts[2]) ?? 0,
             address: parts[3...].joined(separator: " "))
     }
 
-    private mutating func readMedia(_ value: String) throws(SDPError) {
-        guard session.media.count < Self.maximumSections else {
-            throw error("more than 64 \"m=\" sections; remove stopped ones by starting a new connection")
+    private mutating func readMedia(_ value: Substring) throws(SDPError) {
+        guard session.media.count < SDPLimits.sections else {
+            throw error("more than \(SDPLimits.sections) \"m=\" sections; remove stopped ones by starting a new connection")
         }
-        let parts = value.split(separator: " ")
+        let parts = value.parts(maximum: SDPLimits.formats + 4)
+        guard parts.count <= SDPLimits.formats + 3 else {
+            throw error("more than \(SDPLimits.formats) formats in one \"m=\" line; there are no more payload types than that")
+        }
         // A port may carry a count: "49170/2".
-        guard parts.count >= 4, let port = UInt16(parts[1].prefix { $0 != "/" }) else {
+        guard parts.count >= 4, let port = UInt16(parts[1].divided(at: "/")?.head ?? parts[1]) else {
             throw error("\"m=\" needs a kind, a port up to 65535, a protocol and at least one format")
         }
         session.media.append(
             MediaDescription(
                 kind: MediaKind(parts[0]), port: port, proto: String(parts[2]), formats: parts[3...].map(String.init)))
-        explicitDirection.append(false)
-        wildcardFeedback.append([])
+        notes.append(SectionNotes())
+        for index in codecOfPayloadType.indices { codecOfPayloadType[index] = nil }
     }
 
-    private mutating func readBandwidth(_ value: String) {
-        let parts = value.split(separator: ":", maxSplits: 1)
-        guard parts.count == 2, let amount = Int(parts[1]), amount >= 0, !session.media.isEmpty else { return }
-        current { $0.bandwidths.append(BandwidthLine(type: String(parts[0]), value: amount)) }
+    private mutating func readBandwidth(_ value: Substring) {
+        guard let (type, amount) = value.divided(at: ":"), let amount = Int(amount), amount >= 0, !session.media.isEmpty else { return }
+        current { section in
+            guard section.bandwidths.count < SDPLimits.lists else { return }
+            section.bandwidths.append(BandwidthLine(type: String(type), value: amount))
+        }
     }
 
-    private mutating func readAttribute(_ text: String) throws(SDPError) {
-        let name: String
-        let value: String
-        if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
-            name = String(text[..<colon])
-            value = String(String(text[text.index(after: colon)...]).trimmingSpaces())
+    private mutating func readAttribute(_ text: Substring) throws(SDPError) {
+        let pair = text.divided(at: ":")
+        let name = String(pair?.head ?? text)
+        let value = pair?.tail.trimmingSpaces() ?? ""
+        if pair == nil, let direction = Direction(rawValue: name) {
+            read(direction)
+            return
+        }
+        if let attribute = SDPAttributeName(rawValue: name) {
+            if try readTransport(attribute, value) { return }
+            if session.media.isEmpty ? readSessionAttribute(attribute, value) : try readMediaAttribute(attribute, value) { return }
+        }
+        let attribute = SDPAttribute(name, pair == nil ? nil : String(value))
+        if session.media.isEmpty {
+            if session.attributes.count < SDPLimits.attributes { session.attributes.append(attribute) }
         } else {
-            name = text
-            value = ""
+            current { if $0.attributes.count < SDPLimits.attributes { $0.attributes.append(attribute) } }
         }
-        if try readTransport(name, value) { return }
-        let known = session.media.isEmpty ? readSessionAttribute(name, value) : try readMediaAttribute(name, value)
-        guard !known else { return }
-        let attribute = SDPAttribute(name, text.utf8.count > name.utf8.count ? value : nil)
-        if session.media.isEmpty { session.attributes.append(attribute) } else { current { $0.attributes.append(attribute) } }
     }
 
-    /// Attributes that may stand at either level.
-    private mutating func readTransport(_ name: String, _ value: String) throws(SDPError) -> Bool {
-        if let direction = Direction(rawValue: name), value.isEmpty {
-            if let last = session.media.indices.last {
-                session.media[last].direction = direction
-                explicitDirection[last] = true
-            } else {
-                defaultDirection = direction
-            }
-            return true
+    private mutating func read(_ direction: Direction) {
+        guard let last = session.media.indices.last else {
+            defaultDirection = direction
+            return
         }
-        switch name {
-        case "ice-ufrag", "ice-pwd":
-            // RFC 8839 §5.4: up to 256 characters; nothing shorter than these is random enough to be a credential.
-            guard (name == "ice-ufrag" ? 4...256 : 22...256).contains(value.utf8.count), IceCredentials.isToken(value) else {
-                throw error("\(name) must be 4 (pwd: 22) to 256 letters, digits, \"+\" or \"/\"; copy it unchanged")
-            }
-            current { if name == "ice-ufrag" { $0.iceUfrag = value } else { $0.icePassword = value } }
-        case "ice-options": current { $0.iceOptions = value.split(separator: " ").map(String.init) }
-        case "fingerprint":
-            guard let fingerprint = Fingerprint(parsing: value) else {
-                throw error("fingerprint must be a hash name and hexadecimal bytes with colons; copy it unchanged")
-            }
-            current { if $0.fingerprints.count < 16 { $0.fingerprints.append(fingerprint) } }
-        case "setup":
-            guard let setup = SetupRole(rawValue: value) else {
-                throw error("setup must be actpass, active or passive")
-            }
-            current { $0.setup = setup }
-        default: return false
-        }
-        return true
+        session.media[last].direction = direction
+        notes[last].hasDirection = true
     }
 
-    private mutating func readSessionAttribute(_ name: String, _ value: String) -> Bool {
+    private mutating func readSessionAttribute(_ name: SDPAttributeName, _ value: Substring) -> Bool {
         switch name {
-        case "group":
-            let parts = value.split(separator: " ").map(String.init)
+        case .group:
+            let parts = value.parts(maximum: SDPLimits.bundledSections + 2)
             guard parts.first == "BUNDLE" else { return false }
-            session.bundles.append(Array(parts.dropFirst()))
-        case "ice-lite": session.isIceLite = true
-        case "extmap-allow-mixed": session.extmapAllowMixed = true
-        case "msid-semantic": session.msidSemantic = value
+            if session.bundles.count < SDPLimits.bundles {
+                session.bundles.append(parts.dropFirst().prefix(SDPLimits.bundledSections).map(String.init))
+            }
+        case .iceLite: session.isIceLite = true
+        case .extmapAllowMixed: session.extmapAllowMixed = true
+        case .msidSemantic: session.msidSemantic = String(value)
         default: return false
         }
         return true
     }
 
-    /// False for an attribute that has no field, or that does not matter and could not be read.
-    private mutating func readMediaAttribute(_ name: String, _ value: String) throws(SDPError) -> Bool {
-        switch name {
-        case "mid":
-            guard !value.isEmpty, !value.contains(" ") else { throw error("mid must be one word") }
-            if session.media.dropLast().contains(where: { $0.mid == value && !$0.isRejected }) {
-                throw error("the mid \"\(value)\" is used by two sections; each needs its own")
-            }
-            current { $0.mid = value }
-        case "rtcp-mux": current { $0.rtcpMux = true }
-        case "rtcp-rsize": current { $0.rtcpReducedSize = true }
-        case "bundle-only": current { $0.bundleOnly = true }
-        case "extmap-allow-mixed": current { $0.extmapAllowMixed = true }
-        case "end-of-candidates": current { $0.endOfCandidates = true }
-        case "candidate":
-            guard candidateCount < Self.maximumCandidates else { return true }
-            guard let candidate = Candidate(parsing: value) else { return false }
-            candidateCount += 1
-            current { $0.candidates.append(candidate) }
-        case "rtpmap": try readRTPMap(value)
-        case "fmtp":
-            guard let (codec, rest) = payloadTypeAndRest(value) else { return false }
-            withCodec(codec) { $0.parameters = FormatParameters(parsing: rest) }
-        case "rtcp-fb": return readFeedback(value)
-        case "extmap": return readExtension(value)
-        case "msid":
-            guard let msid = MediaStreamID(parsing: value) else { return false }
-            current { $0.msids.append(msid) }
-        case "ssrc": return readSSRC(value)
-        case "ssrc-group":
-            let parts = value.split(separator: " ")
-            let ssrcs = parts.dropFirst().compactMap { UInt32($0) }
-            guard parts.count >= 2, ssrcs.count == parts.count - 1 else { return false }
-            current { $0.ssrcGroups.append(SSRCGroup(semantics: String(parts[0]), ssrcs: ssrcs)) }
-        case "rid":
-            let parts = value.split(separator: " ", maxSplits: 2)
-            guard parts.count >= 2, parts[1] == "send" || parts[1] == "recv" else { return false }
-            let rid = RestrictionID(
-                id: String(parts[0]), sends: parts[1] == "send", restrictions: parts.count > 2 ? String(parts[2]) : nil)
-            current { $0.rids.append(rid) }
-        case "simulcast": return readSimulcast(value)
-        case "sctp-port":
-            guard let port = UInt16(value) else { throw error("sctp-port must be a number up to 65535") }
-            current { $0.sctpPort = port }
-        case "sctpmap":
-            // Before RFC 8841: "a=sctpmap:5000 webrtc-datachannel 1024".
-            guard let port = value.split(separator: " ").first.flatMap({ UInt16($0) }) else { return false }
-            current { $0.sctpPort = $0.sctpPort ?? port }
-            return false
-        case "max-message-size":
-            guard let size = Int(value), size >= 0 else { return false }
-            current { $0.maxMessageSize = size }
-        default: return false
-        }
-        return true
+    mutating func noteMid() {
+        if let last = notes.indices.last { notes[last].midLine = line }
     }
 
-    private func payloadTypeAndRest(_ value: String) -> (UInt8, Substring)? {
-        let parts = value.split(separator: " ", maxSplits: 1)
-        guard let first = parts.first, let payloadType = UInt8(first), payloadType < 128 else { return nil }
-        return (payloadType, parts.count > 1 ? parts[1] : "")
-    }
-
-    /// fmtp and rtcp-fb may come before the rtpmap line of their payload type (Firefox): the codec is made here and named later.
-    private mutating func withCodec(_ payloadType: UInt8, _ change: (inout CodecDescription) -> Void) {
-        current { section in
-            if let index = section.codecs.firstIndex(where: { $0.payloadType == payloadType }) {
-                change(&section.codecs[index])
-            } else {
-                var codec = CodecDescription(payloadType: payloadType, name: "", clockRate: 0)
-                change(&codec)
-                section.codecs.append(codec)
-            }
-        }
-    }
-
-    private mutating func readRTPMap(_ value: String) throws(SDPError) {
-        guard let (payloadType, rest) = payloadTypeAndRest(value) else {
-            throw error("rtpmap needs a payload type up to 127")
-        }
-        let parts = rest.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count >= 2, !parts[0].isEmpty, let rate = Int(parts[1].trimmingSpaces()), rate > 0 else {
-            throw error("rtpmap needs a codec name and a clock rate, as in \"96 VP8/90000\"")
-        }
-        withCodec(payloadType) {
-            $0.name = String(parts[0])
-            $0.clockRate = rate
-            $0.channels = parts.count > 2 ? Int(parts[2].trimmingSpaces()) : nil
-        }
-    }
-
-    private mutating func readFeedback(_ value: String) -> Bool {
-        if value.hasPrefix("* ") {
-            guard let last = wildcardFeedback.indices.last else { return false }
-            wildcardFeedback[last].append(String(value.dropFirst(2)))
-            return true
-        }
-        guard let (payloadType, rest) = payloadTypeAndRest(value), !rest.isEmpty else { return false }
-        withCodec(payloadType) { $0.feedback.append(String(rest)) }
-        return true
-    }
-
-    private mutating func readExtension(_ value: String) -> Bool {
-        let parts = value.split(separator: " ", maxSplits: 2)
-        guard parts.count >= 2 else { return false }
-        let key = parts[0].split(separator: "/", maxSplits: 1)
-        guard let id = key.first.flatMap({ UInt8($0) }), id > 0 else { return false }
-        let direction = key.count > 1 ? Direction(rawValue: String(key[1])) : nil
-        let mapping = ExtensionMapping(
-            id: id, direction: direction, uri: String(parts[1]), attributes: parts.count > 2 ? String(parts[2]) : nil)
-        current { $0.extensions.append(mapping) }
-        return true
-    }
-
-    private mutating func readSSRC(_ value: String) -> Bool {
-        let parts = value.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, let ssrc = UInt32(parts[0]) else { return false }
-        let pair = parts[1].split(separator: ":", maxSplits: 1)
-        guard let name = pair.first else { return false }
-        let attribute = SDPAttribute(String(name), pair.count > 1 ? String(pair[1]) : nil)
-        current { section in
-            if let index = section.ssrcs.firstIndex(where: { $0.ssrc == ssrc }) {
-                section.ssrcs[index].attributes.append(attribute)
-            } else {
-                section.ssrcs.append(SSRCDescription(ssrc: ssrc, attributes: [attribute]))
-            }
-        }
-        return true
-    }
-
-    private mutating func readSimulcast(_ value: String) -> Bool {
-        let parts = value.split(separator: " ")
-        guard parts.count == 2 || parts.count == 4 else { return false }
-        var simulcast = SimulcastDescription()
-        for index in stride(from: 0, to: parts.count, by: 2) {
-            let streams = parts[index + 1].split(separator: ";").map { $0.split(separator: ",").map(String.init) }
-            switch parts[index] {
-            case "send": simulcast.send = streams
-            case "recv": simulcast.receive = streams
-            default: return false
-            }
-        }
-        current { $0.simulcast = simulcast }
-        return true
-    }
-
-    private func finished() -> SessionDescription {
-        var result = session
-        for index in result.media.indices {
-            if !explicitDirection[index], let defaultDirection { result.media[index].direction = defaultDirection }
-            // Payload types that were named by no rtpmap line (static ones, or mere noise) are no codecs to us.
-            result.media[index].codecs.removeAll { $0.name.isEmpty }
-            let order = Dictionary(
-                result.media[index].formats.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-            // The m= line gives the order of preference (RFC 8829 §5.3.1), not the order of the rtpmap lines.
-            result.media[index].codecs = result.media[index].codecs.enumerated().compactMap { offset, codec in
-                order[String(codec.payloadType)].map { ($0, offset, codec) }
-            }.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
-            for feedback in wildcardFeedback[index] {
-                for codec in result.media[index].codecs.indices
-                where !result.media[index].codecs[codec].feedback.contains(feedback) {
-                    result.media[index].codecs[codec].feedback.append(feedback)
+    private mutating func finished() throws(SDPError) -> SessionDescription {
+        var mids = Set<String>()
+        for (index, notes) in notes.enumerated() {
+            if let mid = session.media[index].mid {
+                guard !mids.contains(mid) else {
+                    throw SDPError("the mid \"\(mid)\" is used by two sections; each needs its own", line: notes.midLine)
                 }
+                if !session.media[index].isRejected { mids.insert(mid) }
             }
-            guard !result.media[index].isRejected else { continue }
-            result.media[index].iceUfrag = result.media[index].iceUfrag ?? defaults.iceUfrag
-            result.media[index].icePassword = result.media[index].icePassword ?? defaults.icePassword
-            if result.media[index].iceOptions.isEmpty { result.media[index].iceOptions = defaults.iceOptions }
-            if result.media[index].fingerprints.isEmpty { result.media[index].fingerprints = defaults.fingerprints }
-            result.media[index].setup = result.media[index].setup ?? defaults.setup
+            finish(&session.media[index], notes)
         }
-        return result
+        return session
+    }
+
+    /// Puts codecs into their order and takes over what stands at session level.
+    private func finish(_ section: inout MediaDescription, _ notes: SectionNotes) {
+        if !notes.hasDirection, let defaultDirection { section.direction = defaultDirection }
+        // Payload types that were named by no rtpmap line (static ones, or mere noise) are no codecs to us.
+        var places = [Int?](repeating: nil, count: SDPLimits.formats)
+        for (index, codec) in section.codecs.enumerated() where !codec.name.isEmpty { places[Int(codec.payloadType)] = index }
+        // The m= line gives the order of preference (RFC 8829 §5.3.1), not the order of the rtpmap lines.
+        section.codecs = section.formats.compactMap { format in
+            guard let payloadType = UInt8(format), Int(payloadType) < places.count, let place = places[Int(payloadType)] else { return nil }
+            places[Int(payloadType)] = nil
+            var codec = section.codecs[place]
+            codec.add(feedback: notes.feedbackForAll)
+            return codec
+        }
+        guard !section.isRejected else { return }
+        section.iceUfrag = section.iceUfrag ?? defaults.iceUfrag
+        section.icePassword = section.icePassword ?? defaults.icePassword
+        if section.iceOptions.isEmpty { section.iceOptions = defaults.iceOptions }
+        if section.fingerprints.isEmpty { section.fingerprints = defaults.fingerprints }
+        section.setup = section.setup ?? defaults.setup
+    }
+}
+
+extension CodecDescription {
+    /// Adds what counts for every codec; most codecs have nothing of their own, and share one array then.
+    fileprivate mutating func add(feedback more: [String]) {
+        guard !feedback.isEmpty else {
+            feedback = more
+            return
+        }
+        for item in more where feedback.count < SDPLimits.feedback && !feedback.contains(item) { feedback.append(item) }
     }
 }
 
 extension SessionDescription {
-    /// Reads a description from outside. Never traps; unknown attributes are kept, lines that do not matter may be broken.
+    /// Reads a description from outside, on any thread. Never traps; unknown attributes are kept, lines that do not matter may be broken.
     ///
-    /// - Throws: `SDPError` with the line at fault, for text beyond 1 MiB or 64 sections too.
+    /// Its cost is linear in the text.
+    /// - Throws: `SDPError` with the line at fault, also for more of something than any peer needs: 1 MiB, 4096 lines, 64 sections, 128
+    ///   formats in one. What only helps is read up to a limit and the rest ignored (page "Negotiation").
     public init(parsing text: String) throws(SDPError) {
         self = try SDPParser.parse(text)
     }

@@ -40,6 +40,28 @@ public struct SessionDescription: Hashable, Sendable {
     }
 }
 
+extension SessionDescription {
+    /// The certificates that it names, of all sections that are not rejected.
+    public var fingerprints: Set<Fingerprint> { Set(media.lazy.flatMap(\.fingerprints)) }
+
+    /// The ICE credentials of the first section that has some; bundled sections share one path.
+    public var iceCredentials: IceCredentials? {
+        media.lazy.compactMap { section in
+            section.iceUfrag.flatMap { ufrag in section.icePassword.map { IceCredentials(ufrag: ufrag, password: $0) } }
+        }.first
+    }
+
+    public var iceUfrag: String? { iceCredentials?.ufrag }
+    public var icePassword: String? { iceCredentials?.password }
+
+    /// Whether it comes from another connection than `previous`, such as that of a reloaded page: both name certificates, and none is the
+    /// same.
+    public func isOfOtherConnection(than previous: SessionDescription) -> Bool {
+        let (old, new) = (previous.fingerprints, fingerprints)
+        return !old.isEmpty && !new.isEmpty && old.isDisjoint(with: new)
+    }
+}
+
 extension SessionDescription: CustomStringConvertible {
     /// The description as text, lines ending in CRLF.
     public var description: String {

@@ -185,7 +185,7 @@ import Testing
                 if step % 5 == 0 { _ = association.send([1, 2, 3], ppid: 51, stream: 1, SCTPReliability(retransmissions: step % 2), at: now) }
                 FuzzBodies.sctp(mutator.mutate(corpus.randomElement(using: &mutator.random) ?? [], with: corpus), into: association, at: now)
                 for packet in association.packets { #expect(packet.count <= association.configuration.packetSize + 64) }
-                association.packets = []
+                association.packets.removeAll()
             }
             #expect(association.held >= 0 && association.buffered >= 0)
         }

@@ -151,3 +151,54 @@ import Testing
         #expect(error?.code == .noCommonCodec)
     }
 }
+
+@Suite("ICE restart without an offer") struct ICERestartTests {
+    typealias F = SDPFixtures
+    private static let renewed = IceCredentials(ufrag: "wxyz", password: "new-password-new-password")
+
+    @Test("It renews both ends' credentials and nothing else")
+    func restart() throws {
+        var negotiation = Negotiation(configuration: F.configuration())
+        let offer = try F.parsed("chromium156-av")
+        let (_, before) = try negotiation.answer(offer, newCredentials: F.credentials)
+        let session = try negotiation.restartICE(remote: Self.renewed, newCredentials: F.otherCredentials)
+        #expect(session.iceRestarted && session.remoteIce == Self.renewed && session.localIce == F.otherCredentials)
+        #expect(session.sections == before.sections && session.dtlsRole == before.dtlsRole && session.sctpPort == before.sctpPort)
+        // A later offer with the renewed credentials is no restart.
+        var again = offer
+        for index in again.media.indices {
+            again.media[index].iceUfrag = Self.renewed.ufrag
+            again.media[index].icePassword = Self.renewed.password
+        }
+        let (answer, later) = try negotiation.answer(again, newCredentials: F.credentials)
+        #expect(!later.iceRestarted && answer.iceCredentials == F.otherCredentials)
+    }
+
+    @Test("Credentials of which one part is the old one, or none at all, restart nothing")
+    func refused() throws {
+        var negotiation = Negotiation(configuration: F.configuration())
+        #expect(throws: SDPError.self) { try negotiation.restartICE(remote: Self.renewed, newCredentials: F.otherCredentials) }
+        let offer = try F.parsed("chromium156-av")
+        let (_, before) = try negotiation.answer(offer, newCredentials: F.credentials)
+        let present = before.remoteIce
+        for wrong in [
+            present, IceCredentials(ufrag: present.ufrag, password: Self.renewed.password),
+            IceCredentials(ufrag: Self.renewed.ufrag, password: present.password), IceCredentials(ufrag: "abc", password: Self.renewed.password),
+            IceCredentials(ufrag: "wx yz", password: Self.renewed.password),
+        ] {
+            #expect(throws: SDPError.self) { try negotiation.restartICE(remote: wrong, newCredentials: F.otherCredentials) }
+        }
+        #expect(negotiation.agreed == before)
+    }
+
+    @Test("Another certificate is another connection, a restart is not")
+    func certificates() throws {
+        let first = try F.parsed("chromium156-av")
+        #expect(first.fingerprints.count == 1 && first.iceUfrag != nil && first.icePassword != nil)
+        #expect(!first.isOfOtherConnection(than: first))
+        #expect(try F.parsed("chromium156-audio-only").isOfOtherConnection(than: first))
+        var renewed = first
+        for index in renewed.media.indices { renewed.media[index].iceUfrag = "wxyz" }
+        #expect(!renewed.isOfOtherConnection(than: first))
+    }
+}

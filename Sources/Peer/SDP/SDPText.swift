@@ -1,0 +1,42 @@
+/// Text of descriptions, by its bytes: SDP is ASCII where it matters, and to look for `Character`s costs several times as much.
+extension StringProtocol where SubSequence == Substring {
+    /// The parts between `separator`s without empty ones. With more than `maximum` parts the last one holds the whole rest.
+    func parts(_ separator: Unicode.Scalar = " ", maximum: Int = .max) -> [Substring] {
+        let separator = UInt8(ascii: separator)
+        var rest = Substring(self).utf8
+        var result: [Substring] = []
+        while let start = rest.firstIndex(where: { $0 != separator }) {
+            rest = rest[start...]
+            guard result.count < maximum - 1, let end = rest.firstIndex(of: separator) else {
+                result.append(Substring(rest))
+                break
+            }
+            result.append(Substring(rest[..<end]))
+            rest = rest[end...]
+        }
+        return result
+    }
+
+    /// What stands before and behind the first `separator`; nil without one.
+    func divided(at separator: Unicode.Scalar) -> (head: Substring, tail: Substring)? {
+        let whole = Substring(self).utf8
+        guard let index = whole.firstIndex(of: UInt8(ascii: separator)) else { return nil }
+        return (Substring(whole[..<index]), Substring(whole[whole.index(after: index)...]))
+    }
+
+    /// Without spaces and tabs at either end.
+    func trimmingSpaces() -> Substring {
+        var slice = Substring(self).utf8
+        while let first = slice.first, first == 0x20 || first == 0x09 { slice.removeFirst() }
+        while let last = slice.last, last == 0x20 || last == 0x09 { slice.removeLast() }
+        return Substring(slice)
+    }
+
+    /// Whether both are the same but for the case of ASCII letters; `other` is in lower case. Makes no copy.
+    func equals(lowercase other: String) -> Bool {
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { byte, wanted in
+                byte == wanted || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) && byte | 0x20 == wanted
+            }
+    }
+}
