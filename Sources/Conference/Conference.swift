@@ -54,7 +54,10 @@ public final class Conference: Sendable {
         self.configuration = configuration
         self.logger = logger
         do {
-            loop = try MediaLoop(MediaLoopConfiguration(udp: configuration.media.udp, tcp: configuration.media.tcp))
+            var sockets = MediaLoopConfiguration(udp: configuration.media.udp, tcp: configuration.media.tcp)
+            sockets.connections = configuration.limits.mediaConnections
+            sockets.connectionsPerAddress = configuration.limits.mediaConnectionsPerAddress
+            loop = try MediaLoop(sockets)
             identity = try DTLSIdentity.generate()
         } catch {
             throw .configuration("\(error)")

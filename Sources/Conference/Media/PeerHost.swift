@@ -68,9 +68,20 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
         bytesReceived.wrappingAdd(datagram.count, ordering: .relaxed)
-        guard let id = demultiplexer.route(UnsafeRawBufferPointer(datagram), flow: flow), let seat = seats[id] else { return }
+        let bytes = UnsafeRawBufferPointer(datagram)
+        // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by reading it.
+        if let id = demultiplexer.claimant(of: bytes, flow: flow), let seat = seats[id] { take(datagram, flow, for: seat, at: now) }
+        guard let id = demultiplexer.route(bytes, flow: flow), let seat = seats[id] else { return }
+        take(datagram, flow, for: seat, at: now)
+    }
+
+    private func take(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, for seat: PeerSeat, at now: Instant) {
         seat.peer.receive(datagram, flow: flow, at: now)
         touch(seat)
+        let claim = seat.peer.latestClaim
+        guard claim != .none else { return }
+        let isOurs = demultiplexer.claim(flow, by: seat.id, claim) { seats[$0]?.peer.isValidated(flow) ?? false }
+        if isOurs { loop.claim(flow) }
     }
 
     func advance(to now: Instant) -> Instant? {
@@ -102,12 +113,10 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     func closed(_ flow: Flow) {
-        demultiplexer.remove(flow)
-        let now = MonotonicClock.now()
-        for seat in seats.values {
-            seat.peer.removeFlow(flow, at: now)
-            touch(seat)
-        }
+        // A stranger's connection is nobody's: it costs nobody anything.
+        guard let id = demultiplexer.remove(flow), let seat = seats[id] else { return }
+        seat.peer.removeFlow(flow, at: MonotonicClock.now())
+        touch(seat)
     }
 
     /// The peer has something to say or to do at the end of this turn.
@@ -141,13 +150,14 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         switch event {
         case .connected, .recovered: connect(seat, at: now)
         case .interrupted(let since): disconnect(seat, since: since)
-        case .failed, .closed:
+        case .failed, .closed, .overBudget:
             disconnect(seat, since: now)
             // The participant may be back with another connection already.
             guard seats[seat.id] === seat else { return }
             remove(seat.id, at: now)
             var reason = LeaveReason.failed
             if case .closed = event { reason = .left }
+            if case .overBudget = event { reason = .overBudget }
             events.ended(seat.id, reason)
         case .video(let frame):
             if seat.intake.video.receive(frame) {

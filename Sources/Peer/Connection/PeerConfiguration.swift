@@ -37,6 +37,7 @@ public struct PeerConfiguration: Sendable {
     public var videoReceive = VideoReceiveConfiguration()
     /// How much the peer's data channels deliver.
     public var channelBudget = DataChannelBudget()
+    public var budget = PeerBudget()
     /// What the peer may send us while nobody set a tighter limit.
     public var receiveLimit: BitRate = .megabits(2.5)
     /// Unix time minus monotonic time, for sender reports.
