@@ -1,4 +1,6 @@
 /// A rate of bits per second.
+///
+/// Arithmetic saturates: rates are also computed from what peers say of themselves, and no such number may trap.
 public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
     public var bitsPerSecond: Int
 
@@ -8,34 +10,34 @@ public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
 
     public static let zero = BitRate(bitsPerSecond: 0)
     /// Thousands of bits per second.
-    public static func kilobits(_ value: Int) -> BitRate { BitRate(bitsPerSecond: value * 1000) }
+    public static func kilobits(_ value: Int) -> BitRate { BitRate(bitsPerSecond: value.saturatingMultiplied(by: 1000)) }
     /// Millions of bits per second.
-    public static func megabits(_ value: Double) -> BitRate { BitRate(bitsPerSecond: Int(value * 1_000_000)) }
+    public static func megabits(_ value: Double) -> BitRate { BitRate(bitsPerSecond: Int(saturating: value * 1_000_000)) }
 
     /// The rate at which `bytes` pass in `duration`; zero for an empty duration.
     public init(bytes: Int, in duration: Duration) {
         let seconds = duration.inSeconds
-        self.init(bitsPerSecond: seconds > 0 ? Int(Double(bytes) * 8 / seconds) : 0)
+        self.init(bitsPerSecond: seconds > 0 ? Int(saturating: Double(bytes) * 8 / seconds) : 0)
     }
 
     @inlinable public static func < (lhs: BitRate, rhs: BitRate) -> Bool { lhs.bitsPerSecond < rhs.bitsPerSecond }
     public static func + (lhs: BitRate, rhs: BitRate) -> BitRate {
-        BitRate(bitsPerSecond: lhs.bitsPerSecond + rhs.bitsPerSecond)
+        BitRate(bitsPerSecond: lhs.bitsPerSecond.saturatingAdding(rhs.bitsPerSecond))
     }
     public static func - (lhs: BitRate, rhs: BitRate) -> BitRate {
-        BitRate(bitsPerSecond: lhs.bitsPerSecond - rhs.bitsPerSecond)
+        BitRate(bitsPerSecond: lhs.bitsPerSecond.saturatingSubtracting(rhs.bitsPerSecond))
     }
     public static func * (lhs: BitRate, rhs: Double) -> BitRate {
-        BitRate(bitsPerSecond: Int(Double(lhs.bitsPerSecond) * rhs))
+        BitRate(bitsPerSecond: Int(saturating: Double(lhs.bitsPerSecond) * rhs))
     }
 
     /// How long this rate needs for `bytes`; `distant` (an hour) at rate zero.
     public func time(for bytes: Int) -> Duration {
-        bitsPerSecond > 0 ? .nanoseconds(Int64(Double(bytes) * 8e9 / Double(bitsPerSecond))) : .seconds(3600)
+        bitsPerSecond > 0 ? .nanoseconds(Int64(saturating: Double(bytes) * 8e9 / Double(bitsPerSecond))) : .seconds(3600)
     }
 
     /// How many bytes pass in `duration`.
-    public func bytes(in duration: Duration) -> Int { Int(Double(bitsPerSecond) / 8 * duration.inSeconds) }
+    public func bytes(in duration: Duration) -> Int { Int(saturating: Double(bitsPerSecond) / 8 * duration.inSeconds) }
 
     /// As configuration writes it: `110k`, `1.5M`.
     public var description: String {

@@ -43,7 +43,7 @@ public struct TokenBucket: Hashable, Sendable {
     /// How long it takes until `amount` tokens are there; zero if they are.
     public func wait(for amount: Double = 1, at now: Instant) -> Duration {
         let missing = min(amount, size) - level(at: now)
-        return missing <= 0 ? .zero : .nanoseconds(Int64((missing / rate * 1e9).rounded(.up)))
+        return missing <= 0 ? .zero : .nanoseconds(Int64(saturating: (missing / rate * 1e9).rounded(.up)))
     }
 
     /// Whether nothing was taken for so long that the bucket is as good as new.

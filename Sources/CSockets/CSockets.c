@@ -73,6 +73,12 @@ void net_set_control(struct msghdr *message, uint8_t *control, const uint8_t *so
     if (used == 0) message->msg_control = NULL;
 }
 
+int net_can_segment(int fd) {
+    int size = 0;
+    socklen_t length = sizeof size;
+    return getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, &length) == 0;
+}
+
 void net_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 int net_accept(int fd, struct sockaddr_storage *remote) {
@@ -89,3 +95,4 @@ int net_send_batch(int fd, struct net_message *messages, unsigned int count) {
 }
 
 void net_release_memory(void) { malloc_trim(0); }
+void net_map_blocks_from(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }

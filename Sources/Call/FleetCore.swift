@@ -35,7 +35,7 @@ final class FleetCore: MediaLoopDelegate {
             case .connected: onEvent(.connected)
             case .video(let frame): onEvent(.video(frame))
             case .audio(let packet): onEvent(.audio(packet))
-            case .failed(let reason): onEvent(.ended(reason))
+            case .failed(let reason), .overBudget(let reason): onEvent(.ended(reason))
             case .closed: onEvent(.ended("the server closed the connection"))
             default: break
             }

@@ -34,7 +34,7 @@ final class Leg {
                 isConnected = true
                 wantsKeyframe = true
             case .keyframeRequested: wantsKeyframe = true
-            case .failed, .closed: isConnected = false
+            case .failed, .closed, .overBudget: isConnected = false
             default: break
             }
             onEvent(event)

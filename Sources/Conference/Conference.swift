@@ -34,10 +34,16 @@ public final class Conference: Sendable {
 
     struct State {
         var rooms: [String: RoomSlot] = [:]
-        var roomOf: [String: String] = [:]
+        var seats: [String: Seat] = [:]
+        var capacity: Capacity
+        var refusals = Refusals()
         var isDraining = false
     }
-    let state = Guarded(State())
+    let state: Guarded<State>
+    let events = EventCounters()
+    let snapshots: Snapshots
+    let descriptions = DescriptionReader()
+    private let decode: DecodeServices
     /// Closed before the loop stops: what is handed to it until then is run, so nobody waits for ever.
     private let loopGate = Guarded(false)
     private let relay: Relay
@@ -53,8 +59,12 @@ public final class Conference: Sendable {
     public init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
         self.configuration = configuration
         self.logger = logger
+        state = Guarded(State(capacity: Capacity(configuration.limits)))
         do {
-            loop = try MediaLoop(MediaLoopConfiguration(udp: configuration.media.udp, tcp: configuration.media.tcp))
+            var sockets = MediaLoopConfiguration(udp: configuration.media.udp, tcp: configuration.media.tcp)
+            sockets.connections = configuration.limits.mediaConnections
+            sockets.connectionsPerAddress = configuration.limits.mediaConnectionsPerAddress
+            loop = try MediaLoop(sockets)
             identity = try DTLSIdentity.generate()
         } catch {
             throw .configuration("\(error)")
@@ -64,6 +74,12 @@ public final class Conference: Sendable {
         wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
         layoutLibrary = LayoutLibrary(directory: configuration.layoutsDirectory)
         pool = WorkPool(threads: configuration.workers)
+        decode = DecodeServices(
+            pool: pool, meter: meters.decode, pixelsPerSecond: configuration.limits.decodedPixelsPerSecond,
+            shared: SharedDecodeBudget(
+                pixelsPerSecond: configuration.limits.decodedPixelsPerSecondInAll, at: MonotonicClock.now()),
+            counters: meters.intake)
+        snapshots = Snapshots(pool: pool, meter: meters.snapshot)
         videoClock = VideoClock(overload: overload)
         let relay = Relay()
         self.relay = relay
@@ -88,6 +104,7 @@ public final class Conference: Sendable {
 
     /// Starts the threads and closes what a crash left open of recordings.
     public func start() throws(ConferenceError) {
+        SystemMemory.mapPictures()
         do {
             let opened = try RecordingCatalogue(directory: configuration.recording.directory)
             for entry in opened.recover() { logger.notice("recording \(entry.id) was left open and is closed now") }
@@ -174,21 +191,21 @@ public final class Conference: Sendable {
             media: { id, isConnected, since in
                 relay.current?.control.post { relay.current?.mediaChanged(id, isConnected, since: since) }
             },
-            ended: { id, reason in
-                relay.current?.control.post { relay.current?.mediaEnded(id, reason) }
+            ended: { id, reason, why in
+                relay.current?.control.post { relay.current?.mediaEnded(id, reason, why) }
             },
             line: { id, line in
-                relay.current?.control.post { relay.current?.tell(id, .line(line)) }
+                relay.current?.control.post(.line(id)) { relay.current?.tell(id, .line(line)) }
             },
             relayed: { room, message in
-                relay.current?.control.post { relay.current?.relayed(message, in: room) }
+                relay.current?.control.postIfRoom { relay.current?.relayed(message, in: room) }
             })
     }
 
     func mediaServices() -> MediaServices {
         let relay = relay
         return MediaServices(
-            pool: pool, meters: meters, overload: overload, audio: audioClock, video: videoClock,
+            pool: pool, meters: meters, overload: overload, audio: audioClock, video: videoClock, decode: decode,
             deliver: { key, frame, trace in relay.current?.onLoop { $0.deliver(key, frame, trace, at: $1) } },
             report: { text in relay.current?.figures.encodeFailed(text, relay.current?.logger) })
     }

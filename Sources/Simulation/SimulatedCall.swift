@@ -25,6 +25,8 @@ public final class SimulatedCall {
     /// Called for each event of either side, beside being collected.
     public var onEvent: (SimulatedCall, Side, PeerEvent) -> Void = { _, _, _ in }
     public var tick: Duration = .milliseconds(10)
+    /// Told of each datagram that either side sends, and of where it goes.
+    public var onDatagram: (Side, [UInt8], SocketAddress) -> Void = { _, _, _ in }
     /// Drops a datagram when it answers true.
     public var filter: (Side, [UInt8]) -> Bool = { _, _ in false }
     /// Whether events are kept beside being told; a long call's frames take memory.
@@ -76,9 +78,10 @@ public final class SimulatedCall {
         settle()
     }
 
-    /// The client's NAT gives it another port, without its knowing; what is under way to the old one is lost.
-    public func rebindClient() {
+    /// The client's NAT gives it another port, or another address, without its knowing; what is under way to the old one is lost.
+    public func rebindClient(to ip: IPAddress? = nil) {
         mappedClient.port &+= 1
+        if let ip { mappedClient.ip = ip }
     }
 
     public func run(for duration: Duration) {
@@ -140,10 +143,12 @@ public final class SimulatedCall {
         }
         client.flush { bytes, flow in
             let datagram = Datagram(bytes: Array(bytes), source: mappedClient, destination: flow.remote)
+            onDatagram(.client, datagram.bytes, datagram.destination)
             if !filter(.client, datagram.bytes) { up.link.send(datagram, size: bytes.count, at: now) }
         }
         server.flush { bytes, flow in
             let datagram = Datagram(bytes: Array(bytes), source: flow.local, destination: flow.remote)
+            onDatagram(.server, datagram.bytes, datagram.destination)
             if !filter(.server, datagram.bytes) { down.link.send(datagram, size: bytes.count, at: now) }
         }
     }

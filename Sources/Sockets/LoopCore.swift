@@ -4,8 +4,15 @@ import Glibc
 
 /// What runs on the loop's thread: epoll over the sockets, and the delegate's deadlines.
 final class LoopCore {
-    /// More connections than that are refused: each costs a descriptor and buffers.
-    static let maxConnections = 1024
+    /// Connections that one turn of the loop takes; the next turn comes before others wait for it.
+    static let acceptsPerTurn = 64
+    /// Connections that are read in one turn, up to `scratchSize` bytes each: strangers must not keep the media waiting.
+    static let readsPerTurn = 16
+    static let scratchSize = 16 << 10
+    /// A listener rests for so long when the system has no descriptors left: it would be readable without an end.
+    static let listenerRest: Duration = .seconds(1)
+    /// How often silent and stalled connections are looked for.
+    static let sweepInterval: Duration = .seconds(5)
 
     var delegate: (any MediaLoopDelegate)?
     private let sockets: [UDPSocket]
@@ -17,14 +24,22 @@ final class LoopCore {
     private var nextConnection: UInt32 = 1
     private var dirty: Set<UInt32> = []
     private var lastSweep = Instant.zero
-    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    private var door: ConnectionDoor
+    private var restUntil: Instant?
+    private var readsLeft = 0
+    private let counters: LoopCounters
+    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: LoopCore.scratchSize, alignment: 16)
     private var thread: pthread_t?
 
     /// What an epoll event belongs to, in its 64-bit data: a kind in the high half, an index or connection number in the low one.
     private enum Source: UInt64 { case wake, udp, listener, connection }
 
-    init(sockets: [UDPSocket], listeners: [TCPListener], wake: Int32) throws(NetworkError) {
+    init(
+        sockets: [UDPSocket], listeners: [TCPListener], door: ConnectionDoor, counters: LoopCounters, wake: Int32
+    ) throws(NetworkError) {
         self.sockets = sockets
+        self.door = door
+        self.counters = counters
         self.listeners = listeners
         self.wake = wake
         queues = sockets.map { _ in SendQueue() }
@@ -41,7 +56,6 @@ final class LoopCore {
     }
 
     var isCurrentThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
-    var dropped: Int { sockets.reduce(0) { $0 + $1.dropped } + connections.values.reduce(0) { $0 + $1.dropped } }
 
     func run(takeWork: () -> (work: [@Sendable () -> Void], isStopped: Bool)) {
         thread = pthread_self()
@@ -53,6 +67,7 @@ final class LoopCore {
             let count = epoll_wait(poll, events, Int32(capacity), timeout(until: deadline))
             let now = MonotonicClock.now()
             var isStopped = false
+            readsLeft = LoopCore.readsPerTurn
             for index in 0..<max(0, Int(count)) {
                 let event = events[index]
                 let number = Int(event.data.u64 & 0xFFFF_FFFF)
@@ -70,8 +85,10 @@ final class LoopCore {
             for work in taken.work { work() }
             isStopped = taken.isStopped
             deadline = delegate?.advance(to: MonotonicClock.now())
-            flush()
+            flush(at: now)
             sweep(at: now)
+            deadline = [deadline, door.nextDeadline(), restUntil].compactMap(\.self).min()
+            delegate?.turnEnded(since: now)
             if isStopped { break }
         }
         delegate = nil
@@ -84,8 +101,7 @@ final class LoopCore {
     func send(_ bytes: UnsafeRawBufferPointer, flow: Flow) {
         if flow.transport == .tcp {
             guard let connection = connections[flow.connection] else { return }
-            connection.send(bytes)
-            dirty.insert(flow.connection)
+            if connection.send(bytes) { dirty.insert(flow.connection) } else { increment(counters.droppedOut) }
             return
         }
         guard let index = socketIndex(for: flow) else { return }
@@ -104,14 +120,14 @@ final class LoopCore {
             ?? sockets.firstIndex { $0.address.family == flow.remote.family }
     }
 
-    private func flush() {
+    private func flush(at now: Instant) {
         for (socket, queue) in zip(sockets, queues) where queue.count > 0 {
             socket.send(queue)
             queue.removeAll()
         }
         for number in dirty {
             guard let connection = connections[number] else { continue }
-            if connection.flush() { rewatch(connection, number) } else { end(number) }
+            if connection.flush(at: now) { rewatch(connection, number) } else { end(number) }
         }
         dirty.removeAll(keepingCapacity: true)
     }
@@ -150,17 +166,63 @@ final class LoopCore {
     }
 
     func closeConnection(_ flow: Flow) {
-        connections[flow.connection] = nil
+        guard connections.removeValue(forKey: flow.connection) != nil else { return }
+        door.leave(flow.connection)
+        publish()
+    }
+
+    /// A peer has shown that the connection is its own.
+    func claim(_ flow: Flow) {
+        guard flow.transport == .tcp else { return }
+        door.claim(flow.connection)
+        publish()
     }
 
     private func accept(from listener: TCPListener, at now: Instant) {
-        while let (fd, local, remote) = listener.accept() {
-            guard connections.count < LoopCore.maxConnections else {
-                close(fd)
-                continue
+        for _ in 0..<LoopCore.acceptsPerTurn {
+            switch listener.accept() {
+            case .connection(let fd, let local, let remote): enter(fd, local: local, remote: remote, at: now)
+            case .gone: continue
+            case .nothing: return
+            case .exhausted:
+                increment(counters.acceptFailures)
+                // A stranger's descriptor may do; otherwise who waits goes on waiting, without keeping this thread awake.
+                guard let stranger = door.oldestStranger() else { return rest(until: now + LoopCore.listenerRest) }
+                increment(counters.displaced)
+                end(stranger)
             }
-            _ = add(fd, local: local, remote: remote, isConnecting: false, at: now)
         }
+    }
+
+    private func enter(_ fd: Int32, local: SocketAddress, remote: SocketAddress, at now: Instant) {
+        switch door.answer(remote.ip) {
+        case .welcome: break
+        case .insteadOf(let stranger):
+            increment(counters.displaced)
+            end(stranger)
+        case .refused(let refusal):
+            switch refusal {
+            case .total: increment(counters.refusedInAll)
+            case .address: increment(counters.refusedOfAddress)
+            }
+            close(fd)
+            return
+        }
+        increment(counters.accepted)
+        let flow = add(fd, local: local, remote: remote, isConnecting: false, at: now)
+        door.enter(flow.connection, from: remote.ip, at: now)
+        publish()
+    }
+
+    /// Stops looking at the listeners for a while.
+    private func rest(until end: Instant) {
+        restUntil = end
+        for (index, listener) in listeners.enumerated() { change(listener.descriptor, .listener, index, 0) }
+    }
+
+    private func publish() {
+        counters.connections.store(connections.count, ordering: .relaxed)
+        counters.strangers.store(door.strangerCount, ordering: .relaxed)
     }
 
     private func add(_ fd: Int32, local: SocketAddress, remote: SocketAddress, isConnecting: Bool, at now: Instant) -> Flow {
@@ -179,10 +241,13 @@ final class LoopCore {
                 guard connection.connectResult() == 0 else { return end(number) }
                 connection.isConnecting = false
             }
-            guard connection.flush() else { return end(number) }
+            guard connection.flush(at: now) else { return end(number) }
             rewatch(connection, number)
         }
         if events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
+            // What is not read now is told again, after those that were not told of yet.
+            guard readsLeft > 0 else { return }
+            readsLeft -= 1
             let alive = connection.receive(into: scratch, at: now) { delegate?.received($0, flow: connection.flow, at: now) }
             if !alive { end(number) }
         }
@@ -190,13 +255,31 @@ final class LoopCore {
 
     private func end(_ number: UInt32) {
         guard let connection = connections.removeValue(forKey: number) else { return }
+        door.leave(number)
+        publish()
         delegate?.closed(connection.flow)
     }
 
     private func sweep(at now: Instant) {
-        guard now - lastSweep > .seconds(5) else { return }
+        if let restUntil, now >= restUntil {
+            self.restUntil = nil
+            for (index, listener) in listeners.enumerated() { change(listener.descriptor, .listener, index, EPOLLIN.rawValue) }
+        }
+        while let stranger = door.nextExpired(at: now) {
+            increment(counters.unclaimed)
+            end(stranger)
+        }
+        guard now - lastSweep > LoopCore.sweepInterval else { return }
         lastSweep = now
-        for (number, connection) in connections where now - connection.lastHeard > TCPConnection.idleLimit { end(number) }
+        for (number, connection) in connections {
+            if now - connection.lastHeard > TCPConnection.idleLimit {
+                increment(counters.idle)
+                end(number)
+            } else if connection.wantsWrite, !connection.isConnecting, now - connection.lastProgress > TCPConnection.stallLimit {
+                increment(counters.stalled)
+                end(number)
+            }
+        }
     }
 
     // MARK: - epoll
@@ -208,8 +291,12 @@ final class LoopCore {
 
     private func rewatch(_ connection: TCPConnection, _ number: UInt32) {
         let events = EPOLLIN.rawValue | (connection.wantsWrite ? EPOLLOUT.rawValue : 0)
-        var event = epoll_event(events: events, data: epoll_data_t(u64: Source.connection.rawValue << 32 | UInt64(number)))
-        epoll_ctl(poll, EPOLL_CTL_MOD, connection.descriptor, &event)
+        change(connection.descriptor, .connection, Int(number), events)
+    }
+
+    private func change(_ fd: Int32, _ source: Source, _ number: Int, _ events: UInt32) {
+        var event = epoll_event(events: events, data: epoll_data_t(u64: source.rawValue << 32 | UInt64(number)))
+        epoll_ctl(poll, EPOLL_CTL_MOD, fd, &event)
     }
 
     /// Whole milliseconds, rounded up so that a deadline has really passed; a minute where there is none.

@@ -9,6 +9,13 @@ public struct MediaLoopConfiguration: Sendable {
     public var udp: [SocketAddress]
     /// A TCP listener for each address.
     public var tcp: [SocketAddress]
+    /// TCP connections from outside at once, on all listeners: each costs a descriptor and buffers.
+    public var connections = 1024
+    /// Of them, those of one client address. An address may be that of a whole office.
+    public var connectionsPerAddress = 64
+    /// A connection from outside that nobody claimed (`MediaLoop.claim`) within this is closed. A client's first check follows its
+    /// handshake at once.
+    public var claimTime: Duration = .seconds(5)
 
     public init(udp: [SocketAddress] = [], tcp: [SocketAddress] = []) {
         self.udp = udp
@@ -24,6 +31,12 @@ public protocol MediaLoopDelegate: AnyObject {
     func advance(to now: Instant) -> Instant?
     /// A TCP connection ended; nothing more comes from it or can be sent to it.
     func closed(_ flow: Flow)
+    /// A turn is over, what was to be sent in it handed to the system. It began at `start`, when the sockets were ready.
+    func turnEnded(since start: Instant)
+}
+
+extension MediaLoopDelegate {
+    public func turnEnded(since start: Instant) {}
 }
 
 /// One thread with its sockets: one UDP port and one TCP port carry any number of peers.
@@ -34,6 +47,7 @@ public final class MediaLoop: Sendable {
     public let boundUDP: [SocketAddress]
     public let boundTCP: [SocketAddress]
 
+    private let counters = LoopCounters()
     private let wakeDescriptor: Int32
     private let inbox = Mutex<Inbox>(Inbox())
     /// Handed to the thread at start; from then on only the thread touches it.
@@ -48,7 +62,7 @@ public final class MediaLoop: Sendable {
     /// Binds everything at once, so that a taken port is known before anything starts.
     public init(_ configuration: MediaLoopConfiguration) throws(NetworkError) {
         var sockets: [UDPSocket] = []
-        for address in configuration.udp { sockets.append(try UDPSocket(binding: address)) }
+        for address in configuration.udp { sockets.append(try UDPSocket(binding: address, counters: counters)) }
         var listeners: [TCPListener] = []
         for address in configuration.tcp { listeners.append(try TCPListener(binding: address)) }
         let wake = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
@@ -56,7 +70,9 @@ public final class MediaLoop: Sendable {
         wakeDescriptor = wake
         boundUDP = sockets.map(\.address)
         boundTCP = listeners.map(\.address)
-        core = Mutex(LoopBox(core: try LoopCore(sockets: sockets, listeners: listeners, wake: wake)))
+        let door = ConnectionDoor(
+            limit: configuration.connections, perAddress: configuration.connectionsPerAddress, patience: configuration.claimTime)
+        core = Mutex(LoopBox(core: try LoopCore(sockets: sockets, listeners: listeners, door: door, counters: counters, wake: wake)))
     }
 
     deinit { close(wakeDescriptor) }
@@ -103,8 +119,15 @@ public final class MediaLoop: Sendable {
         withCore { $0.closeConnection(flow) }
     }
 
-    /// What the sockets dropped for lack of room, in datagrams. On the loop's thread only.
-    public var dropped: Int { withCore { $0.dropped } ?? 0 }
+    /// Says that a TCP connection is a peer's: it proved so by an authentic check. Until then it is a stranger's, which is closed after
+    /// `MediaLoopConfiguration.claimTime`, or sooner for somebody else. Nothing happens for UDP. On the loop's thread only.
+    public func claim(_ flow: Flow) {
+        guard flow.transport == .tcp else { return }
+        withCore { $0.claim(flow) }
+    }
+
+    /// What the sockets counted. From any thread.
+    public var figures: MediaLoopFigures { counters.figures }
 
     /// Ends the thread after what is queued was sent.
     public func stop() {

@@ -6,15 +6,21 @@ import Glibc
 final class TCPConnection {
     /// Bytes that may wait for a slow receiver: half a second at 4 Mbit/s. Whole frames beyond it are dropped, as a datagram network would.
     static let maxBacklog = 256 << 10
-    /// A connection that brought no frame for so long is closed: ICE checks come every few seconds.
+    /// A connection that brought no whole frame for so long is closed: ICE checks come every few seconds.
     static let idleLimit: Duration = .seconds(30)
+    /// The same for one whose receiver takes nothing of what waits for it.
+    static let stallLimit: Duration = .seconds(10)
+    /// Bytes of a backlog that are kept allocated while nothing waits.
+    static let keptBacklog = 32 << 10
 
     let descriptor: Int32
     let flow: Flow
-    var lastHeard: Instant
+    /// When the last whole frame came.
+    private(set) var lastHeard: Instant
+    /// When the receiver last took something, or nothing waited for it.
+    private(set) var lastProgress: Instant
     /// Still being made (client side): writable means connected.
     var isConnecting: Bool
-    private(set) var dropped = 0
     private var reader = FrameReader()
     private var backlog: [UInt8] = []
     private var backlogStart = 0
@@ -24,6 +30,7 @@ final class TCPConnection {
         self.flow = flow
         self.isConnecting = isConnecting
         lastHeard = now
+        lastProgress = now
         var on: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -35,30 +42,31 @@ final class TCPConnection {
 
     /// Reads what there is. False when the connection ended or broke the framing.
     func receive(into scratch: UnsafeMutableRawBufferPointer, at now: Instant, _ body: (UnsafeMutableRawBufferPointer) -> Void) -> Bool {
-        // A fast sender gets a few turns, then the others.
-        for _ in 0..<4 {
-            let count = recv(descriptor, scratch.baseAddress, scratch.count, Int32(MSG_DONTWAIT))
-            if count == 0 { return false }
-            if count < 0 { return errno == EAGAIN || errno == EINTR }
-            lastHeard = now
-            guard reader.append(UnsafeRawBufferPointer(rebasing: scratch[0..<count]), body) else { return false }
-            if count < scratch.count { return true }
+        // Once a turn, then the others: what is left keeps the descriptor readable.
+        let count = recv(descriptor, scratch.baseAddress, scratch.count, Int32(MSG_DONTWAIT))
+        if count == 0 { return false }
+        if count < 0 { return errno == EAGAIN || errno == EINTR }
+        var frames = 0
+        let isValid = reader.append(UnsafeMutableRawBufferPointer(rebasing: scratch[0..<count])) {
+            frames += 1
+            body($0)
         }
-        return true
+        if frames > 0 { lastHeard = now }
+        return isValid
     }
 
-    /// Queues one whole frame, or drops it when too much waits.
-    func send(_ bytes: UnsafeRawBufferPointer) {
+    /// Queues one whole frame, or drops it when too much waits. Answers whether it did queue it.
+    func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= FrameReader.maxFrame, backlog.count - backlogStart + bytes.count + 2 <= TCPConnection.maxBacklog else {
-            dropped += 1
-            return
+            return false
         }
         backlog.append16(UInt16(bytes.count))
         backlog.append(contentsOf: bytes)
+        return true
     }
 
     /// Writes as much of the backlog as the system takes. False when the connection broke.
-    func flush() -> Bool {
+    func flush(at now: Instant) -> Bool {
         guard !isConnecting else { return true }
         while backlogStart < backlog.count {
             let count = backlog.withUnsafeBytes {
@@ -71,10 +79,12 @@ final class TCPConnection {
                 return errno == EAGAIN
             }
             backlogStart += count
+            lastProgress = now
         }
         if backlogStart == backlog.count {
-            backlog.removeAll(keepingCapacity: true)
+            backlog.removeAll(keepingCapacity: backlog.capacity <= TCPConnection.keptBacklog)
             backlogStart = 0
+            lastProgress = now
         } else if backlogStart > 64 << 10 {
             backlog.removeFirst(backlogStart)
             backlogStart = 0

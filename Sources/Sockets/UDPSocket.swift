@@ -15,20 +15,28 @@ final class UDPSocket {
     let descriptor: Int32
     let address: SocketAddress
     private let family: Int32
-    /// Datagrams that the system refused for lack of room: the link or the socket buffer was full.
-    private(set) var dropped = 0
+    private let counters: LoopCounters
 
     private let payloads: UnsafeMutableRawPointer
     private let messages: UnsafeMutablePointer<net_message>
     private let vectors: UnsafeMutablePointer<iovec>
     private let names: UnsafeMutablePointer<sockaddr_storage>
     private let controls: UnsafeMutablePointer<UInt8>
-    private var segmentationWorks = true
+    /// The system knows UDP_SEGMENT.
+    private let canSegment: Bool
+    /// Destinations whose way did not take a segmented write: a device without checksum offload (EIO), a smaller path MTU (EINVAL). They get
+    /// one datagram a message; others are none of theirs.
+    private var unsegmented: Set<SocketAddress> = []
+    /// Destinations remembered so; beyond it all are tried anew.
+    static let mostUnsegmented = 1024
+    /// Segmented writes that the system took.
+    private(set) var segmented = 0
     /// So many of `messages` were used since they were last made ready to receive.
     private var used = batch
 
-    init(binding wanted: SocketAddress) throws(NetworkError) {
+    init(binding wanted: SocketAddress, counters: LoopCounters = LoopCounters()) throws(NetworkError) {
         let what = "bind UDP \(wanted)"
+        self.counters = counters
         family = wanted.family
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let fd = socket(family, type, 0)
@@ -39,6 +47,7 @@ final class UDPSocket {
             throw NetworkError(what, code: failure)
         }
         descriptor = fd
+        canSegment = net_can_segment(fd) != 0
         var bound = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         withUnsafeMutablePointer(to: &bound) {
@@ -101,6 +110,11 @@ final class UDPSocket {
         for index in 0..<count {
             let length = Int(messages[index].msg_len)
             guard length > 0, let remote = SocketAddress(names + index) else { continue }
+            // Linux delivers it and refuses to send there.
+            guard remote.port != 0 else {
+                increment(counters.unanswerable)
+                continue
+            }
             var local = address
             withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
                 guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
@@ -119,38 +133,65 @@ final class UDPSocket {
         var next = 0
         while next < queue.count {
             var filled = 0
-            var packets = 0
             let start = next
             while next < queue.count, filled < UDPSocket.batch {
-                let run = segmentationWorks ? queue.run(from: next, limit: UDPSocket.maxSegments) : 1
+                let run = run(in: queue, from: next)
                 prepare(filled, queue: queue, entry: next, run: run)
                 next += run
-                packets += run
                 filled += 1
             }
             used = max(used, filled)
-            var sent = 0
-            while sent < filled {
-                let result = Int(net_send_batch(descriptor, messages + sent, UInt32(filled - sent)))
-                if result > 0 {
-                    sent += result
-                } else if errno == EINTR {
-                    continue
-                } else if segmentationWorks, errno == EIO || errno == EINVAL || errno == EOPNOTSUPP {
-                    // A network device without checksum offload refuses GSO: from here on one datagram a message.
-                    segmentationWorks = false
-                    next = start
-                    break
-                } else if errno == EAGAIN || errno == ENOBUFS {
-                    dropped += packets
-                    break
-                } else {
-                    // One unreachable destination (EHOSTUNREACH, ENETUNREACH, EPERM …) costs only its own message.
-                    dropped += 1
+            next = write(queue, from: start, messages: filled)
+        }
+    }
+
+    private func run(in queue: SendQueue, from entry: Int) -> Int {
+        guard canSegment, unsegmented.isEmpty || !unsegmented.contains(queue[entry].flow.remote) else { return 1 }
+        return queue.run(from: entry, limit: UDPSocket.maxSegments)
+    }
+
+    /// Writes the prepared messages, which hold the queue's entries from `start` on. Returns the entry to go on with.
+    private func write(_ queue: SendQueue, from start: Int, messages filled: Int) -> Int {
+        var entry = start
+        var sent = 0
+        while sent < filled {
+            let result = Int(net_send_batch(descriptor, messages + sent, UInt32(filled - sent)))
+            // `errno` speaks of the first message that was not taken.
+            let error = errno
+            if result > 0 {
+                for _ in 0..<result {
+                    let run = run(in: queue, from: entry)
+                    if run > 1 { segmented &+= 1 }
+                    entry += run
+                }
+                sent += result
+                continue
+            }
+            let run = run(in: queue, from: entry)
+            let mayBeSegmentation = run > 1 && [EIO, EINVAL, EOPNOTSUPP, EMSGSIZE].contains(error)
+            switch error {
+            case EINTR: continue
+            case EAGAIN, ENOBUFS:
+                while sent < filled {
+                    let run = self.run(in: queue, from: entry)
+                    increment(counters.droppedOut, run)
+                    entry += run
                     sent += 1
                 }
+            case _ where mayBeSegmentation:
+                // Perhaps it is the segmentation: from here on one datagram a message, to this destination.
+                increment(counters.segmentationRefusals)
+                if unsegmented.count >= UDPSocket.mostUnsegmented { unsegmented.removeAll() }
+                unsegmented.insert(queue[entry].flow.remote)
+                return entry
+            default:
+                // One unreachable destination (EHOSTUNREACH, ENETUNREACH, EPERM …) costs only its own message.
+                increment(counters.droppedOut, run)
+                entry += run
+                sent += 1
             }
         }
+        return entry
     }
 
     private func prepare(_ slot: Int, queue: SendQueue, entry: Int, run: Int) {

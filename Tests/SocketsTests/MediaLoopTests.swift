@@ -9,6 +9,7 @@ private final class Echo: MediaLoopDelegate {
     let loop: MediaLoop
     init(_ loop: MediaLoop) { self.loop = loop }
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
+        loop.claim(flow)
         loop.send(UnsafeRawBufferPointer(datagram), flow: flow)
     }
     func advance(to now: Instant) -> Instant? { nil }

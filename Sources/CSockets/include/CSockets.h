@@ -24,6 +24,9 @@ int net_destination(struct msghdr *message, uint8_t address[16]);
 /// UDP_SEGMENT (the kernel cuts the payload into datagrams of that size). Points `message` at `control`.
 void net_set_control(struct msghdr *message, uint8_t *control, const uint8_t *source, int source_length, int segment);
 
+/// Whether the system can cut one write into datagrams (UDP_SEGMENT, Linux 4.18).
+int net_can_segment(int fd);
+
 /// Accepts a connection, non-blocking. Glibc declares the address of accept4 as a union that Swift cannot build.
 int net_accept(int fd, struct sockaddr_storage *remote);
 
@@ -39,6 +42,8 @@ int net_send_batch(int fd, struct net_message *messages, unsigned int count);
 
 /// Gives memory that the allocator holds and nobody uses back to the system: malloc_trim(3). May take milliseconds.
 void net_release_memory(void);
+/// From now on blocks of at least so many bytes are mapped one by one, and go back to the system when they are freed: mallopt(3).
+void net_map_blocks_from(int bytes);
 
 /// Names the calling thread, for `top -H` and debuggers.
 void net_name_thread(const char *name);

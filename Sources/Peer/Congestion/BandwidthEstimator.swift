@@ -95,13 +95,13 @@ struct BandwidthEstimator: Sendable {
         // A receiver's own wish may lie below our floor.
         let wished = min(receiverLimit ?? .infinity, describedLimit ?? .infinity, temporaryLimit ?? .infinity)
         guard wished < Double(lineEstimate.bitsPerSecond) else { return lineEstimate }
-        return BitRate(bitsPerSecond: Int(wished))
+        return BitRate(bitsPerSecond: Int(saturating: wished))
     }
 
     /// What the line carries, whatever the receiver wishes to have of it.
     var lineEstimate: BitRate {
         let value = min(delay.rate, loss.ceiling ?? .infinity)
-        return BitRate(bitsPerSecond: Int(max(value, Double(configuration.minimum.bitsPerSecond))))
+        return BitRate(bitsPerSecond: Int(saturating: max(value, Double(configuration.minimum.bitsPerSecond))))
     }
     /// The line carries all that would be of use, nothing waits on it, and hardly anything is lost.
     var isAmple: Bool {
@@ -110,7 +110,7 @@ struct BandwidthEstimator: Sendable {
     }
     var lossFraction: Double { loss.fraction }
     var isApplicationLimited: Bool { limit.isLimited }
-    var acknowledgedRate: BitRate { BitRate(bitsPerSecond: Int(acknowledged.rate ?? 0)) }
+    var acknowledgedRate: BitRate { BitRate(bitsPerSecond: Int(saturating: acknowledged.rate ?? 0)) }
     var usage: LineUsage { detector.usage }
 
     /// The line is up: the first probes may go.
@@ -157,9 +157,9 @@ struct BandwidthEstimator: Sendable {
     }
     var hasProbe: Bool { !probes.pending.isEmpty }
 
-    /// - Parameter arrivals: from `base` on, one per number: arrival on the peer's clock, or nil when it was not seen.
-    mutating func receive(feedback base: UInt16, arrivals: [Duration?], at now: Instant) {
-        let results = history.apply(base: base, arrivals: arrivals)
+    /// Takes what the peer's transport-wide feedback says about arrivals.
+    mutating func receive(_ report: ArrivalReport, at now: Instant) {
+        let results = history.apply(report)
         guard !results.isEmpty else { return }
         // What was lost while the line was dead says nothing of how much it bears.
         var lostInSilence = 0

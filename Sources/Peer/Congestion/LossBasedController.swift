@@ -59,7 +59,7 @@ struct LossBasedController: Sendable {
         smoothed = mean
         // Millionths: the sliding minimum holds whole numbers.
         let inherent = Double(leastLoss.value ?? 0) / 1e6
-        if now - start >= Self.grace { leastLoss.insert(Int64(mean * 1e6), at: now, window: Self.inherentWindow) }
+        if now - start >= Self.grace { leastLoss.insert(Int64(saturating: mean * 1e6), at: now, window: Self.inherentWindow) }
         let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
         updated = now
         if sample > Self.floodLoss, let acknowledged, acknowledged < current, now - (cut ?? .distantPast) >= Self.cutInterval {

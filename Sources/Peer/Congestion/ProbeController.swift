@@ -196,9 +196,9 @@ struct ProbeController: Sendable {
     private mutating func request(_ rate: Double, from before: Double, purpose: Purpose = .more, at now: Instant) {
         let target = min(rate, ceiling)
         if let last = pending.last, Double(last.rate.bitsPerSecond) >= target { return }
-        let wanted = BitRate(bitsPerSecond: Int(target))
+        let wanted = BitRate(bitsPerSecond: Int(saturating: target))
         let length = min(max(duration, jitter * Self.durationOfJitter), Self.longestDuration)
-        let before = BitRate(bitsPerSecond: Int(before))
+        let before = BitRate(bitsPerSecond: Int(saturating: before))
         let bytes =
             nextID == 1
             ? before.bytes(in: Self.longestQueueOfFirst)

@@ -12,6 +12,34 @@ struct PacketResult: Sendable {
     var arrival: Duration?
 }
 
+/// What a transport-wide feedback says about a stretch of numbers.
+struct ArrivalReport: Sendable {
+    /// The first number that it covers.
+    var base: UInt16
+    /// How many it covers.
+    var count: Int
+    /// Those that arrived, in rising order: how far from `base`, and when on the peer's clock. All others did not.
+    var arrivals: [(offset: Int, time: Duration)]
+
+    init(base: UInt16, count: Int, arrivals: [(offset: Int, time: Duration)]) {
+        self.base = base
+        self.count = count
+        self.arrivals = arrivals
+    }
+
+    init(_ feedback: TransportFeedback) {
+        base = feedback.baseSequence
+        count = Int(feedback.statusCount)
+        arrivals = []
+        arrivals.reserveCapacity(feedback.arrivals.count)
+        var time = Int64(feedback.referenceTime) * TransportFeedback.referenceMicroseconds
+        for arrival in feedback.arrivals {
+            time += Int64(arrival.delta) * TransportFeedback.deltaMicroseconds
+            arrivals.append((Int(arrival.sequence &- base), .microseconds(time)))
+        }
+    }
+}
+
 /// Remembers when each packet with a transport-wide sequence number left, until feedback tells when it arrived.
 struct SentPacketHistory: Sendable {
     private struct Entry {
@@ -34,6 +62,8 @@ struct SentPacketHistory: Sendable {
     private(set) var lastSent: Instant = .distantPast
     /// When the oldest packet that no feedback spoke of left; nil when nothing is open.
     private(set) var oldestUnreported: Instant?
+    /// How many packets reports have made us look at, for tests: the work that a peer can cause.
+    private(set) var walked = 0
 
     init(firstSequence: UInt16 = 0) {
         first = Int64(firstSequence)
@@ -53,19 +83,28 @@ struct SentPacketHistory: Sendable {
         return number
     }
 
-    /// Applies one feedback message; results are in sequence order, packets that were already known as received are left out.
+    /// Applies one report; results are in sequence order, packets that were already known as received are left out.
     ///
-    /// - Parameter arrivals: from `base` on, one element per number: the arrival on the peer's clock, or nil.
-    mutating func apply(base: UInt16, arrivals: [Duration?]) -> [PacketResult] {
+    /// Of what the report covers only numbers in the history are looked at, each once: what a peer says about packets that were never
+    /// sent, or are long forgotten, costs nothing.
+    mutating func apply(_ report: ArrivalReport) -> [PacketResult] {
+        let end = first &+ Int64(entries.count - head)
+        let newest = end &- 1
+        let base = newest &+ Int64(Int16(bitPattern: report.base &- UInt16(truncatingIfNeeded: newest)))
+        let after = base &+ Int64(report.count)
         var results: [PacketResult] = []
-        results.reserveCapacity(arrivals.count)
-        let newest = first &+ Int64(entries.count - head) &- 1
-        let offset = Int16(bitPattern: base &- UInt16(truncatingIfNeeded: newest))
-        var sequence = newest &+ Int64(offset)
-        for arrival in arrivals {
-            defer { sequence &+= 1 }
-            let index = head + Int(sequence &- first)
-            guard index >= head, index < entries.count else { continue }
+        var sequence = max(base, first)
+        let stop = min(after, end)
+        var next = report.arrivals.firstIndex { $0.offset >= sequence - base } ?? report.arrivals.endIndex
+        while sequence < stop {
+            defer { sequence += 1 }
+            walked &+= 1
+            var arrival: Duration?
+            if next < report.arrivals.endIndex, report.arrivals[next].offset == sequence - base {
+                arrival = report.arrivals[next].time
+                next += 1
+            }
+            let index = head + Int(sequence - first)
             switch entries[index].state {
             case .received: continue
             case .inFlight: bytesInFlight -= entries[index].size
@@ -77,8 +116,7 @@ struct SentPacketHistory: Sendable {
                     sequence: sequence, sent: entries[index].sent, size: entries[index].size, cluster: entries[index].cluster,
                     arrival: arrival))
         }
-        let reported = head + Int(sequence &- first)
-        oldestUnreported = reported >= 0 && reported < entries.count ? entries[max(reported, head)].sent : nil
+        if after >= first { oldestUnreported = after < end ? entries[head + Int(after - first)].sent : nil }
         return results
     }
 

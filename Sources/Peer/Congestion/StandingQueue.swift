@@ -38,7 +38,7 @@ struct StandingQueue: Sendable {
         guard let newest = ofReport else { return false }
         ofReport = nil
         delay = .nanoseconds(newest)
-        let packet = Duration.nanoseconds(Int64(1.5 * Double(Self.packet) * 8e9 / max(rate, 10_000)))
+        let packet = Duration.nanoseconds(Int64(saturating: 1.5 * Double(Self.packet) * 8e9 / max(rate, 10_000)))
         guard delay > max(Self.limit, packet) else {
             futile = 0
             lastCut = nil

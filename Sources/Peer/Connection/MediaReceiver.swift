@@ -9,6 +9,8 @@ struct MediaReceiver {
     static let busyPackets = 6
     /// A simulcast layer that is silent for so long is not there.
     static let layerTimeout: Duration = .seconds(2)
+    /// Simulcast layers that are told apart; browsers send three, and each may hold a second of packets.
+    static let mostLayers = 4
 
     /// A class, so that the table's look-ups hand out references: a buffer is large to copy.
     private final class VideoLayer {
@@ -104,7 +106,7 @@ struct MediaReceiver {
                 .init(
                     index: index, mid: section.mid, payloadTypes: section.codecs.flatMap { [$0.payloadType, $0.redPayloadType].compactMap { $0 } },
                     retransmissionPayloadTypes: repairs, ssrcs: section.remoteSources.map { ($0.ssrc, $0.rtx) },
-                    rids: section.remoteRIDs))
+                    rids: Array(section.remoteRIDs.prefix(Self.mostLayers))))
         }
         videoCodecs = [:]
         videoFeedback = [:]
@@ -237,6 +239,7 @@ struct MediaReceiver {
     private mutating func receiveRepair(
         _ header: RTPHeader, _ identity: StreamIdentification.Stream, _ span: Span<UInt8>, at now: Instant
     ) {
+        guard streams[header.ssrc] != nil || streams.count < StreamIdentification.maximumStreams else { return }
         var own = streams.removeValue(forKey: header.ssrc) ?? InboundStream(ssrc: header.ssrc, clockRate: 90_000, at: now)
         _ = own.accept(header, bytes: span.count, at: now)
         streams[header.ssrc] = own
@@ -262,6 +265,17 @@ struct MediaReceiver {
             if nextVideo == old { nextVideo = nil }
         }
         videoLayers[ssrc] = VideoLayer(rid: rid, buffer: VideoReceiveBuffer(codecs: videoCodecs, configuration: configuration))
+    }
+
+    /// Nothing comes under this SSRC any more: its place was given to another.
+    mutating func forget(ssrc: UInt32) {
+        identification?.forget(ssrc: ssrc)
+        streams[ssrc] = nil
+        videoLayers[ssrc] = nil
+        clock.forget(ssrc: ssrc)
+        if audioSSRC == ssrc { audioSSRC = nil }
+        if currentVideo == ssrc { currentVideo = nil }
+        if nextVideo == ssrc { nextVideo = nil }
     }
 
     private mutating func chooseLayer(at now: Instant) {

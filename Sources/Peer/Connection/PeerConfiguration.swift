@@ -35,6 +35,7 @@ public struct PeerConfiguration: Sendable {
     public var ice = IceConfiguration()
     public var dtls = DTLSConfiguration()
     public var videoReceive = VideoReceiveConfiguration()
+    public var budget = PeerBudget()
     /// How much the peer's data channels deliver.
     public var channelBudget = DataChannelBudget()
     /// What the peer may send us while nobody set a tighter limit.

@@ -34,11 +34,11 @@ extension PeerConnection {
     ///   - marker: the first packet after silence.
     ///   - level: −dBov, 0 the loudest.
     public func send(audio payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, at now: Instant) {
-        guard state == .connected, let flow = ice?.selected else { return }
+        guard state == .connected, ice?.selected != nil else { return }
         let buffer = arena.reserve(max(Self.packetCapacity, payload.count + 128 + SRTPContext.maximumOverhead))
         guard let length = sender.writeAudio(payload, timestamp: timestamp, marker: marker, level: level, into: buffer, at: now)
         else { return }
-        commit(buffer, length, flow)
+        commit(buffer, length)
         reportNewStreams(at: now)
     }
 
@@ -54,18 +54,18 @@ extension PeerConnection {
 
     /// Lets everything go that the pacer allows.
     func pump(at now: Instant) {
-        guard let flow = ice?.selected else { return }
+        guard ice?.selected != nil else { return }
         sender.advance(to: now)
         while true {
             let buffer = arena.reserve(Self.packetCapacity)
             guard let length = sender.nextPacket(into: buffer, at: now) else { break }
-            commit(buffer, length, flow)
+            commit(buffer, length)
         }
         reportNewStreams(at: now)
     }
 
-    private func commit(_ buffer: UnsafeMutableRawBufferPointer, _ length: Int, _ flow: Flow) {
-        guard let srtp, let protected = try? srtp.protectRTP(buffer, length: length) else { return }
+    private func commit(_ buffer: UnsafeMutableRawBufferPointer, _ length: Int) {
+        guard let srtp, let protected = try? srtp.protectRTP(buffer, length: length), let flow = flow(for: protected) else { return }
         arena.commit(protected, flow: flow)
     }
 
@@ -147,12 +147,12 @@ extension PeerConnection {
     }
 
     func sendReport(_ packets: [RTCPPacket]) {
-        guard let srtp, let flow = ice?.selected else { return }
+        guard let srtp, ice?.selected != nil else { return }
         var bytes: [UInt8] = []
         for packet in packets { packet.encode(into: &bytes) }
         let buffer = arena.reserve(bytes.count + SRTPContext.maximumOverhead)
         buffer.copyBytes(from: bytes)
-        guard let length = try? srtp.protectRTCP(buffer, length: bytes.count) else { return }
+        guard let length = try? srtp.protectRTCP(buffer, length: bytes.count), let flow = flow(for: length) else { return }
         arena.commit(length, flow: flow)
     }
 
@@ -203,6 +203,13 @@ extension PeerConnection {
         result.dtls = dtls?.statistics ?? DTLSStatistics()
         result.channels = channels.statistics
         result.droppedDatagrams = droppedDatagrams
+        result.overBudgetDatagrams = allowance.dropped
+        result.skippedReports = allowance.skippedReports
+        result.refusedSources = sources.refused
+        result.sources = sources.count
+        result.forgottenSources = sources.forgottenCount
+        result.ignoredChecks = ice?.ignoredMessages ?? 0
+        result.unansweredDatagrams = unansweredDatagrams
         return result
     }
 

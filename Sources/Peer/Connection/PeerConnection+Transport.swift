@@ -4,30 +4,67 @@ extension PeerConnection {
     /// A datagram of the peer's; may be decrypted in place. What follows from it is there with the next `nextEvent`, `flush` or
     /// `nextDeadline`.
     public func receive(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
+        latestClaim = .none
         guard state != .ended, ice != nil else { return }
         let bytes = UnsafeRawBufferPointer(datagram)
         switch DatagramKind(bytes) {
         case .stun:
+            guard allowance.admitsCheck(isKnown: ice?.validates(flow) ?? false, at: now) else { return }
+            unsettled = now
             ice?.handle(stun: bytes, flow: flow, at: now)
-        case .dtls:
-            guard ice?.isValidated(flow) == true else { return drop() }
-            dtls?.receive(bytes, at: now)
-            // Before nomination the answer must go back where the handshake came from.
-            if state == .connected || ice?.selected == nil { ice?.authenticMedia(on: flow, at: now) }
-        case .rtp:
-            guard let srtp, ice?.validates(flow) == true else { return drop() }
-            guard let length = try? srtp.unprotectRTP(datagram, length: datagram.count) else { return }
-            ice?.authenticMedia(on: flow, at: now)
-            receiveMedia(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: now)
-        case .rtcp:
-            guard let srtp, ice?.validates(flow) == true else { return drop() }
-            guard let length = try? srtp.unprotectRTCP(datagram, length: datagram.count) else { return }
-            ice?.authenticMedia(on: flow, at: now)
-            receiveReports(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: now)
-        case .other:
-            return drop()
+            latestClaim = ice?.latestClaim ?? .none
+        case .dtls: receiveHandshake(bytes, flow: flow, at: now)
+        case .rtp: receiveEncrypted(datagram, isReport: false, flow: flow, at: now)
+        case .rtcp: receiveEncrypted(datagram, isReport: true, flow: flow, at: now)
+        case .other: drop()
         }
+    }
+
+    private func receiveHandshake(_ bytes: UnsafeRawBufferPointer, flow: Flow, at now: Instant) {
+        guard let dtls, ice?.validates(flow) == true else { return drop() }
+        guard state == .connected ? allowance.admits(bytes: bytes.count, at: now) : allowance.admitsHandshake(at: now) else { return }
         unsettled = now
+        let before = dtls.authenticRecords
+        dtls.receive(bytes, at: now)
+        let isAuthentic = dtls.authenticRecords != before
+        if isAuthentic { allowance.proved(bytes: bytes.count, at: now) }
+        // Before nomination the answer must go back where the handshake came from.
+        if isAuthentic || ice?.selected == nil {
+            ice?.authenticMedia(on: flow, bytes: bytes.count, at: now)
+        } else if state == .connecting {
+            ice?.noteBytes(bytes.count, on: flow)
+        }
+        endIfOverBudget(at: now)
+    }
+
+    private func receiveEncrypted(_ datagram: UnsafeMutableRawBufferPointer, isReport: Bool, flow: Flow, at now: Instant) {
+        guard let srtp, ice?.validates(flow) == true, let ssrc = SourceTable.ssrc(UnsafeRawBufferPointer(datagram), isReport: isReport)
+        else { return drop() }
+        // Sources first: what is forged under any SSRC takes nothing of what the peer's own packets may have.
+        guard sources.admits(ssrc, at: now) else {
+            if sources.isExhausted { allowance.ranOutOfSources() }
+            return endIfOverBudget(at: now)
+        }
+        guard allowance.admits(bytes: datagram.count, at: now) else { return }
+        let length =
+            isReport ? try? srtp.unprotectRTCP(datagram, length: datagram.count) : try? srtp.unprotectRTP(datagram, length: datagram.count)
+        guard let length else { return }
+        unsettled = now
+        if let lost = sources.heard(ssrc, at: now) {
+            srtp.forget(ssrc: lost)
+            receiver.forget(ssrc: lost)
+        }
+        allowance.proved(bytes: datagram.count, at: now)
+        ice?.authenticMedia(on: flow, bytes: datagram.count, at: now)
+        let plain = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(datagram)[..<length])
+        if isReport { receiveReports(plain, at: now) } else { receiveMedia(plain, at: now) }
+        endIfOverBudget(at: now)
+    }
+
+    private func endIfOverBudget(at now: Instant) {
+        guard let reason = allowance.verdict, state != .ended else { return }
+        close(at: now)
+        events.append(.overBudget(reason))
     }
 
     /// Works through what came since the last time.
@@ -43,10 +80,12 @@ extension PeerConnection {
     /// Behind decryption.
     func receiveReports(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
         var reader = RTCPReader(bytes.bindMemory(to: UInt8.self).span)
-        while let packet = reader.next() {
+        while allowance.admitsReport(at: now), let packet = reader.next() {
+            allowance.spend(report: packet.work, at: now)
             receiver.receive(packet, at: now)
             sender.receive(packet, at: now)
         }
+        endIfOverBudget(at: now)
     }
 
     /// Lets time pass; then take out events and datagrams.
@@ -74,7 +113,8 @@ extension PeerConnection {
         consider(dtls?.nextDeadline)
         consider(channels.nextDeadline)
         if state == .connected {
-            consider(sender.takeDeadline(after: now))
+            // Without a path nothing can leave: what waits in the sender is no reason to wake up for.
+            if ice?.selected != nil { consider(sender.takeDeadline(after: now)) }
             consider(receiver.takeDeadline())
             consider(nextReport)
             consider(nextLimitReport)
@@ -132,9 +172,20 @@ extension PeerConnection {
         sendDTLS()
     }
 
+    /// Where a datagram of so many bytes goes now; nil: nowhere, or to an address that has brought too little to get it.
+    func flow(for bytes: Int) -> Flow? {
+        guard let flow = ice?.selected else { return nil }
+        guard ice?.maySend(bytes) == true else {
+            unansweredDatagrams &+= 1
+            return nil
+        }
+        return flow
+    }
+
     private func sendDTLS() {
         while let bytes = dtls?.nextTransmit() {
-            if let flow = ice?.selected { arena.append(bytes, flow: flow) }
+            guard let flow = flow(for: bytes.count) else { continue }
+            arena.append(bytes, flow: flow)
         }
     }
 
@@ -153,6 +204,7 @@ extension PeerConnection {
             return
         }
         state = .connected
+        ice?.handshakeCompleted()
         sender.start(at: now, handshake: handshakeStart.map { now - $0 })
         nextReport = now + .milliseconds(500)
         nextLimitReport = now

@@ -29,6 +29,11 @@ public final class PeerConnection {
     var receiveLimit: BitRate
     var announcedEstimate: (rate: BitRate, at: Instant)?
     var droppedDatagrams = 0
+    var unansweredDatagrams = 0
+    /// What the datagram that was received last has shown of its flow, for `Demultiplexer.claim`; `.none` for all that is no authentic check.
+    public internal(set) var latestClaim = FlowClaim.none
+    var allowance: PeerAllowance
+    var sources: SourceTable
     /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through together.
     var unsettled: Instant?
     /// Whose reports ours are.
@@ -56,6 +61,8 @@ public final class PeerConnection {
             audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
         receiver = MediaReceiver(configuration.videoReceive)
         receiveLimit = configuration.receiveLimit
+        allowance = PeerAllowance(configuration.budget, at: now)
+        sources = SourceTable(configuration.budget, at: now)
         channels = PeerChannels(budget: configuration.channelBudget)
 
         let candidates =
@@ -143,6 +150,9 @@ public final class PeerConnection {
         drain(at: now)
     }
 
+    /// Whether an authentic check came on `flow` within the time that consent lasts.
+    public func isValidated(_ flow: Flow) -> Bool { ice?.isValidated(flow) ?? false }
+
     /// Ours, for the `Demultiplexer`: a check may carry any of them.
     public var localUfrags: [String] { ice?.localUfrags ?? [] }
 
@@ -170,6 +180,7 @@ public final class PeerConnection {
             videoExtensions: extensions(of: video, usesFeedback: usesFeedback), usesFeedback: usesFeedback,
             limit: Self.describedLimit(audio: audio, video: video))
         receiver.configure(session, at: now)
+        sources.keep(session.sections.flatMap { $0.remoteSources.flatMap { [$0.ssrc, $0.rtx].compactMap(\.self) } })
         reportSSRC = sendsVideo ? sender.video.stream.ssrc : sender.audio.stream.ssrc
         channels.configure(session)
         if state == .connected {

@@ -11,6 +11,8 @@ public enum PeerEvent: Sendable {
     case failed(String)
     /// The peer said goodbye. Final.
     case closed
+    /// The peer lastingly asked for more than its ``PeerBudget``, with a sentence for the log. Final; our goodbye waits in `flush`.
+    case overBudget(String)
     case video(ReceivedVideoFrame)
     case audio(ReceivedAudioPacket)
     /// The peer, or our own gate, needs a keyframe of what we send; already thinned out.

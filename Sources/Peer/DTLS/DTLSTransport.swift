@@ -70,16 +70,27 @@ public final class DTLSTransport {
     private var handshakeDeadline: Instant?
     private var retransmitAt: Instant?
     private var retransmitAfter: Duration
+    /// What was heard that only the verified peer can have sent: its data, its goodbye, what ended the handshake.
+    private(set) var authenticRecords = 0
     private var record = [UInt8](repeating: 0, count: 1 << 14)
 
-    public init(
+    public convenience init(
         role: DTLSRole, identity: DTLSIdentity, configuration: DTLSConfiguration = DTLSConfiguration(), at now: Instant
+    ) throws(DTLSError) {
+        try self.init(role: role, identity: identity, configuration: configuration, timer: .ofThisLibrary, at: now)
+    }
+
+    /// - Parameter timer: for tests: how another version of OpenSSL would be met.
+    init(
+        role: DTLSRole, identity: DTLSIdentity, configuration: DTLSConfiguration, timer: DatagramBIO.Timer, at now: Instant
     ) throws(DTLSError) {
         self.role = role
         self.identity = identity
         self.configuration = configuration
         retransmitAfter = configuration.firstRetransmission
-        bio = DatagramBIO(mtu: configuration.mtu)
+        bio = DatagramBIO(mtu: configuration.mtu, timer: timer)
+        bio.firstWait = UInt32(clamping: configuration.firstRetransmission.nanoseconds / 1000)
+        bio.longestWait = UInt32(clamping: configuration.longestRetransmission.nanoseconds / 1000)
         ERR_clear_error()
         let context = configuration.allowsLegacyVersions ? identity.legacyContext : identity.context
         guard let ssl = SSL_new(context) else { throw DTLSError("making a DTLS connection") }
@@ -91,6 +102,7 @@ public final class DTLSTransport {
         SSL_set_bio(ssl, stream, stream)
         // OpenSSL appends the 14 bytes of a ChangeCipherSpec to a datagram without asking whether they fit.
         _ = ossl_set_mtu(ssl, configuration.mtu - 14)
+        bio.install(on: ssl)
         if role == .client { SSL_set_connect_state(ssl) } else { SSL_set_accept_state(ssl) }
         self.ssl = ssl
     }
@@ -145,15 +157,22 @@ public final class DTLSTransport {
         }
         guard let retransmitAt, now >= retransmitAt else { return }
         self.retransmitAt = nil
-        retransmitAfter = min(retransmitAfter * 2, configuration.longestRetransmission)
-        guard bio.expireTimer() else { return }
+        if bio.timer == .shared, !bio.expireTimer() { return }
         ERR_clear_error()
-        statistics.retransmissions += 1
-        if ossl_handle_timeout(ssl) < 0 {
-            fail(DTLSError("sending the DTLS handshake again").description)
+        let result = ossl_handle_timeout(ssl)
+        guard result != 0 else {
+            // OpenSSL's wall clock is a little behind ours.
+            self.retransmitAt = now + Self.timerStep
+            return
         }
+        retransmitAfter = min(retransmitAfter * 2, configuration.longestRetransmission)
+        statistics.retransmissions += 1
+        if result < 0 { fail(DTLSError("sending the DTLS handshake again").description) }
         followTimer(at: now)
     }
+
+    /// After how long a timer of OpenSSL's own is looked at again that has not run out yet.
+    private static let timerStep = Duration.milliseconds(5)
 
     /// When `advance` wants to be called next.
     public var nextDeadline: Instant? {
@@ -238,7 +257,9 @@ public final class DTLSTransport {
 
     private func deliver(_ data: [UInt8]) {
         switch state {
-        case .connected: events.append(.data(data))
+        case .connected:
+            authenticRecords &+= 1
+            events.append(.data(data))
         case .unverified(var held) where held.count < Self.mostHeldRecords:
             held.append(data)
             state = .unverified(held: held)
@@ -256,6 +277,7 @@ public final class DTLSTransport {
             return
         }
         state = .connected
+        authenticRecords &+= 1
         events.append(.connected(keys))
         for data in held { events.append(.data(data)) }
     }
@@ -303,6 +325,7 @@ public final class DTLSTransport {
     }
 
     private func peerClosed() {
+        authenticRecords &+= 1
         sayGoodbye()
         end()
         events.append(.closed)

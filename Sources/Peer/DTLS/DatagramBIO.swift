@@ -16,37 +16,58 @@ final class DatagramBIO {
     /// Whether OpenSSL started it, after any stop: a flight went out.
     var timerStarted = false
 
-    /// OpenSSL's own expiry time, inside its connection object, of which it tells the BIO whenever it changes.
+    /// How OpenSSL's retransmission timer is moved by our clock.
+    enum Timer {
+        /// OpenSSL before 3.2: each start and stop hands the BIO a pointer to the expiry time inside the connection object
+        /// (`BIO_CTRL_DGRAM_SET_NEXT_TIMEOUT`, meant for a socket's receive timeout), which lives as long as the connection. Writing through
+        /// it replaces the wall clock by ours: "never" at each start, "long ago" when the time that we were given says so. A timer callback
+        /// that returns next to nothing would not do: OpenSSL retransmits on its own whenever a read finds nothing and its timer has run out.
+        case shared
+        /// OpenSSL from 3.2 on: the pointer is to a copy on the stack of the caller. It is read during the call and not kept; nothing is
+        /// written. The timer runs by the wall clock, for as long as we say (`DTLS_set_timer_cb`).
+        case copied
+
+        static let ofThisLibrary: Timer = OpenSSL_version_num() < 0x3020_0000 ? .shared : .copied
+    }
+
+    let timer: Timer
+    /// With `.shared`: OpenSSL's own expiry time, inside its connection object.
     private var expiry: UnsafeMutablePointer<timeval>?
+    /// With `.copied`: how long the timer runs after a first flight and at most, in microseconds.
+    var firstWait: UInt32 = 1_000_000
+    var longestWait: UInt32 = 60_000_000
 
     /// Seconds since 1970 that never come, within 32 bits.
     private static let never = 0x7FFF_FFFF
 
-    init(mtu: Int) {
+    init(mtu: Int, timer: Timer = .ofThisLibrary) {
         self.mtu = mtu
+        self.timer = timer
     }
 
-    /// Makes OpenSSL believe that its timer has run out. False when none is running.
-    ///
-    /// OpenSSL measures its timer with the wall clock. But on every start and stop it hands the BIO a pointer to the expiry time
-    /// (`BIO_CTRL_DGRAM_SET_NEXT_TIMEOUT`), meant for a socket's receive timeout. Writing through it replaces that clock by ours:
-    /// "never" at each start, "long ago" when the time that we were given says so. A timer callback that returns next to nothing
-    /// would not do: OpenSSL retransmits on its own whenever a read finds nothing and its timer has run out.
+    /// Makes OpenSSL believe that its timer has run out. False when none is running, or when it is not ours to move.
     func expireTimer() -> Bool {
         guard let expiry, expiry.pointee.tv_sec != 0 else { return false }
         expiry.pointee = timeval(tv_sec: 1, tv_usec: 0)
         return true
     }
 
-    private func timerChanged(_ pointer: UnsafeMutableRawPointer) {
+    func timerChanged(_ pointer: UnsafeMutableRawPointer) {
         let expiry = pointer.assumingMemoryBound(to: timeval.self)
+        let isStopped = expiry.pointee.tv_sec == 0 && expiry.pointee.tv_usec == 0
+        if isStopped { timerStopped = true }
+        timerStarted = !isStopped
+        guard timer == .shared else { return }
         self.expiry = expiry
-        if expiry.pointee.tv_sec == 0, expiry.pointee.tv_usec == 0 {
-            timerStopped = true
-            timerStarted = false
-        } else {
-            expiry.pointee = timeval(tv_sec: Self.never, tv_usec: 0)
-            timerStarted = true
+        if !isStopped { expiry.pointee = timeval(tv_sec: Self.never, tv_usec: 0) }
+    }
+
+    /// With `.copied`: OpenSSL asks how long its timer is to run, after a first flight (0) or after one that was repeated.
+    func install(on ssl: OpaquePointer) {
+        guard timer == .copied else { return }
+        DTLS_set_timer_cb(ssl) { ssl, last in
+            guard let self = DatagramBIO.of(SSL_get_rbio(ssl)) else { return 1_000_000 }
+            return last == 0 ? self.firstWait : min(last > UInt32.max / 2 ? last : last * 2, self.longestWait)
         }
     }
 

@@ -62,7 +62,11 @@ enum FuzzBodies {
         var reader = RTCPReader(bytes.span)
         var copy: [UInt8] = []
         while let packet = reader.next() {
-            if case .transportFeedback(let feedback) = packet { feedback.forEachStatus { _, _ in } }
+            if case .transportFeedback(let feedback) = packet {
+                feedback.forEachStatus { _, _ in }
+                _ = ArrivalReport(feedback)
+            }
+            _ = packet.work
             if case .nack(let nack) = packet { _ = nack.missing }
             packet.encode(into: &copy)
         }
@@ -106,7 +110,7 @@ enum FuzzBodies {
     }
 
     /// What an authentic but hostile peer says: behind decryption.
-    static func plain(_ bytes: [UInt8], into peer: PeerConnection, at now: Instant) {
+    static func plain(_ bytes: [UInt8], into peer: PeerConnection, at now: Instant, keepingEvents: Bool = false) {
         bytes.withUnsafeBytes { raw in
             switch DatagramKind(raw) {
             case .rtcp: peer.receiveReports(raw, at: now)
@@ -115,6 +119,7 @@ enum FuzzBodies {
         }
         peer.drain(at: now)
         peer.advance(to: now)
+        guard !keepingEvents else { return }
         while peer.nextEvent() != nil {}
         peer.flush { _, _ in }
         _ = peer.statistics(at: now)

@@ -22,69 +22,106 @@ public enum DatagramKind: Hashable, Sendable {
 /// Tells whose a datagram is, on ports that all peers share: STUN requests by the user name fragment that they carry,
 /// everything else by the flow that such a request came on.
 ///
-/// A flow belongs to the last fragment that spoke on it: a NAT may give one participant's address to the next. Whether the
-/// request was authentic is for the peer's `IceAgent` to say; a stranger who knows no fragment gets nowhere.
+/// Routing proves nothing and binds nothing: a fragment may be known to others, and a source address may be forged. The peer that gets
+/// the datagram says what it showed (`PeerConnection.receive`), and `claim` weighs that. A flow that nobody has is bound by an authentic
+/// check. One that another peer has is bound anew only where the claimant has answered a check of ours on it (a NAT gave it the address
+/// of somebody who is gone), or where the owner does not hold it any more.
+///
+/// What is remembered is bounded per peer, so no peer can take the room of others.
 public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
+    private struct Peer {
+        var ufrags: [String] = []
+        /// The longest unclaimed first.
+        var flows: [Flow] = []
+    }
+    /// Claims on flows of others that wait for an answer to our check. An answer takes a round trip; claims come again with each check.
+    private static var claimLimit: Int { 256 }
+
+    private var peers: [ID: Peer] = [:]
     private var ufrags: [String: ID] = [:]
     private var flows: [Flow: ID] = [:]
-    /// Flows of each peer, oldest first.
-    private var flowsOfPeer: [ID: [Flow]] = [:]
-    private let flowLimit: Int
+    private var claimants: [Flow: ID] = [:]
     private let flowsPerPeer: Int
 
-    /// - Parameters:
-    ///   - flowLimit: how many flows are remembered in all; then new ones are refused until a peer leaves.
-    ///   - flowsPerPeer: beyond it a peer's own oldest is forgotten. More than the tuples of an `IceAgent`.
-    public init(flowLimit: Int = 4096, flowsPerPeer: Int = 16) {
-        self.flowLimit = flowLimit
+    /// - Parameter flowsPerPeer: beyond it a peer's own flow without a check for the longest time is forgotten. More than the paths of an
+    ///   `IceAgent`.
+    public init(flowsPerPeer: Int = 16) {
         self.flowsPerPeer = max(1, flowsPerPeer)
     }
 
     /// How many flows are remembered.
     public var flowCount: Int { flows.count }
 
-    /// Checks that name this fragment of ours are for that peer.
-    public mutating func add(ufrag: String, _ id: ID) { ufrags[ufrag] = id }
-
-    /// Forgets one fragment, e.g. after an ICE restart; the peer stays.
-    public mutating func remove(ufrag: String) { ufrags[ufrag] = nil }
+    /// Checks that name this fragment of ours are for that peer. A fragment that another one has stays that one's.
+    public mutating func add(ufrag: String, _ id: ID) {
+        guard ufrags[ufrag] == nil else { return }
+        ufrags[ufrag] = id
+        peers[id, default: Peer()].ufrags.append(ufrag)
+    }
 
     /// Makes `current` the peer's only fragments.
     public mutating func setUfrags(_ current: [String], of id: ID) {
-        for (ufrag, owner) in ufrags where owner == id && !current.contains(ufrag) { ufrags[ufrag] = nil }
-        for ufrag in current { ufrags[ufrag] = id }
+        for ufrag in peers[id]?.ufrags ?? [] where !current.contains(ufrag) { ufrags[ufrag] = nil }
+        peers[id, default: Peer()].ufrags.removeAll { !current.contains($0) }
+        for ufrag in current { add(ufrag: ufrag, id) }
     }
 
     /// Forgets everything about a peer.
     public mutating func remove(_ id: ID) {
-        for (ufrag, owner) in ufrags where owner == id { ufrags[ufrag] = nil }
-        for flow in flowsOfPeer.removeValue(forKey: id) ?? [] { flows[flow] = nil }
+        guard let peer = peers.removeValue(forKey: id) else { return }
+        for ufrag in peer.ufrags { ufrags[ufrag] = nil }
+        for flow in peer.flows { flows[flow] = nil }
     }
 
-    /// Forgets a flow that ended (TCP).
-    public mutating func remove(_ flow: Flow) {
-        guard let id = flows.removeValue(forKey: flow) else { return }
-        flowsOfPeer[id]?.removeAll { $0 == flow }
+    /// Forgets a flow that ended (TCP), and tells whose it was.
+    @discardableResult
+    public mutating func remove(_ flow: Flow) -> ID? {
+        claimants[flow] = nil
+        guard let id = flows.removeValue(forKey: flow) else { return nil }
+        peers[id]?.flows.removeAll { $0 == flow }
+        return id
     }
 
     /// Says that `flow` is the peer's, as a caller knows who opened the connection itself.
     public mutating func bind(_ flow: Flow, to id: ID) {
-        if let owner = flows[flow] {
-            if owner == id { return }
-            remove(flow)
+        if flows[flow] == id {
+            guard let index = peers[id]?.flows.lastIndex(of: flow), index + 1 != peers[id]?.flows.count else { return }
+            peers[id]?.flows.remove(at: index)
+            peers[id]?.flows.append(flow)
+            return
         }
-        if let oldest = flowsOfPeer[id]?.first, (flowsOfPeer[id]?.count ?? 0) >= flowsPerPeer { remove(oldest) }
-        guard flows.count < flowLimit else { return }
+        remove(flow)
+        if let oldest = peers[id]?.flows.first, (peers[id]?.flows.count ?? 0) >= flowsPerPeer { remove(oldest) }
         flows[flow] = id
-        flowsOfPeer[id, default: []].append(flow)
+        peers[id, default: Peer()].flows.append(flow)
+    }
+
+    /// A datagram on `flow` that was given to peer `id` has shown this of the flow. Answers whether the flow is that peer's now.
+    ///
+    /// - Parameter isHeld: whether a peer still believes the flow to be its own (`PeerConnection.isValidated`); asked for its owner where that
+    ///   is another one.
+    @discardableResult
+    public mutating func claim(_ flow: Flow, by id: ID, _ claim: FlowClaim, isHeld: (ID) -> Bool) -> Bool {
+        guard claim != .none else { return false }
+        if let owner = flows[flow], owner != id, claim != .answered, isHeld(owner) {
+            if claimants.count >= Self.claimLimit { claimants.removeAll(keepingCapacity: true) }
+            claimants[flow] = id
+            return false
+        }
+        bind(flow, to: id)
+        return true
     }
 
     /// Whose datagram this is; nil for a stranger's.
-    public mutating func route(_ datagram: UnsafeRawBufferPointer, flow: Flow) -> ID? {
+    public func route(_ datagram: UnsafeRawBufferPointer, flow: Flow) -> ID? {
         guard DatagramKind(datagram) == .stun, let ufrag = Self.localUfrag(datagram) else { return flows[flow] }
-        guard let id = ufrags[ufrag] else { return nil }
-        bind(flow, to: id)
-        return id
+        return ufrags[ufrag]
+    }
+
+    /// Who claims a flow of another peer's and is to see this STUN response as well: it may answer our check of that claim.
+    public func claimant(of datagram: UnsafeRawBufferPointer, flow: Flow) -> ID? {
+        guard !claimants.isEmpty, datagram.count >= STUNMessage.headerLength, datagram[0] == 1 else { return nil }
+        return claimants[flow]
     }
 
     /// The part of a Binding request's USERNAME before the colon: our fragment.
@@ -97,6 +134,8 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
             let end = offset + 4 + length
             guard end <= bytes.count else { return nil }
             if type == STUNMessage.AttributeType.username {
+                // RFC 8839 §5.4: at most 256 characters, and ours are 8.
+                guard length <= 513 else { return nil }
                 return String(decoding: bytes[offset + 4..<end].prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
             }
             offset = end + (-length & 3)

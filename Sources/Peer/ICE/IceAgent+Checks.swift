@@ -131,7 +131,7 @@ extension IceAgent {
         paths[index].check = .running(transaction)
     }
 
-    private mutating func makeCheck(nominating: Bool, at now: Instant) -> IceTransaction? {
+    mutating func makeCheck(nominating: Bool, at now: Instant) -> IceTransaction? {
         guard let remote else { return nil }
         var request = STUNMessage(.request, transaction: newTransactionID())
         request.username = "\(remote.ufrag):\(local.ufrag)"
@@ -172,7 +172,7 @@ extension IceAgent {
     private mutating func scheduleConsent(_ index: Int, at now: Instant) {
         // RFC 7675 §5.1: 0.8 to 1.2, so that thousands of peers do not fall into step.
         let factor = Double.random(in: 0.8...1.2, using: &random)
-        paths[index].nextConsent = now + .nanoseconds(Int64(Double(configuration.consentInterval.nanoseconds) * factor))
+        paths[index].nextConsent = now + .nanoseconds(Int64(saturating: Double(configuration.consentInterval.nanoseconds) * factor))
     }
 
     // MARK: Responses

@@ -2,15 +2,16 @@ import Basics
 
 /// Answering checks (RFC 8445 §7.3, RFC 8489 §6.3 and §9.1.3).
 extension IceAgent {
-    mutating func handleRequest(_ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant) {
-        guard !isExpired else { return ignore() }
+    /// Whether the request was authentic, and was answered.
+    mutating func handleRequest(_ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant) -> Bool {
+        guard !isExpired else { return ignored() }
         guard let username = request.username, request.integrityOffset != nil else {
             return refuse(request, flow, code: 400, password: nil, at: now)
         }
         let ufrag = username.utf8.firstIndex(of: UInt8(ascii: ":")).map { username[..<$0] } ?? Substring(username)
         // A name that is not ours gets no answer at all: nobody is to be found here by guessing.
         guard let credentials = [local, previousLocal].lazy.compactMap({ $0 }).first(where: { $0.ufrag == ufrag }) else {
-            return ignore()
+            return ignored()
         }
         guard request.isAuthentic(bytes, password: credentials.password) else {
             return refuse(request, flow, code: 401, password: nil, at: now)
@@ -24,15 +25,23 @@ extension IceAgent {
         guard !hasRoleConflict(request, at: now) else {
             return refuse(request, flow, code: 487, password: credentials.password, at: now)
         }
-        guard allowsReply(flow, refusal: false, at: now) else { return ignore() }
+        guard allowsReply(flow, refusal: false, at: now) else { return ignored() }
 
         if credentials == local { retirePreviousCredentials() }
         var response = STUNMessage(.success, transaction: request.transaction)
         response.xorMappedAddress = SocketAddress(flow.remote.ip.unmapped, port: flow.remote.port)
         send(response.encoded(password: credentials.password), flow)
         consent(at: now)
-        guard let index = noteRequest(request, flow, at: now) else { return }
+        guard let index = noteRequest(request, flow, at: now) else { return false }
+        paths[index].received += bytes.count
+        checkPath(index, at: now)
         if request.useCandidate, isControlled { nominated(index, at: now) }
+        return true
+    }
+
+    private mutating func ignored() -> Bool {
+        ignore()
+        return false
     }
 
     /// RFC 8445 §7.3.1.1. A lite agent is always controlled; otherwise the larger tie-breaker controls.
@@ -48,13 +57,14 @@ extension IceAgent {
         return false
     }
 
-    private mutating func refuse(_ request: STUNMessage, _ flow: Flow, code: Int, password: String?, at now: Instant) {
+    private mutating func refuse(_ request: STUNMessage, _ flow: Flow, code: Int, password: String?, at now: Instant) -> Bool {
         ignore()
-        guard allowsReply(flow, refusal: true, at: now) else { return }
+        guard allowsReply(flow, refusal: true, at: now) else { return false }
         var response = STUNMessage(.failure, transaction: request.transaction)
         response.errorCode = code
         if code == 420 { response.unknownAttributes = request.unknownAttributes }
         send(response.encoded(password: password), flow)
+        return false
     }
 
     /// The path of an authentic request; makes it (a peer-reflexive candidate) if it is new.
@@ -72,6 +82,7 @@ extension IceAgent {
         }
         var path = IcePath(flow: flow, lastAlive: now, created: now)
         path.isValidated = true
+        path.isAnswered = flow.transport == .tcp
         if mode == .controlling {
             // A triggered check (RFC 8445 §7.3.1.4).
             path.priority = UInt64(request.priority ?? 0)
@@ -87,14 +98,17 @@ extension IceAgent {
     private mutating func nominated(_ index: Int, at now: Instant) {
         paths[index].isNominated = true
         let flow = paths[index].flow
-        guard selected != flow else { return }
-        guard let current = selected.flatMap({ self.index(of: $0) }), paths[current].isNominated else { return select(flow) }
+        guard selected != flow else {
+            preferred = nil
+            return
+        }
+        guard let current = selected.flatMap({ self.index(of: $0) }), paths[current].isNominated else { return prefer(index) }
         let age = paths[current].lastMedia.map { now - $0 }
         if let age, age < configuration.mediaKeepsSelection,
             (paths[index].lastMedia ?? .distantPast) <= (paths[current].lastMedia ?? .distantPast)
         {
             return
         }
-        select(flow)
+        prefer(index)
     }
 }

@@ -25,6 +25,8 @@ public struct IceAgent: Sendable {
     public private(set) var isExpired = false
     /// Messages that were dropped: not STUN, not ours, not authentic, or too many.
     public private(set) var ignoredMessages = 0
+    /// What the message that was handled last has shown of its flow; `.none` if it is not authentic.
+    public private(set) var latestClaim = FlowClaim.none
 
     var configuration: IceConfiguration
     var paths: [IcePath] = []
@@ -36,6 +38,13 @@ public struct IceAgent: Sendable {
     var tieBreaker: UInt64
     var nextCheck: Instant?
     var firstSuccess: Instant?
+    /// Where the peer wants its media once a check of ours was answered there.
+    var preferred: Flow?
+    /// What was sent to an address that has not answered yet.
+    var unanswered: (ip: IPAddress, sent: Int)?
+    /// The media has been at more than one IP address.
+    var hasMoved = false
+    private let isSeeded: Bool
     private var transmits: [(bytes: [UInt8], flow: Flow)] = []
     private var events: [IceEvent] = []
     /// The latest authentic check or response; before any, when we began to wait.
@@ -46,7 +55,8 @@ public struct IceAgent: Sendable {
 
     /// - Parameters:
     ///   - localAddresses: for `.controlling`: the UDP addresses that the caller's flows begin at, best first.
-    ///   - seed: spreads consent checks in time and makes transaction ids; give a random one outside tests.
+    ///   - seed: for tests: spreads consent checks in time and makes transaction ids. nil draws from the system, so that nobody can
+    ///     guess the id of a check that was sent to somebody else.
     public init(
         mode: Mode, local: IceCredentials, localAddresses: [SocketAddress] = [],
         configuration: IceConfiguration = IceConfiguration(),
@@ -57,6 +67,7 @@ public struct IceAgent: Sendable {
         self.localAddresses = localAddresses
         self.configuration = configuration
         random = SeededRandom(seed: seed ?? IceCredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+        isSeeded = seed != nil
         isControlling = mode == .controlling
         tieBreaker = random.next()
         lastConsent = now
@@ -74,7 +85,11 @@ public struct IceAgent: Sendable {
     public mutating func setRemote(_ credentials: IceCredentials, candidates: [Candidate] = [], at now: Instant) {
         let isNew = remote != credentials
         remote = credentials
-        guard mode == .controlling else { return }
+        guard mode == .controlling else {
+            // What is under way was made with the old password.
+            if isNew { for index in paths.indices where !paths[index].isAnswered { paths[index].check = .none } }
+            return
+        }
         if isNew {
             remoteCandidates = []
             firstSuccess = nil
@@ -112,34 +127,43 @@ public struct IceAgent: Sendable {
 
     /// Takes a STUN message; replies and events are queued.
     public mutating func handle(stun bytes: UnsafeRawBufferPointer, flow: Flow, at now: Instant) {
+        latestClaim = .none
         guard let message = STUNMessage(parsing: bytes) else {
             ignoredMessages &+= 1
             return
         }
         switch message.messageClass {
-        case .request: handleRequest(message, bytes, flow, at: now)
+        case .request: if handleRequest(message, bytes, flow, at: now) { latestClaim = claim(on: flow) }
         // Keepalives (RFC 8445 §11): not authenticated, so they say nothing.
         case .indication: break
         case .success, .failure:
-            if mode == .controlling { handleResponse(message, bytes, flow, at: now) } else { ignoredMessages &+= 1 }
+            if mode == .controlling {
+                handleResponse(message, bytes, flow, at: now)
+            } else if handleAnswer(message, bytes, flow, at: now) {
+                latestClaim = claim(on: flow)
+            }
         }
     }
 
     /// DTLS or SRTP that proved authentic came on `flow`: the best sign of which path the peer uses.
-    public mutating func authenticMedia(on flow: Flow, at now: Instant) {
+    ///
+    /// - Parameter bytes: how many came.
+    public mutating func authenticMedia(on flow: Flow, bytes: Int = 0, at now: Instant) {
         guard let index = index(of: flow), paths[index].isValidated else { return }
         paths[index].lastMedia = now
+        paths[index].received += bytes
         lastMedia = now
         recover(at: now)
         guard selected != flow, isControlled else { return }
-        guard let current = selected.flatMap({ self.index(of: $0) }) else { return select(flow) }
+        guard let current = selected.flatMap({ self.index(of: $0) }) else { return prefer(index) }
         let quiet = paths[current].lastMedia.map { now - $0 >= configuration.mediaMovesSelection } ?? true
-        if quiet, paths[index].isNominated || !paths[current].isNominated { select(flow) }
+        if quiet, paths[index].isNominated || !paths[current].isNominated { prefer(index) }
     }
 
     /// Forgets a flow that ended (TCP). If it was selected, the best of the others takes over.
     public mutating func remove(_ flow: Flow, at now: Instant) {
         paths.removeAll { $0.flow == flow }
+        if preferred == flow { preferred = nil }
         guard selected == flow else { return }
         selected = nil
         if isControlling, mode == .controlling {
@@ -147,7 +171,7 @@ public struct IceAgent: Sendable {
             checkAgain(at: now)
         }
         let best = paths.filter(\.isValidated).max {
-            ($0.isNominated ? 1 : 0, $0.lastAlive) < ($1.isNominated ? 1 : 0, $1.lastAlive)
+            ($0.isAnswered ? 1 : 0, $0.isNominated ? 1 : 0, $0.lastAlive) < ($1.isAnswered ? 1 : 0, $1.isNominated ? 1 : 0, $1.lastAlive)
         }
         if let best { select(best.flow) }
     }
@@ -176,19 +200,24 @@ public struct IceAgent: Sendable {
             events.append(.expired)
             return
         }
-        if mode == .controlling { runChecks(at: now) } else { leaveStalePaths(at: now) }
+        if mode == .controlling {
+            runChecks(at: now)
+        } else {
+            leaveStalePaths(at: now)
+            runPathChecks(at: now)
+        }
     }
 
-    /// Consent is per path (RFC 7675 §5.1): a selected one that fell silent gives way to one that lives, others are forgotten.
+    /// Consent is per path (RFC 7675 §5.1): a selected one on which no check came for the whole time gives way to one that lives, or to
+    /// none: nothing is sent to it any more. Others are forgotten.
     private mutating func leaveStalePaths(at now: Instant) {
         let live = paths.filter { $0.isValidated && now - $0.lastAlive < configuration.consentTimeout }
         guard live.count < paths.count else { return }
-        if let selected, !live.contains(where: { $0.flow == selected }),
-            let latest = live.max(by: { $0.lastAlive < $1.lastAlive })
-        {
-            select(latest.flow)
-        }
-        paths.removeAll { path in path.flow != selected && !live.contains { $0.flow == path.flow } }
+        paths = live
+        if let preferred, index(of: preferred) == nil { self.preferred = nil }
+        guard let selected, index(of: selected) == nil else { return }
+        self.selected = nil
+        if let latest = live.max(by: { ($0.isAnswered ? 1 : 0, $0.lastAlive) < ($1.isAnswered ? 1 : 0, $1.lastAlive) }) { select(latest.flow) }
     }
 
     /// The same as `isValidated` and `nextDeadline`, for an owner that asks with each packet: mutating ones are asked in place, where
@@ -203,7 +232,7 @@ public struct IceAgent: Sendable {
         if !isInterrupted, selected != nil {
             deadline = min(deadline, lastHeard + configuration.interruptedAfter)
         }
-        if let check = nextCheckDeadline { deadline = min(deadline, check) }
+        if let check = mode == .lite ? nextPathDeadline : nextCheckDeadline { deadline = min(deadline, check) }
         return deadline
     }
 
@@ -229,6 +258,11 @@ public struct IceAgent: Sendable {
 
     mutating func select(_ flow: Flow) {
         guard selected != flow else { return }
+        preferred = nil
+        if unanswered?.ip != flow.remote.ip {
+            hasMoved = hasMoved || unanswered != nil
+            unanswered = (flow.remote.ip, 0)
+        }
         selected = flow
         events.append(.selected(flow))
     }
@@ -257,6 +291,9 @@ public struct IceAgent: Sendable {
     }
 
     mutating func newTransactionID() -> STUNMessage.TransactionID {
-        .init(high: UInt32(truncatingIfNeeded: random.next()), low: random.next())
+        guard !isSeeded else { return .init(high: UInt32(truncatingIfNeeded: random.next()), low: random.next()) }
+        let bytes = IceCredentials.randomBytes(12)
+        return .init(
+            high: bytes[..<4].reduce(0) { $0 << 8 | UInt32($1) }, low: bytes[4...].reduce(0) { $0 << 8 | UInt64($1) })
     }
 }

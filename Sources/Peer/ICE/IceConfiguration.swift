@@ -29,6 +29,11 @@ public struct IceConfiguration: Sendable {
     public var repliesPerSecond = 100.0
     /// Refusals (400, 401) per second and source: they prove nothing about who asked.
     public var refusalsPerSecond = 5.0
+    /// Of a lite agent's own checks of a path: so many sendings, the intervals doubling from `firstRetransmission`, then none until the next
+    /// authentic request and `maximumRetransmission` later. A spoofed source gets no more than these and the replies.
+    public var pathCheckAttempts = 5
+    /// RFC 9000 §8.1 lets a server send three times what came from an address that has not answered yet; so do we.
+    public var unansweredFactor = 3
 
     public init() {}
 }
@@ -62,6 +67,11 @@ struct IcePath: Sendable {
     var check = Check.none
     /// An authentic request came, or an authentic response.
     var isValidated = false
+    /// A check of our own was answered here, so what we send to this address reaches the peer: a source address can be forged, the answer
+    /// to 96 random bits cannot.
+    var isAnswered = false
+    /// Authentic bytes that came.
+    var received = 0
     var isNominated = false
     /// When the latest authentic check or response came.
     var lastAlive: Instant

@@ -2,15 +2,19 @@ import Basics
 
 /// A rate in bit/s as an exponent of 6 bits before a mantissa of 17 (RFC 5104 §4.2.1.1) or 18 (REMB).
 struct FloatingBitRate {
+    /// 100 Gbit/s: more than any line of a peer carries, and as good as no limit. SDP's `b=` is bounded alike.
+    static let most = BitRate(bitsPerSecond: 100_000_000_000)
+
     let mantissaBits: Int
     private var largest: UInt64 { (1 << UInt64(mantissaBits)) - 1 }
 
-    /// Exponents go to 63: what does not fit is as good as no limit.
+    /// At most `most`: exponents go to 63, and what other parts compute from the rate must have room.
     func rate(_ packed: UInt32) -> BitRate {
         let exponent = Int(packed >> UInt32(mantissaBits))
         let mantissa = UInt64(packed) & largest
-        let rate = exponent <= 62 - mantissaBits ? mantissa << UInt64(exponent) : (mantissa == 0 ? 0 : UInt64(Int.max))
-        return BitRate(bitsPerSecond: Int(clamping: rate))
+        guard mantissa > 0 else { return .zero }
+        guard exponent <= 62 - mantissaBits else { return Self.most }
+        return min(BitRate(bitsPerSecond: Int(clamping: mantissa << UInt64(exponent))), Self.most)
     }
 
     /// Rounded down to what the mantissa holds.

@@ -13,6 +13,8 @@ public struct TransportFeedbackRecorder: Sendable {
     static let maximumSpan: Int64 = 0x7FFF
     /// A bound on what is kept: 500 ms of 16 000 packets a second.
     static let maximumRecords = 8192
+    /// Packets that one may come behind: more than a second of a full line, and what a packet may cost at most.
+    static let maximumReordering = 1024
 
     private var unwrapper = SequenceUnwrapper()
     /// Sorted by number.
@@ -31,13 +33,16 @@ public struct TransportFeedbackRecorder: Sendable {
     /// Notes the arrival of a packet; every packet counts, padding, probes and RTX too.
     public mutating func received(_ sequence: UInt16, at now: Instant) {
         let number = unwrapper.unwrap(sequence)
-        if let last = records.last, abs(number - last.sequence) > Self.maximumSpan {
+        if let last = records.last, (number &- last.sequence).magnitude > Self.maximumSpan.magnitude {
             records.removeAll(keepingCapacity: true)
             nextToReport = nil
         }
-        // Almost always the newest: the search from the end is one step.
+        // Almost always the newest: the search from the end is one step. One that comes behind so many others is not told any more.
         var index = records.count
-        while index > 0, records[index - 1].sequence > number { index -= 1 }
+        while index > 0, records[index - 1].sequence > number {
+            index -= 1
+            if records.count - index > Self.maximumReordering { return }
+        }
         if index > 0, records[index - 1].sequence == number { return }
         records.insert((number, now), at: index)
         nextToReport = min(nextToReport ?? number, number)

@@ -9,8 +9,8 @@ public struct ReceptionStatistics: Sendable {
     public private(set) var packetsReceived = 0
     public private(set) var bytesReceived = 0
     /// In ticks of the clock rate.
-    public var jitterTicks: UInt32 { UInt32(truncatingIfNeeded: Int64(jitter)) }
-    public var jitterDuration: Duration { .nanoseconds(Int64(jitter * 1e9 / Double(clockRate))) }
+    public var jitterTicks: UInt32 { UInt32(truncatingIfNeeded: Int64(saturating: jitter)) }
+    public var jitterDuration: Duration { .nanoseconds(Int64(saturating: jitter * 1e9 / Double(clockRate))) }
     /// Of the interval before the last report, 0…1.
     public private(set) var lossFraction = 0.0
 
@@ -61,7 +61,7 @@ public struct ReceptionStatistics: Sendable {
         lastSenderReport = (UInt32(truncatingIfNeeded: report.ntpTime >> 16), now)
     }
 
-    public var packetsExpected: Int64 { base.map { highest - $0 + 1 } ?? 0 }
+    public var packetsExpected: Int64 { base.map { highest &- $0 &+ 1 } ?? 0 }
     /// May be negative when duplicates outnumber losses.
     public var packetsLost: Int64 { packetsExpected - Int64(packetsReceived) }
 
@@ -83,7 +83,7 @@ public struct ReceptionStatistics: Sendable {
         if let lastSenderReport {
             block.lastSenderReport = lastSenderReport.middle
             let delay = max(0, (now - lastSenderReport.arrival).inSeconds)
-            block.delaySinceLastSenderReport = UInt32(min(delay * 65536, Double(UInt32.max)))
+            block.delaySinceLastSenderReport = UInt32(saturating: delay * 65536)
         }
         return block
     }

@@ -80,6 +80,13 @@ public final class SRTPContext {
         }
     }
 
+    /// Frees what libsrtp keeps of an SSRC of the peer's: its replay list and rollover counter. Its packets must not be decrypted again, or
+    /// old ones would be taken a second time.
+    public func forget(ssrc: UInt32) {
+        // libsrtp takes SSRCs as they stand in the packet.
+        _ = Self.lifecycle.withLock { _ in srtp_remove_stream(inbound, ssrc.bigEndian) }
+    }
+
     /// Lengths first, then libsrtp, then the counters. `growth` is nil when decrypting.
     private func run(
         _ buffer: UnsafeMutableRawBufferPointer, length: Int, minimum: Int, growth: Int?,

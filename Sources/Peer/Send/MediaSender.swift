@@ -214,14 +214,7 @@ struct MediaSender: Sendable {
             guard limits.remove(goodbye.ssrcs) else { return }
             owesNotification = true
             limitEstimate(at: now)
-        case .transportFeedback(let feedback):
-            var arrivals: [Duration?] = []
-            arrivals.reserveCapacity(min(Int(feedback.statusCount), SentPacketHistory.capacity))
-            feedback.forEachStatus { _, microseconds in
-                guard arrivals.count < SentPacketHistory.capacity else { return }
-                arrivals.append(microseconds.map { .microseconds($0) })
-            }
-            estimator.receive(feedback: feedback.baseSequence, arrivals: arrivals, at: now)
+        case .transportFeedback(let feedback): estimator.receive(ArrivalReport(feedback), at: now)
         default: break
         }
     }
@@ -251,7 +244,8 @@ struct MediaSender: Sendable {
 
     /// RFC 5104 §4.2.1.2: each request that is about our picture is answered, whether it changes anything or not.
     private mutating func receive(_ request: TemporaryMaxBitrate, at now: Instant) {
-        for limit in request.limits where limit.ssrc == video.stream.ssrc {
+        // One owner has one limit of a stream: of several in one request the last one stands.
+        if let limit = request.limits.last(where: { $0.ssrc == video.stream.ssrc }) {
             limits.request(.init(ssrc: request.senderSSRC, bitRate: limit.bitRate, overhead: limit.overhead))
             owesNotification = true
         }

@@ -49,7 +49,7 @@ struct Pacer: Sendable {
     /// When something may leave again.
     func nextSend(after now: Instant) -> Instant {
         guard debt > 0 else { return now }
-        let wait = Duration.nanoseconds(Int64(debt / bytesPerSecond * 1e9) + 1)
+        let wait = Duration.nanoseconds(Int64(saturating: debt / bytesPerSecond * 1e9).saturatingAdding(1))
         return (updated ?? now) + max(wait, Self.tick)
     }
 }

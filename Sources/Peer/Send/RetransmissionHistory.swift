@@ -59,6 +59,12 @@ struct RetransmissionHistory: Sendable {
             allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime))))
     }
 
+    /// Whether a packet is there and young enough to be sent again.
+    func holds(_ sequence: UInt16, at now: Instant) -> Bool {
+        guard let packet = slots[Int(sequence) & (Self.capacity - 1)] else { return false }
+        return packet.sequence == sequence && now - packet.sent <= Self.age
+    }
+
     /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked for, no repair of it is
     /// known to have arrived, and the budget allows; notes that it goes out again.
     mutating func take(

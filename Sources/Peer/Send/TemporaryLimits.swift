@@ -52,6 +52,6 @@ struct TemporaryLimits: Sendable, Equatable {
     ///   - header: of each, bytes of RTP that count as ours.
     func rate(packets: Double, header: Double) -> BitRate? {
         let rates = bounding.map { Double($0.bitRate.bitsPerSecond) - max(0, Double($0.overhead) - header) * 8 * packets }
-        return rates.min().map { BitRate(bitsPerSecond: Int(max($0, 0))) }
+        return rates.min().map { BitRate(bitsPerSecond: Int(saturating: max($0, 0))) }
     }
 }

@@ -8,6 +8,8 @@ struct VideoSender: Sendable {
     static let requestInterval: Duration = .milliseconds(500)
     /// Requests of the peer that come closer are one.
     static let peerRequestInterval: Duration = .milliseconds(300)
+    /// Repairs that wait for the pacer at once; more than a second of media would come too late to be shown.
+    static let mostRepairs = 256
 
     var stream: OutgoingStream
     private(set) var repair: OutgoingStream
@@ -123,15 +125,28 @@ struct VideoSender: Sendable {
     mutating func receive(_ nack: [UInt16], at now: Instant) {
         stream.counters.nacks += 1
         guard codecs.values.contains(where: \.usesNack) else { return }
-        for sequence in nack {
-            let index = repairs.firstIndex { Int16(bitPattern: $0.sequence &- sequence) >= 0 } ?? repairs.count
+        // What is not there any more, or never was, is not even noted: what a peer may ask for is bounded by what it was sent.
+        for sequence in nack where history.holds(sequence, at: now) {
+            let index = repairIndex(of: sequence)
             if index < repairs.count, repairs[index].sequence == sequence {
                 // What counts is the newest request: an old one may be for a repair that was on its way, a new one for one that was lost.
                 repairs[index].asked = now
-            } else if repairs.count < 256 {
+            } else if repairs.count < Self.mostRepairs {
                 repairs.insert((sequence, now), at: index)
             }
         }
+    }
+
+    /// Where `sequence` stands, or belongs, among the repairs. All of them lie within the history, which is shorter than half of the
+    /// number space, so that their order is one.
+    private func repairIndex(of sequence: UInt16) -> Int {
+        var low = 0
+        var high = repairs.count
+        while low < high {
+            let middle = (low + high) / 2
+            if Int16(bitPattern: repairs[middle].sequence &- sequence) >= 0 { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 
     mutating func receivePictureLoss(at now: Instant) {

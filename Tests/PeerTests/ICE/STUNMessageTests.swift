@@ -120,37 +120,103 @@ import Testing
         #expect(bytes.withUnsafeBytes { DatagramKind($0) } == kind)
     }
 
+    /// Routes a datagram and claims the flow for whom it went to, as a host does.
+    @discardableResult
+    static func take(
+        _ bytes: [UInt8], _ table: inout Demultiplexer<Int>, port: UInt16, _ claim: FlowClaim = .checked, held: Set<Int> = []
+    ) -> Int? {
+        let id = bytes.withUnsafeBytes { table.route($0, flow: flow(port)) }
+        if let id { table.claim(flow(port), by: id, claim) { held.contains($0) } }
+        return id
+    }
+
     @Test func checksOpenTheWayForMedia() {
         var table = Demultiplexer<Int>()
         table.add(ufrag: "a", 1)
-        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == nil)
-        #expect(Self.check("z").withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == nil)
-        #expect(Self.check("a").withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == 1)
-        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == 1)
+        #expect(Self.take(Self.media, &table, port: 5) == nil)
+        #expect(Self.take(Self.check("z"), &table, port: 5) == nil)
+        #expect(Self.take(Self.check("a"), &table, port: 5) == 1)
+        #expect(Self.take(Self.media, &table, port: 5) == 1)
         table.remove(1)
-        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == nil)
-        #expect(Self.check("a").withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == nil)
+        #expect(Self.take(Self.media, &table, port: 5) == nil)
+        #expect(Self.take(Self.check("a"), &table, port: 5) == nil)
         #expect(table.flowCount == 0)
+    }
+
+    @Test func aFragmentAloneTakesNoFlow() {
+        var table = Demultiplexer<Int>()
+        table.add(ufrag: "a", 1)
+        table.add(ufrag: "b", 2)
+        Self.take(Self.check("a"), &table, port: 5)
+        // The check goes to whom it names, but was not authentic there.
+        #expect(Self.take(Self.check("b"), &table, port: 5, .none) == 2)
+        #expect(Self.take(Self.media, &table, port: 5) == 1)
+        #expect(Self.take(Self.check("b"), &table, port: 6, .none) == 2)
+        #expect(Self.take(Self.media, &table, port: 6) == nil)
+    }
+
+    @Test func anAuthenticCheckTakesNoFlowThatItsOwnerHolds() {
+        var table = Demultiplexer<Int>()
+        table.add(ufrag: "a", 1)
+        table.add(ufrag: "b", 2)
+        Self.take(Self.check("a"), &table, port: 5)
+        Self.take(Self.check("b"), &table, port: 5, held: [1])
+        #expect(Self.take(Self.media, &table, port: 5) == 1)
+        // The answer to our check of the claim goes to the claimant too.
+        let answer = STUNMessage(.success, transaction: .init(high: 1, low: 1)).encoded(password: "p")
+        #expect(answer.withUnsafeBytes { table.claimant(of: $0, flow: Self.flow(5)) } == 2)
+        #expect(Self.media.withUnsafeBytes { table.claimant(of: $0, flow: Self.flow(5)) } == nil)
+        table.claim(Self.flow(5), by: 2, .answered) { $0 == 1 }
+        #expect(Self.take(Self.media, &table, port: 5) == 2)
+        #expect(answer.withUnsafeBytes { table.claimant(of: $0, flow: Self.flow(5)) } == nil)
     }
 
     @Test func anAddressThatChangesHandsFollowsTheNewUser() {
         var table = Demultiplexer<Int>()
         table.add(ufrag: "a", 1)
         table.add(ufrag: "b", 2)
-        _ = Self.check("a").withUnsafeBytes { table.route($0, flow: Self.flow(5)) }
-        _ = Self.check("b").withUnsafeBytes { table.route($0, flow: Self.flow(5)) }
-        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == 2)
+        Self.take(Self.check("a"), &table, port: 5)
+        Self.take(Self.check("b"), &table, port: 5)
+        #expect(Self.take(Self.media, &table, port: 5) == 2)
         table.remove(1)
-        #expect(Self.media.withUnsafeBytes { table.route($0, flow: Self.flow(5)) } == 2)
+        #expect(Self.take(Self.media, &table, port: 5) == 2)
     }
 
-    @Test func tablesAreBounded() {
-        var table = Demultiplexer<Int>(flowLimit: 20, flowsPerPeer: 16)
+    @Test func onePeerTakesNoRoomOfOthers() {
+        var table = Demultiplexer<Int>(flowsPerPeer: 16)
+        for id in 0..<300 { table.add(ufrag: "u\(id)", id) }
+        for id in 0..<300 {
+            for port in 0..<16 { Self.take(Self.check("u\(id)"), &table, port: UInt16(1000 + id * 100 + port)) }
+        }
+        #expect(table.flowCount == 300 * 16)
+        // The flow that has gone without a check for the longest makes place.
+        Self.take(Self.check("u0"), &table, port: 1000)
+        Self.take(Self.check("u0"), &table, port: 1099)
+        #expect(table.flowCount == 300 * 16)
+        #expect(Self.take(Self.media, &table, port: 1000) == 0)
+        #expect(Self.take(Self.media, &table, port: 1001) == nil)
+        #expect(Self.take(Self.media, &table, port: 1099) == 0)
+    }
+
+    @Test func fragmentsChangeWithTheirPeerAndAreNotTaken() {
+        var table = Demultiplexer<Int>()
+        table.setUfrags(["a", "b"], of: 1)
+        table.setUfrags(["b", "c"], of: 2)
+        #expect(Self.take(Self.check("b"), &table, port: 1) == 1)
+        table.setUfrags(["a"], of: 1)
+        #expect(Self.take(Self.check("b"), &table, port: 2) == nil)
+        #expect(Self.take(Self.check("c"), &table, port: 2) == 2)
+        table.remove(2)
+        #expect(Self.take(Self.check("c"), &table, port: 3) == nil)
+        #expect(Self.take(Self.check("a"), &table, port: 3) == 1)
+    }
+
+    @Test func aClosedConnectionTellsWhoseItWas() {
+        var table = Demultiplexer<Int>()
         table.add(ufrag: "a", 1)
-        table.add(ufrag: "b", 2)
-        for port in 0..<100 { _ = Self.check("a").withUnsafeBytes { table.route($0, flow: Self.flow(UInt16(port))) } }
-        #expect(table.flowCount == 16)
-        for port in 200..<300 { _ = Self.check("b").withUnsafeBytes { table.route($0, flow: Self.flow(UInt16(port))) } }
-        #expect(table.flowCount == 20)
+        Self.take(Self.check("a"), &table, port: 5)
+        let owner = table.remove(Self.flow(5))
+        let stranger = table.remove(Self.flow(6))
+        #expect(owner == 1 && stranger == nil)
     }
 }

@@ -1,6 +1,7 @@
 import Basics
-import Peer
 import Testing
+
+@testable import Peer
 
 @Suite struct RTCPPacketTests {
     static let block: ReportBlock = {
@@ -111,7 +112,7 @@ import Testing
             guard case .temporaryLimit(let request) = Self.read(head + rate).packets.first else { return nil }
             return request.limits.first?.bitRate.bitsPerSecond
         }
-        #expect(limits == [.max, 0])
+        #expect(limits == [FloatingBitRate.most.bitsPerSecond, 0])
         #expect(Self.read([0x83, 205, 0, 3] + head[4...]).malformed == 1)
     }
 

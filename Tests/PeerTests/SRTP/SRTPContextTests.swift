@@ -135,6 +135,22 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
     }
 
     @Test(arguments: SRTPProfile.allCases)
+    func `A forgotten source is gone with its replay list, and others stay`(profile: SRTPProfile) throws {
+        let (a, b) = keys(profile)
+        let sender = try SRTPContext(a)
+        let receiver = try SRTPContext(b)
+        let one = try apply(rtp(5, ssrc: 1), sender.protectRTP)
+        let other = try apply(rtp(5, ssrc: 2), sender.protectRTP)
+        _ = try apply(one, receiver.unprotectRTP)
+        _ = try apply(other, receiver.unprotectRTP)
+        receiver.forget(ssrc: 1)
+        receiver.forget(ssrc: 77)
+        #expect(throws: SRTPError.replayed) { try apply(other, receiver.unprotectRTP) }
+        // Which is why nobody may take it up again.
+        #expect(try apply(one, receiver.unprotectRTP) == rtp(5, ssrc: 1))
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
     func `Any changed bit is noticed`(profile: SRTPProfile) throws {
         let (a, b) = keys(profile)
         let sender = try SRTPContext(a)

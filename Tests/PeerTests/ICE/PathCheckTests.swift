@@ -1,0 +1,225 @@
+import Basics
+import Testing
+
+@testable import Peer
+
+/// A lite agent whose peer may forge source addresses.
+@Suite("Where a lite agent lets media go")
+struct PathCheckTests {
+    private static let server = IceAgentLiteTests.local
+    private static let client = IceCredentials(ufrag: "client00", password: "client-password-00000000")
+    private static let start = Instant(nanoseconds: 1_000_000_000)
+    private static let home = IPAddress.v4(0xC000_0201)
+    private static let victim = IPAddress.v4(0xC633_6450)
+
+    private func agent() -> IceAgent {
+        var agent = IceAgent(mode: .lite, local: Self.server, seed: 1, at: Self.start)
+        agent.setRemote(Self.client, at: Self.start)
+        return agent
+    }
+
+    private func flow(_ ip: IPAddress, _ port: UInt16 = 7, _ transport: Flow.Transport = .udp) -> Flow {
+        Flow(transport, local: SocketAddress(.v4(1), port: 4000), remote: SocketAddress(ip, port: port))
+    }
+
+    @discardableResult
+    private func check(_ agent: inout IceAgent, on flow: Flow, nominate: Bool = true, at now: Instant) -> FlowClaim {
+        handle(IceAgentLiteTests.check(nominate: nominate), &agent, on: flow, at: now)
+    }
+
+    private func handle(_ bytes: [UInt8], _ agent: inout IceAgent, on flow: Flow, at now: Instant) -> FlowClaim {
+        bytes.withUnsafeBytes { agent.handle(stun: $0, flow: flow, at: now) }
+        return agent.latestClaim
+    }
+
+    /// The requests that the agent sent.
+    private func requests(_ agent: inout IceAgent) -> [(message: STUNMessage, flow: Flow)] {
+        var result: [(STUNMessage, Flow)] = []
+        while let (bytes, flow) = agent.nextTransmit() {
+            let message = bytes.withUnsafeBytes { STUNMessage(parsing: $0) }
+            if let message, message.messageClass == .request {
+                #expect(bytes.withUnsafeBytes { message.isAuthentic($0, password: Self.client.password) })
+                result.append((message, flow))
+            }
+        }
+        return result
+    }
+
+    /// Answers what the agent asked on `flow`, as whoever holds `password` there would.
+    @discardableResult
+    private func answer(_ agent: inout IceAgent, on flow: Flow, password: String = client.password, at now: Instant) -> FlowClaim {
+        var claim = FlowClaim.none
+        for request in requests(&agent) where request.flow == flow {
+            var response = STUNMessage(.success, transaction: request.message.transaction)
+            response.xorMappedAddress = flow.local
+            claim = handle(response.encoded(password: password), &agent, on: flow, at: now)
+        }
+        return claim
+    }
+
+    @Test("An authentic check from another address moves nothing until ours was answered there, by the peer")
+    func forgedAddress() {
+        var agent = agent()
+        let claim = check(&agent, on: flow(Self.home), at: Self.start)
+        #expect(claim == .checked)
+        #expect(agent.selected == flow(Self.home), "the first is taken at once")
+        let proof = answer(&agent, on: flow(Self.home), at: Self.start)
+        #expect(proof == .answered)
+        // The peer's own media has stopped, and its checks come from elsewhere.
+        for second in 3..<20 {
+            let now = Self.start + .seconds(second)
+            check(&agent, on: flow(Self.victim), at: now)
+            agent.authenticMedia(on: flow(Self.victim), at: now)
+            agent.authenticMedia(on: flow(Self.home), at: now)
+            agent.advance(to: now)
+            #expect(agent.selected == flow(Self.home))
+            // Somebody who answers anybody, and somebody who guesses.
+            answer(&agent, on: flow(Self.victim), password: "another", at: now)
+            var guess = STUNMessage(.success, transaction: .init(high: 1, low: UInt64(second)))
+            guess.xorMappedAddress = flow(Self.victim).local
+            let guessed = handle(guess.encoded(password: Self.client.password), &agent, on: flow(Self.victim), at: now)
+            #expect(guessed == .none)
+        }
+        #expect(agent.selected == flow(Self.home))
+        // Whoever is really there has the media from one answer on.
+        let now = Self.start + .seconds(25)
+        check(&agent, on: flow(Self.victim), at: now)
+        answer(&agent, on: flow(Self.victim), at: now + .milliseconds(40))
+        #expect(agent.selected == flow(Self.victim))
+    }
+
+    @Test("An address that does not answer gets few checks")
+    func reflection() {
+        var agent = agent()
+        check(&agent, on: flow(Self.home), at: Self.start)
+        answer(&agent, on: flow(Self.home), at: Self.start)
+        var sent = 0
+        // 50 forged checks a second for 10 s.
+        for step in 0..<500 {
+            let now = Self.start + .milliseconds(step * 20)
+            check(&agent, on: flow(Self.victim), at: now)
+            agent.advance(to: now)
+            sent += requests(&agent).count
+        }
+        #expect((5...15).contains(sent), "\(sent)")
+    }
+
+    @Test("Transaction ids are not to be guessed from others")
+    func unpredictable() {
+        func ids() -> [STUNMessage.TransactionID] {
+            var agent = IceAgent(mode: .lite, local: Self.server, at: Self.start)
+            return (0..<4).map { _ in agent.newTransactionID() }
+        }
+        #expect(Set(ids() + ids()).count == 8)
+    }
+
+    @Test("Another port of the same address is taken at once, and TCP as well")
+    func samePlace() {
+        var agent = agent()
+        check(&agent, on: flow(Self.home), at: Self.start)
+        answer(&agent, on: flow(Self.home), at: Self.start)
+        check(&agent, on: flow(Self.home, 8), at: Self.start + .seconds(3))
+        #expect(agent.selected == flow(Self.home, 8))
+        let tcp = flow(Self.victim, 9, .tcp)
+        let claim = check(&agent, on: tcp, at: Self.start + .seconds(6))
+        #expect(claim == .answered)
+        #expect(agent.selected == tcp)
+    }
+
+    @Test("The first address gets three times what came from it, until it answers or the handshake ends")
+    func allowance() {
+        for isHandshake in [false, true] {
+            var agent = agent()
+            check(&agent, on: flow(Self.home), at: Self.start)
+            let size = IceAgentLiteTests.check(nominate: true).count
+            let isOne = agent.maySend(3 * size)
+            let isMore = agent.maySend(1)
+            #expect(isOne && !isMore)
+            agent.noteBytes(1400, on: flow(Self.home))
+            // The hello of a browser pays for our flight, and for its repetition.
+            let isFlight = agent.maySend(760)
+            let isAgain = agent.maySend(760)
+            #expect(isFlight && isAgain)
+            if isHandshake { agent.handshakeCompleted() } else { answer(&agent, on: flow(Self.home), at: Self.start) }
+            let isAll = agent.maySend(1_000_000)
+            #expect(isAll)
+        }
+    }
+
+    @Test("A peer that never answers goes on where it is, and may leave a dead path, but gets no more than three times what it sends")
+    func silentPeer() {
+        var agent = agent()
+        check(&agent, on: flow(Self.home), at: Self.start)
+        agent.handshakeCompleted()
+        var now = Self.start
+        for _ in 0..<24 {
+            now += .milliseconds(250)
+            agent.advance(to: now)
+            check(&agent, on: flow(Self.victim), at: now)
+            agent.authenticMedia(on: flow(Self.victim), bytes: 100, at: now)
+            _ = requests(&agent)
+            if now - Self.start < .seconds(6) { #expect(agent.selected == flow(Self.home)) }
+        }
+        agent.advance(to: now)
+        #expect(agent.selected == flow(Self.victim))
+        let received = 24 * (100 + IceAgentLiteTests.check(nominate: true).count)
+        let isPaid = agent.maySend(3 * received)
+        let isMore = agent.maySend(1)
+        #expect(isPaid && !isMore)
+        agent.handshakeCompleted()
+        let isMoreLater = agent.maySend(1)
+        #expect(!isMoreLater, "the handshake went to another address")
+    }
+
+    @Test("A flow is not taken by who forges its address, and is by who is really there")
+    func theft() {
+        var agents = [agent(), agent()]
+        var table = Demultiplexer<Int>()
+        let shared = flow(Self.home)
+        func give(_ id: Int, _ claim: FlowClaim) -> Bool { table.claim(shared, by: id, claim) { agents[$0].isValidated(shared) } }
+        let first = check(&agents[0], on: shared, at: Self.start)
+        let isOwn = give(0, first)
+        #expect(isOwn)
+        // The other one's authentic check comes from the same address: forged, as far as anybody knows.
+        for second in 1..<20 {
+            let claim = check(&agents[1], on: shared, at: Self.start + .seconds(second))
+            let isTaken = give(1, claim)
+            #expect(claim == .checked && !isTaken)
+            check(&agents[0], on: shared, at: Self.start + .seconds(second))
+            agents[1].advance(to: Self.start + .seconds(second))
+        }
+        // The first has left without a word and a NAT gave its address to the other, who answers our check: the response has no name, so it
+        // is shown to both.
+        let now = Self.start + .seconds(21)
+        _ = requests(&agents[1])
+        agents[1].advance(to: now)
+        let again = check(&agents[1], on: shared, at: now + .seconds(3))
+        #expect(again == .checked)
+        let proof = answer(&agents[1], on: shared, at: now + .seconds(3))
+        let isTaken = give(1, proof)
+        #expect(proof == .answered && isTaken)
+        // One that answers nothing has it once the former owner's consent is over.
+        let late = check(&agents[0], on: shared, at: now + .seconds(4))
+        #expect(late == .checked)
+    }
+
+    @Test("Media to a path ends 30 s after its last authentic check, whatever else lives or lived")
+    func consent() {
+        var agent = agent()
+        check(&agent, on: flow(Self.home), at: Self.start)
+        answer(&agent, on: flow(Self.home), at: Self.start)
+        // A connection that was checked later, and closed.
+        let tcp = flow(Self.home, 9, .tcp)
+        check(&agent, on: tcp, nominate: false, at: Self.start + .seconds(10))
+        agent.remove(tcp, at: Self.start + .seconds(11))
+        for second in 1...29 { agent.authenticMedia(on: flow(Self.home), bytes: 1000, at: Self.start + .seconds(second)) }
+        agent.advance(to: Self.start + .milliseconds(29_900))
+        #expect(agent.selected == flow(Self.home))
+        #expect(agent.nextDeadline.map { $0 <= Self.start + .seconds(30) } == true)
+        agent.advance(to: Self.start + .seconds(30))
+        #expect(agent.selected == nil)
+        #expect(!agent.isExpired)
+        check(&agent, on: flow(Self.home), at: Self.start + .seconds(35))
+        #expect(agent.selected == flow(Self.home))
+    }
+}
