@@ -10,19 +10,19 @@ struct Attack: Sendable {
     /// What is done, for the page.
     var what: String
     var shape = ServerUnderTest.Shape.shipped
+    /// MB above what it was before that the server may take at most meanwhile. The default is what rooms, seats and decoders may come to
+    /// within the server's own limits; where a protocol has a window, that is the limit.
+    var memory = 400.0
     /// Work that must not fall into the measured time; done once.
     var prepare: (@Sendable () throws -> Void)?
     /// Does it, on a thread of its own, until `context.isOver`. An error is a fault of the attack, not of the server: the row says so.
     var run: @Sendable (AttackContext) throws -> Void
-    /// Looks for damage that the bystander does not see; adds faults to the context.
-    var inspect: (@Sendable (AttackContext) throws -> Void)?
 
     init(
-        _ name: String, _ what: String, shape: ServerUnderTest.Shape = .shipped, prepare: (@Sendable () throws -> Void)? = nil,
-        inspect: (@Sendable (AttackContext) throws -> Void)? = nil, run: @escaping @Sendable (AttackContext) throws -> Void
+        _ name: String, _ what: String, shape: ServerUnderTest.Shape = .shipped, memory: Double = 400, prepare: (@Sendable () throws -> Void)? = nil,
+        run: @escaping @Sendable (AttackContext) throws -> Void
     ) {
-        (self.name, self.what, self.shape) = (name, what, shape)
-        (self.prepare, self.run, self.inspect) = (prepare, run, inspect)
+        (self.name, self.what, self.shape, self.memory, self.prepare, self.run) = (name, what, shape, memory, prepare, run)
     }
 }
 

@@ -27,8 +27,8 @@ struct AttackCommand: AsyncParsableCommand {
     @Flag(help: "Prints what attacks there are and what they do.")
     var list = false
 
-    @Flag(help: "Runs no row again, however busy the machine is.")
-    var once = false
+    @Flag(help: "Takes every row as it comes: none is run again for a busy machine, none is waited for to give its memory back.")
+    var quick = false
 
     func validate() throws {
         guard (1...600).contains(seconds) else { throw ValidationError("--seconds is 1 to 600") }
@@ -59,14 +59,16 @@ struct AttackCommand: AsyncParsableCommand {
         let scratch = NSTemporaryDirectory() + "tessera-attack-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: scratch) }
         let attacks = [AttackList.nothing] + chosen.filter { $0.name != AttackList.nothing.name }
-        let length = seconds, retries = !once
+        let length = seconds, isQuick = quick
         let rows: [AttackOutcome] = try await withCheckedThrowingContinuation { continuation in
             // Waits a lot, and its children end with it: a thread of its own.
             DedicatedThread.start("attacks") {
                 continuation.resume(
                     with: Result {
                         let runner = AttackRunner(program: program, scratch: scratch, seconds: length) { note($0) }
-                        return try runner.run(attacks, bounds: .init(), retries: retries)
+                        var bounds = AttackOutcome.Bounds()
+                        bounds.asksForMemory = !isQuick
+                        return try runner.run(attacks, bounds: bounds, isQuick: isQuick)
                     })
             }
         }

@@ -20,6 +20,8 @@ struct AttackOutcome: Codable, Sendable {
     var memoryBefore = 0.0
     var memoryPeak = 0.0
     var memoryAfter = 0.0
+    /// Above `memoryBefore`.
+    var memoryLimit = 0.0
     /// Seconds after the attack's end at which memory was back within the bound; nil when it was not while we looked.
     var memoryBack: Double?
     var checks = 0
@@ -46,8 +48,9 @@ struct AttackOutcome: Codable, Sendable {
         var pictureGap = 500.0
         var loopTurn = 20.0
         var newcomer = 2000.0
-        /// MB above what it was before.
+        /// MB above what it was before, in the end; and whether that is asked.
         var memory = 50.0
+        var asksForMemory = true
         var descriptors = 20
         var failedChecks = 0
     }
@@ -63,7 +66,8 @@ struct AttackOutcome: Codable, Sendable {
         if newcomerAfterwards < 0 { faults.append("nobody new came in afterwards") }
         if newcomerMeanwhile > bounds.newcomer { faults.append("newcomers waited \(whole(newcomerMeanwhile)) ms meanwhile") }
         if newcomerAfterwards > bounds.newcomer { faults.append("newcomers waited \(whole(newcomerAfterwards)) ms afterwards") }
-        if verdict != .died, memoryBack == nil { faults.append("\(whole(memoryAfter - memoryBefore)) MB kept") }
+        if memoryPeak > memoryBefore + memoryLimit { faults.append("took \(whole(memoryPeak - memoryBefore)) MB") }
+        if bounds.asksForMemory, verdict != .died, memoryBack == nil { faults.append("\(whole(memoryAfter - memoryBefore)) MB kept") }
         if descriptors > bounds.descriptors { faults.append("\(descriptors) descriptors kept") }
         if files > 2 { faults.append("\(files) files left") }
         if !faults.isEmpty, verdict == .held { verdict = .harmed }

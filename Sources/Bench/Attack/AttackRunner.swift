@@ -44,13 +44,13 @@ final class AttackRunner {
 
     // MARK: - The table
 
-    /// `bounds` may be widened for a machine that is busy with other things.
-    func run(_ attacks: [Attack], bounds: AttackOutcome.Bounds, retries: Bool) throws -> [AttackOutcome] {
+    /// - Parameter isQuick: no row is run again, and none is waited for.
+    func run(_ attacks: [Attack], bounds: AttackOutcome.Bounds, isQuick: Bool) throws -> [AttackOutcome] {
         self.bounds = bounds
         var rows: [AttackOutcome] = []
         for attack in attacks {
             var row = try attempt(attack, index: rows.count)
-            while retries, row.stolen > Self.stealLimit || row.others > Self.othersLimit, row.tries < Self.mostTries {
+            while !isQuick, row.stolen > Self.stealLimit || row.others > Self.othersLimit, row.tries < Self.mostTries {
                 note("\(attack.name): the machine was disturbed (\(Int(row.stolen * 100)) % taken, \(Int(row.others * 100)) % by others); again")
                 let tries = row.tries
                 parked.removeAll { $0.row == rows.count }
@@ -62,6 +62,7 @@ final class AttackRunner {
             lookAtParked(&rows, wait: false)
             note(Self.line(rows[rows.count - 1], isOpen: parked.contains { $0.row == rows.count - 1 }))
         }
+        if isQuick { parked = [] }
         while !parked.isEmpty {
             lookAtParked(&rows, wait: true)
             usleep(500_000)
@@ -127,6 +128,7 @@ final class AttackRunner {
         figures.resetPeak()
         stage.bystander.write("mark")
         row.memoryBefore = figures.memory
+        row.memoryLimit = attack.memory
         let descriptors = figures.descriptors, files = stage.server.files
         let before = (machine: MachineTime.now(), server: figures.time, bystander: ProcessFigures(id: stage.bystander.id).time, own: Self.ownTime)
         let threads = figures.threads
@@ -144,9 +146,6 @@ final class AttackRunner {
         // A thread that waits for the server may be late by its own time limit.
         let patience = context.end + .seconds(6)
         while context.running > 0, MonotonicClock.now() < patience { usleep(20_000) }
-        if let inspect = attack.inspect, stage.server.isAlive {
-            do { try inspect(context) } catch { context.failed("\(error)") }
-        }
         let took = (MonotonicClock.now() - start).inSeconds
         let reading: BystanderReading? = ask(stage.bystander, "read", within: .seconds(15))
         let ended = MonotonicClock.now()

@@ -82,6 +82,8 @@ struct SoakPlan: Sendable {
         let parts = (0..<people).map { Part.allCases[$0 % Part.allCases.count] }.shuffled(using: &random)
         let codecs = (0..<people).map { $0.isMultiple(of: 2) ? VideoCodec.h264 : .vp8 }.shuffled(using: &random)
         let lastRoom = "soak-\(rooms - 1)"
+        // One of a room records it, if one of its people has such a part.
+        var recorded: Set<String> = []
         for (place, part) in parts.enumerated() {
             let room = "soak-\(place % rooms)"
             // Joins from one address are limited to five a second.
@@ -89,7 +91,16 @@ struct SoakPlan: Sendable {
             var visit = Visit(
                 place: place, name: "\(part) \(place)", room: room, codec: codecs[place], isLoud: place / rooms == 0, arrives: arrival,
                 leaves: 94 + Double.random(in: 0...6, using: &random), exit: .leave)
+            if part == .steady, recorded.insert(room).inserted {
+                for (time, action) in [(30.0, "start"), (38, "pause"), (43, "resume"), (60, "stop")] { visit.add(time, .record(action)) }
+            }
             visits += part.visits(&visit, using: &random)
+        }
+        for index in visits.indices {
+            // Of many people the last ones come late: they have been there for a moment before they do anything.
+            for deed in visits[index].deeds.indices {
+                visits[index].deeds[deed].at = max(visits[index].deeds[deed].at, visits[index].arrives + 2)
+            }
         }
         for index in visits.indices where visits[index].room == lastRoom && visits[index].leaves > 90 && rooms > 1 {
             visits[index].leaves = Self.quiet - 4
@@ -120,10 +131,6 @@ struct SoakPlan: Sendable {
                     visit.add(soon(start + 13...start + 15), .camera(false))
                     visit.add(soon(start + 17...start + 19), .camera(true))
                 }
-                visit.add(30, .record("start"))
-                visit.add(38, .record("pause"))
-                visit.add(43, .record("resume"))
-                visit.add(60, .record("stop"))
             case .restless:
                 for start in [10.0, 34, 58] {
                     visit.add(soon(start...start + 2), .offer)
@@ -163,10 +170,10 @@ struct SoakPlan: Sendable {
                 var all: [Visit] = []
                 for (index, start) in [2.0, 34, 66].enumerated() {
                     var hop = visit
-                    hop.arrives = start + visit.arrives / 8
-                    hop.leaves = soon(start + 22...start + 24)
-                    hop.add(soon(start + 8...start + 10), .hand(true))
-                    hop.add(soon(start + 13...start + 15), .resume)
+                    if index > 0 { hop.arrives = start + visit.arrives / 4 }
+                    hop.leaves = soon(start + 25...start + 28)
+                    hop.add(soon(start + 10...start + 12), .hand(true))
+                    hop.add(soon(start + 15...start + 17), .resume)
                     hop.exit = index == 1 ? .hangUp : .leave
                     all.append(hop)
                 }

@@ -4,17 +4,16 @@ import Glibc
 /// What an input may cost: time in proportion to what came in, so that anything quadratic shows, and memory that is held at the end.
 public struct WorkLimits: Sendable {
     /// Of processor time for an optimised build on a machine of 2024; `Speed` stretches it for others.
-    public var base: Duration = .milliseconds(10)
-    public var perByte: Duration = .nanoseconds(500)
+    public let base: Duration
+    public let perByte: Duration
     /// A step is an operation of the script, a datagram in or a datagram out.
-    public var perStep: Duration = .microseconds(50)
+    public let perStep: Duration
     /// Bytes on the heap beside what was there at the start.
-    public var memory = 8 << 20
+    public let memory: Int
 
-    public init() {}
-
+    /// The usual limits are five to ten times what the dearest honest inputs take.
     public init(
-        base: Duration = .milliseconds(10), perByte: Duration = .nanoseconds(500), perStep: Duration = .microseconds(50), memory: Int = 8 << 20
+        base: Duration = .milliseconds(5), perByte: Duration = .nanoseconds(100), perStep: Duration = .microseconds(10), memory: Int = 4 << 20
     ) {
         self.base = base
         self.perByte = perByte

@@ -235,6 +235,21 @@ import Testing
         let source = try #require(section.remoteSources.first)
         let payloadType = try #require(section.codecs.first).payloadType
         var plain = Self.reports()
+        // What is about our own streams goes further than what is about others'.
+        let ours = call.server.sender.video.stream.ssrc
+        let aboutUs: [RTCPPacket] = [
+            .temporaryLimit(TemporaryMaxBitrate(senderSSRC: 1, limits: [.init(ssrc: ours, bitRate: .megabits(2), overhead: 40)])),
+            .maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: 1, bitRate: .megabits(2), ssrcs: [ours])),
+            .nack(GenericNack(senderSSRC: 1, mediaSSRC: ours, missing: [1, 2, 40])),
+            .pictureLoss(PictureLossIndication(senderSSRC: 1, mediaSSRC: ours)),
+            .fullIntraRequest(FullIntraRequest(senderSSRC: 1, entries: [.init(ssrc: ours, sequence: 3)])),
+            .receiverReport(ReceiverReport(ssrc: 1, reports: [ReportBlock(ssrc: ours)])),
+        ]
+        for packet in aboutUs {
+            var bytes: [UInt8] = []
+            packet.encode(into: &bytes)
+            plain.append(bytes)
+        }
         for (index, payload) in Self.payloads(.vp8).enumerated() {
             var bytes: [UInt8] = [0x80, payloadType, 0, UInt8(index)]
             bytes.append32(UInt32(index) * 3600)

@@ -9,8 +9,12 @@ enum RoomAttacks {
     // MARK: - Encoders
 
     private static let views: [Attack] = [
-        Attack("personal-views", "12 participants of one room who change their own layout 10 times a second each.") { context in
+        Attack(
+            "personal-views", "12 participants of a room where the picture moves, who change their own layout 10 times a second each.",
+            prepare: { _ = try DecodeBombs.noise.get() }
+        ) { context in
             let names = ["grid", "speaker", "single", "sidebar", "filmstrip", "side-by-side"]
+            context.spawn { try DecodeAttacks.send($0, DecodeBombs.noise, perSecond: 30, as: 30, room: "views") }
             for number in 1...12 {
                 context.spawn { context in
                     let intruder = try context.enter("views", as: number)
@@ -23,34 +27,36 @@ enum RoomAttacks {
             }
             context.rest()
         },
-        Attack("audio-profiles", "40 listeners of one room, each of whom asks for sound at another rate.") { context in
-            context.spawn { context in
-                let intruder = try context.enter("profiles", as: 30)
-                var time: UInt32 = 0
-                try intruder.run(context, every: .milliseconds(20)) { _ throws(WireError) in
-                    time &+= 960
-                    intruder.peer.send(payload: [0x78] + [UInt8](repeating: 0x5A, count: 60), type: HostileOffer.opus, ssrc: intruder.peer.offer.audioSSRC, timestamp: time)
-                }
-            }
-            context.rest(.milliseconds(300))
-            for number in 0..<40 {
+        Attack(
+            "personal-views-kept", "The same, but each keeps the first layout of its own: as many pictures and ladders of encoders as there are people.",
+            prepare: { _ = try DecodeBombs.noise.get() }
+        ) { context in
+            context.spawn { try DecodeAttacks.send($0, DecodeBombs.noise, perSecond: 30, as: 30, room: "views") }
+            for number in 1...12 {
                 context.spawn { context in
-                    context.rest(.milliseconds(number / 8 * 220))
-                    let peer = try HostilePeer(from: context.address(1 + number % 8)) { offer in
-                        offer.direction = "recvonly"
-                        offer.hasVideo = false
-                        offer.hasChannels = false
-                        offer.opusParameters = "minptime=10;stereo=\(number % 2);maxaveragebitrate=\(6000 + number * 1700)"
-                    } exchange: { offer throws(WireError) in
-                        let answer = try context.wire(1 + number % 8).request(
-                            "POST", "/whep/profiles", headers: [("Content-Type", "application/sdp")], body: Array(offer.utf8))
-                        guard answer.status == 201 else { throw WireError("whep: \(answer.status) \(answer.text.prefix(80))") }
-                        return answer.text
-                    }
-                    try peer.connect()
-                    try peer.run(until: context.end, every: .milliseconds(100)) { _ throws(WireError) in }
+                    let intruder = try context.enter("views", as: number)
+                    try intruder.wire.send(["type": "layout", "name": number % 2 == 0 ? "speaker" : "sidebar", "scope": "me", "pin": [intruder.wire.id]])
+                    try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in }
                 }
             }
+            context.rest()
+        },
+        Attack("audio-profiles", "90 listeners of two rooms where somebody speaks, each of whom asks for sound at another rate.") { context in
+            let sound = try BystanderFootage().sounds[0]
+            for room in 0..<2 {
+                context.spawn { context in
+                    let intruder = try context.enter("profiles \(room)", as: 30 + room)
+                    var count = 0
+                    try intruder.run(context, every: .milliseconds(20)) { _ throws(WireError) in
+                        intruder.peer.send(
+                            payload: sound[count % sound.count], type: HostileOffer.opus, ssrc: intruder.peer.offer.audioSSRC,
+                            timestamp: UInt32(truncatingIfNeeded: count * 960))
+                        count += 1
+                    }
+                }
+            }
+            context.rest(.milliseconds(500))
+            for number in 0..<90 { context.spawn { try listen($0, number) } }
             context.rest()
         },
         Attack("recordings", "Recordings started and stopped 25 times a second in one room.") { context in
@@ -62,6 +68,26 @@ enum RoomAttacks {
             }
         },
     ]
+
+    /// A listener by WHEP, with a wish for the sound's rate that nobody else has.
+    private static func listen(_ context: AttackContext, _ number: Int) throws {
+        let address = 1 + number % 18
+        context.rest(.milliseconds(number / 18 * 220))
+        let peer = try HostilePeer(from: context.address(address)) { offer in
+            offer.direction = "recvonly"
+            offer.hasVideo = false
+            offer.hasChannels = false
+            offer.opusParameters = "minptime=10;maxaveragebitrate=\(6000 + number * 500)"
+        } exchange: { offer throws(WireError) in
+            let answer = try context.wire(address).request(
+                "POST", "/whep/profiles%20\(number % 2)", headers: [("Content-Type", "application/sdp")], body: Array(offer.utf8))
+            guard answer.status == 201 else { throw WireError("whep: \(answer.status) \(answer.text.prefix(80))") }
+            return answer.text
+        }
+        try peer.connect()
+        context.add("listeners", 1)
+        try peer.run(until: context.end, every: .milliseconds(100)) { _ throws(WireError) in }
+    }
 
     // MARK: - JSON
 

@@ -7,7 +7,7 @@ import Fuzzing
 enum DTLSBody {
     static let target = FuzzTarget(
         "dtls", covers: "the DTLS transport: handshakes over a wire that lies",
-        limits: WorkLimits(base: .milliseconds(40), perStep: .microseconds(500)), maximumLength: 4096,
+        limits: WorkLimits(base: .milliseconds(10), perStep: .microseconds(200)), maximumLength: 4096,
         seeds: { seeds }, body: run)
 
     private static func run(_ input: FuzzInput, _ work: inout Work) {

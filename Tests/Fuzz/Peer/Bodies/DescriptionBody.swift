@@ -11,7 +11,7 @@ enum DescriptionBody {
 
     static let target = FuzzTarget(
         "sdp", covers: "session descriptions: parse, write, answer, offer again, restart",
-        limits: WorkLimits(base: .milliseconds(10), perByte: .microseconds(1)),
+        limits: WorkLimits(base: .milliseconds(10), perByte: .nanoseconds(500)),
         maximumLength: 32_768, words: words, seeds: { seeds }, body: run)
 
     /// Descriptions of one peer behind one another, with a line of `===` between them.
@@ -103,8 +103,15 @@ enum DescriptionBody {
             a=rtcp-mux
             a=sendrecv
             *4 a=rtpmap:9# VP8/90000
-            *20 a=ssrc:1# cname:x
-            *20 a=candidate:1 1 udp # 10.0.0.1 9 typ host
+            *4 a=fmtp:9# apt=9#
+            *9 a=rtcp-fb:* x#
+            *9 a=rtcp-fb:96 y#
+            *9 a=extmap:# urn:x#
+            *9 a=ssrc:1# cname:x
+            *9 a=ssrc-group:FID 1# 2#
+            *9 a=rid:# send
+            *9 a=candidate:1 1 udp # 10.0.0.1 9 typ host
+            *9 a=x-#:y
 
             """
         return single + again + [Array(long.utf8)]

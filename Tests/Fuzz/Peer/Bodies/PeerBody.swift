@@ -8,7 +8,7 @@ import Fuzzing
 enum PeerBody {
     static let target = FuzzTarget(
         "peer", covers: "a connected peer: media, reports, channels, offers, checks and time in one stream",
-        limits: WorkLimits(base: .milliseconds(10), perByte: .nanoseconds(500), perStep: .microseconds(60), memory: 24 << 20), maximumLength: 4096,
+        limits: WorkLimits(base: .milliseconds(8), perByte: .nanoseconds(100), perStep: .microseconds(20), memory: 12 << 20), maximumLength: 4096,
         seeds: { PeerSeeds.all }, body: run)
 
     /// What one input may stand for.

@@ -7,10 +7,13 @@ import Fuzzing
 enum SCTPBody {
     static let target = FuzzTarget(
         "sctp", covers: "an established SCTP association: chunks, reassembly, acknowledgements, resets",
-        limits: WorkLimits(perByte: .microseconds(1), memory: 12 << 20),
+        limits: WorkLimits(perByte: .nanoseconds(200), memory: 6 << 20),
         maximumLength: 8192, seeds: { seeds }, body: run)
 
-    private static let mostBytes = 768 << 10
+    /// What one input may stand for.
+    private static let mostBytes = 512 << 10
+
+    private static let mostOperations = 200
 
     private static func run(_ input: FuzzInput, _ work: inout Work) {
         var input = input
@@ -21,7 +24,7 @@ enum SCTPBody {
         guard association.state == .established else { fatalError("sctp: no association") }
         var script = SCTPScript(next: 100, seen: 98)
         work.start()
-        while !input.isEmpty, work.bytes < mostBytes {
+        for _ in 0..<mostOperations where !input.isEmpty && work.bytes < mostBytes {
             switch input.below(8) {
             case 0: now += .milliseconds(Int64(input.byte()) * 4)
             case 1:

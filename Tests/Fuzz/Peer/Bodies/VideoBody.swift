@@ -6,12 +6,15 @@ import Fuzzing
 /// Pictures: packets in any order and of any content into the buffer that orders, repairs and assembles them.
 enum VideoBody {
     static let target = FuzzTarget(
-        "video", covers: "the receive buffer of pictures, H.264 and VP8 depacketizers", limits: WorkLimits(memory: 24 << 20), maximumLength: 8192,
+        "video", covers: "the receive buffer of pictures, H.264 and VP8 depacketizers",
+        limits: WorkLimits(perByte: .nanoseconds(40), memory: 12 << 20), maximumLength: 8192,
         seeds: { [seed(.vp8), seed(.h264)] }, body: run)
 
     private static let types: [UInt8: VideoCodec] = [96: .vp8, 97: .h264]
     /// What one input may stand for: a second of 4 Mbit/s.
     private static let mostBytes = 512 << 10
+
+    private static let mostOperations = 400
 
     private static func run(_ input: FuzzInput, _ work: inout Work) {
         var input = input
@@ -20,7 +23,7 @@ enum VideoBody {
         var sequence: Int64 = 1000
         var timestamp: Int64 = 90_000
         work.start()
-        while !input.isEmpty, work.bytes < mostBytes {
+        for _ in 0..<mostOperations where !input.isEmpty && work.bytes < mostBytes {
             switch input.below(8) {
             case 0:
                 now += .milliseconds(Int64(input.byte()) * Int64(input.byte() & 7))
