@@ -73,7 +73,8 @@ def handshake(server):
 
 
 def test_nobody_is_waited_for_without_end(tmp_path):
-    """Half a head, no TLS handshake, half a body that drips, silence after an answer, a WebSocket that never joins, a reader that stops."""
+    """Half a head, no TLS handshake, half a body that drips, silence after an answer, a WebSocket that pings and never joins, a reader
+    that stops."""
     def seconds_until_closed(port, first, drip=b""):
         with socket.create_connection(("127.0.0.1", port)) as stream:
             started = time.monotonic()
@@ -120,7 +121,7 @@ def test_nobody_is_waited_for_without_end(tmp_path):
                 (seconds_until_closed, secure.port, b"\x16\x03\x01"),
                 (seconds_until_closed, server.port, head, b"x"),
                 (seconds_until_closed, server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-                (seconds_until_closed, server.port, handshake(server)),
+                (seconds_until_closed, server.port, handshake(server), b"\x89\x80" + bytes(4)),
                 (seconds_until_reset, server.port, greedy),
             ]))
         half, tls, body, idle, outside, reader = asyncio.run(run())
