@@ -40,7 +40,7 @@ struct Doors: Sendable {
 
         var table = RouteTable()
         table.addPages(assets)
-        table.addServer(service, figures: figures, gate: gate)
+        table.addServer(service) { [gate, whip] in figures.lines + gate.lines + whip.lines }
         table.addRooms(service, limits: limits)
         table.addRecordings(service, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
         table.addLayouts(service)

@@ -6,14 +6,17 @@ import hashlib
 import hmac
 import http.client
 import json
+import random
 import socket
+import ssl
+import subprocess
 import time
 
 import pytest
 import websockets
 
 from browser import Chromium
-from server import Server
+from server import PROGRAM, Server
 from signalling import ask, connect
 
 SECRET = "a secret that only the portal knows"
@@ -63,13 +66,106 @@ def test_silent_connections_keep_nobody_out(tmp_path, open_files, count):
                 stream.close()
 
 
-def test_half_a_head_is_waited_for_ten_seconds_and_no_longer(server):
-    with socket.create_connection(("127.0.0.1", server.port)) as stream:
-        stream.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
-        stream.settimeout(15)
+def handshake(server):
+    """The head of a WebSocket handshake."""
+    return (f"GET /signal HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n").encode()
+
+
+def test_nobody_is_waited_for_without_end(tmp_path):
+    """Half a head, no TLS handshake, half a body that drips, silence after an answer, a WebSocket that pings and never joins, a reader
+    that stops."""
+    def seconds_until_closed(port, first, drip=b""):
+        with socket.create_connection(("127.0.0.1", port)) as stream:
+            started = time.monotonic()
+            stream.sendall(first)
+            stream.settimeout(1)
+            while time.monotonic() - started < 45:
+                try:
+                    if not stream.recv(10_000):
+                        return time.monotonic() - started
+                except TimeoutError:
+                    try:
+                        stream.sendall(drip)
+                    except OSError:
+                        return time.monotonic() - started
+                except OSError:
+                    return time.monotonic() - started
+            return time.monotonic() - started
+
+    def seconds_until_reset(port, first):
+        """For a reader that does not read: only what it sends tells it that nobody is there any more."""
+        with socket.socket() as stream:
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stream.connect(("127.0.0.1", port))
+            started = time.monotonic()
+            stream.sendall(first)
+            while time.monotonic() - started < 60:
+                time.sleep(1)
+                try:
+                    stream.sendall(b"G")
+                except OSError:
+                    break
+            return time.monotonic() - started
+
+    secure = Server(tmp_path / "tls", config="http: { tls: { selfSigned: true } }")
+    secure.scheme, secure.context = "https", ssl._create_unverified_context()
+    with Server(tmp_path / "plain") as server, secure:
+        head = b"PUT /api/rooms/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+        # Far more than the sockets of both ends hold: the requests come one right behind the other.
+        greedy = b"GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
+
+        async def run():
+            return await asyncio.gather(*(asyncio.to_thread(*call) for call in [
+                (seconds_until_closed, server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"),
+                (seconds_until_closed, secure.port, b"\x16\x03\x01"),
+                (seconds_until_closed, server.port, head, b"x"),
+                (seconds_until_closed, server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+                (seconds_until_closed, server.port, handshake(server), b"\x89\x80" + bytes(4)),
+                (seconds_until_reset, server.port, greedy),
+            ]))
+        half, tls, body, idle, outside, reader = asyncio.run(run())
+        assert 8 < half < 14 and 8 < tls < 14, (half, tls)
+        assert 28 < body < 36 and 28 < idle < 36 and 28 < outside < 36, (body, idle, outside)
+        assert 28 < reader < 45, reader
+        metrics = server.get("/metrics")[2].decode()
+        for reason in ("head", "body", "idle", "unjoined", "stalled"):
+            assert f'tessera_http_connections_ended_total{{reason="{reason}"}} 1' in metrics, reason
+
+
+def test_thirty_people_behind_one_address_come_back_after_a_restart(tmp_path):
+    """As the page does: at once, and then when the server says so and up to as long again."""
+    async def person(server, number):
         started = time.monotonic()
-        assert stream.recv(100) == b""
-        assert 8 < time.monotonic() - started < 13
+        while time.monotonic() - started < 40:
+            async with await connect(server) as talk:
+                await talk.send(json.dumps({"type": "join", "room": "office", "name": f"Person {number}"}))
+                while (message := json.loads(await asyncio.wait_for(talk.recv(), 10)))["type"] not in ("joined", "error"):
+                    pass
+                if message["type"] == "joined":
+                    return time.monotonic() - started
+                assert message["code"] == "too_fast", message
+            await asyncio.sleep(message["retryAfter"] * random.uniform(1, 2))
+        return None
+
+    async def run(server):
+        return await asyncio.gather(*(person(server, number) for number in range(30)))
+    with Server(tmp_path / "server") as server:
+        for _ in range(2):
+            times = asyncio.run(asyncio.wait_for(run(server), 60))
+            assert None not in times and max(times) < 15, times
+            server.stop()
+            server.start()
+
+
+def test_tessera_call_comes_again_when_many_come_at_once(tmp_path):
+    with Server(tmp_path / "server", config="limits: { joinsPerSecondPerAddress: 1 }") as server:
+        result = subprocess.run(
+            [PROGRAM, "call", server.url, "--room", "r", "--name", "Load", "--count", "8", "--seconds", "14"], capture_output=True, text=True,
+            timeout=60)
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert result.stdout.count(": connected") == 8, result.stdout
+        assert "trying again" in result.stdout, result.stdout
 
 
 def test_one_who_joins_without_end_keeps_no_others_of_the_address_out(tmp_path):

@@ -5,7 +5,7 @@ import NIOCore
 /// What is waited for is told by `RequestWatch`, which understands HTTP. Beside that, whatever we send must move: a reader that takes
 /// nothing for half a minute is gone.
 final class ConnectionGuard: ChannelDuplexHandler {
-    typealias InboundIn = NIOAny
+    typealias InboundIn = ByteBuffer
     typealias OutboundIn = NIOAny
 
     /// What the client has to do next.
@@ -33,12 +33,18 @@ final class ConnectionGuard: ChannelDuplexHandler {
         }
     }
 
+    /// Bytes that a WebSocket in no room may send in all. A join has a few hundred, with a token 10 KiB; a frame that is not complete
+    /// waits in memory, whoever sent it.
+    static let outsideBytes = 128 * 1024
+
     /// Nothing of what was written has left for so long.
     static let stallLimit = TimeAmount.seconds(30)
 
     private let ticket: ConnectionGate.Ticket
     private(set) var wait: Wait
     private var waitsSince = NIODeadline.uptimeNanoseconds(0)
+    /// Bytes that may still come; nil: as many as want to.
+    private var allowance: Int?
     private var unwritten = 0
     private var lastProgress = NIODeadline.uptimeNanoseconds(0)
     private var context: ChannelHandlerContext?
@@ -58,6 +64,9 @@ final class ConnectionGuard: ChannelDuplexHandler {
         schedule()
     }
 
+    /// How many bytes may come from now on; nil: as many as want to. Called on the event loop.
+    func allow(bytes: Int?) { allowance = bytes }
+
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         waitsSince = context.eventLoop.now
@@ -73,6 +82,13 @@ final class ConnectionGuard: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // The next request begins.
         if wait == .idle { expect(.head) }
+        if let left = allowance {
+            allowance = left - unwrapInboundIn(data).readableBytes
+            guard left >= 0 else {
+                ticket.count(.bodySize)
+                return context.close(promise: nil)
+            }
+        }
         context.fireChannelRead(data)
     }
 

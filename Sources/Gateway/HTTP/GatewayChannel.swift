@@ -52,6 +52,8 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                         }
                         ticket.become(.outside)
                         here.value.expect(.nothing)
+                        here.value.allow(bytes: ConnectionGuard.outsideBytes)
+                        let loop = channel.eventLoop
                         try channel.pipeline.syncOperations.addHandlers([
                             NIOWebSocketFrameAggregator(
                                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: maxMessageSize),
@@ -59,7 +61,10 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                         ])
                         return .webSocket(
                             try NIOAsyncChannel(wrappingChannelSynchronously: channel), door,
-                            WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers, ticket: ticket))
+                            WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) { isInside in
+                                ticket.become(isInside ? .busy : .outside)
+                                loop.execute { here.value.allow(bytes: isInside ? nil : ConnectionGuard.outsideBytes) }
+                            } count: { ticket.count($0) })
                     }
                 })
             let encoder = HTTPResponseEncoder()

@@ -54,9 +54,6 @@ struct HostPolicy: Sendable {
             isProvenByTLS: !settings.tls.certificate.isEmpty)
     }
 
-    /// Whether `host` is one of the names that the settings give to this server; pages of such a name are ours.
-    func isConfigured(_ host: String) -> Bool { names.contains(HostName(host).text) }
-
     /// Whether the request may be a page's that has let its own name point to us.
     func mayBeRebinding(_ source: RequestSource) -> Bool {
         if allowsAll || isProvenByTLS || source.isFromTrustedProxy { return false }

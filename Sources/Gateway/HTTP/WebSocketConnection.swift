@@ -38,7 +38,21 @@ final class WebSocketConnection: Sendable {
         /// Whose limits count.
         var remote: IPAddress?
         var headers: HTTPHeaders
-        var ticket: ConnectionGate.Ticket
+        /// Told when the client comes into a room: what it may cost changes.
+        var settle: @Sendable (_ isInside: Bool) -> Void
+        /// Counts why we ended the connection.
+        var count: @Sendable (ConnectionGate.Ending) -> Void
+
+        init(
+            uri: String, remote: IPAddress?, headers: HTTPHeaders, settle: @escaping @Sendable (_ isInside: Bool) -> Void,
+            count: @escaping @Sendable (ConnectionGate.Ending) -> Void
+        ) {
+            self.uri = uri
+            self.remote = remote
+            self.headers = headers
+            self.settle = settle
+            self.count = count
+        }
     }
 
     let handshake: Handshake
@@ -74,13 +88,13 @@ final class WebSocketConnection: Sendable {
     /// The client is in a room: it may stay.
     func settle() {
         isSettled.store(true, ordering: .relaxed)
-        handshake.ticket.become(.busy)
+        handshake.settle(true)
     }
 
     private func enqueue(_ message: Outbox.Message, _ state: Outbox.State? = nil) {
         guard outbox.withLock({ $0.add(message, state) }) else {
             // Does not read what it is sent. Nothing more would reach it, so the connection just ends.
-            handshake.ticket.count(.stalled)
+            handshake.count(.stalled)
             channel.channel.close(promise: nil)
             return
         }
@@ -200,7 +214,7 @@ final class WebSocketConnection: Sendable {
                 return
             }
             if now >= outsideEnd, !isSettled.load(ordering: .relaxed) {
-                handshake.ticket.count(.unjoined)
+                handshake.count(.unjoined)
                 channel.channel.close(promise: nil)
                 return
             }

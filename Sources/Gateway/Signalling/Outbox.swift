@@ -68,7 +68,4 @@ struct Outbox {
         first = 0
         return nil
     }
-
-    /// Places that were used and are not given back yet.
-    var used: Int { messages.count }
 }

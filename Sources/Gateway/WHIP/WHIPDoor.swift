@@ -163,6 +163,10 @@ final class WHIPDoor: Sendable {
     /// How many sessions there are, those included that are starting.
     var sessionCount: Int { places.withLock { $0.count } }
 
+    var lines: [MetricLine] {
+        [MetricLine(name: "tessera_whip_sessions", help: "Sessions of WHIP and WHEP.", kind: .gauge, value: Double(sessionCount))]
+    }
+
     // MARK: PATCH
 
     /// Candidates (204), or an ICE restart (200 with ours).

@@ -111,6 +111,7 @@ import Testing
             case "state": try await seat.setState(audio: true, video: nil, hand: true)
             case "layout for me": try await seat.setLayout("speaker", scope: .me, pins: nil)
             case "layout for the room": try await seat.setLayout("speaker", scope: .room, pins: nil)
+            case "chat": try await seat.chat("hello", to: nil)
             case "present": try await seat.present(true)
             case "leave": await seat.leave()
             default: Issue.record("there is no message \(message)")

@@ -14,7 +14,7 @@ import Testing
         for text in ["a", "b", "c"] { _ = outbox.add(.text(text)) }
         let all = drain(&outbox)
         #expect(all == [.text("a"), .text("b"), .text("c")])
-        #expect(outbox.count == 0 && outbox.bytes == 0 && outbox.used == 0)
+        #expect(outbox.count == 0 && outbox.bytes == 0)
     }
 
     @Test func `of each kind of state only the newest waits`() {
