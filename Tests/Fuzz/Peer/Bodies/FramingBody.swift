@@ -25,9 +25,8 @@ enum FramingBody {
         var reader = FrameReader()
         var frames: [[UInt8]] = []
         for start in stride(from: 0, to: stream.count, by: size) {
-            let isValid = stream[start..<min(stream.count, start + size)].withUnsafeBytes { bytes in
-                reader.append(bytes) { frames.append(Array($0)) }
-            }
+            var piece = Array(stream[start..<min(stream.count, start + size)])
+            let isValid = piece.withUnsafeMutableBytes { bytes in reader.append(bytes) { frames.append(Array($0)) } }
             work.step()
             if !isValid { return (frames, false) }
         }

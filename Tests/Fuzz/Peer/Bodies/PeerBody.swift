@@ -112,7 +112,7 @@ enum PeerBody {
     private static func set(_ input: inout FuzzInput, _ peer: ConnectedPeer, _ work: inout Work) {
         let server = peer.server
         let now = peer.now
-        switch input.below(10) {
+        switch input.below(11) {
         case 0: server.requestKeyframe(at: now)
         case 1: server.setReceiveLimit(.kilobits(Int(input.number16())), at: now)
         case 2: server.setWantedLayer(height: Int(input.byte()) * 8, at: now)
@@ -127,7 +127,9 @@ enum PeerBody {
                 server.sendMessage(.binary([UInt8](repeating: 1, count: size)), on: id, at: now)
             }
         case 7: server.closeChannel(ChannelID(input.byte()), at: now)
-        case 8: server.addRemoteCandidate(String(decoding: input.chunk(), as: UTF8.self), at: now)
+        case 8:
+            _ = try? server.restartICE(remote: IceCredentials(ufrag: "anew\(input.byte())", password: ConnectedPeer.credentials.password), at: now)
+        case 9: server.addRemoteCandidate(String(decoding: input.chunk(), as: UTF8.self), at: now)
         default: server.removeFlow(STUNBody.flow(input.below(8)), at: now)
         }
     }

@@ -78,7 +78,10 @@ enum PeerSeeds {
             Operation.offer.rawValue, 0, Operation.wait.rawValue, 5, Operation.offer.rawValue, 1, 0, 0, 5, 7, Operation.check.rawValue, 4, 1, 0,
         ])
         script.raw([Operation.offer.rawValue, 2, 0, 20, 0, 0, 9, 1, 0, 30, Operation.check.rawValue, 0x20 | 4, 1, 0, Operation.wait.rawValue, 9])
-        script.raw([Operation.check.rawValue, 0x40 | 1, 1, 0, Operation.check.rawValue, 0x60 | 16, 1, 0, Operation.setting.rawValue, 8])
+        script.raw([
+            Operation.check.rawValue, 0x40 | 1, 1, 0, Operation.check.rawValue, 0x60 | 16, 1, 0, Operation.setting.rawValue, 8, 1,
+            Operation.setting.rawValue, 9,
+        ])
         script.chunk(Array("candidate:1 1 udp 2130706431 203.0.113.5 4000 typ host".utf8))
         script.raw([Operation.setting.rawValue, 2, 45, Operation.setting.rawValue, 4, Operation.setting.rawValue, 1, 2, 0])
         return script.bytes

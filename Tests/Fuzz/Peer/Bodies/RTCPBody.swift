@@ -24,7 +24,11 @@ enum RTCPBody {
             work.step()
             packets.append(packet)
             if case .nack(let nack) = packet { _ = nack.missing }
-            if case .transportFeedback(let feedback) = packet { feedback.forEachStatus { _, _ in } }
+            _ = packet.work
+            if case .transportFeedback(let feedback) = packet {
+                feedback.forEachStatus { _, _ in }
+                _ = ArrivalReport(feedback)
+            }
         }
         return (packets, reader.malformedCount)
     }

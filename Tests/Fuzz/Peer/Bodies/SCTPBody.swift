@@ -52,17 +52,17 @@ enum SCTPBody {
                 if packet.count > association.configuration.packetSize + 64 { fatalError("sctp: a packet of \(packet.count) bytes") }
                 if let parsed = SCTPPacket(parsing: packet) { script.note(parsed) }
             }
-            association.packets = []
+            association.packets.removeAll()
             association.events = []
             check(association)
         }
         work.weigh()
     }
 
-    /// What the window promises: one chunk that fills the first hole may come beside it.
+    /// What the window promises: beside it, what fills the first hole may come, of two messages at most.
     private static func check(_ association: SCTPAssociation) {
         guard association.state != .closed else { return }
-        let most = association.configuration.receiveWindow + association.configuration.packetSize + SCTPAssociation.bookkeeping
+        let most = association.configuration.receiveWindow + 2 * association.configuration.maximumMessage
         if association.held < 0 || association.held > most {
             fatalError("sctp: \(association.held) bytes are held with a window of \(association.configuration.receiveWindow)")
         }

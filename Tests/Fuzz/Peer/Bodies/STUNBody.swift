@@ -25,7 +25,7 @@ enum STUNBody {
             at: .zero)
         agent.setRemote(theirs, at: .zero)
         if !isLite { agent.addRemoteCandidate(.host(flow(0).remote), at: .zero) }
-        var table = Demultiplexer<Int>(flowLimit: 12, flowsPerPeer: 4)
+        var table = Demultiplexer<Int>(flowsPerPeer: 4)
         table.setUfrags([ours.ufrag], of: 0)
         table.setUfrags(["else"], of: 1)
         var asked: [STUNMessage.TransactionID] = []
@@ -69,8 +69,11 @@ enum STUNBody {
 
     private static func receive(_ bytes: [UInt8], _ flow: Flow, into agent: inout IceAgent, _ table: inout Demultiplexer<Int>, at now: Instant) {
         bytes.withUnsafeBytes { raw in
-            _ = table.route(raw, flow: flow)
-            if DatagramKind(raw) == .stun { agent.handle(stun: raw, flow: flow, at: now) }
+            let id = table.route(raw, flow: flow)
+            _ = table.claimant(of: raw, flow: flow)
+            guard DatagramKind(raw) == .stun else { return }
+            agent.handle(stun: raw, flow: flow, at: now)
+            table.claim(flow, by: id ?? 2, agent.latestClaim) { $0 == 0 && agent.isValidated(flow) }
         }
     }
 
