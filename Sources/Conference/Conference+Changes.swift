@@ -145,6 +145,7 @@ extension Conference {
         for id in abandoned { end(id, reason: .roomEnded) }
         if figures.mustReleaseMemory(at: now, hasRooms: state.locked { !$0.rooms.isEmpty }) { SystemMemory.release() }
         if figures.isDue(.layouts, every: .seconds(1), at: now) { pollLayouts() }
+        watchRecordings(at: now)
         if configuration.savesWorkWhenOverloaded, figures.isDue(.overload, every: .seconds(1), at: now),
             let level = overload.evaluate(at: now)
         {

@@ -85,7 +85,7 @@ struct ConferenceCallTests {
             #expect(client.seen.codec == codec)
         }
 
-        let recording = try conference.startRecording("r")
+        let recording = try await conference.startRecording("r")
         ann.forgetSound()
         bob.forgetSound()
         #expect(await until { ann.seen.sound.count > 96_000 && bob.seen.sound.count > 96_000 })

@@ -57,6 +57,7 @@ extension Conference {
                     labels: stage))
         }
         samples += meters.delays.samples
+        samples += recordingSamples
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(
