@@ -3,11 +3,18 @@ import Foundation
 /// The small file beside a recording that says what it is.
 enum Sidecar {
     static let suffix = ".json"
+    /// A recording of a hundred thousand parts has less.
+    private static let maxSize = 16 << 20
 
     static func read(_ path: String) -> RecordingEntry? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
-        return FileManager.default.contents(atPath: path).flatMap { try? decoder.decode(RecordingEntry.self, from: $0) }
+        let size = SystemFile.size(descriptor)
+        guard size <= maxSize, let bytes = SystemFile.read(descriptor, size, at: 0) else { return nil }
+        return try? decoder.decode(RecordingEntry.self, from: Data(bytes))
     }
 
     /// Replaces the file as a whole: readers see the old or the new one, and a full disk leaves the old one.
