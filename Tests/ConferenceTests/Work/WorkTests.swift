@@ -139,7 +139,7 @@ struct WorkTests {
             }
         }
         #expect(slow.reduce(0) { $0 + $1.waiting } > 12, "ours went first")
-        #expect(running.locked { $0.most } == 1)
+        #expect(running.locked { $0.most } <= 1)
         for lane in slow { lane.close() }
     }
 
