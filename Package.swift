@@ -11,6 +11,11 @@ let package = Package(
     products: [
         .executable(name: "tessera", targets: ["tessera"]),
         .library(name: "Peer", targets: ["Peer"]),
+        // What Tests/Fuzz, a package of its own, takes apart.
+        .library(name: "Fuzzing", targets: ["Fuzzing"]),
+        .library(name: "FuzzedPeer", targets: ["Fuzzing", "Basics", "Sockets", "Peer"]),
+        .library(name: "FuzzedMedia", targets: ["Fuzzing", "Basics", "Codecs", "Mixing"]),
+        .library(name: "FuzzedGateway", targets: ["Fuzzing", "Gateway"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -99,7 +104,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Basics", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
-                "CFFmpeg", "COpus", "CVPX", "CYUV",
+                "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
@@ -118,6 +123,16 @@ let package = Package(
             name: "GatewayTests",
             dependencies: ["Gateway", .product(name: "NIOEmbedded", package: "swift-nio")], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["Call"], swiftSettings: strict),
+        .testTarget(name: "BenchTests", dependencies: ["Bench"], swiftSettings: strict),
+
+        // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
+        .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),
+        .target(name: "Fuzzing", dependencies: ["Basics", "CFuzzing"], path: "Tests/Fuzz/Fuzzing", swiftSettings: strict),
+        .testTarget(
+            name: "PeerFuzzTests", dependencies: ["Fuzzing", "Basics", "Sockets", "Peer"], path: "Tests/Fuzz/Peer", swiftSettings: strict),
+        .testTarget(
+            name: "MediaFuzzTests", dependencies: ["Fuzzing", "Basics", "Codecs", "Mixing"], path: "Tests/Fuzz/Media", swiftSettings: strict),
+        .testTarget(name: "GatewayFuzzTests", dependencies: ["Fuzzing", "Gateway"], path: "Tests/Fuzz/Gateway", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -104,6 +104,7 @@ public final class Conference: Sendable {
 
     /// Starts the threads and closes what a crash left open of recordings.
     public func start() throws(ConferenceError) {
+        SystemMemory.mapPictures()
         do {
             let opened = try RecordingCatalogue(directory: configuration.recording.directory)
             for entry in opened.recover() { logger.notice("recording \(entry.id) was left open and is closed now") }

@@ -109,6 +109,9 @@ extension ConferenceConfiguration {
         recording.start = settings.recording.start == .onFirstJoin ? .onFirstJoin : .manual
         recording.segment = settings.recording.segment
         recording.audio = settings.recording.audio == .opus ? .opus : .aac
+        recording.minimumFree = settings.recording.minimumFree
+        recording.startsPerMinute = settings.recording.startsPerMinute
+        limits = settings.limits.conference
         layoutsDirectory = settings.layouts.directory
     }
 }

@@ -121,6 +121,7 @@ struct LiveRoomService: RoomService {
             request.asParticipant = other
         }
         request.roleIsProven = demand.roleIsProven
+        request.client = demand.client
         request.endsWithMedia = demand.endsWithMedia
         request.hasSignalling = !demand.endsWithMedia
         do {
@@ -142,7 +143,7 @@ struct LiveRoomService: RoomService {
             case .tiles(let tiles): events(.tiles(TilesModel(tiles)))
             case .speaker(let id): events(.speaker(id))
             case .layout(let name): events(.layout(name))
-            case .recording(let recording): events(.recording(recording.map { RecordingModel($0) }))
+            case .recording(let recording): events(.recording(recording.map { RecordingModel($0).withoutFolder }))
             case .chat(let chat): events(.chat(ChatModel(from: chat.from, name: chat.fromName, text: chat.text, to: chat.to, at: chat.at)))
             case .line(let line): events(.line(line.json))
             case .left(let reason): events(.left(reason: reason.rawValue))
@@ -172,7 +173,7 @@ private struct LiveSeat: Seat {
                 id: participant.id, name: info?.name ?? demand?.name ?? "", role: info?.role ?? demand?.role ?? .participant,
                 resume: ResumeClaim(id: participant.id, secret: participant.resumeSecret)),
             participants: participant.participants.map { ParticipantModel($0) }, layout: participant.layout,
-            recording: participant.recording.map { RecordingModel($0) })
+            recording: participant.recording.map { RecordingModel($0).withoutFolder })
     }
 
     func answer(_ offer: String) async throws(ServiceError) -> String {

@@ -47,6 +47,6 @@ struct InboundStream: Sendable {
     func numbers(original: UInt16, timestamp: UInt32) -> (sequence: Int64, timestamp: Int64)? {
         guard let highest else { return nil }
         let distance = Int16(bitPattern: original &- UInt16(truncatingIfNeeded: highest))
-        return (highest + Int64(distance), timestamps.peek(timestamp))
+        return (highest &+ Int64(distance), timestamps.peek(timestamp))
     }
 }

@@ -65,6 +65,8 @@ struct MediaReceiver {
     private var retransmitted = 0
     private var pictureRequests = 0
     private var audioFrames = 0
+    /// Of layers that are gone.
+    private var oversizedFrames = 0
     private(set) var malformed = 0
     private var audio: [ReceivedAudioPacket] = []
     private var frameQueue: [ReceivedVideoFrame] = []
@@ -193,8 +195,8 @@ struct MediaReceiver {
             let back = parsed.blocks.count - 1 - index
             if back > 0 {
                 // A copy has no number of its own. Senders repeat the packets right before this one.
-                packet.sequence -= Int64(back)
-                packet.timestamp -= Int64(block.timestampOffset)
+                packet.sequence &-= Int64(back)
+                packet.timestamp &-= Int64(block.timestampOffset)
                 packet.captureTime = capture - .nanoseconds(Int64(block.timestampOffset) * 1_000_000_000 / 48_000)
                 packet.marker = false
                 packet.level = nil
@@ -255,6 +257,7 @@ struct MediaReceiver {
     /// A new SSRC on a layer is a new stream; the one before is over.
     private mutating func replaceLayer(_ ssrc: UInt32, rid: Int?, at now: Instant) {
         for (old, layer) in videoLayers where layer.rid == rid {
+            oversizedFrames += layer.buffer.statistics.oversizedFrames
             videoLayers[old] = nil
             streams[old] = nil
             clock.forget(ssrc: old)
@@ -424,6 +427,7 @@ struct MediaReceiver {
                 }
             }
         }
+        statistics.videoReceived.oversizedFrames = videoLayers.values.reduce(oversizedFrames) { $0 + $1.buffer.statistics.oversizedFrames }
         statistics.videoReceived.codec = lastCodec?.rawValue
         statistics.videoReceived.width = width
         statistics.videoReceived.height = height

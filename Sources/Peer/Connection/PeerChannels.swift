@@ -15,6 +15,11 @@ struct PeerChannels {
     private var remoteMaximum = 65_536
     private var wishes: [Wish] = []
     private var labels: [ChannelID: String] = [:]
+    private let budget: DataChannelBudget
+
+    init(budget: DataChannelBudget) {
+        self.budget = budget
+    }
 
     mutating func configure(_ session: NegotiatedSession) {
         remotePort = session.sctpPort
@@ -24,7 +29,8 @@ struct PeerChannels {
     /// DTLS is connected. Without an agreed section nothing happens.
     mutating func start(role: DTLSRole, at now: Instant) {
         guard transport == nil, let remotePort else { return }
-        let transport = DataChannelTransport(role: role, remotePort: remotePort, remoteMaximumMessage: remoteMaximum, at: now)
+        let transport = DataChannelTransport(
+            role: role, remotePort: remotePort, remoteMaximumMessage: remoteMaximum, budget: budget, at: now)
         transport.start(at: now)
         self.transport = transport
         for wish in wishes {
@@ -58,6 +64,7 @@ struct PeerChannels {
     func receive(_ packet: [UInt8], at now: Instant) { transport?.receive(packet, at: now) }
     func advance(to now: Instant) { transport?.advance(to: now) }
     var nextDeadline: Instant? { transport?.nextDeadline }
+    var statistics: DataChannelStatistics { transport?.statistics ?? DataChannelStatistics() }
     func nextTransmit() -> [UInt8]? { transport?.nextTransmit() }
 
     mutating func nextEvent() -> PeerEvent? {
@@ -90,10 +97,11 @@ extension PeerConnection {
         drain(at: now)
     }
 
-    /// False when the channel is not there or its backlog is full: try later.
+    /// False when the channel is not there or its backlog is full: try later. Such messages are counted
+    /// (``DataChannelStatistics/refusedMessages``). Its packets are there with the next `flush`, those of several messages together.
     @discardableResult
     public func sendMessage(_ message: DataChannelMessage, on id: ChannelID, at now: Instant) -> Bool {
-        defer { drain(at: now) }
+        unsettled = now
         return channels.send(message, on: id, at: now)
     }
 

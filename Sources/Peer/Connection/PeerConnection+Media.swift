@@ -201,6 +201,7 @@ extension PeerConnection {
         result.srtpProfile = srtp?.profile
         result.srtp = srtp?.statistics ?? SRTPStatistics()
         result.dtls = dtls?.statistics ?? DTLSStatistics()
+        result.channels = channels.statistics
         result.droppedDatagrams = droppedDatagrams
         result.overBudgetDatagrams = allowance.dropped
         result.skippedReports = allowance.skippedReports

@@ -34,7 +34,7 @@ public final class PeerConnection {
     public internal(set) var latestClaim = FlowClaim.none
     var allowance: PeerAllowance
     var sources: SourceTable
-    /// When the newest datagram came that was not worked through yet: those of one turn are worked through together.
+    /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through together.
     var unsettled: Instant?
     /// Whose reports ours are.
     var reportSSRC: UInt32 = 0
@@ -61,9 +61,9 @@ public final class PeerConnection {
             audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
         receiver = MediaReceiver(configuration.videoReceive)
         receiveLimit = configuration.receiveLimit
-        channels = PeerChannels()
         allowance = PeerAllowance(configuration.budget, at: now)
         sources = SourceTable(configuration.budget, at: now)
+        channels = PeerChannels(budget: configuration.channelBudget)
 
         let candidates =
             configuration.role == .server

@@ -22,6 +22,8 @@ public struct PeerStatistics: Sendable {
         /// Packets that came back by retransmission.
         public var recovered = 0
         public var retransmittedPackets = 0
+        /// Frames of more bytes, packets or NAL units than a frame may have; dropped, and a keyframe asked for.
+        public var oversizedFrames = 0
         public var freezes = 0
         public var frozenFor = Duration.zero
         /// The simulcast layer in use.
@@ -63,6 +65,7 @@ public struct PeerStatistics: Sendable {
     public var srtpProfile: SRTPProfile?
     public var srtp = SRTPStatistics()
     public var dtls = DTLSStatistics()
+    public var channels = DataChannelStatistics()
     /// Datagrams that were dropped: unknown, from an unvalidated flow, or before the keys.
     public var droppedDatagrams = 0
     public var malformedPackets = 0

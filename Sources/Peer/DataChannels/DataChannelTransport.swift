@@ -36,6 +36,8 @@ public final class DataChannelTransport {
 
     /// The most channels that a peer may open.
     private static let mostChannels = 256
+    /// Bytes of a channel's label: RFC 8832 §5.1 has room for 65 535, but names are short, and each is kept and told on.
+    private static let longestLabel = 1024
 
     private let association: SCTPAssociation
     private let maximumOutgoing: Int
@@ -43,22 +45,25 @@ public final class DataChannelTransport {
     private var channels: [ChannelID: Channel] = [:]
     private var nextID: UInt32
     private let parity: UInt16
-    private var events: [DataChannelEvent] = []
+    private var events = Queue<DataChannelEvent>()
     private var established = false
+    /// Bytes in the `partial` of all channels together.
+    private var partialBytes = 0
 
     /// `remoteMaximumMessage` is the peer's `a=max-message-size`, where 0 stands for no limit.
     public init(
         role: DTLSRole, localPort: UInt16 = 5000, remotePort: UInt16 = 5000, maximumMessage: Int = 262_144,
-        remoteMaximumMessage: Int = 65_536, at now: Instant
+        remoteMaximumMessage: Int = 65_536, budget: DataChannelBudget = DataChannelBudget(), at now: Instant
     ) {
         var configuration = SCTPConfiguration()
         configuration.localPort = localPort
         configuration.remotePort = remotePort
         configuration.maximumMessage = maximumMessage
+        configuration.budget = budget
         var random = SystemRandomNumberGenerator()
         association = SCTPAssociation(configuration, tag: random.next(), tsn: random.next())
         maximumIncoming = maximumMessage
-        maximumOutgoing = min(remoteMaximumMessage == 0 ? .max : remoteMaximumMessage, configuration.sendBuffer)
+        maximumOutgoing = min(remoteMaximumMessage == 0 ? .max : remoteMaximumMessage, configuration.sendBuffer - SCTPReassembly.bookkeeping)
         // The DTLS client opens even streams, the server odd ones (RFC 8832 §6).
         parity = role == .client ? 0 : 1
         nextID = UInt32(parity)
@@ -148,41 +153,55 @@ public final class DataChannelTransport {
 
     /// The next packet for the DTLS transport.
     public func nextTransmit() -> [UInt8]? {
-        association.packets.isEmpty ? nil : association.packets.removeFirst()
+        association.packets.popFirst()
     }
 
     public func nextEvent() -> DataChannelEvent? {
-        events.isEmpty ? nil : events.removeFirst()
+        events.popFirst()
     }
 
-    /// Bytes that wait to be sent or acknowledged.
+    /// Bytes that wait to be sent or acknowledged, with 256 for each message.
     public var backlog: Int { association.buffered }
+
+    /// What was refused, dropped or held up, with the totals of now.
+    public var statistics: DataChannelStatistics {
+        DataChannelStatistics(
+            refusedMessages: association.statistics.refusedMessages, refusedChunks: association.statistics.refusedChunks,
+            discardedChunks: association.reassembly.discarded, slowed: association.statistics.slowed, heldBytes: association.held + partialBytes,
+            backlog: backlog)
+    }
 
     // MARK: - Inside
 
     private func handleEvents(at now: Instant) {
         while !association.events.isEmpty {
-            switch association.events.removeFirst() {
-            case .established:
-                established = true
-                for id in channels.keys.sorted() { announce(id, byRemote: false) }
-                association.flush(at: now)
-            case .message(let stream, let ppid, let payload): received(payload, ppid: ppid, stream: stream, at: now)
-            case .incomingReset(let streams):
-                for id in streams.isEmpty ? Array(channels.keys) : streams {
-                    guard channels[id] != nil else { continue }
-                    channels[id]?.incomingReset = true
-                    if channels[id]?.closing == false { close(id, at: now) }
-                    finishIfReset(id)
-                }
-            case .outgoingReset(let streams):
-                for id in streams {
-                    channels[id]?.outgoingReset = true
-                    finishIfReset(id)
-                }
-            case .closed: finishAll("the data channel peer closed")
-            case .failed(let reason): finishAll(reason)
+            let batch = association.events
+            association.events = []
+            for event in batch { handle(event, at: now) }
+        }
+    }
+
+    private func handle(_ event: SCTPEvent, at now: Instant) {
+        switch event {
+        case .established:
+            established = true
+            for id in channels.keys.sorted() { announce(id, byRemote: false) }
+            association.flush(at: now)
+        case .message(let stream, let ppid, let payload): received(payload, ppid: ppid, stream: stream, at: now)
+        case .incomingReset(let streams):
+            for id in streams.isEmpty ? Array(channels.keys) : streams {
+                guard channels[id] != nil else { continue }
+                channels[id]?.incomingReset = true
+                if channels[id]?.closing == false { close(id, at: now) }
+                finishIfReset(id)
             }
+        case .outgoingReset(let streams):
+            for id in streams {
+                channels[id]?.outgoingReset = true
+                finishIfReset(id)
+            }
+        case .closed: finishAll("the data channel peer closed")
+        case .failed(let reason): finishAll(reason)
         }
     }
 
@@ -194,6 +213,7 @@ public final class DataChannelTransport {
 
     private func finishIfReset(_ id: ChannelID) {
         guard let channel = channels[id], channel.incomingReset, channel.outgoingReset else { return }
+        _ = takePartial(id)
         channels[id] = nil
         events.append(.closed(id))
     }
@@ -201,6 +221,7 @@ public final class DataChannelTransport {
     private func finishAll(_ reason: String) {
         for id in channels.keys.sorted() { events.append(.closed(id)) }
         channels = [:]
+        partialBytes = 0
         events.append(.failed(reason))
     }
 
@@ -213,18 +234,25 @@ public final class DataChannelTransport {
         channels[stream]?.acknowledged = true
         switch ppid {
         case 51, 53:
-            let whole = (channels[stream]?.partial ?? []) + payload
-            channels[stream]?.partial = []
+            let whole = takePartial(stream) + payload
             // Not valid UTF-8 is mended rather than dropped.
             events.append(.message(stream, ppid == 51 ? .text(String(decoding: whole, as: UTF8.self)) : .binary(whole)))
         case 52, 54:
-            // Deprecated parts of a message; Firefox sent them until 2017.
-            guard (channels[stream]?.partial.count ?? 0) + payload.count <= maximumIncoming else { return close(stream, at: now) }
+            // Deprecated parts of a message; Firefox sent them until 2017. All channels share one message's length, lest each hold one.
+            guard partialBytes + payload.count <= maximumIncoming else { return close(stream, at: now) }
+            partialBytes += payload.count
             channels[stream]?.partial += payload
         case 56: events.append(.message(stream, .text("")))
         case 57: events.append(.message(stream, .binary([])))
         default: break
         }
+    }
+
+    private func takePartial(_ stream: UInt16) -> [UInt8] {
+        guard let partial = channels[stream]?.partial, !partial.isEmpty else { return [] }
+        partialBytes -= partial.count
+        channels[stream]?.partial = []
+        return partial
     }
 
     private func receivedControl(_ payload: [UInt8], stream: UInt16, at now: Instant) {
@@ -249,6 +277,7 @@ public final class DataChannelTransport {
         let parameter = try reader.readUInt32()
         let labelLength = Int(try reader.readUInt16())
         let protocolLength = Int(try reader.readUInt16())
+        guard labelLength <= longestLabel else { throw ByteReader.Truncated() }
         let label = String(decoding: try reader.readBytes(labelLength), as: UTF8.self)
         try reader.skip(protocolLength)
         var reliability = SCTPReliability(unordered: type & 0x80 != 0)

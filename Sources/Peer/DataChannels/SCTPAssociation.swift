@@ -1,41 +1,6 @@
 import Basics
 import COpenSSL
 
-/// What the association tells its owner.
-enum SCTPEvent: Equatable {
-    case established
-    case message(stream: UInt16, ppid: UInt32, payload: [UInt8])
-    /// The peer starts these streams anew; none named means all.
-    case incomingReset([UInt16])
-    /// The peer has accepted that we start these streams anew.
-    case outgoingReset([UInt16])
-    case closed
-    case failed(String)
-}
-
-/// How a message is sent.
-struct SCTPReliability: Equatable {
-    var unordered = false
-    /// Retransmissions of a chunk before its message is given up; nil for no end.
-    var retransmissions: Int?
-    /// Time before a message is given up; nil for no end.
-    var lifetime: Duration?
-}
-
-struct SCTPConfiguration {
-    var localPort: UInt16 = 5000
-    var remotePort: UInt16 = 5000
-    /// The largest SCTP packet: what DTLS takes, rounded down to four bytes.
-    var packetSize = 1132
-    var streams: UInt16 = 1024
-    /// The largest message taken; a longer one ends the association.
-    var maximumMessage = 262_144
-    /// Bytes received and not yet deliverable.
-    var receiveWindow = 1 << 20
-    /// Bytes sent and not yet acknowledged or even sent.
-    var sendBuffer = 1 << 20
-}
-
 /// One SCTP association over a datagram path (RFC 9260, 3758, 6525), without I/O, in virtual time.
 ///
 /// The path is DTLS: authenticated, one peer. So the cookie needs no signature, one path is all, and the other end's
@@ -44,6 +9,8 @@ final class SCTPAssociation {
     enum State { case idle, cookieWait, cookieEchoed, established, shutdownSent, closed }
 
     struct Outgoing {
+        enum State { case inFlight, waiting, acknowledged, abandoned }
+
         var data: SCTPData
         var message: UInt64
         var reliability: SCTPReliability
@@ -51,10 +18,7 @@ final class SCTPAssociation {
         var sentAt: Instant
         var transmissions = 1
         var missed = 0
-        var acknowledged = false
-        var waiting = false
-        var abandoned = false
-        var inFlight: Bool { !acknowledged && !waiting && !abandoned }
+        var state = State.inFlight
     }
 
     struct Pending {
@@ -70,8 +34,9 @@ final class SCTPAssociation {
 
     let configuration: SCTPConfiguration
     var state = State.idle
-    var packets: [[UInt8]] = []
+    var packets = Queue<[UInt8]>()
     var events: [SCTPEvent] = []
+    var statistics = SCTPStatistics()
     /// Datagrams that were no packet of this association.
     var ignored = 0
 
@@ -82,8 +47,20 @@ final class SCTPAssociation {
     var peerCookie: [UInt8] = []
 
     // Sending.
-    var pending: [Pending] = []
-    var outstanding: [Outgoing] = []
+    var pending = Queue<Pending>()
+    /// With TSNs in a row from the one behind `acknowledgedTSN` on.
+    var outstanding = Queue<Outgoing>()
+    /// Payload of `outstanding` that is in flight, and how many of it wait to be sent again, the first of them at or behind `firstWaiting`.
+    var flight = 0
+    var waiting = 0
+    var firstWaiting: UInt32 = 0
+    /// Messages and chunks of each stream that are still to arrive.
+    var unfinished: [UInt16: Int] = [:]
+    /// When to look for messages whose time is over, and when that was done last.
+    var expiryAt: Instant?
+    var lastExpiry = Instant.distantPast
+    /// Something was given up or acknowledged since FORWARD-TSN was thought about.
+    var mayForward = false
     var nextTSN: UInt32
     var acknowledgedTSN: UInt32
     var forwardedTSN: UInt32
@@ -112,13 +89,14 @@ final class SCTPAssociation {
     var attempts = 0
 
     // Receiving.
-    var peerTSN: UInt32 = 0
-    var ahead: Set<UInt32> = []
-    var fragments: [UInt32: SCTPData] = [:]
-    var ready: [UInt16: [UInt16: (ppid: UInt32, payload: [UInt8])]] = [:]
-    var inboundSSN: [UInt16: UInt16] = [:]
-    var held = 0
-    var duplicates: [UInt32] = []
+    var numbers = SCTPReceivedNumbers(cumulative: 0)
+    var reassembly: SCTPReassembly
+    var messageBudget: TokenBucket
+    var byteBudget: TokenBucket
+    var deliverAt: Instant?
+    var isSlowed = false
+    var refusedBytes = 0
+    var advertisedWindow: Int
     var unacknowledgedPackets = 0
     var sackNow = false
 
@@ -134,6 +112,8 @@ final class SCTPAssociation {
     static let longestTimeout = Duration.seconds(10)
     static let heartbeatInterval = Duration.seconds(15)
     static let sackDelay = Duration.milliseconds(20)
+    /// Bytes of a cookie that is sent back: it must fit into a packet. dcSCTP's and usrsctp's have some hundred.
+    static let largestCookie = 1024
 
     /// `tag` and `tsn` are unpredictable numbers; the tag is not zero.
     init(_ configuration: SCTPConfiguration, tag: UInt32, tsn: UInt32) {
@@ -144,6 +124,13 @@ final class SCTPAssociation {
         acknowledgedTSN = tsn &- 1
         forwardedTSN = tsn &- 1
         nextRequest = tsn
+        reassembly = SCTPReassembly(streams: configuration.streams, maximumMessage: configuration.maximumMessage)
+        let budget = configuration.budget
+        messageBudget = TokenBucket(rate: budget.messagesPerSecond, size: budget.messageBurst, at: .zero)
+        // A message that is larger than the bucket would wait for ever.
+        byteBudget = TokenBucket(
+            rate: budget.bytesPerSecond, size: max(budget.byteBurst, Double(configuration.maximumMessage)), at: .zero)
+        advertisedWindow = configuration.receiveWindow
         congestionWindow = max(2 * configuration.packetSize, min(4 * configuration.packetSize, 4380))
     }
 
@@ -166,16 +153,13 @@ final class SCTPAssociation {
         consider(resetAt)
         consider(heartbeatAt)
         consider(shutdownAt)
-        consider(nextExpiry)
+        consider(deliverAt)
+        if state == .established || state == .shutdownSent { consider(expiryAt) }
         return deadline
     }
 
-    private var nextExpiry: Instant? {
-        guard !pending.isEmpty || !outstanding.isEmpty else { return nil }
-        let queued = pending.lazy.compactMap(\.expires).min()
-        let sent = outstanding.lazy.filter { !$0.abandoned && !$0.acknowledged }.compactMap(\.expires).min()
-        return [queued, sent].compactMap { $0 }.min()
-    }
+    /// Bytes received and not yet delivered, with what they cost to hold.
+    var held: Int { reassembly.held }
 
     // MARK: - Input
 
@@ -201,14 +185,17 @@ final class SCTPAssociation {
             return
         }
         var sawData = false
+        var answered: Set<SCTPChunk.Kind> = []
         for chunk in packet.chunks {
             if case .data = chunk { sawData = true }
+            // RFC 9260 §6.10: one of these is enough for a packet. Each costs a walk over what was sent, or an answer.
+            if let kind = chunk.kind, !answered.insert(kind).inserted { continue }
             handle(chunk, at: now)
             if state == .closed { return }
         }
         if sawData {
             unacknowledgedPackets += 1
-            if unacknowledgedPackets >= 2 || !ahead.isEmpty || !duplicates.isEmpty { sackNow = true }
+            if unacknowledgedPackets >= 2 || numbers.hasHoles || !numbers.duplicates.isEmpty { sackNow = true }
             if sackAt == nil { sackAt = now + Self.sackDelay }
         }
         flush(at: now)
@@ -229,7 +216,9 @@ final class SCTPAssociation {
             emit([.shutdownComplete])
             finish(.closed)
         case .shutdownComplete: finish(.closed)
-        case .heartbeat(let info): control.append(.heartbeatAck(info))
+        case .heartbeat(let info):
+            // What does not fit into a packet of ours is none that a path of WebRTC carries.
+            if info.count + 16 <= configuration.packetSize { control.append(.heartbeatAck(info)) }
         case .heartbeatAck: errors = 0
         case .initiate, .other: break
         case .data, .sack, .forwardTSN, .reconfig:
@@ -237,9 +226,9 @@ final class SCTPAssociation {
             if state == .cookieEchoed, peerTag != 0 { establish(at: now) }
             guard state == .established || state == .shutdownSent else { return }
             switch chunk {
-            case .data(let data): receive(data)
+            case .data(let data): receive(data, at: now)
             case .sack(let sack): acknowledge(sack, at: now)
-            case .forwardTSN(let tsn, let skips): forward(to: tsn, skips)
+            case .forwardTSN(let tsn, let skips): forward(to: tsn, skips, at: now)
             case .reconfig(let parameters): for parameter in parameters { reconfigure(parameter) }
             default: break
             }
@@ -261,7 +250,7 @@ final class SCTPAssociation {
     }
 
     private func initiated(_ value: SCTPInit, at now: Instant) {
-        guard state == .cookieWait, let cookie = value.cookie, value.tag != 0 else { return }
+        guard state == .cookieWait, let cookie = value.cookie, cookie.count <= Self.largestCookie, value.tag != 0 else { return }
         adopt(tag: value.tag, window: value.window, tsn: value.tsn, forwards: value.forwardTSN)
         peerCookie = cookie
         state = .cookieEchoed
@@ -288,7 +277,7 @@ final class SCTPAssociation {
     private func adopt(tag: UInt32, window: UInt32, tsn: UInt32, forwards: Bool) {
         peerTag = tag
         peerWindow = Int(window)
-        peerTSN = tsn &- 1
+        numbers = SCTPReceivedNumbers(cumulative: tsn &- 1)
         peerRequest = tsn
         peerForwards = forwards
     }
@@ -327,6 +316,7 @@ final class SCTPAssociation {
             sendHandshake(at: now)
         }
         if let due = sackAt, due <= now { sackNow = true }
+        if let due = deliverAt, due <= now { deliver(at: now) }
         if let due = dataAt, due <= now { timedOut(at: now) }
         if let due = resetAt, due <= now {
             resetAt = nil
@@ -342,7 +332,7 @@ final class SCTPAssociation {
         }
         if let due = shutdownAt, due <= now {
             failed()
-            emit([.shutdown(peerTSN)])
+            emit([.shutdown(numbers.cumulative)])
             shutdownAt = now + retransmissionTimeout
         }
         flush(at: now)
@@ -361,7 +351,7 @@ final class SCTPAssociation {
             return
         }
         state = .shutdownSent
-        emit([.shutdown(peerTSN)])
+        emit([.shutdown(numbers.cumulative)])
         shutdownAt = now + retransmissionTimeout
     }
 
@@ -372,14 +362,22 @@ final class SCTPAssociation {
         finish(.closed)
     }
 
+    /// The same for what the peer did wrong: a protocol violation (RFC 9260 §3.3.10.13).
+    func abort(_ reason: String) {
+        emit([.abort([0, 13, 0, 4])])
+        finish(.failed(reason))
+    }
+
     func finish(_ event: SCTPEvent) {
         guard state != .closed else { return }
         state = .closed
         (handshakeAt, dataAt, sackAt, resetAt, heartbeatAt, shutdownAt) = (nil, nil, nil, nil, nil, nil)
-        pending = []
-        outstanding = []
-        fragments = [:]
-        ready = [:]
+        (deliverAt, expiryAt) = (nil, nil)
+        pending.removeAll()
+        outstanding.removeAll()
+        unfinished = [:]
+        (flight, waiting, buffered) = (0, 0, 0)
+        reassembly.removeAll()
         control = []
         events.append(event)
     }

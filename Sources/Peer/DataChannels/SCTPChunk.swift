@@ -17,6 +17,19 @@ enum SCTPChunk: Equatable {
     case forwardTSN(UInt32, [SCTPSkip])
     case reconfig([SCTPReconfig])
     case other(UInt8)
+
+    /// Chunks of which the first in a packet counts.
+    enum Kind { case sack, cookieEcho, forwardTSN, reconfig }
+
+    var kind: Kind? {
+        switch self {
+        case .sack: .sack
+        case .cookieEcho: .cookieEcho
+        case .forwardTSN: .forwardTSN
+        case .reconfig: .reconfig
+        default: nil
+        }
+    }
 }
 
 struct SCTPData: Equatable {
@@ -62,6 +75,9 @@ enum SCTPReconfig: Equatable {
 
 /// One SCTP packet: header, checksum, chunks.
 struct SCTPPacket: Equatable {
+    /// Chunks of one packet that are read. A packet of 1280 bytes holds 64 of a few bytes each; who bundles more sends the rest again.
+    static let maximumChunks = 128
+
     var source: UInt16
     var destination: UInt16
     var tag: UInt32
@@ -93,7 +109,7 @@ struct SCTPPacket: Equatable {
             tag = try reader.readUInt32()
             try reader.skip(4)
         } catch { return nil }
-        while reader.remaining >= 4 {
+        while reader.remaining >= 4, chunks.count < Self.maximumChunks {
             do {
                 let type = try reader.readUInt8()
                 let flags = try reader.readUInt8()
@@ -168,7 +184,8 @@ extension SCTPChunk {
             self = .forwardTSN(tsn, skips)
         case 130:
             var parameters: [SCTPReconfig] = []
-            while reader.remaining >= 8 {
+            // RFC 6525 §3.1: two at most.
+            while reader.remaining >= 8, parameters.count < 2 {
                 let parameter = try reader.readUInt16()
                 let length = Int(try reader.readUInt16())
                 let content = try reader.readBytes(length - 4)

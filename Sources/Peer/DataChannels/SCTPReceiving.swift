@@ -1,143 +1,87 @@
 import Basics
 
-/// DATA, reassembly, FORWARD-TSN and the SACKs that answer them.
+/// DATA in: what is taken, when it is delivered, and the SACKs that answer it.
 extension SCTPAssociation {
-    /// How far ahead of the first hole a chunk may be; gap blocks count in 16 bits.
-    static let furthestAhead: UInt32 = 16_384
+    /// Payload and headers of refused chunks, without one that was taken between them, in receive windows: who keeps to RFC 9260 §6.1 has
+    /// at most one under way, and then sends one chunk a timeout.
+    static let refusedWindows = 4
+    /// A DATA chunk's header.
+    static let dataHeader = 16
 
-    /// What a held chunk or message costs beside its payload: many tiny ones fill the window too, not the memory.
-    static let bookkeeping = 64
-
-    func receive(_ data: SCTPData) {
+    func receive(_ data: SCTPData, at now: Instant) {
         // RFC 9260 §6.2: DATA without user data ends the association.
-        guard !data.payload.isEmpty else {
-            emit([.abort([])])
-            finish(.failed("the data channel peer sent a chunk without data"))
-            return
+        guard !data.payload.isEmpty else { return abort("the data channel peer sent a chunk without data") }
+        guard !numbers.contains(data.tsn) else { return numbers.noteDuplicate(data.tsn) }
+        guard hasRoom(for: data) else { return refuse(data) }
+        refusedBytes = 0
+        let (isAfter, isBefore) = (numbers.contains(data.tsn &- 1), numbers.contains(data.tsn &+ 1))
+        numbers.insert(data.tsn)
+        guard reassembly.add(data, isAfterReceived: isAfter, isBeforeReceived: isBefore) else {
+            return abort("a message was longer than \(configuration.maximumMessage) bytes")
         }
-        guard serialLess(peerTSN, data.tsn), !ahead.contains(data.tsn) else {
-            if duplicates.count < 32 { duplicates.append(data.tsn) }
-            return
-        }
-        guard data.tsn &- peerTSN < Self.furthestAhead else { return }
-        // Over the window only what fills the first hole is taken.
-        guard held + data.payload.count + Self.bookkeeping <= configuration.receiveWindow || data.tsn == peerTSN &+ 1 else {
-            sackNow = true
-            return
-        }
-        ahead.insert(data.tsn)
-        closeHoles()
-        fragments[data.tsn] = data
-        held += data.payload.count + Self.bookkeeping
-        assemble(around: data)
+        deliver(at: now)
     }
 
-    private func closeHoles() {
-        while ahead.remove(peerTSN &+ 1) != nil { peerTSN &+= 1 }
+    /// Over the window only what fills the first hole is taken: what waits behind it may need it. Then no more than one message of a peer
+    /// that keeps to the rules can be held beside the window, so twice that is room enough.
+    private func hasRoom(for data: SCTPData) -> Bool {
+        guard numbers.hasRoom(for: data.tsn) else { return false }
+        let isFirstMissing = data.tsn == numbers.cumulative &+ 1
+        guard isFirstMissing || reassembly.hasRoom(for: data) else { return false }
+        let held = held + data.payload.count + SCTPReassembly.bookkeeping
+        if held <= configuration.receiveWindow { return true }
+        return isFirstMissing && numbers.hasHoles && held <= configuration.receiveWindow + 2 * configuration.maximumMessage
     }
 
-    /// Delivers the message that this chunk completed, if it did.
-    private func assemble(around data: SCTPData) {
-        var first = data.tsn
-        var size = data.payload.count
-        while fragments[first]?.begins == false {
-            guard let before = fragments[first &- 1], belongs(before, to: data), !before.ends else { return oversize(size) }
-            first &-= 1
-            size += before.payload.count
+    /// Not acknowledged, so that its sender sends it again when there is room.
+    private func refuse(_ data: SCTPData) {
+        statistics.refusedChunks += 1
+        sackNow = true
+        refusedBytes += data.payload.count + Self.dataHeader
+        if refusedBytes > Self.refusedWindows * configuration.receiveWindow {
+            abort("the data channel peer sends on into a window that is closed")
         }
-        var last = data.tsn
-        while fragments[last]?.ends == false {
-            guard let after = fragments[last &+ 1], belongs(after, to: data), !after.begins else { return oversize(size) }
-            last &+= 1
-            size += after.payload.count
-        }
-        if size > configuration.maximumMessage { return oversize(size) }
-        var payload: [UInt8] = []
-        payload.reserveCapacity(size)
-        var tsn = first
-        while true {
-            if let part = fragments.removeValue(forKey: tsn) {
-                payload += part.payload
-                held -= part.payload.count + Self.bookkeeping
+    }
+
+    /// Hands on whole messages as fast as the budget allows. What waits fills the window, which slows an honest sender down without a loss.
+    func deliver(at now: Instant) {
+        deliverAt = nil
+        defer { tellWindow() }
+        while let message = reassembly.first {
+            let wait = max(messageBudget.wait(at: now), byteBudget.wait(for: Double(message.payload.count), at: now))
+            guard wait == .zero else {
+                if !isSlowed { statistics.slowed += 1 }
+                isSlowed = true
+                deliverAt = now + wait
+                return
             }
-            if tsn == last { break }
-            tsn &+= 1
+            messageBudget.spend(1, at: now)
+            byteBudget.spend(Double(message.payload.count), at: now)
+            _ = reassembly.takeFirst()
+            events.append(.message(stream: message.stream, ppid: message.ppid, payload: message.payload))
         }
-        if data.unordered {
-            events.append(.message(stream: data.stream, ppid: data.ppid, payload: payload))
-        } else {
-            if let replaced = ready[data.stream]?[data.ssn] { held -= replaced.payload.count + Self.bookkeeping }
-            held += size + Self.bookkeeping
-            ready[data.stream, default: [:]][data.ssn] = (data.ppid, payload)
-            deliver(data.stream)
-        }
+        isSlowed = false
     }
 
-    private func belongs(_ other: SCTPData, to data: SCTPData) -> Bool {
-        other.stream == data.stream && other.unordered == data.unordered && (data.unordered || other.ssn == data.ssn)
-    }
-
-    private func oversize(_ size: Int) {
-        guard size > configuration.maximumMessage else { return }
-        emit([.abort([])])
-        finish(.failed("a message was longer than \(configuration.maximumMessage) bytes"))
-    }
-
-    private func deliver(_ stream: UInt16) {
-        while let message = ready[stream]?.removeValue(forKey: inboundSSN[stream, default: 0]) {
-            inboundSSN[stream, default: 0] &+= 1
-            held -= message.payload.count + Self.bookkeeping
-            events.append(.message(stream: stream, ppid: message.ppid, payload: message.payload))
-        }
-        if ready[stream]?.isEmpty == true { ready[stream] = nil }
+    /// A window that was told as all but closed and is open again is told at once (RFC 9260 §6.2): the sender waits for it.
+    private func tellWindow() {
+        if advertisedWindow < configuration.packetSize, configuration.receiveWindow - held >= configuration.receiveWindow / 4 { sackNow = true }
     }
 
     /// The sender gave up everything up to `tsn` (RFC 3758 §3.6).
-    func forward(to tsn: UInt32, _ skips: [SCTPSkip]) {
+    func forward(to tsn: UInt32, _ skips: [SCTPSkip], at now: Instant) {
         sackNow = true
-        guard serialLess(peerTSN, tsn), tsn &- peerTSN < Self.furthestAhead else { return }
-        for (number, data) in fragments where !serialLess(tsn, number) {
-            fragments[number] = nil
-            held -= data.payload.count + Self.bookkeeping
-        }
-        ahead = ahead.filter { serialLess(tsn, $0) }
-        peerTSN = tsn
-        closeHoles()
-        for skip in skips {
-            let next = inboundSSN[skip.stream, default: 0]
-            guard Int16(bitPattern: skip.ssn &- next) >= 0 else { continue }
-            // What arrived whole below the skipped number is still good.
-            let kept = (ready[skip.stream] ?? [:]).keys.filter { Int16(bitPattern: $0 &- skip.ssn) <= 0 }
-                .sorted { Int16(bitPattern: $0 &- $1) < 0 }
-            for ssn in kept {
-                guard let message = ready[skip.stream]?.removeValue(forKey: ssn) else { continue }
-                held -= message.payload.count + Self.bookkeeping
-                events.append(.message(stream: skip.stream, ppid: message.ppid, payload: message.payload))
-            }
-            inboundSSN[skip.stream] = skip.ssn &+ 1
-            deliver(skip.stream)
-        }
+        guard serialLess(numbers.cumulative, tsn), tsn &- numbers.cumulative < SCTPReceivedNumbers.furthestAhead else { return }
+        numbers.advance(to: tsn)
+        reassembly.forward(to: tsn, skips)
+        deliver(at: now)
     }
 
     func sack() -> SCTPChunk {
-        var gaps: [ClosedRange<UInt16>] = []
-        for offset in ahead.map({ $0 &- peerTSN }).sorted() {
-            guard let offset = UInt16(exactly: offset) else { break }
-            if let last = gaps.last, last.upperBound &+ 1 == offset {
-                gaps[gaps.count - 1] = last.lowerBound...offset
-            } else if gaps.count < 200 {
-                gaps.append(offset...offset)
-            } else {
-                break
-            }
-        }
-        defer {
-            duplicates = []
-            unacknowledgedPackets = 0
-            sackNow = false
-            sackAt = nil
-        }
-        let window = UInt32(clamping: max(0, configuration.receiveWindow - held))
-        return .sack(SCTPSack(cumulative: peerTSN, window: window, gaps: gaps, duplicates: duplicates))
+        unacknowledgedPackets = 0
+        sackNow = false
+        sackAt = nil
+        advertisedWindow = max(0, configuration.receiveWindow - held)
+        return .sack(numbers.report(window: UInt32(clamping: advertisedWindow)))
     }
 }

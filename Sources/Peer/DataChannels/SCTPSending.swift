@@ -1,25 +1,65 @@
 import Basics
 
-/// DATA out: fragments, acknowledgements, congestion, retransmission, giving up; and stream resets.
+/// DATA out: fragments, acknowledgements, congestion, retransmission, giving up.
 extension SCTPAssociation {
     /// The bytes of payload in one DATA chunk.
     var fragmentSize: Int { (configuration.packetSize - 28) & ~3 }
 
+    /// Streams that one RE-CONFIG or FORWARD-TSN names: as many as there are channels, and they fit into a packet.
+    static let mostNamedStreams = 256
+    /// Messages whose time is over are looked for so often at most: that is a walk over all that is held.
+    static let expiryInterval = Duration.milliseconds(10)
+
+    /// What a message costs in the send buffer.
+    static func cost(_ bytes: Int) -> Int { bytes + SCTPReassembly.bookkeeping }
+
     /// False when the buffer is full or the association is over. An empty payload does not exist in SCTP.
     func send(_ payload: [UInt8], ppid: UInt32, stream: UInt16, _ reliability: SCTPReliability, at now: Instant) -> Bool {
-        guard state != .closed, state != .shutdownSent, !payload.isEmpty, buffered + payload.count <= configuration.sendBuffer
-        else { return false }
-        buffered += payload.count
+        guard state != .closed, state != .shutdownSent, !payload.isEmpty,
+            buffered + Self.cost(payload.count) <= configuration.sendBuffer
+        else {
+            statistics.refusedMessages += 1
+            return false
+        }
+        buffered += Self.cost(payload.count)
+        let expires = reliability.lifetime.map { now + $0 }
         pending.append(
-            Pending(
-                id: nextMessage, stream: stream, ppid: ppid, payload: payload, reliability: reliability,
-                expires: reliability.lifetime.map { now + $0 }))
+            Pending(id: nextMessage, stream: stream, ppid: ppid, payload: payload, reliability: reliability, expires: expires))
         nextMessage += 1
+        unfinished[stream, default: 0] += 1
+        if let expires { lookForExpired(at: expires) }
         flush(at: now)
         return true
     }
 
-    var flight: Int { outstanding.reduce(0) { $1.inFlight ? $0 + $1.data.payload.count : $0 } }
+    private func finished(_ stream: UInt16) {
+        let left = (unfinished[stream] ?? 1) - 1
+        unfinished[stream] = left > 0 ? left : nil
+    }
+
+    private func lookForExpired(at time: Instant) {
+        expiryAt = max(min(expiryAt ?? time, time), lastExpiry + Self.expiryInterval)
+    }
+
+    /// Moves a chunk from one state to another, with the sums that depend on it.
+    private func mark(_ index: Int, _ state: Outgoing.State) {
+        let (old, size) = (outstanding[index].state, outstanding[index].data.payload.count)
+        guard old != state, old != .abandoned else { return }
+        if old == .inFlight { flight -= size }
+        if old == .waiting { waiting -= 1 }
+        switch state {
+        case .inFlight: flight += size
+        case .waiting:
+            let tsn = outstanding[index].data.tsn
+            if waiting == 0 || serialLess(tsn, firstWaiting) { firstWaiting = tsn }
+            waiting += 1
+        case .abandoned:
+            finished(outstanding[index].data.stream)
+            mayForward = true
+        case .acknowledged: break
+        }
+        outstanding[index].state = state
+    }
 
     func flush(at now: Instant) {
         guard state == .established || state == .shutdownSent else { return }
@@ -51,28 +91,18 @@ extension SCTPAssociation {
             chunks.append(.data(data))
             size += length
         }
-        var inFlight = flight
-        for index in outstanding.indices where outstanding[index].waiting {
-            // One packet may always go: it probes a closed window (RFC 9260 §6.1 A).
-            guard inFlight == 0 || inFlight + outstanding[index].data.payload.count <= congestionWindow else { break }
-            outstanding[index].waiting = false
-            outstanding[index].transmissions += 1
-            outstanding[index].missed = 0
-            outstanding[index].sentAt = now
-            if measured?.tsn == outstanding[index].data.tsn { measured = nil }
-            inFlight += outstanding[index].data.payload.count
-            add(outstanding[index].data)
-        }
-        while var message = pending.first, !outstanding.contains(where: \.waiting) {
+        sendAgain(at: now, add)
+        while waiting == 0, let message = pending.first {
             let count = min(fragmentSize, message.payload.count - message.offset)
-            guard inFlight == 0 || (inFlight < congestionWindow && inFlight + count <= peerWindow) else { break }
+            guard flight == 0 || (flight < congestionWindow && flight + count <= peerWindow) else { break }
             if message.offset == 0, !message.reliability.unordered {
-                message.ssn = outboundSSN[message.stream, default: 0]
-                outboundSSN[message.stream] = message.ssn &+ 1
+                let ssn = outboundSSN[message.stream, default: 0]
+                pending[0].ssn = ssn
+                outboundSSN[message.stream] = ssn &+ 1
             }
             let end = message.offset + count
             let data = SCTPData(
-                tsn: nextTSN, stream: message.stream, ssn: message.ssn, ppid: message.ppid,
+                tsn: nextTSN, stream: message.stream, ssn: pending[0].ssn, ppid: message.ppid,
                 unordered: message.reliability.unordered, begins: message.offset == 0, ends: end == message.payload.count,
                 payload: Array(message.payload[message.offset..<end]))
             nextTSN &+= 1
@@ -80,13 +110,37 @@ extension SCTPAssociation {
                 Outgoing(
                     data: data, message: message.id, reliability: message.reliability, expires: message.expires, sentAt: now))
             if measured == nil { measured = (data.tsn, now) }
-            inFlight += count
+            flight += count
+            unfinished[message.stream, default: 0] += 1
             add(data)
-            message.offset = end
-            if data.ends { pending.removeFirst() } else { pending[0] = message }
+            if data.ends {
+                finished(message.stream)
+                _ = pending.popFirst()
+            } else {
+                pending[0].offset = end
+            }
         }
         if !chunks.isEmpty { emit(chunks) }
         if outstanding.isEmpty { dataAt = nil } else if dataAt == nil { dataAt = now + retransmissionTimeout }
+    }
+
+    private func sendAgain(at now: Instant, _ add: (SCTPData) -> Void) {
+        guard waiting > 0, flight == 0 || flight < congestionWindow else { return }
+        var index = Int(max(0, Int32(bitPattern: firstWaiting &- acknowledgedTSN &- 1)))
+        while waiting > 0, index < outstanding.count {
+            defer { index += 1 }
+            guard outstanding[index].state == .waiting else { continue }
+            let data = outstanding[index].data
+            firstWaiting = data.tsn
+            // One packet may always go: it probes a closed window (RFC 9260 §6.1 A).
+            guard flight == 0 || flight + data.payload.count <= congestionWindow else { return }
+            mark(index, .inFlight)
+            outstanding[index].transmissions += 1
+            outstanding[index].missed = 0
+            outstanding[index].sentAt = now
+            if measured?.tsn == data.tsn { measured = nil }
+            add(data)
+        }
     }
 
     private static func size(_ chunk: SCTPChunk) -> Int {
@@ -103,27 +157,31 @@ extension SCTPAssociation {
         let advanced = sack.cumulative != acknowledgedTSN
         var highest: UInt32?
         while let chunk = outstanding.first, !serialLess(sack.cumulative, chunk.data.tsn) {
-            if !chunk.acknowledged { newly += chunk.data.payload.count }
-            buffered -= chunk.data.payload.count
+            if chunk.state != .acknowledged { newly += chunk.data.payload.count }
+            buffered -= chunk.data.ends ? Self.cost(chunk.data.payload.count) : chunk.data.payload.count
             measure(chunk.data.tsn, at: now)
-            outstanding.removeFirst()
+            if chunk.state != .abandoned { finished(chunk.data.stream) }
+            mark(0, .acknowledged)
+            _ = outstanding.popFirst()
         }
         acknowledgedTSN = sack.cumulative
         if serialLess(forwardedTSN, acknowledgedTSN) { forwardedTSN = acknowledgedTSN }
+        // TSNs are consecutive, so an offset is an index. Blocks rise, or what they say again is passed over.
+        var index = 0
         for gap in sack.gaps {
-            for offset in gap {
-                // TSNs are consecutive, so the offset is the index.
-                let index = Int(offset) - 1
-                guard outstanding.indices.contains(index) else { break }
-                if !outstanding[index].acknowledged {
-                    outstanding[index].acknowledged = true
-                    outstanding[index].waiting = false
+            index = max(index, Int(gap.lowerBound) - 1)
+            while index < min(Int(gap.upperBound), outstanding.count) {
+                let state = outstanding[index].state
+                if state == .inFlight || state == .waiting {
+                    mark(index, .acknowledged)
                     newly += outstanding[index].data.payload.count
                     measure(outstanding[index].data.tsn, at: now)
                     highest = outstanding[index].data.tsn
                 }
+                index += 1
             }
         }
+        if advanced || highest != nil { mayForward = true }
         // A closed window that answers its probes is alive (RFC 9260 §6.1 A).
         if newly > 0 || advanced || sack.window == 0 { errors = 0 }
         grow(by: newly, advanced: advanced, flight: before)
@@ -155,7 +213,7 @@ extension SCTPAssociation {
         var lost = false
         for index in outstanding.indices {
             guard serialLess(outstanding[index].data.tsn, highest) else { break }
-            guard outstanding[index].inFlight else { continue }
+            guard outstanding[index].state == .inFlight else { continue }
             outstanding[index].missed += 1
             if outstanding[index].missed == 3 {
                 lost = true
@@ -181,18 +239,19 @@ extension SCTPAssociation {
         recoveryExit = nil
         measured = nil
         retransmissionTimeout = min(retransmissionTimeout * 2, Self.longestTimeout)
-        for index in outstanding.indices where outstanding[index].inFlight { lose(index) }
+        for index in outstanding.indices where outstanding[index].state == .inFlight { lose(index) }
         // A FORWARD-TSN may have been lost too.
         forwardedTSN = acknowledgedTSN
+        mayForward = true
     }
 
     private func lose(_ index: Int) {
         if let limit = outstanding[index].reliability.retransmissions, peerForwards,
             outstanding[index].transmissions > limit
         {
-            abandon(outstanding[index].message)
+            abandon(at: index)
         } else {
-            outstanding[index].waiting = true
+            mark(index, .waiting)
         }
     }
 
@@ -215,110 +274,60 @@ extension SCTPAssociation {
     // MARK: - Partial reliability
 
     private func abandonExpired(at now: Instant) {
+        guard let due = expiryAt, due <= now else { return }
+        expiryAt = nil
+        lastExpiry = now
         guard peerForwards else { return }
-        for message in pending where message.offset == 0 && message.expires.map({ $0 <= now }) == true {
-            buffered -= message.payload.count
+        var next = Instant.distantFuture
+        for index in outstanding.indices {
+            guard let expires = outstanding[index].expires else { continue }
+            switch outstanding[index].state {
+            case .acknowledged, .abandoned: continue
+            case .inFlight, .waiting: if expires <= now { abandon(at: index) } else { next = min(next, expires) }
+            }
         }
-        pending.removeAll { $0.offset == 0 && $0.expires.map { $0 <= now } == true }
-        let expired = Set(
-            outstanding.lazy.filter { !$0.abandoned && !$0.acknowledged && $0.expires.map { $0 <= now } == true }.map(\.message))
-        for message in expired { abandon(message) }
+        pending.removeAll { message in
+            guard let expires = message.expires, message.offset == 0 else { return false }
+            guard expires <= now else {
+                next = min(next, expires)
+                return false
+            }
+            buffered -= Self.cost(message.payload.count)
+            finished(message.stream)
+            return true
+        }
+        if next < .distantFuture { lookForExpired(at: next) }
     }
 
-    private func abandon(_ message: UInt64) {
+    /// Gives up the message of a chunk: its chunks stand side by side, and what of it is not sent yet comes next.
+    private func abandon(at index: Int) {
+        let message = outstanding[index].message
         if let first = pending.first, first.id == message {
-            buffered -= first.payload.count - first.offset
-            pending.removeFirst()
+            buffered -= Self.cost(first.payload.count - first.offset)
+            finished(first.stream)
+            _ = pending.popFirst()
         }
-        for index in outstanding.indices where outstanding[index].message == message {
-            outstanding[index].abandoned = true
-            outstanding[index].waiting = false
+        var start = index
+        while start > 0, outstanding[start - 1].message == message { start -= 1 }
+        while start < outstanding.count, outstanding[start].message == message {
+            mark(start, .abandoned)
+            start += 1
         }
     }
 
     private func forwardAbandoned() {
+        guard mayForward else { return }
+        mayForward = false
+        guard outstanding.first?.state == .abandoned else { return }
         var target = acknowledgedTSN
         var skips: [UInt16: UInt16] = [:]
         for chunk in outstanding {
-            guard chunk.abandoned || chunk.acknowledged else { break }
+            guard chunk.state == .abandoned || chunk.state == .acknowledged, skips.count < Self.mostNamedStreams else { break }
             target = chunk.data.tsn
-            if chunk.abandoned, !chunk.data.unordered { skips[chunk.data.stream] = chunk.data.ssn }
+            if chunk.state == .abandoned, !chunk.data.unordered { skips[chunk.data.stream] = chunk.data.ssn }
         }
-        guard outstanding.first?.abandoned == true, serialLess(forwardedTSN, target) else { return }
+        guard serialLess(forwardedTSN, target) else { return }
         forwardedTSN = target
         control.append(.forwardTSN(target, skips.map { SCTPSkip(stream: $0.key, ssn: $0.value) }))
-    }
-
-    // MARK: - Stream reset (RFC 6525)
-
-    func reset(_ stream: UInt16, at now: Instant) {
-        resetWanted.insert(stream)
-        flush(at: now)
-    }
-
-    private func beginReset(at now: Instant) {
-        // What was queued before goes first.
-        let streams = resetWanted.filter { stream in
-            !pending.contains { $0.stream == stream } && !outstanding.contains { $0.data.stream == stream && !$0.abandoned }
-        }
-        guard !streams.isEmpty else { return }
-        resetWanted.subtract(streams)
-        resetRequest = (nextRequest, streams.sorted(), nextTSN &- 1)
-        nextRequest &+= 1
-        sendReset(at: now)
-    }
-
-    func sendReset(at now: Instant) {
-        guard let resetRequest else { return }
-        control.append(
-            .reconfig([
-                .resetOutgoing(
-                    request: resetRequest.number, response: peerRequest &- 1, lastTSN: resetRequest.lastTSN,
-                    streams: resetRequest.streams)
-            ]))
-        resetAt = now + retransmissionTimeout
-    }
-
-    func reconfigure(_ parameter: SCTPReconfig) {
-        switch parameter {
-        case .response(let request, let result):
-            guard let pendingReset = resetRequest, pendingReset.number == request else { return }
-            errors = 0
-            // 6 is "in progress": asked again when the timer says so.
-            guard result != 6 else { return }
-            resetRequest = nil
-            resetAt = nil
-            for stream in pendingReset.streams { outboundSSN[stream] = nil }
-            events.append(.outgoingReset(pendingReset.streams))
-        case .resetOutgoing(let request, _, let lastTSN, let streams):
-            respond(request) {
-                guard !serialLess(self.peerTSN, lastTSN) else { return 6 }
-                if streams.isEmpty { self.inboundSSN = [:] }
-                for stream in streams { self.inboundSSN[stream] = nil }
-                self.events.append(.incomingReset(streams))
-                return 1
-            }
-        case .resetIncoming(let request, let streams):
-            respond(request) {
-                self.resetWanted.formUnion(streams)
-                return 1
-            }
-        // Adding streams and the like: denied.
-        case .other(let request): respond(request) { 2 }
-        }
-    }
-
-    private func respond(_ request: UInt32, _ body: () -> UInt32) {
-        if request == peerRequest {
-            let result = body()
-            if result != 6 {
-                peerRequest &+= 1
-                lastResult = result
-            }
-            control.append(.reconfig([.response(request: request, result: result)]))
-        } else {
-            // The one before again: our answer was lost. Anything else is a bad sequence number.
-            control.append(.reconfig([.response(request: request, result: request == peerRequest &- 1 ? lastResult : 5)]))
-        }
     }
 }

@@ -7,16 +7,24 @@ public enum AssemblyResult: Sendable {
     case nothing
     /// They contradict the payload format.
     case broken
+    /// More units than any encoder makes of one picture.
+    case oversized
 }
 
 /// Puts the packets of one access unit back into Annex B (RFC 6184), and remembers the stream's parameter sets.
 public struct H264Depacketizer: Sendable {
-    /// A bound on remembered parameter sets and their size: ids are 0–31 and 0–255, browsers use one or two.
+    /// A bound on remembered parameter sets of each kind: ids are 0–31 and 0–255, browsers use one or two.
     static let maximumParameterSets = 16
-    static let maximumParameterSetSize = 4096
+    /// Bytes. An SPS with all scaling lists and a VUI has about 700; all the remembered ones may stand before each IDR.
+    static let maximumParameterSetSize = 1024
+    /// NAL units of one access unit, slices above all. Packetization mode 0, or an encoder that keeps slices to a packet's size, makes one of
+    /// each packet: 1024 of them are a keyframe of 1.1 MB, four times what 4096×4096 needs at a call's rates.
+    public static let maximumUnits = 1024
+    /// Of them, units that are no slices: a delimiter, parameter sets said twice, a few SEI messages, filler.
+    public static let maximumOtherUnits = 64
 
-    private var spsByID: [(id: UInt32, nal: [UInt8])] = []
-    private var ppsByID: [(id: UInt32, nal: [UInt8])] = []
+    private var spsByID = ParameterSets()
+    private var ppsByID = ParameterSets()
     /// Of the newest SPS.
     public private(set) var width = 0
     public private(set) var height = 0
@@ -70,131 +78,209 @@ public struct H264Depacketizer: Sendable {
         }
     }
 
-    /// The access unit of these payloads, which are contiguous and in order.
+    /// The access unit of these payloads, which are contiguous and in order; in time linear in their bytes.
     ///
     /// Parameter sets are remembered and put before an IDR that came without; a keyframe is an IDR with its SPS.
     public mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> AssemblyResult {
-        var units: [[UInt8]] = []
-        var fragment: [UInt8]?
+        var unit = AccessUnit(capacity: payloads.reduce(0) { $0 + $1.count + 8 })
+        spsByID.begin()
+        ppsByID.begin()
         for payload in payloads {
             guard let first = payload.first else { continue }
             switch first & 31 {
             case 1...23:
-                guard fragment == nil else { return .broken }
-                units.append(payload)
+                guard unit.open == nil else { return .broken }
+                unit.begin()
+                unit.data += payload
+                end(&unit)
             case H264NAL.stapA:
-                guard fragment == nil, Self.split(payload, into: &units) else { return .broken }
+                guard unit.open == nil, split(payload, into: &unit) else { return unit.isOversized ? .oversized : .broken }
             case H264NAL.fuA:
                 guard payload.count >= 3 else { return .broken }
                 let header = payload[1]
                 if header & 0x80 != 0 {
-                    guard fragment == nil else { return .broken }
-                    fragment = [first & 0xE0 | header & 31]
+                    guard unit.open == nil else { return .broken }
+                    unit.begin()
+                    unit.data.append(first & 0xE0 | header & 31)
                 } else {
-                    guard let open = fragment?.first, open & 31 == header & 31 else { return .broken }
+                    guard let open = unit.open, unit.data[open] & 31 == header & 31 else { return .broken }
                 }
-                fragment?.append(contentsOf: payload[2...])
-                if header & 0x40 != 0 {
-                    if let whole = fragment { units.append(whole) }
-                    fragment = nil
-                }
+                unit.data += payload[2...]
+                if header & 0x40 != 0 { end(&unit) }
             default: return .broken
             }
+            if unit.isOversized { return .oversized }
         }
-        guard fragment == nil else { return .broken }
-        return frame(of: units, timestamp: timestamp)
+        guard unit.open == nil else { return .broken }
+        return frame(of: unit, timestamp: timestamp)
     }
 
-    private static func split(_ payload: [UInt8], into units: inout [[UInt8]]) -> Bool {
+    private mutating func split(_ payload: [UInt8], into unit: inout AccessUnit) -> Bool {
         var reader = ByteReader(payload.span)
         do {
             try reader.skip(1)
-            while reader.remaining > 0 {
-                let unit = try reader.readBytes(Int(reader.readUInt16()))
-                if !unit.isEmpty { units.append(unit) }
+            while reader.remaining > 0, !unit.isOversized {
+                let range = try reader.take(Int(reader.readUInt16()))
+                guard !range.isEmpty else { continue }
+                unit.begin()
+                unit.data += payload[range]
+                end(&unit)
             }
-            return true
+            return !unit.isOversized
         } catch {
             return false
         }
     }
 
-    private mutating func frame(of units: [[UInt8]], timestamp: Int64) -> AssemblyResult {
-        var hasIDR = false
-        var hasPicture = false
-        var hasSPS = false
-        var hasPPS = false
-        var size = 0
-        for unit in units {
-            switch unit[0] & 31 {
-            case H264NAL.sps:
-                remember(sps: unit)
-                hasSPS = true
-            case H264NAL.pps:
-                remember(pps: unit)
-                hasPPS = true
-            case H264NAL.idr:
-                hasIDR = true
-                hasPicture = true
-            case 1...4: hasPicture = true
-            default: break
-            }
-            size += unit.count + 4
-        }
-        // Parameter sets alone are no picture; they are remembered for the next one.
-        guard hasPicture else { return .nothing }
-        var data: [UInt8] = []
-        data.reserveCapacity(size + 128)
-        func append(_ unit: [UInt8]) {
-            data.append32(1)
-            data += unit
-        }
-        if hasIDR, !hasSPS { for set in spsByID { append(set.nal) } }
-        if hasIDR, !hasPPS {
-            // Parameter sets come before every slice: an SPS of this access unit first, then the remembered PPS.
-            for unit in units where unit[0] & 31 == H264NAL.sps { append(unit) }
-            for set in ppsByID { append(set.nal) }
-        }
-        for (index, unit) in units.enumerated() {
-            switch unit[0] & 31 {
-            case H264NAL.accessUnitDelimiter, H264NAL.filler: continue
-            case H264NAL.sps where hasIDR && !hasPPS: continue
+    /// A NAL unit is whole: counts it, remembers it if it is a parameter set, and takes out again what a decoder does not need.
+    private mutating func end(_ unit: inout AccessUnit) {
+        guard let start = unit.open else { return }
+        unit.open = nil
+        var isOther = true
+        switch unit.data[start] & 31 {
+        case 1...5:
+            unit.hasPicture = true
+            unit.hasIDR = unit.hasIDR || unit.data[start] & 31 == H264NAL.idr
+            isOther = false
+        case H264NAL.sps:
+            unit.hasSPS = true
             // Some say them twice, as we do, lest they get lost.
-            case H264NAL.sps where units[..<index].contains(unit), H264NAL.pps where units[..<index].contains(unit): continue
-            default: append(unit)
-            }
+            if remember(sps: unit.copy(from: start)) { unit.drop(from: start) } else { unit.sps.append(start..<unit.data.count) }
+        case H264NAL.pps:
+            unit.hasPPS = true
+            if remember(pps: unit.copy(from: start)) { unit.drop(from: start) }
+        case H264NAL.accessUnitDelimiter, H264NAL.filler: unit.drop(from: start)
+        default: break
         }
-        let isKeyframe = hasIDR && hasParameterSets
-        return .frame(
-            EncodedVideoFrame(
-                codec: .h264, data: data, isKeyframe: isKeyframe, timestamp: timestamp, width: width, height: height))
+        unit.count(isOther: isOther)
     }
 
-    private mutating func remember(sps unit: [UInt8]) {
-        guard unit.count <= Self.maximumParameterSetSize else { return }
+    private func frame(of unit: AccessUnit, timestamp: Int64) -> AssemblyResult {
+        // Parameter sets alone are no picture; they are remembered for the next one.
+        guard unit.hasPicture else { return .nothing }
+        var data = unit.data
+        if unit.hasIDR, !unit.hasSPS || !unit.hasPPS {
+            // Parameter sets come before every slice: an SPS of this access unit first, then the remembered PPS.
+            data = []
+            data.reserveCapacity(unit.data.count + spsByID.bytes + ppsByID.bytes)
+            if !unit.hasSPS { spsByID.append(to: &data) }
+            var rest = 0
+            if !unit.hasPPS {
+                for range in unit.sps { data += unit.data[range.lowerBound - AccessUnit.startCode.count..<range.upperBound] }
+                ppsByID.append(to: &data)
+                for range in unit.sps {
+                    data += unit.data[rest..<range.lowerBound - AccessUnit.startCode.count]
+                    rest = range.upperBound
+                }
+            }
+            data += unit.data[rest...]
+        }
+        return .frame(
+            EncodedVideoFrame(
+                codec: .h264, data: data, isKeyframe: unit.hasIDR && hasParameterSets, timestamp: timestamp, width: width, height: height))
+    }
+
+    /// True when this access unit has brought the same already.
+    private mutating func remember(sps unit: [UInt8]?) -> Bool {
+        guard let unit else { return false }
+        // seq_parameter_set_id follows profile, constraints and level.
+        var reader = BitReader(unit.span)
+        guard (try? reader.skip(32)) != nil, let id = try? reader.unsigned() else { return false }
+        guard !spsByID.remember(unit, id: id) else { return true }
         if let size = H264NAL.pictureSize(ofSPS: unit.span) {
             width = size.width
             height = size.height
         }
-        // seq_parameter_set_id follows profile, constraints and level.
-        var reader = BitReader(unit.span)
-        guard (try? reader.skip(32)) != nil, let id = try? reader.unsigned() else { return }
-        Self.remember(unit, id: id, in: &spsByID)
+        return false
     }
 
-    private mutating func remember(pps unit: [UInt8]) {
-        guard unit.count <= Self.maximumParameterSetSize else { return }
+    /// True when this access unit has brought the same already.
+    private mutating func remember(pps unit: [UInt8]?) -> Bool {
+        guard let unit else { return false }
         var reader = BitReader(unit.span)
-        guard (try? reader.skip(8)) != nil, let id = try? reader.unsigned() else { return }
-        Self.remember(unit, id: id, in: &ppsByID)
+        guard (try? reader.skip(8)) != nil, let id = try? reader.unsigned() else { return false }
+        return ppsByID.remember(unit, id: id)
+    }
+}
+
+/// An access unit while its payloads are put together, in Annex B.
+private struct AccessUnit {
+    static let startCode: [UInt8] = [0, 0, 0, 1]
+
+    var data: [UInt8] = []
+    /// Where the NAL unit begins that is being read, behind its start code.
+    var open: Int?
+    var hasIDR = false
+    var hasPicture = false
+    var hasSPS = false
+    var hasPPS = false
+    /// In `data`.
+    var sps: [Range<Int>] = []
+    private var units = 0
+    private var others = 0
+
+    init(capacity: Int) {
+        data.reserveCapacity(capacity)
     }
 
-    private static func remember(_ unit: [UInt8], id: UInt32, in sets: inout [(id: UInt32, nal: [UInt8])]) {
-        if let index = sets.firstIndex(where: { $0.id == id }) {
-            sets[index].nal = unit
+    var isOversized: Bool { units > H264Depacketizer.maximumUnits || others > H264Depacketizer.maximumOtherUnits }
+
+    mutating func begin() {
+        data += Self.startCode
+        open = data.count
+    }
+
+    /// The last unit, if it is short enough to be remembered.
+    func copy(from start: Int) -> [UInt8]? {
+        data.count - start <= H264Depacketizer.maximumParameterSetSize ? Array(data[start...]) : nil
+    }
+
+    /// Takes the last unit out again.
+    mutating func drop(from start: Int) { data.removeSubrange(start - Self.startCode.count..<data.count) }
+
+    mutating func count(isOther: Bool) {
+        units += 1
+        if isOther { others += 1 }
+    }
+}
+
+/// The parameter sets of one kind that a stream has brought last, by their ids.
+private struct ParameterSets: Sendable {
+    private struct Entry {
+        var id: UInt32
+        var unit: [UInt8]
+        /// The access unit that brought it.
+        var broughtBy: Int
+    }
+
+    /// The oldest first.
+    private var entries: [Entry] = []
+    private var accessUnit = 0
+
+    var isEmpty: Bool { entries.isEmpty }
+    var bytes: Int { entries.reduce(0) { $0 + $1.unit.count + 4 } }
+
+    /// A new access unit begins.
+    mutating func begin() { accessUnit &+= 1 }
+
+    /// True when the present access unit has brought the very same already.
+    mutating func remember(_ unit: [UInt8], id: UInt32) -> Bool {
+        if let index = entries.firstIndex(where: { $0.id == id }) {
+            if entries[index].broughtBy == accessUnit, entries[index].unit == unit { return true }
+            entries[index].unit = unit
+            entries[index].broughtBy = accessUnit
         } else {
-            sets.append((id, unit))
-            if sets.count > maximumParameterSets { sets.removeFirst() }
+            entries.append(Entry(id: id, unit: unit, broughtBy: accessUnit))
+            if entries.count > H264Depacketizer.maximumParameterSets { entries.removeFirst() }
+        }
+        return false
+    }
+
+    /// All of them in Annex B.
+    func append(to data: inout [UInt8]) {
+        for entry in entries {
+            data.append32(1)
+            data += entry.unit
         }
     }
 }

@@ -73,7 +73,7 @@ public struct AudioReceiveBuffer: Sendable {
         var samples: Int
         var isComfort: Bool
         var carriesFEC: Bool
-        var end: Int64 { packet.timestamp + Int64(samples) }
+        var end: Int64 { packet.timestamp &+ Int64(samples) }
     }
 
     /// After this much concealment there is nothing left to hear.
@@ -195,10 +195,10 @@ public struct AudioReceiveBuffer: Sendable {
             return
         }
         let entry = Entry(packet: copy, samples: head.samples, isComfort: head.isComfort, carriesFEC: head.carriesFEC)
-        guard state == .playing, let newest, newest.ssrc == copy.ssrc, copy.timestamp <= newest.timestamp + Self.rate, entry.end > playhead,
+        guard state == .playing, let newest, newest.ssrc == copy.ssrc, copy.timestamp <= newest.timestamp &+ Self.rate, entry.end > playhead,
             queue.count < configuration.maximumPackets
         else { return }
-        guard entry.end - Int64(underrunSamples) > playhead else {
+        guard entry.end &- Int64(underrunSamples) > playhead else {
             if !lastWasComfort { raise(to: level(of: copy.timestamp, at: copy.arrival), at: copy.arrival) }
             return
         }
@@ -232,7 +232,7 @@ public struct AudioReceiveBuffer: Sendable {
         }
         cut(at: now, target: target)
         guard let first = queue.first else { return starve(wanted) }
-        let gap = first.packet.timestamp - playhead
+        let gap = first.packet.timestamp &- playhead
         if gap > 0, let step = fill(gap, before: first, wanted: wanted, at: now, target: target) { return step }
         return play(first, pcmBuffered: pcmBuffered, at: now, target: target)
     }
@@ -244,7 +244,7 @@ public struct AudioReceiveBuffer: Sendable {
         playhead = entry.packet.timestamp
         measuredDelay = level(of: playhead, at: now)
         playhead = entry.end
-        if let playedSequence { statistics.lost += max(0, Int(clamping: entry.packet.sequence - playedSequence - 1)) }
+        if let playedSequence { statistics.lost += max(0, Int(clamping: entry.packet.sequence &- playedSequence &- 1)) }
         playedSequence = entry.packet.sequence
         lastWasComfort = entry.isComfort
         concealedRun = 0
@@ -262,7 +262,7 @@ public struct AudioReceiveBuffer: Sendable {
     /// What stands for the hole before `first`; nil when `first` itself is due.
     private mutating func fill(_ gap: Int64, before first: Entry, wanted: Int, at now: Instant, target: Duration) -> AudioPlayout?
     {
-        let isContinuous = playedSequence.map { first.packet.sequence == $0 + 1 } ?? true
+        let isContinuous = playedSequence.map { first.packet.sequence == $0 &+ 1 } ?? true
         if isContinuous {
             // Discontinuous transmission: the sender was silent, nothing is lost, and the delay may be set anew unheard.
             let missing = target - level(of: first.packet.timestamp, at: now)
@@ -275,7 +275,7 @@ public struct AudioReceiveBuffer: Sendable {
         guard left >= 120, level(of: first.packet.timestamp, at: now) < target + .milliseconds(60) else {
             return nil
         }
-        if first.carriesFEC, first.packet.sequence - (playedSequence ?? first.packet.sequence) >= 2, left <= first.samples {
+        if first.carriesFEC, first.packet.sequence &- (playedSequence ?? first.packet.sequence) >= 2, left <= first.samples {
             left = left / 120 * 120
             playhead = first.packet.timestamp
             statistics.fecSamples += left
@@ -286,7 +286,7 @@ public struct AudioReceiveBuffer: Sendable {
         // Of several lost ones the last is left for forward error correction.
         var samples = first.carriesFEC && left > first.samples ? left - first.samples : left
         samples = max(120, min(samples, 960) / 120 * 120)
-        playhead += Int64(samples)
+        playhead &+= Int64(samples)
         return conceal(samples)
     }
 
@@ -330,7 +330,7 @@ public struct AudioReceiveBuffer: Sendable {
             queue.removeFirst()
         }
         playhead = queue[0].packet.timestamp
-        playedSequence = queue[0].packet.sequence - 1
+        playedSequence = queue[0].packet.sequence &- 1
         state = .playing
         concealedRun = 0
         underrunSamples = 0
@@ -415,6 +415,10 @@ public struct AudioReceiveBuffer: Sendable {
         statistics.resets += 1
     }
 
-    private static func samples(_ duration: Duration) -> Int { Int(duration.nanoseconds * 48 / 1_000_000) }
+    private static func samples(_ duration: Duration) -> Int {
+        // A sender's timestamps reach in here: 48 times a saturated duration does not fit.
+        let (product, overflow) = duration.nanoseconds.multipliedReportingOverflow(by: 48)
+        return overflow ? (duration > .zero ? .max : .min) : Int(product / 1_000_000)
+    }
     private static func duration(_ samples: Int) -> Duration { .nanoseconds(Int64(samples) * 1_000_000_000 / rate) }
 }

@@ -91,7 +91,10 @@ struct NackList: Sendable {
     var nextDue: Instant? { entries.lazy.filter { $0.tries < Self.maximumTries }.map(\.due).min() }
 
     /// The first missing packet at or after `sequence`.
-    func first(from sequence: Int64) -> Entry? { entries.first { $0.sequence >= sequence } }
+    func first(from sequence: Int64) -> Entry? {
+        let place = place(of: sequence)
+        return place < entries.count ? entries[place] : nil
+    }
 
     /// Forgets what is before `sequence`; answers how many that were.
     @discardableResult
@@ -122,12 +125,18 @@ struct NackList: Sendable {
     }
 
     private func index(of sequence: Int64) -> Int? {
+        let place = place(of: sequence)
+        return place < entries.count && entries[place].sequence == sequence ? place : nil
+    }
+
+    /// The index of the first one at or after `sequence`.
+    private func place(of sequence: Int64) -> Int {
         var low = 0
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
             if entries[middle].sequence < sequence { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].sequence == sequence ? low : nil
+        return low
     }
 }

@@ -67,9 +67,9 @@ public struct SenderClock: Sendable {
         guard report.ntpTime != 0 else { return }
         let ntp = Self.nanoseconds(ntp: report.ntpTime)
         let sample = now.nanoseconds &- ntp
-        if let current = offset.value, abs(sample &- current) > Self.ntpStep.nanoseconds {
+        if let current = offset.value, Self.distance(sample, current) > Self.ntpStep.nanoseconds.magnitude {
             // Once may be a report that was stuck; twice alike is a clock that was set.
-            if let candidate = stepCandidate, abs(sample &- candidate) < Self.ntpStep.nanoseconds {
+            if let candidate = stepCandidate, Self.distance(sample, candidate) < Self.ntpStep.nanoseconds.magnitude {
                 offset = SlidingMinimum()
                 shared = nil
                 stepCandidate = nil
@@ -101,9 +101,9 @@ public struct SenderClock: Sendable {
         if let mapping = stream.mapping.value, let known = offset.value {
             let ntp = media &+ mapping
             let sample = arrival.nanoseconds &- ntp
-            if abs(sample &- known) < Self.ntpStep.nanoseconds { offset.insert(sample, at: arrival, window: Self.window) }
+            if Self.distance(sample, known) < Self.ntpStep.nanoseconds.magnitude { offset.insert(sample, at: arrival, window: Self.window) }
             let capture = Instant(nanoseconds: ntp &+ sharedOffset(known, at: arrival))
-            if abs((arrival - capture).nanoseconds) < Self.plausible.nanoseconds { return min(capture, arrival) }
+            if (arrival - capture).nanoseconds.magnitude < Self.plausible.nanoseconds.magnitude { return min(capture, arrival) }
         }
         guard let fastest = stream.fastest.value else { return arrival }
         return min(Instant(nanoseconds: media &+ fastest), arrival)
@@ -119,6 +119,9 @@ public struct SenderClock: Sendable {
         shared = (value, max(now, shared?.at ?? now))
         return value
     }
+
+    /// How far apart two numbers are that the sender had a hand in: their difference may be the smallest `Int64`, which has no `abs`.
+    private static func distance(_ first: Int64, _ second: Int64) -> UInt64 { (first &- second).magnitude }
 
     public mutating func forget(ssrc: UInt32) { streams[ssrc] = nil }
 

@@ -22,17 +22,17 @@ extension VideoReceiveBuffer {
 
     /// Looks for a keyframe's first packet among what is held.
     mutating func findKeyframe() {
-        guard let highest, newestKeyframe.map({ $0 >= oldest }) ?? false else { return }
-        var sequence = oldest
-        while sequence <= highest {
-            defer { sequence += 1 }
-            guard startsKeyframe(sequence) else { continue }
-            next = sequence
-            scan = sequence
-            statistics.lost += nacks.removeBefore(sequence)
-            drop(upTo: sequence)
-            return
-        }
+        guard let start = keyframeStarts.first(from: oldest) else { return }
+        next = start
+        scan = start
+        statistics.lost += nacks.removeBefore(start)
+        drop(upTo: start)
+    }
+
+    /// A packet came: notes what begins with it, and with its successor, of which one may need to know what stands before it.
+    mutating func noteStarts(_ sequence: Int64) {
+        if slot(sequence)?.startsVP8Frame == true { vp8FrameStarts.insert(sequence) }
+        for start in sequence...sequence + 1 where startsKeyframe(start) { keyframeStarts.insert(start) }
     }
 
     /// Whether a keyframe begins with this packet, as far as one can tell from it.
@@ -49,15 +49,17 @@ extension VideoReceiveBuffer {
     }
 
     /// Whether every packet of the frame that starts here is there.
-    func isWhole(from start: Int64) -> Bool {
+    mutating func isWhole(from start: Int64) -> Bool {
         guard let highest, let first = slot(start) else { return false }
         var sequence = start
+        if let unfinished, unfinished.start == start { sequence = unfinished.end }
         while sequence <= highest, let slot = slot(sequence) {
             if !slot.payload.isEmpty {
                 if slot.timestamp != first.timestamp || slot.marker { return true }
             }
             sequence += 1
         }
+        unfinished = (start, sequence)
         return false
     }
 
@@ -110,15 +112,23 @@ extension VideoReceiveBuffer {
         }
         consume(upTo: range.upperBound)
         guard !payloads.isEmpty else { return nil }
+        let knewParameters = h264.hasParameterSets
         let result =
             switch codec {
             case .h264: h264.assemble(payloads, timestamp: timestamp)
             case .vp8: vp8.assemble(payloads, timestamp: timestamp)
             }
+        if !knewParameters, h264.hasParameterSets, let highest, oldest <= highest {
+            for sequence in oldest...highest { noteStarts(sequence) }
+        }
         switch result {
         case .nothing: return nil
         case .broken:
             statistics.malformed += 1
+            interrupt(at: arrival)
+            return nil
+        case .oversized:
+            statistics.oversizedFrames += 1
             interrupt(at: arrival)
             return nil
         case .frame(let frame):

@@ -11,8 +11,9 @@ public struct VideoReceiveConfiguration: Sendable {
     public var keyframeRequestGap: Duration = .milliseconds(400)
     /// The longest wait for a keyframe before it is asked for again.
     public var keyframeRetry: Duration = .seconds(1)
+    /// Bytes that are held, and so of one frame. 3 MB are a second at 24 Mbit/s; a keyframe of 4096×4096 has some 300 kB at a call's rates.
     public var maximumBytes = 3_000_000
-    /// A power of two.
+    /// Packets that are held, and so of one frame. A power of two.
     public var maximumPackets = 2048
 
     public init() {}
@@ -46,5 +47,7 @@ extension VideoReceiveBuffer {
         /// Lost or dropped frames that nothing referred to.
         public var skippedFrames = 0
         public var malformed = 0
+        /// Dropped because they were more than a frame may be: in bytes, packets or NAL units.
+        public var oversizedFrames = 0
     }
 }

@@ -77,13 +77,10 @@ extension VideoReceiveBuffer {
 
     /// The start of the first whole VP8 frame after the gap.
     func vp8FrameStart(after sequence: Int64) -> (sequence: Int64, descriptor: VP8Descriptor)? {
-        guard let highest, sequence <= highest else { return nil }
-        for candidate in sequence...highest {
-            guard let slot = slot(candidate), slot.codec == .vp8, slot.startsVP8Frame else { continue }
-            guard let descriptor = VP8Descriptor.parse(slot.payload.span)?.descriptor else { return nil }
-            return (candidate, descriptor)
-        }
-        return nil
+        guard let start = vp8FrameStarts.first(from: sequence), let slot = slot(start),
+            let descriptor = VP8Descriptor.parse(slot.payload.span)?.descriptor
+        else { return nil }
+        return (start, descriptor)
     }
 
     /// Steps over lost padding: the missing packets lie between two frames whose picture ids follow one another.
@@ -101,7 +98,7 @@ extension VideoReceiveBuffer {
 
     /// A whole keyframe behind the gap ends the wait: what is missing before it would only come late.
     mutating func skipToKeyframe() -> Bool {
-        guard let start = next, let keyframe = newestKeyframe, keyframe > start, startsKeyframe(keyframe), isWhole(from: keyframe)
+        guard let start = next, let keyframe = keyframeStarts.last, keyframe > start, isWhole(from: keyframe)
         else { return false }
         if let gap = headGap, gap.sequence < keyframe { statistics.skippedFrames += 1 }
         consume(upTo: keyframe)

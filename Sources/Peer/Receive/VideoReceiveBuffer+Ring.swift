@@ -41,16 +41,34 @@ extension VideoReceiveBuffer {
             return true
         }
         if sequence - (next ?? oldest) >= Int64(slots.count) {
+            // Without a hole in it the ring is full of one frame.
+            if next != nil, headGap == nil {
+                overflow(at: now)
+                return true
+            }
             if next != nil { interrupt(at: now) }
             drop(upTo: sequence - Int64(slots.count) + 1)
+            if let next, next < oldest { interrupt(at: now) }
         }
         return true
+    }
+
+    /// More is held than any frame needs. Where that is one frame without an end, it is given up and counted.
+    mutating func overflow(at now: Instant) {
+        interrupt(at: now)
+        guard let highest, bytesHeld > configuration.maximumBytes || highest - oldest >= Int64(slots.count) else { return }
+        statistics.oversizedFrames += 1
+        next = nil
+        statistics.lost += nacks.removeBefore(highest)
+        drop(upTo: highest)
     }
 
     mutating func clear() {
         for index in slots.indices { slots[index] = nil }
         bytesHeld = 0
-        newestKeyframe = nil
+        keyframeStarts.removeAll()
+        vp8FrameStarts.removeAll()
+        unfinished = nil
         nacks.removeAll()
     }
 
@@ -58,6 +76,8 @@ extension VideoReceiveBuffer {
         guard end > oldest else { return }
         for sequence in max(oldest, end - Int64(slots.count))..<end { drop(sequence) }
         oldest = end
+        keyframeStarts.removeBefore(end)
+        vp8FrameStarts.removeBefore(end)
     }
 
     /// Takes a packet out of the ring.

@@ -50,8 +50,11 @@ public struct VideoReceiveBuffer: Sendable {
     var lastEndedWithMarker = false
     var upperLayersBroken = false
     var wantsKeyframe = false
-    /// The newest packet that may begin a keyframe.
-    var newestKeyframe: Int64?
+    /// Held packets that begin a keyframe, and those that begin a VP8 frame.
+    var keyframeStarts = SequenceIndex()
+    var vp8FrameStarts = SequenceIndex()
+    /// Up to where the frame that begins at `start` is there without an end, lest it be walked over again for each of its packets.
+    var unfinished: (start: Int64, end: Int64)?
     /// The gap for which a keyframe was asked while it may still be mended.
     var hedged: Int64?
     var lastKeyframeRequest: Instant?
@@ -113,12 +116,12 @@ public struct VideoReceiveBuffer: Sendable {
         if let other = slots[index(sequence)] { drop(other.sequence) }
         bytesHeld += slot.payload.count
         slots[index(sequence)] = slot
-        if slot.keyframeStart != .no { newestKeyframe = max(newestKeyframe ?? sequence, sequence) }
+        noteStarts(sequence)
         if isAwaitingKeyframe, next == nil {
             findKeyframe()
             if next == nil, !wantsKeyframe { wantsKeyframe = true }
         }
-        if bytesHeld > configuration.maximumBytes { interrupt(at: now) }
+        if bytesHeld > configuration.maximumBytes { overflow(at: now) }
     }
 
     /// The stream starts anew (sequence reset, SSRC change): nothing of the past counts.

@@ -74,7 +74,7 @@ extension SDPParser {
             current { $0.sctpPort = port }
         case .sctpmap:
             // Before RFC 8841: "a=sctpmap:5000 webrtc-datachannel 1024".
-            guard let port = value.parts(maximum: 2).first.flatMap({ UInt16($0) }) else { return false }
+            guard let port = value.firstWord().flatMap({ UInt16($0.word) }) else { return false }
             current { $0.sctpPort = $0.sctpPort ?? port }
             return false
         case .maxMessageSize:
@@ -94,10 +94,14 @@ extension SDPParser {
         return true
     }
 
+    /// Whether a list of the section that is read takes one more; what it has no room for need not be taken apart.
+    private func hasRoom<Item>(_ list: KeyPath<MediaDescription, [Item]>, _ limit: Int) -> Bool {
+        session.media.last.map { $0[keyPath: list].count < limit } ?? false
+    }
+
     private func payloadTypeAndRest(_ value: Substring) -> (UInt8, Substring)? {
-        let parts = value.parts(maximum: 2)
-        guard let first = parts.first, let payloadType = UInt8(first), Int(payloadType) < SDPLimits.formats else { return nil }
-        return (payloadType, parts.count > 1 ? parts[1] : "")
+        guard let (first, rest) = value.firstWord(), let payloadType = UInt8(first), Int(payloadType) < SDPLimits.formats else { return nil }
+        return (payloadType, rest)
     }
 
     /// fmtp and rtcp-fb may come before the rtpmap line of their payload type (Firefox): the codec is made here and named later.
@@ -132,20 +136,20 @@ extension SDPParser {
     }
 
     private mutating func readFeedback(_ value: Substring) -> Bool {
-        let parts = value.parts(maximum: 2)
-        guard parts.count == 2, let last = notes.indices.last else { return false }
-        if parts[0] == "*" {
-            let feedback = String(parts[1])
+        guard let (first, rest) = value.firstWord(), !rest.isEmpty, let last = notes.indices.last else { return false }
+        if first == "*" {
+            let feedback = String(rest)
             guard notes[last].feedbackForAll.count < SDPLimits.feedback, !notes[last].feedbackForAll.contains(feedback) else { return true }
             notes[last].feedbackForAll.append(feedback)
             return true
         }
-        guard let (payloadType, rest) = payloadTypeAndRest(value) else { return false }
+        guard let payloadType = UInt8(first), Int(payloadType) < SDPLimits.formats else { return false }
         withCodec(payloadType) { if $0.feedback.count < SDPLimits.feedback { $0.feedback.append(String(rest)) } }
         return true
     }
 
     private mutating func readExtension(_ value: Substring) -> Bool {
+        guard hasRoom(\.extensions, SDPLimits.extensions) else { return true }
         let parts = value.parts(maximum: 3)
         guard parts.count >= 2 else { return false }
         let key = parts[0].divided(at: "/")
@@ -153,15 +157,14 @@ extension SDPParser {
         let mapping = ExtensionMapping(
             id: id, direction: key.flatMap { Direction(rawValue: String($0.tail)) }, uri: String(parts[1]),
             attributes: parts.count > 2 ? String(parts[2]) : nil)
-        current { if $0.extensions.count < SDPLimits.extensions { $0.extensions.append(mapping) } }
+        current { $0.extensions.append(mapping) }
         return true
     }
 
     private mutating func readSSRC(_ value: Substring) -> Bool {
-        let parts = value.parts(maximum: 2)
-        guard parts.count == 2, let ssrc = UInt32(parts[0]) else { return false }
-        let pair = parts[1].divided(at: ":")
-        let attribute = SDPAttribute(String(pair?.head ?? parts[1]), pair.map { String($0.tail) })
+        guard let (first, rest) = value.firstWord(), !rest.isEmpty, let ssrc = UInt32(first) else { return false }
+        let pair = rest.divided(at: ":")
+        let attribute = SDPAttribute(String(pair?.head ?? rest), pair.map { String($0.tail) })
         current { section in
             // The lines of one source follow one another, nearly always.
             let last = section.ssrcs.indices.last
@@ -177,22 +180,21 @@ extension SDPParser {
     }
 
     private mutating func readSourceGroup(_ value: Substring) -> Bool {
+        guard hasRoom(\.ssrcGroups, SDPLimits.sourceGroups) else { return true }
         let parts = value.parts(maximum: SDPLimits.groupedSources + 2)
         let ssrcs = parts.dropFirst().prefix(SDPLimits.groupedSources).compactMap { UInt32($0) }
         guard parts.count >= 2, ssrcs.count == min(parts.count - 1, SDPLimits.groupedSources) else { return false }
-        current { section in
-            guard section.ssrcGroups.count < SDPLimits.sourceGroups else { return }
-            section.ssrcGroups.append(SSRCGroup(semantics: String(parts[0]), ssrcs: ssrcs))
-        }
+        current { $0.ssrcGroups.append(SSRCGroup(semantics: String(parts[0]), ssrcs: ssrcs)) }
         return true
     }
 
     private mutating func readRestriction(_ value: Substring) -> Bool {
+        guard hasRoom(\.rids, SDPLimits.restrictions) else { return true }
         let parts = value.parts(maximum: 3)
         guard parts.count >= 2, parts[1] == "send" || parts[1] == "recv" else { return false }
         let rid = RestrictionID(
             id: String(parts[0]), sends: parts[1] == "send", restrictions: parts.count > 2 ? String(parts[2]) : nil)
-        current { if $0.rids.count < SDPLimits.restrictions { $0.rids.append(rid) } }
+        current { $0.rids.append(rid) }
         return true
     }
 

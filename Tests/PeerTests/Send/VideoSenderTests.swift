@@ -130,6 +130,22 @@ struct VideoSenderTests {
         #expect(packet9 == nil)
     }
 
+    @Test("Whoever asks for what was never sent, or for the same a thousand times, makes no work")
+    func hostileRequests() {
+        var sender = sender()
+        var estimator = estimator()
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        _ = next(&sender, &estimator, at: now)
+        sender.receive(Array(101...5000), at: now)
+        #expect(!sender.hasWork)
+        for _ in 0..<100 { sender.receive([UInt16](repeating: 100, count: 5000), at: now) }
+        let repair = next(&sender, &estimator, repair: true, at: now + .milliseconds(60))
+        #expect(repair != nil)
+        #expect(!sender.hasWork)
+        sender.receive([100], at: now + .seconds(2))
+        #expect(!sender.hasWork, "nor for what is too old")
+    }
+
     @Test("What was lost before a keyframe is not sent again once all of that has left")
     func overtaken() throws {
         var sender = sender()

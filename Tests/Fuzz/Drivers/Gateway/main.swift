@@ -1,0 +1,4 @@
+import Driver
+import GatewayBodies
+
+Driver.main(GatewayTargets.all)

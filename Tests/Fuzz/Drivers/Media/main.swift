@@ -1,0 +1,4 @@
+import Driver
+import MediaBodies
+
+Driver.main(MediaTargets.all)

@@ -1,0 +1,4 @@
+import Driver
+import PeerBodies
+
+Driver.main(PeerTargets.all)

@@ -1,0 +1,87 @@
+import CFuzzing
+import Glibc
+
+/// What an input may cost: time in proportion to what came in, so that anything quadratic shows, and memory that is held at the end.
+public struct WorkLimits: Sendable {
+    /// Of processor time for an optimised build on a machine of 2024; `Speed` stretches it for others.
+    public let base: Duration
+    public let perByte: Duration
+    /// A step is an operation of the script, a datagram in or a datagram out.
+    public let perStep: Duration
+    /// Bytes on the heap beside what was there at the start.
+    public let memory: Int
+
+    /// The usual limits are five to ten times what the dearest honest inputs take.
+    public init(
+        base: Duration = .milliseconds(5), perByte: Duration = .nanoseconds(100), perStep: Duration = .microseconds(10), memory: Int = 4 << 20
+    ) {
+        self.base = base
+        self.perByte = perByte
+        self.perStep = perStep
+        self.memory = memory
+    }
+}
+
+/// Counts what one input brought and what it cost.
+///
+/// Time is that of this thread's processor, so a busy machine raises no alarm.
+public struct Work: CustomStringConvertible {
+    private let limits: WorkLimits
+    private var begin: Duration
+    private var heapBefore: Int
+    private var heapHeld = 0
+    public private(set) var bytes = 0
+    public private(set) var steps = 0
+    private var used = Duration.zero
+
+    public init(_ limits: WorkLimits) {
+        self.limits = limits
+        begin = Self.processorTime
+        heapBefore = Self.heap
+    }
+
+    /// What was made ready until now does not count.
+    public mutating func start() {
+        begin = Self.processorTime
+        heapBefore = Self.heap
+    }
+
+    public mutating func step(bytes count: Int = 0, _ number: Int = 1) {
+        steps += number
+        bytes += count
+    }
+
+    /// Looks at the heap; a body calls it while it still has what it made.
+    public mutating func weigh() { heapHeld = max(heapHeld, Self.heap - heapBefore) }
+
+    mutating func stop() { used = Self.processorTime - begin }
+
+    /// So much time is allowed for what has come so far.
+    private var allowance: Duration { (limits.base + limits.perByte * bytes + limits.perStep * steps) * Speed.slowness }
+
+    /// The parts of the allowed time and memory that were used.
+    public var timeShare: Double { used / allowance }
+    public var memoryShare: Double { Double(heapHeld) / Double(limits.memory) }
+
+    /// What it cost, in words.
+    public var description: String {
+        "\(bytes) bytes in \(steps) steps took \(Self.milliseconds(used)) of \(Self.milliseconds(allowance)) ms and held \(heapHeld >> 10) of \(limits.memory >> 10) KiB"
+    }
+
+    /// Too much time or memory, in words.
+    var fault: String? {
+        if timeShare > 1 { return "too much time: \(description)" }
+        if memoryShare > 1 { return "too much memory: \(description)" }
+        return nil
+    }
+
+    static var processorTime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    private static var heap: Int { Int(fuzzing_heap()) }
+
+    private static func milliseconds(_ duration: Duration) -> String { String(Double(Int(duration / .microseconds(10))) / 100) }
+}

@@ -1,0 +1,110 @@
+import Fuzzing
+
+@testable import Gateway
+
+/// Texts that come in over HTTP and WebSocket, and the configuration file.
+public enum GatewayTargets {
+    public static let all: [FuzzTarget] = [fragment, message, request, headers, configuration]
+
+    /// What trickles in over WHIP (RFC 8840).
+    static let fragment = FuzzTarget(
+        "fragment", covers: "SDP fragments of WHIP", maximumLength: 16_384,
+        words: ["a=ice-ufrag:", "a=ice-pwd:", "a=candidate:", "a=end-of-candidates", "a=mid:", "m=audio 9 UDP/TLS/RTP/SAVPF 0"],
+        seeds: {
+            [
+                "a=ice-ufrag:abcd\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\nm=audio 9 RTP/AVP 0\r\na=mid:0\r\na=candidate:1 1 udp 1 10.0.0.1 9 typ host\r\na=end-of-candidates\r\n",
+                "a=end-of-candidates\n",
+            ].map { Array($0.utf8) }
+        }
+    ) { input, work in
+        work.step(bytes: input.bytes.count)
+        let text = String(decoding: input.bytes, as: UTF8.self)
+        _ = SDPFragment.ufrag(of: text)
+        guard let fragment = try? SDPFragment(parsing: text) else { return }
+        let answer = fragment.answer(ICERestart(ufrag: "u", password: "p", candidates: fragment.candidates))
+        work.step(bytes: answer.utf8.count)
+        _ = try? SDPFragment(parsing: answer)
+        work.weigh()
+    }
+
+    /// Messages of the signalling connection.
+    static let message = FuzzTarget(
+        "message", covers: "JSON messages of the signalling connection", limits: WorkLimits(perByte: .microseconds(2)), maximumLength: 65_536,
+        words: jsonWords + ClientMessage.types.map { "\"\($0)\"" },
+        seeds: {
+            [
+                #"{"type":"join","room":"a","name":"b","token":null,"role":"moderator","layout":"grid","resume":{"participant":"1","token":"2"}}"#,
+                #"{"type":"offer","sdp":"v=0\r\n"}"#, #"{"type":"candidate","candidate":{"candidate":"candidate:1 1 udp 1 10.0.0.1 9 typ host"}}"#,
+                #"{"type":"candidate","candidate":null}"#, #"{"type":"state","audio":true,"video":false,"hand":true}"#,
+                #"{"type":"layout","name":"grid","scope":"me","pin":["a","b"]}"#,
+                #"{"type":"present","on":true}"#, #"{"type":"chat","text":"\ud83d\ude00","to":"a"}"#, #"{"type":"record","action":"start"}"#,
+                #"{"type":"leave"}"#,
+            ].map { Array($0.utf8) }
+        }
+    ) { input, work in
+        work.step(bytes: input.bytes.count)
+        _ = try? ClientMessage.parse(String(decoding: input.bytes, as: UTF8.self))
+        work.weigh()
+    }
+
+    /// Bodies of the API.
+    static let request = FuzzTarget(
+        "request", covers: "JSON bodies of the API", limits: WorkLimits(perByte: .microseconds(2)), maximumLength: 65_536,
+        words: jsonWords + RoomPatch.keys.map { "\"\($0)\"" },
+        seeds: {
+            [
+                #"{"layout":"grid","width":1280,"height":720,"framesPerSecond":30,"locked":true,"maxParticipants":10}"#,
+                #"{"audio":true,"video":null,"role":"viewer"}"#, #"[[[[1e400,-0,"\u0000"]]]]"#,
+            ]
+            .map { Array($0.utf8) }
+        }
+    ) { input, work in
+        work.step(bytes: input.bytes.count)
+        _ = try? JSON.decode(RoomPatch.self, from: input.bytes).fault
+        _ = try? JSON.decode(ParticipantPatch.self, from: input.bytes)
+        if let value = try? JSON.decode(JSONValue.self, from: input.bytes) { _ = try? JSON.encode(value) }
+        work.weigh()
+    }
+
+    /// Headers: a range of a file, an origin, a token's algorithm.
+    static let headers = FuzzTarget(
+        "headers", covers: "headers: ranges, origins, tokens", maximumLength: 8192,
+        words: ["bytes=", "http://", "https://", "[::1]", "eyJhbGciOiJIUzI1NiJ9."],
+        seeds: { ["bytes=0-99", "bytes=-5", "https://meet.example:8443", "http://[::1]:80", "eyJhbGciOiJIUzI1NiJ9.e30.AAAA"].map { Array($0.utf8) } }
+    ) { input, work in
+        work.step(bytes: input.bytes.count)
+        let text = String(decoding: input.bytes, as: UTF8.self)
+        for size in [0, 1, 1000, Int.max] {
+            if case .part(let range) = ByteRange(header: text, size: size), range.lowerBound < 0 || range.upperBound >= size {
+                fatalError("headers: a range outside of its file")
+            }
+        }
+        _ = OriginPolicy(allowed: [text]).allows(origin: text, hosts: [text, "meet.example"])
+        _ = TokenVerifier.algorithm(of: text)
+        work.weigh()
+    }
+
+    /// The file that an operator writes.
+    static let configuration = FuzzTarget(
+        "configuration", covers: "the configuration file and the environment",
+        limits: WorkLimits(base: .milliseconds(50), perByte: .microseconds(20)), maximumLength: 4096,
+        words: ConfigurationSchema.keys.map { $0.path.split(separator: ".").last.map { "\($0): " } ?? "" },
+        seeds: {
+            [
+                "http:\n  port: 8080\nrooms:\n  layout: grid\nvideo:\n  renditions:\n    - {height: 720, bitrate: 2M}\nauth:\n  mode: token\n  secret: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'\n",
+                "limits: {sdpBytes: 99999999999999999999}\n", "a: &x [*x]\n",
+            ].map { Array($0.utf8) }
+        }
+    ) { input, work in
+        work.step(bytes: input.bytes.count)
+        let text = String(decoding: input.bytes, as: UTF8.self)
+        _ = try? ConfigurationLoader.load(file: .init(name: "fuzz.yaml", text: text))
+        _ = try? ConfigurationLoader.load(
+            environment: Dictionary(ConfigurationSchema.keys.prefix(200).map { ($0.environmentName, text) }) { first, _ in first })
+        work.weigh()
+    }
+
+    private static let jsonWords = [
+        "\"type\"", "null", "true", "{\"a\":", "[[", "\\ud800", "\\u0000", "1e308", "-0", "9223372036854775808", "\u{FEFF}",
+    ]
+}

@@ -1,0 +1,13 @@
+import Fuzzing
+import Testing
+
+/// Short seeded runs without a fuzzer, and everything that a fuzzer ever found.
+@Suite("Bytes from outside: Media") struct MediaFuzzTests {
+    @Test("Damaged seeds trap nowhere and cost no more than they may", arguments: MediaTargets.all)
+    func seeded(_ target: FuzzTarget) { target.run(seed: 1) }
+
+    @Test("What was found once does no harm", arguments: MediaTargets.all)
+    func crashers(_ target: FuzzTarget) throws {
+        for crasher in try target.crashers() { target.run(crasher.bytes) }
+    }
+}

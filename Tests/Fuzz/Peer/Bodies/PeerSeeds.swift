@@ -1,0 +1,117 @@
+import Basics
+import Fuzzing
+
+@testable import Peer
+
+/// Scripts for a connected peer: calls as they are, and one of everything that may be said in them.
+enum PeerSeeds {
+    private typealias Operation = PeerBody.Operation
+
+    static var all: [[UInt8]] {
+        ConnectedPeer.offers.indices.flatMap { offer in [call(offer), reports(offer), channels(offer), offers(offer)] } + captured
+    }
+
+    private static func begin(_ offer: Int) -> FuzzScript {
+        var script = FuzzScript()
+        script.byte(offer)
+        return script
+    }
+
+    /// Media both ways for some frames, with a loss and its repair.
+    private static func call(_ offer: Int) -> [UInt8] {
+        var script = begin(offer)
+        for index in 0..<6 {
+            for (number, payload) in MediaSeeds.payloads(offer == 5 ? .h264 : .vp8).enumerated() {
+                script.raw([Operation.media.rawValue, index == 3 ? 2 | 4 : 4, 2, number == 0 ? 4 : 5])
+                if index == 3 { script.byte(2) }
+                script.byte(0)
+                script.chunk(payload)
+            }
+            // Sound, then ours: a frame and a packet.
+            script.raw([Operation.media.rawValue, 4, 0, 64, 0, 3, 0x78, 1, 2])
+            script.raw([Operation.frames.rawValue, 20, 0, Operation.sound.rawValue, 1])
+            // The repair of what was lost.
+            script.raw([Operation.media.rawValue, 0, 5, 1, 0, 4, 0x10, 0x80, 0x80, 5])
+            script.raw([Operation.wait.rawValue, 5])
+        }
+        return script.bytes
+    }
+
+    /// One of each kind of RTCP about our picture, with media of ours before.
+    private static func reports(_ offer: Int) -> [UInt8] {
+        var script = begin(offer)
+        script.raw([Operation.frames.rawValue, 60, 5, Operation.sound.rawValue, 5])
+        for packet in MediaSeeds.reports(about: 0x4000_0000, from: 0x2222) {
+            var bytes: [UInt8] = []
+            packet.encode(into: &bytes)
+            script.byte(Int(Operation.rawReports.rawValue))
+            script.chunk(bytes)
+        }
+        let kinds: [[UInt8]] = [
+            [0, 0, 3, 1, 1, 0, 0], [1, 0, 0, 0x18, 0x80, 0, 20], [2, 0, 3, 0x18, 0x80, 0, 20], [3, 4, 5, 5, 1, 0, 3, 0x20, 5, 4, 4, 4], [4, 0],
+            [5, 0, 0, 1],
+            [6, 1, 0x10, 0xFF, 0xFF, 0, 0], [7, 1] + [UInt8](repeating: 1, count: 34), [8, 1, 0] + [UInt8](repeating: 1, count: 14), [9, 1, 5],
+            [10, 8, 4, 0, 0, 2, 1, 2, 3, 4], [11, 52, 4, 1, 2, 3, 4],
+        ]
+        for kind in kinds {
+            script.raw([Operation.reports.rawValue, 0] + kind)
+            script.raw([Operation.frames.rawValue, 10, 0, Operation.wait.rawValue, 6])
+        }
+        return script.bytes
+    }
+
+    /// Channels of theirs and of ours, messages, acknowledgements, a reset.
+    private static func channels(_ offer: Int) -> [UInt8] {
+        var script = begin(offer)
+        script.raw([Operation.channels.rawValue, 8, 0, 2, 4, 99, 104, 97, 116, 0])
+        script.raw([Operation.channels.rawValue, 0, 0x03, 2, 2, 104, 105])
+        script.raw([Operation.setting.rawValue, 5, 0, Operation.wait.rawValue, 5, Operation.channels.rawValue, 5, 0, 0])
+        script.raw([Operation.setting.rawValue, 6, 0, 0, 3, Operation.channels.rawValue, 5, 4, 0, 0, 1, 1])
+        script.raw([Operation.channels.rawValue, 2, 8, 3, 2, Operation.wait.rawValue, 8, Operation.channels.rawValue, 7, 0, 0, 1, 2])
+        return script.bytes
+    }
+
+    /// Offers again, checks from elsewhere, candidates.
+    private static func offers(_ offer: Int) -> [UInt8] {
+        var script = begin(offer)
+        script.raw([
+            Operation.offer.rawValue, 0, Operation.wait.rawValue, 5, Operation.offer.rawValue, 1, 0, 0, 5, 7, Operation.check.rawValue, 4, 1, 0,
+        ])
+        script.raw([Operation.offer.rawValue, 2, 0, 20, 0, 0, 9, 1, 0, 30, Operation.check.rawValue, 0x20 | 4, 1, 0, Operation.wait.rawValue, 9])
+        script.raw([
+            Operation.check.rawValue, 0x40 | 1, 1, 0, Operation.check.rawValue, 0x60 | 16, 1, 0, Operation.setting.rawValue, 8, 1,
+            Operation.setting.rawValue, 9,
+        ])
+        script.chunk(Array("candidate:1 1 udp 2130706431 203.0.113.5 4000 typ host".utf8))
+        script.raw([Operation.setting.rawValue, 2, 45, Operation.setting.rawValue, 4, Operation.setting.rawValue, 1, 2, 0])
+        return script.bytes
+    }
+
+    /// What the server itself sent in a call, decrypted, as if its far end said it.
+    private static var captured: [[UInt8]] {
+        guard let peer = ConnectedPeer(choice: 0) else { return [] }
+        var script = begin(0)
+        var work = Work(WorkLimits())
+        var datagrams: [[UInt8]] = []
+        for _ in 0..<4 {
+            peer.sendFrame(bytes: 2000, &work)
+            peer.sendSound([UInt8](repeating: 1, count: 60), &work)
+            peer.server.flush { bytes, _ in datagrams.append(Array(bytes)) }
+            peer.wait(.milliseconds(40), &work)
+        }
+        for var bytes in datagrams {
+            let kind = bytes.withUnsafeBytes { DatagramKind($0) }
+            let length = bytes.withUnsafeMutableBytes { buffer -> Int? in
+                switch kind {
+                case .rtp: try? peer.srtp.unprotectRTP(buffer, length: buffer.count)
+                case .rtcp: try? peer.srtp.unprotectRTCP(buffer, length: buffer.count)
+                default: nil
+                }
+            }
+            guard let length else { continue }
+            script.byte(Int((kind == .rtp ? Operation.rawMedia : Operation.rawReports).rawValue))
+            script.chunk(Array(bytes[..<length]))
+        }
+        return [script.bytes]
+    }
+}
