@@ -12,16 +12,16 @@ public struct VideoFormat: Hashable, Sendable {
 
     /// A stream of more pixels is refused before memory is spent on it.
     public static let maxPixels = 4096 * 4096
-    /// Macroblocks that the decoder keeps of earlier pictures: MaxDpbMbs of level 5.1 (H.264 table A-1), 70 MB. It is 22 pictures of
-    /// 1920 × 1088, of which H.264 allows 16, and so binds larger ones only.
-    static let maxReferenceMacroblocks = 184_320
+    /// Macroblocks that the decoder keeps of earlier pictures: the three of VP8 at the largest size, 75 MB, and a little more than MaxDpbMbs
+    /// of H.264's level 5.1 (table A-1: 184 320). It is 24 pictures of 1920 × 1088, of which H.264 allows 16, and so binds larger ones only.
+    static let maxReferenceMacroblocks = 3 * maxPixels / 256
 
     /// Why no decoder is opened for it; nil: one may be.
     var refusal: String? {
         if !isPlain { return "the picture is not 8 bit 4:2:0, the only format that is decoded" }
         if pixels > Self.maxPixels { return "a picture of \(width)×\(height) is larger than is decoded" }
         if (pixels + 255) / 256 * referenceFrames > Self.maxReferenceMacroblocks {
-            return "\(referenceFrames) reference frames of \(width)×\(height) are more than level 5.1 has"
+            return "\(referenceFrames) reference frames of \(width)×\(height) are more than is kept"
         }
         return nil
     }

@@ -75,7 +75,8 @@ extension Conference {
         let engine = RoomEngine(
             id: id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid), rungs: configuration.video.renditions,
             audio: configuration.audio, services: mediaServices(),
-            tilesChanged: { [weak self] view, tiles in self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
+            tilesChanged: { [weak self] view, tiles in
+                self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
             },
             speakersChanged: { [weak self] speakers in 
                 self?.control.post(.speakers(room: id)) { [weak self] in self?.speakersChanged(id, speakers) }

@@ -111,7 +111,7 @@ private struct SPS {
         #expect(format.width == 320 && format.height == 240 && format.refusal == nil)
     }
 
-    @Test("Anything but 8 bit 4:2:0 is refused, as is what needs more memory than level 5.1 allows")
+    @Test("Anything but 8 bit 4:2:0 is refused, as is what needs more memory than is kept")
     func refusals() {
         #expect(SPS(profile: 244, chroma: 3).format?.refusal?.contains("4:2:0") == true)
         #expect(SPS(profile: 122, chroma: 2).format?.refusal != nil)
@@ -120,7 +120,7 @@ private struct SPS {
         #expect(SPS(profile: 244, chroma: 3, depth: 14, references: 16, width: 4096, height: 4096).format?.refusal != nil)
         #expect(SPS(width: 8192, height: 4096).format?.refusal?.contains("larger") == true)
         #expect(SPS(references: 16, width: 4096, height: 4096).format?.refusal?.contains("16 reference frames") == true)
-        #expect(SPS(references: 2, width: 4096, height: 4096).format?.refusal == nil)
+        #expect(SPS(references: 3, width: 4096, height: 4096).format?.refusal == nil)
         #expect(SPS(references: 16, width: 1920, height: 1088).format?.refusal == nil)
         #expect(SPS(references: 5, width: 3840, height: 2160).format?.refusal == nil)
     }
@@ -171,6 +171,7 @@ private struct SPS {
         for count in 0..<10 { #expect(VideoFormat(vp8: Array(header[..<count])) == nil) }
         #expect(VideoFormat(vp8: [0x11] + header.dropFirst()) == nil, "no keyframe")
         #expect(VideoFormat(vp8: header.dropLast(4) + [0, 0, 0, 0]) == nil, "no pixels")
+        #expect(VideoFormat(vp8: header.dropLast(4) + [0x00, 0x10, 0x00, 0x10]).map { $0.refusal == nil } == true, "4096 × 4096")
         #expect(VideoFormat(vp8: header.dropLast(4) + [0xFF, 0x3F, 0xFF, 0x3F])?.refusal != nil)
     }
 

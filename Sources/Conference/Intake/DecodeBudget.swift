@@ -10,6 +10,8 @@ enum DecodeRefusal: String, Sendable, CaseIterable {
     case server
     /// The size of the picture changes too often.
     case size
+    /// The memory of large pictures, of all senders together.
+    case memory
     /// What waits is older than any tile would show.
     case late
     /// Coded bytes that wait.
@@ -20,12 +22,38 @@ enum DecodeRefusal: String, Sendable, CaseIterable {
 
 /// What all senders together may have decoded: `limits.decodedPixelsPerSecondInAll`.
 final class SharedDecodeBudget: Sendable {
+    /// Pictures up to this size are many and small; what larger ones keep is counted.
+    static let usualPixels = 1920 * 1088
+
     private let pixels: Mutex<TokenBucket>
+    private let kept = Mutex(0)
+    /// Pixels that decoders of large pictures may keep: half a second's worth, 830 MB of the default, which is eleven senders of
+    /// 3840 × 2160 with four references.
+    private let keptLimit: Int
 
     init(pixelsPerSecond: Int, at now: Instant) {
         let rate = Double(max(1, pixelsPerSecond))
         pixels = Mutex(TokenBucket(rate: rate, size: max(rate, Double(VideoFormat.maxPixels)), at: now))
+        keptLimit = max(pixelsPerSecond / 2, 6 * VideoFormat.maxPixels)
     }
+
+    /// What a decoder of this format keeps, for as long as the answer lives; nil where that is too much.
+    func keep(_ format: VideoFormat) -> KeptPixels? {
+        guard format.pixels > Self.usualPixels else { return KeptPixels(0, of: self) }
+        // One more is being decoded, and one made smaller for the room.
+        let amount = format.pixels * (format.referenceFrames + 2)
+        let fits = kept.withLock { kept in
+            if kept + amount > keptLimit { return false }
+            kept += amount
+            return true
+        }
+        return fits ? KeptPixels(amount, of: self) : nil
+    }
+
+    fileprivate func release(_ amount: Int) { kept.withLock { $0 -= amount } }
+
+    /// Pixels of large pictures that are kept now.
+    var keptPixels: Int { kept.withLock { $0 } }
 
     /// Takes `amount` pixels, or refuses them. A sender that is far from its own limit may go on while others are refused.
     func take(_ amount: Double, isModest: Bool, at now: Instant) -> Bool {
@@ -37,6 +65,19 @@ final class SharedDecodeBudget: Sendable {
             return true
         }
     }
+}
+
+/// Pixels that count until nobody holds this any more.
+final class KeptPixels: Sendable {
+    private let amount: Int
+    private let budget: SharedDecodeBudget
+
+    fileprivate init(_ amount: Int, of budget: SharedDecodeBudget) {
+        self.amount = amount
+        self.budget = budget
+    }
+
+    deinit { budget.release(amount) }
 }
 
 /// What one sender may have decoded. A value, asked before each frame.
@@ -73,7 +114,7 @@ struct DecodeBudget: Sendable {
         switch refusal {
         case .sender: max(.milliseconds(500), pixels.wait(for: pixels.size / 2, at: now))
         case .size: max(.seconds(1), sizes.wait(for: 2, at: now))
-        case .server: .seconds(1)
+        case .server, .memory: .seconds(1)
         case .late, .bytes: .milliseconds(500)
         // What was lost on the line is lost once: the next keyframe is wanted at once.
         case .fault: .zero

@@ -29,6 +29,9 @@ package struct PictureQueue<Content> {
     /// sound in life too (ITU-R BT.1359: 45 ms of sound ahead are seen, but only 125 ms of sound behind), and the delay is everybody's.
     static var lead: Duration { .milliseconds(38) }
 
+    /// How many pictures of so many bytes wait at most.
+    static func limit(of bytes: Int) -> Int { bytes > 0 ? min(limit, max(2, byteLimit / bytes)) : limit }
+
     private var waiting: [Timed<Content>] = []
     /// The last one that was due: shown until the next is.
     package private(set) var current: Timed<Content>?
@@ -42,8 +45,7 @@ package struct PictureQueue<Content> {
     /// - Parameter bytes: what the picture's memory takes; those that wait are taken to be as large.
     package mutating func insert(_ picture: Timed<Content>, bytes: Int = 0) {
         waiting.append(picture)
-        let fitting = bytes > 0 ? max(2, Self.byteLimit / bytes) : Self.limit
-        while waiting.count > min(Self.limit, fitting) {
+        while waiting.count > Self.limit(of: bytes) {
             waiting.removeFirst()
             skipped += 1
         }

@@ -83,7 +83,17 @@ final class VideoIntake: Sendable {
     /// What the lane's jobs alone touch.
     private struct Decoding {
         var decoder: VideoDecoder?
+        /// What the decoder's memory counts as, and for which size.
+        var kept: (pixels: KeptPixels, size: Int)?
         var budget: DecodeBudget
+        /// For pictures that are larger than their room.
+        var pool: PicturePool?
+
+        mutating func close() {
+            decoder = nil
+            kept = nil
+            pool = nil
+        }
     }
 
     private let lane: SerialLane
@@ -94,6 +104,8 @@ final class VideoIntake: Sendable {
     private let counters: IntakeCounters
     private let shown = Atomic<Bool>(false)
     private let awaitsKeyframe = Atomic<Bool>(true)
+    /// Width and height, 32 bits each; 0: not known yet.
+    private let canvas = Atomic<Int64>(0)
     /// Until then, in nanoseconds, frames are left out and no keyframe is asked for.
     private let restsUntil = Atomic<Int64>(.min)
     /// Asks the sender for a keyframe; from any thread.
@@ -116,6 +128,9 @@ final class VideoIntake: Sendable {
 
     var isShown: Bool { shown.load(ordering: .relaxed) }
 
+    /// The canvas of the room, in pixels.
+    func setCanvas(width: Int, height: Int) { canvas.store(Int64(width) << 32 | Int64(height), ordering: .relaxed) }
+
     /// A frame waits or is being decoded.
     var isDecoding: Bool { lane.isBusy }
     /// Coded bytes that wait.
@@ -132,7 +147,7 @@ final class VideoIntake: Sendable {
         } else if !isShown, was {
             giveUpWaiting()
             lane.submit { [self] in
-                decoding.value.decoder = nil
+                decoding.value.close()
                 state.withLock { state in
                     state.pictures.removeWaiting()
                     if state.width * state.height > Self.keptPixels { state.pictures.removeAll() }
@@ -193,6 +208,8 @@ final class VideoIntake: Sendable {
     /// Leaves out this frame and what refers to it.
     private func refuse(_ refusal: DecodeRefusal, at now: Instant) {
         let until = now + decoding.value.budget.rest(after: refusal, at: now)
+        // What it keeps would be of no use meanwhile.
+        if refusal == .memory { decoding.value.close() }
         restsUntil.store(until.nanoseconds, ordering: .relaxed)
         let waiting = state.withLock { $0.coded.count }
         skip(frames: 1 + waiting)
@@ -204,17 +221,17 @@ final class VideoIntake: Sendable {
         var refusal: DecodeRefusal?
         do {
             if decoding.value.decoder?.codec != frame.frame.codec {
-                decoding.value.decoder = nil
+                decoding.value.close()
                 decoding.value.decoder = try VideoDecoder(codec: frame.frame.codec)
             }
             let decoded = try decoding.value.decoder?.decode(frame.frame) { format in
-                refusal = decoding.value.budget.admit(format, shared: shared, at: now)
+                refusal = admit(format, at: now)
                 return refusal == nil
             }
             if let refusal { return refuse(refusal, at: now) }
             guard let decoded else { return }
             decodedFrames.wrappingAdd(1, ordering: .relaxed)
-            keep(decoded, of: frame)
+            keep(fitted(decoded, frame.rotation), of: frame, size: (decoded.width, decoded.height))
         } catch {
             // It costs this frame and what refers to it; the last good picture stays.
             failures.wrappingAdd(1, ordering: .relaxed)
@@ -229,12 +246,40 @@ final class VideoIntake: Sendable {
         }
     }
 
-    private func keep(_ picture: Picture, of frame: ReceivedVideoFrame) {
+    private func admit(_ format: VideoFormat, at now: Instant) -> DecodeRefusal? {
+        if let refusal = decoding.value.budget.admit(format, shared: shared, at: now) { return refusal }
+        guard decoding.value.kept?.size != format.pixels else { return nil }
+        // The old decoder goes with its pictures, and makes room.
+        decoding.value.kept = nil
+        guard let pixels = shared.keep(format) else { return .memory }
+        decoding.value.kept = (pixels, format.pixels)
+        return nil
+    }
+
+    /// A large picture as large as its room can show it: composing, which everyone of the room waits for, then costs the same as with any
+    /// other. It still covers the canvas in both directions, whatever part of it a tile shows.
+    private func fitted(_ picture: Picture, _ rotation: Rotation) -> Picture {
+        guard picture.width * picture.height > SharedDecodeBudget.usualPixels else { return picture }
+        let size = canvas.load(ordering: .relaxed)
+        let (across, down) = (Double(size >> 32), Double(size & 0xFFFF_FFFF))
+        let (width, height) = rotation.isSideways ? (down, across) : (across, down)
+        let scale = max(width / Double(picture.width), height / Double(picture.height))
+        guard width > 0, scale < 1 else { return picture }
+        func even(_ side: Int) -> Int { max(2, Int((Double(side) * scale / 2).rounded(.up)) * 2) }
+        let (small, low) = (even(picture.width), even(picture.height))
+        let pool = decoding.value.pool.flatMap { $0.width == small && $0.height == low ? $0 : nil } ?? PicturePool(width: small, height: low)
+        decoding.value.pool = pool
+        let target = pool.make()
+        Scaler.scale(from: picture, into: target, x: 0, y: 0, width: small, height: low)
+        return target
+    }
+
+    private func keep(_ picture: Picture, of frame: ReceivedVideoFrame, size: (width: Int, height: Int)) {
         let ready = MonotonicClock.now()
         state.withLock { state in
             state.lastArrival = frame.arrival
             let turned = frame.rotation.isSideways
-            (state.width, state.height) = turned ? (picture.height, picture.width) : (picture.width, picture.height)
+            (state.width, state.height) = turned ? (size.height, size.width) : size
             state.pictures.insert(
                 Timed(
                     content: Shown(

@@ -170,6 +170,9 @@ final class RoomEngine: Sendable {
                 services.audio.execute { [id] in $0.all[id]?.apply(scene.people) }
             }
             for person in scene.people { state.people[person.id]?.hearsAs = person.hearsAs }
+            if reshaped {
+                for person in state.people.values { person.intake.video.setCanvas(width: scene.width, height: scene.height) }
+            }
             return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders)
         }
         for view in ended { view.close() }
@@ -195,6 +198,7 @@ final class RoomEngine: Sendable {
             inbox: AudioInbox(counters: counters), figures: AudioFigures(counters: counters), soundDelay: delay)
         let person = Person(intake: intake, hearsAs: hearsAs)
         state.withLock { state in
+            intake.video.setCanvas(width: state.scene.width, height: state.scene.height)
             state.people[participant] = person
             guard state.isRunning else { return }
             services.audio.execute { [id] in $0.all[id]?.seats[participant] = person.audioSeat }

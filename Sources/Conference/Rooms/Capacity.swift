@@ -57,7 +57,9 @@ struct Capacity: Sendable {
             guard let tally = tallies[kind] else { return [] }
             return MetricSample.limit(kind.rawValue, of: tally.limit, current: tally.count)
                 + [MetricSample.limit(kind.rawValue + "_per_address", of: tally.limitPerAddress)]
-                + ([.total, .address] as [AddressTally.Refusal]).map { MetricSample.refusals(kind.rawValue, reason: $0.rawValue, tally.refused[$0] ?? 0) }
+                + [AddressTally.Refusal.total, .address].map {
+                    MetricSample.refusals(kind.rawValue, reason: $0.rawValue, tally.refused[$0] ?? 0)
+                }
         }
     }
 }

@@ -41,54 +41,55 @@ final class PictureDelays: Sendable {
     /// The steps of the histograms: what takes up to so many milliseconds.
     static let bounds = Array(stride(from: 4, through: 120, by: 4)) + [150, 200, 300, 500, 1000]
 
-    private struct Histogram {
-        var counts = [Int](repeating: 0, count: bounds.count + 1)
-        var sum = 0.0
+    /// Counted without a lock: the loop must not wait for an encoder's thread that holds one.
+    private final class Histogram: Sendable {
+        private final class Count: Sendable { let value = Atomic<Int>(0) }
+        private let all = (0...bounds.count).map { _ in Count() }
+        private let nanoseconds = Atomic<Int64>(0)
 
-        mutating func add(_ delay: Duration) {
+        func add(_ delay: Duration) {
             let milliseconds = delay.inMilliseconds
-            sum += milliseconds / 1000
+            nanoseconds.wrappingAdd(delay.nanoseconds, ordering: .relaxed)
             let index = milliseconds <= 120 ? max(0, Int((milliseconds / 4).rounded(.up)) - 1) : Self.index(of: milliseconds)
-            counts[index] += 1
+            all[index].value.wrappingAdd(1, ordering: .relaxed)
         }
 
         private static func index(of milliseconds: Double) -> Int {
             bounds.firstIndex { milliseconds <= Double($0) } ?? bounds.count
         }
+
+        var counts: [Int] { all.map { $0.value.load(ordering: .relaxed) } }
+        var seconds: Double { Double(nanoseconds.load(ordering: .relaxed)) / 1e9 }
     }
 
-    private let histograms = Mutex([Histogram](repeating: Histogram(), count: Part.allCases.count))
+    private let histograms = Part.allCases.map { _ in Histogram() }
 
-    private func change(_ body: (inout [Histogram]) -> Void) { histograms.withLock { body(&$0) } }
+    private func add(_ delay: Duration, to part: Part) {
+        if let index = Part.allCases.firstIndex(of: part) { histograms[index].add(delay) }
+    }
 
     func composed(_ trace: PictureTrace) {
-        guard !trace.origins.isEmpty else { return }
-        change { all in
-            for origin in trace.origins {
-                all[0].add(origin.decoded - origin.arrival)
-                all[1].add(trace.composed - origin.decoded)
-            }
+        for origin in trace.origins {
+            add(origin.decoded - origin.arrival, to: .decode)
+            add(trace.composed - origin.decoded, to: .wait)
         }
     }
 
-    func encoded(_ trace: PictureTrace) { change { $0[2].add(trace.encoded - trace.composed) } }
+    func encoded(_ trace: PictureTrace) { add(trace.encoded - trace.composed, to: .encode) }
 
     func left(_ traces: [PictureTrace], at now: Instant) {
-        change { all in
-            for trace in traces {
-                all[3].add(now - trace.encoded)
-                for origin in trace.origins { all[4].add(now - origin.arrival) }
-            }
+        for trace in traces {
+            add(now - trace.encoded, to: .send)
+            for origin in trace.origins { add(now - origin.arrival, to: .total) }
         }
     }
 
     /// As Prometheus wants histograms: counts up to each bound, in seconds.
     var samples: [MetricSample] {
-        let all = histograms.withLock { $0 }
         let name = "tessera_picture_delay_seconds"
         let help = "From a frame's arrival to the departure of the composite that shows it, by part of the way."
         var samples: [MetricSample] = []
-        for (part, histogram) in zip(Part.allCases, all) {
+        for (part, histogram) in zip(Part.allCases, histograms) {
             var below = 0
             for (index, count) in histogram.counts.enumerated() {
                 below += count
@@ -96,7 +97,7 @@ final class PictureDelays: Sendable {
                 samples.append(
                     MetricSample(name + "_bucket", help, .counter, Double(below), labels: ["part": part.rawValue, "le": bound]))
             }
-            samples.append(MetricSample(name + "_sum", help, .counter, histogram.sum, labels: ["part": part.rawValue]))
+            samples.append(MetricSample(name + "_sum", help, .counter, histogram.seconds, labels: ["part": part.rawValue]))
             samples.append(MetricSample(name + "_count", help, .counter, Double(below), labels: ["part": part.rawValue]))
         }
         return samples

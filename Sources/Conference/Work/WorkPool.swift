@@ -83,7 +83,7 @@ final class SerialLane: Sendable {
     private let meter: StageMeter
     private let isForeign: Bool
     /// Of its last jobs' processor time, in nanoseconds.
-    private let usual = Atomic<Int64>(0)
+    private let usual: Atomic<Int64>
     /// More jobs than that do not wait: the oldest goes.
     private let limit: Int
     /// How long a job may wait behind others' younger ones.
@@ -100,6 +100,8 @@ final class SerialLane: Sendable {
     ///   have waited longer because much waits in it, and one that is slow leaves a thread to the rest.
     init(pool: WorkPool, meter: StageMeter, limit: Int, patience: Duration = .zero, isForeign: Bool = false) {
         self.isForeign = isForeign
+        // Slow until it is seen to be quick: the first frame may be the one that takes long.
+        usual = Atomic(isForeign ? Self.slowJob.nanoseconds + 1 : 0)
         self.pool = pool
         self.meter = meter
         self.limit = limit

