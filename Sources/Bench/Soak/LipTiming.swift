@@ -46,7 +46,7 @@ struct Envelope {
 struct LipPairing {
     /// Flash and beep of one event are closer than that; the next event is a second away.
     private static let reach = 0.4
-    private static let memory = 4
+    private static let memory = 8
 
     /// Beep − flash in seconds of each pair; positive: the sound is late.
     private(set) var offsets: [Double] = []

@@ -39,7 +39,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         let host = await host(path)
         #expect(try await host.ask(.post, "/api/recordings/rec/link").status == 401)
-        let made = try await host.ask(.post, "/api/recordings/rec/link", admin, body: #"{"seconds":60}"#)
+        let made = try await host.ask(.post, "/api/recordings/rec/link", admin, body: #"{"seconds":3600}"#)
         #expect(made.status == 201 && made.json["expiresAt"] != nil)
         guard case .string(let url)? = made.json["url"] else { Issue.record("no link"); return }
         let whole = try await host.ask(.get, url, from: "203.0.113.9")

@@ -17,10 +17,11 @@ enum RoomAttacks {
             context.spawn { try DecodeAttacks.send($0, DecodeBombs.noise, perSecond: 30, as: 30, room: "views") }
             for number in 1...12 {
                 context.spawn { context in
-                    let intruder = try context.enter("views", as: number)
+                    let intruder = try context.enter("views", as: number) { $0.hasTransportFeedback = false }
                     var turn = number
                     try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in
                         turn += 1
+                        intruder.peer.send(rtcp: HostileRTCP.praise(intruder.peer))
                         try intruder.wire.send(["type": "layout", "name": names[turn % names.count], "scope": "me", "pin": [intruder.wire.id]])
                     }
                 }
@@ -34,9 +35,11 @@ enum RoomAttacks {
             context.spawn { try DecodeAttacks.send($0, DecodeBombs.noise, perSecond: 30, as: 30, room: "views") }
             for number in 1...12 {
                 context.spawn { context in
-                    let intruder = try context.enter("views", as: number)
+                    let intruder = try context.enter("views", as: number) { $0.hasTransportFeedback = false }
                     try intruder.wire.send(["type": "layout", "name": number % 2 == 0 ? "speaker" : "sidebar", "scope": "me", "pin": [intruder.wire.id]])
-                    try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in }
+                    try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in
+                        intruder.peer.send(rtcp: HostileRTCP.praise(intruder.peer))
+                    }
                 }
             }
             context.rest()

@@ -43,6 +43,11 @@ enum HostileRTCP {
         return feedback(payloadFeedback, format: 15, sender: sender, media: 0, content)
     }
 
+    /// "The line carries 5 Mbit/s": 0x13880 × 2⁶. The server then sends the best that it has.
+    static func praise(_ peer: HostilePeer) -> [UInt8] {
+        report(peer.offer.videoSSRC) + estimate(sender: peer.offer.videoSSRC, exponent: 6, mantissa: 0x13880, streams: [peer.answer.videoSSRC])
+    }
+
     /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions §3.1) in run-length chunks: `count` packets from `base` on,
     /// all of one `symbol` (0: lost).
     static func transport(sender: UInt32, media: UInt32, base: UInt16, count: UInt16, symbol: UInt16, number: UInt8, deltas: [UInt8] = []) -> [UInt8] {
