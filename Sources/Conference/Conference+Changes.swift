@@ -182,6 +182,7 @@ extension Conference {
         if figures.mustReleaseMemory(at: now) { SystemMemory.release() }
         if figures.isDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
         if figures.isDue(.layouts, every: .seconds(1), at: now) { pollLayouts() }
+        watchRecordings(at: now)
         if configuration.savesWorkWhenOverloaded, figures.isDue(.overload, every: .seconds(1), at: now),
             let level = overload.evaluate(at: now)
         {

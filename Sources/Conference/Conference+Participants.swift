@@ -59,8 +59,9 @@ extension Conference {
             return configuration.recording.start == .onFirstJoin && slot.recording == nil && slot.room.members.count == 1
         }
         if mustRecord {
-            control.post { [self] in
-                do { try startRecording(request.room) } catch { logger.error("recording of \(request.room): \(error)") }
+            // Nobody waits for the disk.
+            Task { [self] in
+                do { try await startRecording(request.room) } catch { logger.error("recording of \(request.room): \(error)") }
             }
         }
         return Participant(id: id, room: request.room, resumeSecret: secret, conference: self)

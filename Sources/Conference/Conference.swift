@@ -17,8 +17,7 @@ public final class Conference: Sendable {
     let logger: Logger
     let loop: MediaLoop
     let layoutLibrary: LayoutLibrary
-    /// nil while the directory cannot be used: then only recordings fail.
-    let catalogue = Guarded<RecordingCatalogue?>(nil)
+    let recordingControl: RecordingControl
     let identity: DTLSIdentity
     let candidates: [Candidate]
     /// Unix time minus monotonic time, once for all: sender reports of all peers then agree for ever.
@@ -56,8 +55,16 @@ public final class Conference: Sendable {
     }
 
     /// Binds the media ports and reads the layouts. Nothing runs before `start`.
-    public init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
+    public convenience init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
+        try self.init(configuration, logger: logger, disk: .system, diskPatience: .seconds(5))
+    }
+
+    /// `disk`: of the recordings; tests have one that stands still. `diskPatience`: how long a start waits for it.
+    init(
+        _ configuration: ConferenceConfiguration, logger: Logger, disk: RecordingDisk, diskPatience: Duration
+    ) throws(ConferenceError) {
         self.configuration = configuration
+        recordingControl = RecordingControl(configuration.recording, disk: disk, patience: diskPatience, logger: logger)
         self.logger = logger
         state = Guarded(State(capacity: Capacity(configuration.limits)))
         do {
@@ -102,21 +109,15 @@ public final class Conference: Sendable {
     /// waited for a processor 1.6 ms each time with 16 people on two of them, at worst so long that sound came late.
     private static let networkNiceness: Int32 = -10
 
-    /// Starts the threads and closes what a crash left open of recordings.
+    /// Starts the threads. What a crash left open of recordings is closed beside the calls.
     public func start() throws(ConferenceError) {
         SystemMemory.mapPictures()
-        do {
-            let opened = try RecordingCatalogue(directory: configuration.recording.directory)
-            for entry in opened.recover() { logger.notice("recording \(entry.id) was left open and is closed now") }
-            catalogue.locked { $0 = opened }
-        } catch {
-            logger.warning("no recordings for now: \(error)")
-        }
         pool.start()
         loop.start(niceness: Self.networkNiceness, delegate: host)
         audioClock.start()
         videoClock.start()
         control.start { [weak self] now in self?.keepHouse(at: now) }
+        recordingControl.open()
     }
 
     public var isDraining: Bool { state.locked { $0.isDraining } }
@@ -155,6 +156,7 @@ public final class Conference: Sendable {
             return state.isDraining
         }
         if wasDraining { return }
+        recordingControl.stopRepairs()
         let running = state.locked { $0.rooms.values.compactMap(\.recording) }
         // Whichever is first: a disk that hangs must not keep the server from going down.
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

@@ -110,13 +110,13 @@ public final class Participant: Sendable {
     public enum RecordAction: String, Sendable { case start, pause, resume, stop }
 
     /// Starts, pauses, resumes or stops the recording of the room. A stop goes on by itself: the `recording` event tells when it is over.
-    public func record(_ action: RecordAction) throws(ConferenceError) {
+    public func record(_ action: RecordAction) async throws(ConferenceError) {
         let current = try change { slot throws(ConferenceError) in
-            try slot.room.mayRecord(id)
+            try slot.room.mayRecord(id, startedBy: slot.recording?.startedBy)
             return slot.recording?.id
         }
         if action == .start {
-            try conference.startRecording(room)
+            try await conference.startRecording(room, by: id)
             return
         }
         guard let current else { throw .conflict("Room “\(room)” is not being recorded.") }

@@ -32,6 +32,8 @@ struct Member: Hashable, Sendable {
     var signallingLostAt: Instant?
     let hasSignalling: Bool
     let endsWithMedia: Bool
+    /// A token gave the role.
+    let roleIsProven: Bool
 
     struct PersonalView: Hashable, Sendable {
         var layout: String

@@ -49,7 +49,7 @@ struct Room: Sendable {
         let member = Member(
             id: id, resumeSecret: secret, name: name.isEmpty ? "Guest" : name, role: request.role, kind: request.kind,
             asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now, hasSignalling: request.hasSignalling,
-            endsWithMedia: request.endsWithMedia)
+            endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven)
         joins += 1
         members.append(member)
         emptySince = nil
@@ -156,9 +156,13 @@ struct Room: Sendable {
         if !members[try index(id)].mayTalk { throw .forbidden("Viewers cannot write to the room.") }
     }
 
-    func mayRecord(_ id: String) throws(ConferenceError) {
+    /// Where roles are given by a token, recording is for moderators and presenters, and for who started it. Where anybody may call
+    /// themselves a moderator, a role says nothing, and everyone but viewers may.
+    func mayRecord(_ id: String, startedBy: String?) throws(ConferenceError) {
         let member = members[try index(id)]
         if member.role == .viewer || member.kind == .viewer { throw .forbidden("Viewers cannot record.") }
+        guard member.roleIsProven, member.role == .participant, startedBy != id else { return }
+        throw .forbidden("Only moderators and presenters may record in this room.")
     }
 
     // MARK: - Moderation

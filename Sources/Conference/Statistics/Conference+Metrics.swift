@@ -65,6 +65,7 @@ extension Conference {
             MetricSample(
                 "tessera_room_engines_running", "Rooms whose media runs: somebody takes something of it.", .gauge,
                 Double(engines.count(where: \.isRunning))))
+        samples += recordingSamples
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(

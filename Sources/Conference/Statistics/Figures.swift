@@ -4,7 +4,7 @@ import Sockets
 
 /// The server's own counters, and when what is done now and then was done last.
 final class Figures: Sendable {
-    enum Chore: Hashable, Sendable { case layouts, overload, encodeLog, snapshots }
+    enum Chore: Hashable, Sendable { case layouts, overload, encodeLog, snapshots, recordings, lossLog }
 
     private struct State {
         var last: [Chore: Instant] = [:]

@@ -19,7 +19,8 @@ final class WorkPool: Sendable {
     private let threads: Int
 
     init(threads: Int?) {
-        self.threads = max(1, threads ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        // Two on a single processor too: a job that hangs in a codec or a driver then holds up one of them, and not every room.
+        self.threads = max(1, threads ?? max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }
 
     func start() {

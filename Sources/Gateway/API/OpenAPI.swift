@@ -154,9 +154,10 @@ enum OpenAPI {
         ]),
         "Recording": Schema.object(
             [
-                "id": Schema.string, "room": Schema.string, "file": Schema.string,
+                "id": Schema.string, "room": Schema.string, "file": ["type": "string", "description": "The file's name."],
                 "state": Schema.choice(RecordingModel.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
                 "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer, "error": Schema.string,
+                "dropped": Schema.object(["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
             ], required: ["id", "file", "state"]),
         "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
         "LinkWish": Schema.object(["seconds": Schema.integer(1...RecordingLinks.maxLife)]),

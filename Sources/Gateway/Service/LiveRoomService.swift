@@ -68,7 +68,7 @@ struct LiveRoomService: RoomService {
     // MARK: Recordings
 
     func startRecording(_ room: String) async throws(ServiceError) -> RecordingModel {
-        do { return RecordingModel(try conference.startRecording(room)) } catch { throw ServiceError(error) }
+        do { return RecordingModel(try await conference.startRecording(room)) } catch { throw ServiceError(error) }
     }
 
     func setRecording(_ id: String, paused: Bool) async throws(ServiceError) -> RecordingModel {
@@ -88,7 +88,9 @@ struct LiveRoomService: RoomService {
         return RecordingModel(recording)
     }
 
-    func recordingFile(_ id: String) async throws(ServiceError) -> String { try await recording(id).file }
+    func recordingFile(_ id: String) async throws(ServiceError) -> String {
+        do { return try conference.recordingPath(id) } catch { throw ServiceError(error) }
+    }
 
     // MARK: Layouts
 
@@ -211,10 +213,10 @@ private struct LiveSeat: Seat {
     func record(_ action: RecordAction) async throws(ServiceError) {
         do {
             switch action {
-            case .start: try participant.record(.start)
-            case .pause: try participant.record(.pause)
-            case .resume: try participant.record(.resume)
-            case .stop: try participant.record(.stop)
+            case .start: try await participant.record(.start)
+            case .pause: try await participant.record(.pause)
+            case .resume: try await participant.record(.resume)
+            case .stop: try await participant.record(.stop)
             }
         } catch { throw ServiceError(error) }
     }

@@ -114,17 +114,21 @@ struct RenditionModel: Codable, Sendable, Equatable {
 }
 
 struct RecordingModel: Codable, Sendable, Equatable {
-    enum State: String, Codable, Sendable, CaseIterable { case recording, paused, finished, failed }
+    /// `repairing`: a crash left it open, and it is being closed.
+    enum State: String, Codable, Sendable, CaseIterable { case recording, paused, finished, failed, repairing }
 
     var id: String
     var room: String?
+    /// Its name.
     var file: String
     var state: State
     var startedAt: Date?
     /// Seconds.
     var duration: Double?
     var bytes: Int?
-    /// Why it failed.
+    /// What a slow disk lost; nil: nothing.
+    var dropped: LossesModel?
+    /// Why it failed, or ended early.
     var error: String?
 
     /// As all may see it: where the server keeps its files is for administrators.
@@ -133,6 +137,13 @@ struct RecordingModel: Codable, Sendable, Equatable {
         model.file = String(file.split(separator: "/").last ?? "")
         return model
     }
+}
+
+struct LossesModel: Codable, Sendable, Equatable {
+    /// Pictures.
+    var video: Int
+    /// Blocks of 20 ms.
+    var audio: Int
 }
 
 struct LayoutModel: Codable, Sendable, Equatable {

@@ -87,35 +87,33 @@ enum DescriptionBody {
         let single = Offers.all.map { Array(unix($0.text).utf8) }
         let pairs = zip(Offers.all, Offers.all.dropFirst()).filter { $0.name.prefix(6) == $1.name.prefix(6) }
         let again = pairs.map { Array((unix($0.text) + "===\n" + unix($1.text)).utf8) }
-        let long = """
-            v=0
-            o=- 1 2 IN IP4 127.0.0.1
-            s=-
-            t=0 0
-            a=group:BUNDLE 0
-            m=video 9 UDP/TLS/RTP/SAVPF {96-99}
-            c=IN IP4 0.0.0.0
-            a=ice-ufrag:abcd
-            a=ice-pwd:abcdefghijklmnopqrstuvwx
-            a=fingerprint:sha-256 \((0..<32).map { _ in "00" }.joined(separator: ":"))
-            a=setup:actpass
-            a=mid:0
-            a=rtcp-mux
-            a=sendrecv
-            *4 a=rtpmap:9# VP8/90000
-            *4 a=fmtp:9# apt=9#
-            *9 a=rtcp-fb:* x#
-            *9 a=rtcp-fb:96 y#
-            *9 a=extmap:# urn:x#
-            *9 a=ssrc:1# cname:x
-            *9 a=ssrc-group:FID 1# 2#
-            *9 a=rid:# send
-            *9 a=candidate:1 1 udp # 10.0.0.1 9 typ host
-            *9 a=x-#:y
-
-            """
-        return single + again + [Array(long.utf8)]
+        let long = manyLines.map { line in Array((short + "*300 \(line)\n").utf8) }
+        return single + again + long
     }
+
+    /// One section, to which a line is added many times.
+    private static let short = """
+        v=0
+        o=- 1 2 IN IP4 127.0.0.1
+        s=-
+        t=0 0
+        m=video 9 UDP/TLS/RTP/SAVPF {96-99}
+        c=IN IP4 0.0.0.0
+        a=ice-ufrag:abcd
+        a=ice-pwd:abcdefghijklmnopqrstuvwx
+        a=fingerprint:sha-256 \((0..<32).map { _ in "00" }.joined(separator: ":"))
+        a=setup:actpass
+        a=mid:0
+        a=rtcp-mux
+        *4 a=rtpmap:9# VP8/90000
+
+        """
+
+    private static let manyLines = [
+        "a=rtpmap:# H264/90000", "a=fmtp:96 x=#", "a=fmtp:# apt=9#", "a=rtcp-fb:* x#", "a=rtcp-fb:96 y#", "a=extmap:# urn:x#", "a=ssrc:1# cname:x",
+        "a=ssrc:1 x#:y", "a=ssrc-group:FID 1# 2#", "a=rid:# send", "a=candidate:1 1 udp # 10.0.0.1 9 typ host", "a=x-#:y",
+        "a=fingerprint:sha-256 00:#", "m=video 9 UDP/TLS/RTP/SAVPF 9#", "a=group:BUNDLE #",
+    ]
 
     private static func unix(_ text: String) -> String { text.split(whereSeparator: \.isNewline).map { $0 + "\n" }.joined() }
 

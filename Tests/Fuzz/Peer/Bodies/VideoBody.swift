@@ -65,11 +65,13 @@ enum VideoBody {
             }
             script.raw([0, 40, 1])
         }
-        // Parameter sets by the dozen.
-        if codec == .h264 {
-            script.raw([3, 4, 3, 10, 0x68, 2])
-            script.raw([3, 16, 1])
-            script.chunk([0x65, 0x88, 0x80, 1])
+        // Many packets in one picture: parameter sets, fragments, parts of a VP8 frame; each with the slice that ends it.
+        for many: [UInt8] in codec == .h264 ? [[3, 10, 0x68, 2], [5, 0x01, 0, 20]] : [[6, 1, 0x00, 0, 20]] {
+            script.raw([3, 4, codec == .h264 ? 1 : 0])
+            script.chunk(codec == .h264 ? [0x41, 0x9A] : [0x10, 0, 0, 0, 1])
+            script.raw([3, 1, 11] + many)
+            script.raw([3, 16, codec == .h264 ? 1 : 0])
+            script.chunk(codec == .h264 ? [0x41, 0x9A, 0x80, 1] : [0x00, 1])
         }
         return script.bytes
     }
