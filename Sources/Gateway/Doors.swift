@@ -6,6 +6,7 @@ import Logging
 struct Doors: Sendable {
     let rules: RequestRules
     let gate: ConnectionGate
+    let limits: RequestLimits
     let responder: GatewayResponder
     let signalling: SignallingDoor
     let whip: WHIPDoor
@@ -24,7 +25,7 @@ struct Doors: Sendable {
         let doorkeeper = Doorkeeper(verifier: verifier)
         let iceServers = IceServers(configuration: configuration.ice)
         let limiter = JoinLimiter(joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: Gateway.now())
-        let limits = RequestLimits(configuration.limits, at: Gateway.now())
+        limits = RequestLimits(configuration.limits, at: Gateway.now())
         let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret)
         let figures = GatewayFigures()
         let budget = budget ?? DescriptorBudget(descriptors: .max, configuration.limits)

@@ -86,12 +86,13 @@ public struct Gateway: Sendable {
 
     private func application(_ doors: Doors, tls: TLSConfiguration?, budget: DescriptorBudget) -> Application<GatewayResponder> {
         let channelDoors = doors.webSocketDoors
-        let (rules, gate) = (doors.rules, doors.gate)
+        let (rules, gate, limits) = (doors.rules, doors.gate, doors.limits)
         let maxMessageSize = configuration.limits.messageBytes
         let listen = configuration.http.listen
         let builder = HTTPServerBuilder { responder -> any ServerChildChannel in
             let channel = GatewayChannel(
-                responder: responder, doors: channelDoors, rules: rules, gate: gate, isTLS: tls != nil, maxMessageSize: maxMessageSize)
+                responder: responder, doors: channelDoors, rules: rules, gate: gate, limits: limits, isTLS: tls != nil,
+                maxMessageSize: maxMessageSize)
             if let tls { return try TLSChannel(channel, tlsConfiguration: tls) }
             return channel
         }

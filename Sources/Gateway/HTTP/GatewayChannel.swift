@@ -24,13 +24,15 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     let doors: [WebSocketDoor]
     let rules: RequestRules
     let gate: ConnectionGate
+    let limits: RequestLimits
     let isTLS: Bool
     /// The largest WebSocket message in bytes; a larger one is told to the client and ends the connection with code 1009.
     let maxMessageSize: Int
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let ticket: ConnectionGate.Ticket
-        switch gate.open(channel.remoteAddress?.ipAddress.flatMap({ IPAddress(withoutZone: $0) }), end: { channel.close(promise: nil) }) {
+        let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress(withoutZone: $0) }
+        switch gate.open(address, end: { channel.close(promise: nil) }) {
         case .success(let taken): ticket = taken
         case .failure(let refused): return channel.eventLoop.makeSucceededFuture(refuse(channel, refused))
         }
@@ -70,7 +72,9 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             let encoder = HTTPResponseEncoder()
             let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
             let filter = UpgradeFilter(admission)
-            let watch = RequestWatch(ticket, connection)
+            // A trusted proxy asks for many, and knows best how much each of them may ask.
+            let isProxy = address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
+            let watch = RequestWatch(ticket, connection) { [limits] in isProxy ? .zero : limits.turn(address, at: Gateway.now()) }
             let upgrade = NIOTypedHTTPServerUpgradeHandler<Spoken>(
                 httpEncoder: encoder, extraHTTPHandlers: [decoder, watch, filter],
                 upgradeConfiguration: .init(

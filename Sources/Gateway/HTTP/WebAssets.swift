@@ -6,7 +6,8 @@ import Hummingbird
 /// The web client's files, out of the binary.
 struct WebAssets: Sendable {
     struct Asset: Sendable {
-        var bytes: [UInt8]
+        /// Shared by all answers: nothing is copied for one.
+        var content: ByteBuffer
         var type: String
         /// A digest of the content.
         var tag: String
@@ -26,7 +27,7 @@ struct WebAssets: Sendable {
         assets = files.reduce(into: [:]) { assets, file in
             let digest = SHA256.hash(data: file.value).prefix(12)
             let tag = "\"" + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\""
-            assets[file.key] = Asset(bytes: file.value, type: WebAssets.type(of: file.key), tag: tag)
+            assets[file.key] = Asset(content: ByteBuffer(bytes: file.value), type: WebAssets.type(of: file.key), tag: tag)
         }
     }
 
@@ -44,7 +45,7 @@ struct WebAssets: Sendable {
             headers[.permissionsPolicy] = "camera=(self), microphone=(self), display-capture=(self), fullscreen=(self)"
         }
         if let known = asked.headers[.ifNoneMatch], known.contains(asset.tag) { return Response(status: .notModified, headers: headers) }
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: asset.content))
     }
 
     /// Everything comes from this server; the page may be framed by nobody. `blob:` and `data:` are for previews and icons.

@@ -8,13 +8,25 @@ final class RequestLimits: Sendable {
     private static let snapshotRate = 2.0
     private static let snapshotBurst = 10.0
 
+    /// Requests of one address, whatever they are for: beyond them they wait for their turn. Thirty pages that open behind one address at the
+    /// same time ask for four hundred files.
+    private static let paceRate = 500.0
+    private static let paceBurst = 1000.0
+
+    private let pace: BucketTable<IPAddress>
     private let requests: BucketTable<IPAddress>
     private let snapshots: BucketTable<IPAddress>
 
     init(_ limits: TesseraConfiguration.Limits, at now: Instant) {
+        pace = BucketTable(rate: RequestLimits.paceRate, burst: RequestLimits.paceBurst, at: now)
         let rate = Double(limits.requestsPerSecondPerAddress)
         requests = BucketTable(rate: rate, burst: rate * 4, at: now)
         snapshots = BucketTable(rate: RequestLimits.snapshotRate, burst: RequestLimits.snapshotBurst, at: now)
+    }
+
+    /// How long the next request of an address has to wait for its turn.
+    func turn(_ address: IPAddress?, at now: Instant) -> Duration {
+        pace.queue(address?.clientPrefix ?? .v4(0), patience: .seconds(60), at: now).wait
     }
 
     /// - Throws: 429 with the time to wait. Pages, health checks and the admin token's requests are not counted: a page is many files, which

@@ -16,6 +16,17 @@ private final class Dam: ChannelOutboundHandler {
     }
 }
 
+/// Counts how often the socket is asked for more.
+private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = NIOAny
+    var count = 0
+
+    func read(context: ChannelHandlerContext) {
+        count += 1
+        context.read()
+    }
+}
+
 @Suite struct ConnectionGuardTests {
     private let gate = ConnectionGate(connections: 10, perAddress: 10)
     private let channel = EmbeddedChannel()
@@ -104,6 +115,40 @@ private final class Dam: ChannelOutboundHandler {
         #expect(channel.isActive)
         pass(1)
         #expect(!channel.isActive && ended("head"))
+    }
+
+    @Test func `requests wait for their turn, in order, and nothing is read meanwhile`() throws {
+        let ticket = try gate.open(nil) {}.get()
+        let connection = ConnectionGuard(ticket, wait: .head)
+        var turns = 0
+        let watch = RequestWatch(ticket, connection) {
+            turns += 1
+            return turns == 1 ? .zero : .seconds(1)
+        }
+        let reads = ReadCounter()
+        try channel.pipeline.syncOperations.addHandlers([reads, connection, watch])
+        try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        func request(_ path: String) throws {
+            try channel.writeInbound(HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: path)))
+            try channel.writeInbound(HTTPServerRequestPart.end(nil))
+        }
+        func passed() throws -> [String] {
+            var paths: [String] = []
+            while let part = try channel.readInbound(as: HTTPServerRequestPart.self) { if case .head(let head) = part { paths.append(head.uri) } }
+            return paths
+        }
+        for path in ["/1", "/2", "/3"] { try request(path) }
+        #expect(try passed() == ["/1"])
+        let before = reads.count
+        channel.read()
+        #expect(reads.count == before)
+        pass(1)
+        #expect(try passed() == ["/2"])
+        #expect(reads.count == before, "the third still waits")
+        pass(1)
+        #expect(try passed() == ["/3"])
+        #expect(reads.count == before + 1)
+        _ = try? channel.finish()
     }
 
     @Test func `a reader that takes nothing for thirty seconds is cut off, one that takes a little is not`() throws {
