@@ -62,9 +62,8 @@ import Testing
     }
 
     private static func time(_ body: () throws -> Void) rethrows -> Duration {
-        let clock = ContinuousClock()
         var best = Duration.seconds(3600)
-        for _ in 0..<3 { best = min(best, try clock.measure(body)) }
+        for _ in 0..<3 { best = min(best, try processorTime(body)) }
         return best
     }
 
