@@ -18,7 +18,7 @@ struct AttackCommand: AsyncParsableCommand {
     @Option(help: "The server's program (default: tessera beside this one).")
     var server: String?
 
-    @Option(help: "Writes the table to this file too.")
+    @Option(help: "Writes the table to this file too, with what each attack does.")
     var markdown: String?
 
     @Flag(help: "Prints the rows as JSON instead of the table.")
@@ -81,7 +81,7 @@ struct AttackCommand: AsyncParsableCommand {
             let held = rows.filter { $0.verdict == .held }.count
             print("\n\(held) of \(rows.count) held. \(AttackTable.notes)\n\nMachine: \(Machine.description).")
         }
-        if let markdown { try (AttackTable.text(rows) + "\n").write(toFile: markdown, atomically: false, encoding: .utf8) }
+        if let markdown { try (AttackTable.page(rows, AttackList.all) + "\n").write(toFile: markdown, atomically: false, encoding: .utf8) }
     }
 }
 

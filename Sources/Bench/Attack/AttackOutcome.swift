@@ -14,8 +14,9 @@ struct AttackOutcome: Codable, Sendable {
     var soundGap = 0.0
     var pictureGap = 0.0
     var packetsLost = 0
-    /// The loop's longest turn in milliseconds; nil where the server does not tell.
+    /// The loop's longest turn in milliseconds, and what of it the thread had a processor; nil where the server does not tell.
     var loopTurn: Double?
+    var loopTurnProcessor: Double?
     /// MB: before, at most, and afterwards.
     var memoryBefore = 0.0
     var memoryPeak = 0.0
@@ -78,7 +79,8 @@ struct AttackOutcome: Codable, Sendable {
 enum AttackTable {
     static let notes = """
         Gaps are the longest of either bystander: in sound (the other's tone; packets come every 20 ms) and picture (a change in the other's tile). \
-        Memory: before, at most, 30 s after; in brackets when it was back if that was later.
+        The longest turn of the server's network loop is by the clock, in brackets what of it was processor time. Memory: before, at most, 30 s after (or as soon as
+        it was back); in brackets when it was back if that was later.
         """
 
     private static let head = [
@@ -91,6 +93,22 @@ enum AttackTable {
         ([head, head.map { _ in "---" }] + rows.map(cells)).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
     }
 
+    static func turn(_ row: AttackOutcome) -> String {
+        guard let wall = row.loopTurn else { return "?" }
+        return String(format: "%.1f", wall) + (row.loopTurnProcessor.map { String(format: " (%.1f)", $0) } ?? "")
+    }
+
+    /// For the documentation: what is done, and what came of it.
+    static func page(_ rows: [AttackOutcome], _ attacks: [Attack]) -> String {
+        let head = ["attack", "what it does", "result", "gap in sound / picture ms", "longest turn ms", "memory MB", "newcomer meanwhile / after ms", "beside it"]
+        let lines = rows.map { row -> [String] in
+            let cells = cells(row)
+            let what = attacks.first { $0.name == row.name }?.what ?? ""
+            return [row.name, what, cells[1], "\(cells[2]) / \(cells[3])", cells[4], cells[5], cells[7], (row.faults + row.remarks).joined(separator: "; ")]
+        }
+        return ([head, head.map { _ in "---" }] + lines).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
+    }
+
     private static func cells(_ row: AttackOutcome) -> [String] {
         let whole = { (value: Double) in value < 0 ? "none" : String(format: "%.0f", value) }
         var memory = "\(whole(row.memoryBefore)) > \(whole(row.memoryPeak)) > \(whole(row.memoryAfter))"
@@ -98,7 +116,7 @@ enum AttackTable {
         let threads = row.threads.filter { $0.value >= 1 }.sorted { $0.value > $1.value }.prefix(4).map { "\($0.key) \(whole($0.value)) %" }
         return [
             row.name, row.verdict == .held ? "held" : row.verdict.rawValue.uppercased(), whole(row.soundGap), whole(row.pictureGap),
-            row.loopTurn.map { String(format: "%.1f", $0) } ?? "?", memory, row.failedChecks == 0 ? "ok" : "\(row.failedChecks) of \(row.checks) failed",
+            turn(row), memory, row.failedChecks == 0 ? "ok" : "\(row.failedChecks) of \(row.checks) failed",
             "\(whole(row.newcomerMeanwhile)) / \(whole(row.newcomerAfterwards))", "\(row.descriptors), \(row.files)",
             (row.faults + row.remarks + (threads.isEmpty ? [] : [threads.joined(separator: ", ")])).joined(separator: "; "),
         ]

@@ -75,7 +75,7 @@ final class AttackRunner {
     private static func line(_ row: AttackOutcome, isOpen: Bool) -> String {
         String(
             format: "%@: sound %.0f ms, picture %.0f ms, loop %@ ms, %.0f > %.0f > %.0f MB%@, newcomer %.0f / %.0f ms, healthz %d of %d failed%@ %@", row.name,
-            row.soundGap, row.pictureGap, row.loopTurn.map { String(format: "%.1f", $0) } ?? "?", row.memoryBefore, row.memoryPeak, row.memoryAfter,
+            row.soundGap, row.pictureGap, AttackTable.turn(row), row.memoryBefore, row.memoryPeak, row.memoryAfter,
             isOpen ? " so far" : "", row.newcomerMeanwhile, row.newcomerAfterwards, row.failedChecks, row.checks,
             row.stolen + row.others > 0.05 ? String(format: ", others %.0f %%", (row.stolen + row.others) * 100) : "",
             (row.faults + row.remarks).joined(separator: "; "))
@@ -123,8 +123,7 @@ final class AttackRunner {
         stage.server.rows += 1
         var row = AttackOutcome(name: attack.name)
         let figures = stage.server.figures
-        // What the last row's newcomer left settles.
-        usleep(700_000)
+        waitForShortTurns(stage)
         figures.resetPeak()
         stage.bystander.write("mark")
         row.memoryBefore = figures.memory
@@ -175,6 +174,17 @@ final class AttackRunner {
         return row
     }
 
+    /// The server tells its longest turn of 15 s. Those of its start, and of what came before, must have left that window.
+    private func waitForShortTurns(_ stage: Stage) {
+        // What the last row's newcomer left settles.
+        usleep(700_000)
+        for _ in 0..<32 {
+            let reading: BystanderReading? = ask(stage.bystander, "read", within: .seconds(5))
+            guard let turn = reading?.loopTurn, turn >= bounds.loopTurn / 2 else { return }
+            usleep(500_000)
+        }
+    }
+
     private func fill(_ row: inout AttackOutcome, _ reading: BystanderReading?) {
         guard let reading else {
             row.faults.append("the bystanders do not answer")
@@ -184,6 +194,7 @@ final class AttackRunner {
         row.pictureGap = reading.pictureGap
         row.packetsLost = reading.packetsLost
         row.loopTurn = reading.loopTurn
+        row.loopTurnProcessor = reading.loopTurnProcessor
         (row.checks, row.failedChecks) = (reading.checks, reading.failedChecks)
         if let end = reading.end { row.faults.append("the bystanders' call ended: \(end)") }
     }

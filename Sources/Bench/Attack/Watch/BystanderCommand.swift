@@ -111,17 +111,22 @@ private final class BystanderWatch: Sendable {
         let now = MonotonicClock.now()
         let sounds = callers.map { $0.sound.read(at: now) }
         let checks = checks.withLock { $0 }
+        let turn = loopTurn()
         return BystanderReading(
             soundGap: sounds.map(\.gap).max() ?? 0, pictureGap: callers.map { $0.picture.read(at: now) }.max() ?? 0,
             packetsLost: sounds.map(\.lost).max() ?? 0, checks: checks.count, failedChecks: checks.failed, slowestCheck: checks.slowest,
-            loopTurn: loopTurn(), end: callers.lazy.compactMap(\.end).first)
+            loopTurn: turn.wall, loopTurnProcessor: turn.processor, end: callers.lazy.compactMap(\.end).first)
     }
 
-    private func loopTurn() -> Double? {
+    /// In milliseconds, by the clock and in processor time.
+    private func loopTurn() -> (wall: Double?, processor: Double?) {
         let wire = HTTPWire(server: server, source: .loopback(0, 4))
-        guard let answer = try? wire.request("GET", "/metrics", timeout: .seconds(2)), answer.status == 200 else { return nil }
-        let line = answer.text.split(separator: "\n").first { $0.hasPrefix("tessera_loop_turn_longest_seconds{") && $0.contains("\"15s\"") }
-        return line?.split(separator: " ").last.flatMap { Double($0) }.map { $0 * 1000 }
+        guard let answer = try? wire.request("GET", "/metrics", timeout: .seconds(2)), answer.status == 200 else { return (nil, nil) }
+        let lines = answer.text.split(separator: "\n").filter { $0.hasPrefix("tessera_loop_turn_longest_seconds{") && $0.contains("window=\"15s\"") }
+        func value(_ clock: String) -> Double? {
+            lines.first { $0.contains("clock=\"\(clock)\"") }?.split(separator: " ").last.flatMap { Double($0) }.map { $0 * 1000 }
+        }
+        return (value("wall"), value("cpu"))
     }
 
     /// Asks for `/healthz` twice a second until the process ends.
