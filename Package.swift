@@ -104,7 +104,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Basics", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
-                "CFFmpeg", "COpus", "CVPX", "CYUV",
+                "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
@@ -123,6 +123,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: ["Gateway", .product(name: "NIOEmbedded", package: "swift-nio")], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["Call"], swiftSettings: strict),
+        .testTarget(name: "BenchTests", dependencies: ["Bench"], swiftSettings: strict),
 
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),

@@ -5,14 +5,17 @@ import ArgumentParser
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures Tessera and prints tables in Markdown.",
-        discussion: "`--network` is short for the subcommand `network`; without a subcommand it is `rooms`.",
-        subcommands: [RoomsCommand.self, NetworkCommand.self, RelayCommand.self], defaultSubcommand: RoomsCommand.self)
+        discussion: "`--network` and `--attack` are short for the subcommands; without one it is `rooms`.",
+        subcommands: [
+            RoomsCommand.self, NetworkCommand.self, RelayCommand.self, AttackCommand.self, BystanderCommand.self, SoakCommand.self,
+        ], defaultSubcommand: RoomsCommand.self)
 
     static func main() async {
         var arguments = Array(CommandLine.arguments.dropFirst())
-        if let flag = arguments.firstIndex(of: "--network") {
+        for command in ["network", "attack"] {
+            guard let flag = arguments.firstIndex(of: "--" + command) else { continue }
             arguments.remove(at: flag)
-            arguments.insert("network", at: 0)
+            arguments.insert(command, at: 0)
         }
         await main(arguments)
     }

@@ -28,3 +28,12 @@ static inline void cffmpeg_silence(void) {
   av_log_set_level(AV_LOG_ERROR);
   av_log_set_callback(cffmpeg_discard_log);
 }
+
+// AVCodecContext.get_format: 8 bit 4:2:0 in either range, or nothing.
+static inline enum AVPixelFormat cffmpeg_choose_plain(AVCodecContext *context, const enum AVPixelFormat *formats) {
+  (void)context;
+  for (; *formats != AV_PIX_FMT_NONE; formats++)
+    if (*formats == AV_PIX_FMT_YUV420P || *formats == AV_PIX_FMT_YUVJ420P) return *formats;
+  return AV_PIX_FMT_NONE;
+}
+static inline void cffmpeg_take_plain_formats_only(AVCodecContext *context) { context->get_format = cffmpeg_choose_plain; }

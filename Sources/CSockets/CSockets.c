@@ -95,3 +95,4 @@ int net_send_batch(int fd, struct net_message *messages, unsigned int count) {
 }
 
 void net_release_memory(void) { malloc_trim(0); }
+void net_map_blocks_from(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }

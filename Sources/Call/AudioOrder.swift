@@ -3,16 +3,18 @@ import Peer
 
 /// Puts received packets in order for a file, which can wait: a fifth of a second for what is late, then its loss is covered from
 /// the next packet's redundancy.
-struct AudioOrder {
-    struct Step {
-        enum Payload {
+package struct AudioOrder {
+    package init() {}
+
+    package struct Step {
+        package enum Payload {
             case packet([UInt8])
             /// 20 ms are missing; `next` may carry a copy of them (RFC 6716 §4.2.5).
             case lost(next: [UInt8])
         }
-        var payload: Payload
+        package var payload: Payload
         /// Capture time, in ticks of 48 kHz, of the first sample that the decoder gives for it.
-        var timestamp: Int64
+        package var timestamp: Int64
     }
 
     /// The decoder's output lags behind what was encoded by the encoder's look-ahead, which Opus files call pre-skip: 6.5 ms
@@ -32,7 +34,7 @@ struct AudioOrder {
     private static let tolerance: Int64 = 120
     private static let strayLimit = 10
 
-    mutating func take(_ packet: ReceivedAudioPacket) -> [Step] {
+    package mutating func take(_ packet: ReceivedAudioPacket) -> [Step] {
         if let next = nextSequence, packet.sequence < next { return [] }
         let place = waiting.firstIndex { $0.sequence >= packet.sequence } ?? waiting.endIndex
         if place < waiting.endIndex, waiting[place].sequence == packet.sequence { return [] }

@@ -47,7 +47,7 @@ private struct Participant {
     func run(_ address: SignallingAddress) async throws {
         let saver = try savePath.map { try CallSaver(file: $0) }
         do {
-            try await join(address, saver)
+            try await joinInTime(address, saver)
         } catch {
             // However the call ended, what came of it is a proper file.
             try? await close(saver)
@@ -62,9 +62,26 @@ private struct Participant {
         report("\(name): saved \(summary)")
     }
 
+    /// Comes again when the server says so, as a page does: it may have only just started, or many come at once.
+    private func joinInTime(_ address: SignallingAddress, _ saver: CallSaver?) async throws {
+        var attempt = 1
+        while true {
+            do {
+                return try await join(address, saver)
+            } catch let refusal as TooMany {
+                guard attempt < TooMany.maxAttempts else { throw CallError("\(name): \(refusal.message)") }
+                attempt += 1
+                // Those who were refused together do not come back together.
+                let wait = Double(refusal.retryAfter) * Double.random(in: 1...2)
+                report("\(name): \(refusal.message); trying again in \(Int(wait.rounded(.up))) s")
+                try await Task.sleep(for: .seconds(wait))
+            }
+        }
+    }
+
     private func join(_ address: SignallingAddress, _ saver: CallSaver?) async throws {
         let ended = AsyncStream.makeStream(of: String.self)
-        try await SignallingClient.withConnection(to: address) { messages, sender in
+        try await SignallingClient.withConnection(to: address, decode: SignallingClient.Message.init(json:)) { messages, sender in
             var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name]
             if let token = options.token { join["token"] = token }
             try await sender.send(join)
@@ -96,9 +113,11 @@ private struct Participant {
         _ messages: AsyncStream<SignallingClient.Message>, _ sender: SignallingClient.Sender, _ saver: CallSaver?,
         _ ended: AsyncStream<String>.Continuation
     ) async throws {
+        var isInside = false
         for await message in messages {
             switch message {
             case .joined:
+                isInside = true
                 let name = name, report = report
                 let offer = try await fleet.offer(number, codec: options.codec) { event in
                     switch event {
@@ -114,8 +133,11 @@ private struct Participant {
             case .left(let reason):
                 report("\(name): the server ended the call: \(reason)")
                 return
-            case .error(let code, let text, let isFatal):
-                if isFatal || code == "bad_sdp" || code == "no_common_codec" || code.hasPrefix("room_") || code == "too_fast" {
+            case .error(let code, let text, let isFatal, let retryAfter):
+                if !isInside, code == "too_fast" || code == "overloaded" {
+                    throw TooMany(message: "\(text) (\(code))", retryAfter: max(1, min(retryAfter ?? 2, 60)))
+                }
+                if isFatal || code == "bad_sdp" || code == "no_common_codec" || code.hasPrefix("room_") {
                     throw CallError("\(name): \(text) (\(code))")
                 }
                 report("\(name): \(text) (\(code))")
@@ -126,4 +148,14 @@ private struct Participant {
         try Task.checkCancellation()
         throw CallError("\(name): the server closed the signalling connection")
     }
+}
+
+/// The server has no room for a join now, and will have some later.
+private struct TooMany: Error {
+    var message: String
+    /// Seconds.
+    var retryAfter: Int
+
+    /// Then the server is full, not busy.
+    static let maxAttempts = 10
 }

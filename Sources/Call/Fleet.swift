@@ -30,6 +30,9 @@ public final class Fleet: Sendable {
         core = FleetBox(FleetCore(loop: loop))
     }
 
+    /// Where the participants' sockets are bound, in their order.
+    public var addresses: [SocketAddress] { loop.boundUDP }
+
     /// Starts the network thread and the source's thread.
     public func start(options: CallOptions) throws {
         let videoFile = options.video, audioFile = options.audio

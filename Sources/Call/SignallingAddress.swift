@@ -1,7 +1,7 @@
 import Foundation
 
 /// Where the signalling of a server is, out of what a person types.
-struct SignallingAddress: Equatable {
+package struct SignallingAddress: Equatable, Sendable {
     var host: String
     var port: Int
     var isSecure: Bool
@@ -9,7 +9,7 @@ struct SignallingAddress: Equatable {
     var path: String
 
     /// Reads `http://host:8080`, `https://host/`, `ws://host/signal`, `host:8080`.
-    init(_ text: String) throws(CallError) {
+    package init(_ text: String) throws(CallError) {
         let full = text.contains("://") ? text : "http://" + text
         guard let url = URLComponents(string: full), let scheme = url.scheme?.lowercased(), let host = url.host, !host.isEmpty else {
             throw CallError("'\(text)' is no server address: write http://HOST:PORT or https://HOST")

@@ -6,7 +6,7 @@ import NIOSSL
 import NIOWebSocket
 
 /// The client's end of `/signal`: JSON objects as WebSocket text frames, both ways.
-struct SignallingClient {
+package struct SignallingClient {
     private enum Upgrade {
         case websocket(NIOAsyncChannel<WebSocketFrame, WebSocketFrame>)
         case refused
@@ -17,7 +17,8 @@ struct SignallingClient {
         case joined(id: String)
         case answer(String)
         case left(reason: String)
-        case error(code: String, message: String, fatal: Bool)
+        /// `retryAfter`: seconds until it is worth trying again; nil where the server does not say.
+        case error(code: String, message: String, fatal: Bool, retryAfter: Int?)
         case other(String)
 
         init(json: Data) {
@@ -28,17 +29,17 @@ struct SignallingClient {
             case "answer": self = .answer(text("sdp"))
             case "left": self = .left(reason: text("reason"))
             case "error":
-                self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false)
+                self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false, retryAfter: object["retryAfter"] as? Int)
             case let type: self = .other(type)
             }
         }
     }
 
     /// Sends one object.
-    struct Sender: Sendable {
+    package struct Sender: Sendable {
         fileprivate let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
-        func send(_ object: [String: any Sendable]) async throws {
+        package func send(_ object: [String: any Sendable]) async throws {
             let data = try JSONSerialization.data(withJSONObject: object)
             try await write(.text, Array(data))
         }
@@ -50,8 +51,13 @@ struct SignallingClient {
     }
 
     /// Connects, runs `body` with what arrives, and closes when it returns.
-    static func withConnection(
-        to address: SignallingAddress, body: (AsyncStream<Message>, Sender) async throws -> Void
+    ///
+    /// - Parameters:
+    ///   - decode: makes a message of one text frame.
+    ///   - answersPings: while it is false, the client is as one whose machine lost its power: the connection stands and nobody answers.
+    package static func withConnection<Message: Sendable>(
+        to address: SignallingAddress, decode: @escaping @Sendable (Data) -> Message,
+        answersPings: @escaping @Sendable () -> Bool = { true }, body: (AsyncStream<Message>, Sender) async throws -> Void
     ) async throws {
         let upgrade: EventLoopFuture<Upgrade>
         do {
@@ -80,8 +86,8 @@ struct SignallingClient {
                     defer { continuation.finish() }
                     for try await frame in inbound {
                         switch frame.opcode {
-                        case .text: continuation.yield(Message(json: Data(frame.unmaskedData.readableBytesView)))
-                        case .ping: try await sender.write(.pong, Array(frame.unmaskedData.readableBytesView))
+                        case .text: continuation.yield(decode(Data(frame.unmaskedData.readableBytesView)))
+                        case .ping where answersPings(): try await sender.write(.pong, Array(frame.unmaskedData.readableBytesView))
                         case .connectionClose: return
                         default: break
                         }

@@ -121,7 +121,7 @@ private final class StreamDecoder {
         avcodec_parameters_to_context(context, stream.pointee.codecpar)
         context?.pointee.thread_count = 1
         context?.pointee.pkt_timebase = stream.pointee.time_base
-        context?.pointee.max_pixels = VideoDecoder.maxPixels
+        context?.pointee.max_pixels = Int64(VideoFormat.maxPixels)
         let result = avcodec_open2(context, codec, nil)
         guard result >= 0, let opened = context else {
             avcodec_free_context(&context)

@@ -50,7 +50,7 @@ extension Picture {
         defer { avcodec_free_context(&context) }
         let decoder = try FFmpeg.allocated(context, "PNG decoder")
         decoder.pointee.thread_count = 1
-        decoder.pointee.max_pixels = VideoDecoder.maxPixels
+        decoder.pointee.max_pixels = Int64(VideoFormat.maxPixels)
         try FFmpeg.check(avcodec_open2(decoder, codec, nil), "PNG decoder")
         let packet = try Packet()
         try packet.fill(data)

@@ -16,36 +16,14 @@ enum SequenceParameterSet {
     /// The flag's position in bits from the start of `data`; nil for a profile whose SPS is laid out otherwise, or a broken one.
     private static func gapsFlag(_ data: [UInt8], _ unit: Range<Int>) -> Int? {
         guard unit.count > 5, data[unit.lowerBound + 1] == 66 else { return nil }
-        var position = (unit.lowerBound + 4) * 8
-        let end = unit.upperBound * 8
-        func bit() -> Int? {
-            guard position < end else { return nil }
-            defer { position += 1 }
-            return Int(data[position / 8] >> UInt8(7 - position % 8) & 1)
-        }
-        func exponentialGolomb() -> Int? {
-            var zeros = 0
-            while let next = bit() {
-                if next == 1 {
-                    var value = 0
-                    for _ in 0..<zeros {
-                        guard let more = bit() else { return nil }
-                        value = value << 1 | more
-                    }
-                    return (1 << zeros) - 1 + value
-                }
-                zeros += 1
-                if zeros > 31 { return nil }
-            }
-            return nil
-        }
+        var reader = BitReader(data, unit.lowerBound + 4..<unit.upperBound)
         // seq_parameter_set_id, log2_max_frame_num_minus4, pic_order_cnt_type
-        guard exponentialGolomb() != nil, exponentialGolomb() != nil, let orderType = exponentialGolomb() else { return nil }
-        if orderType == 0, exponentialGolomb() == nil { return nil }
+        guard reader.unsigned() != nil, reader.unsigned() != nil, let orderType = reader.unsigned() else { return nil }
+        if orderType == 0, reader.unsigned() == nil { return nil }
         // Type 1 has a list that x264 never writes.
         if orderType == 1 { return nil }
         // max_num_ref_frames
-        guard exponentialGolomb() != nil, position < end else { return nil }
-        return position
+        guard reader.unsigned() != nil, reader.position < unit.upperBound * 8 else { return nil }
+        return reader.position
     }
 }

@@ -1,51 +1,46 @@
 import Basics
 import CFFmpeg
 
-/// Decodes one video stream on the caller's thread; any size, and any change of size at a keyframe.
+/// Decodes one video stream on the caller's thread: 8 bit 4:2:0, any size up to `VideoFormat.maxPixels`, and any change of size at a
+/// keyframe.
 ///
-/// Not Sendable: one stream, one owner. No frame is held back.
+/// Not Sendable: one stream, one owner. No frame is held back. What the headers say is read here before the library sees a frame, so that
+/// memory is never spent on a format that is not decoded.
 public final class VideoDecoder {
     public let codec: VideoCodec
     /// A frame was lost or damaged since the last keyframe: what comes out may smear until the next one.
     public private(set) var needsKeyframe = true
+    /// What the stream's headers said last; nil before the first.
+    public private(set) var format: VideoFormat?
 
-    /// A stream that claims more pixels than this is refused before memory is spent on it.
-    static let maxPixels: Int64 = 4096 * 4096
-
-    private let context: UnsafeMutablePointer<AVCodecContext>
+    private var context: Context
     private var converter = PixelConverter()
 
     public init(codec: VideoCodec) throws(CodecError) {
-        FFmpeg.silenced
         self.codec = codec
-        // By name: by id one may be given a hardware wrapper or libvpx.
-        let name = codec == .h264 ? "h264" : "vp8"
-        guard let decoder = avcodec_find_decoder_by_name(name) else { throw .unavailable("the \(name) decoder") }
-        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(
-            avcodec_alloc_context3(decoder), "video decoder")
-        context?.pointee.thread_count = 1
-        context?.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY
-        context?.pointee.max_pixels = Self.maxPixels
-        let result = avcodec_open2(context, decoder, nil)
-        guard result >= 0, let opened = context else {
-            avcodec_free_context(&context)
-            throw .failed(operation: "video decoder", reason: FFmpeg.reason(result))
-        }
-        self.context = opened
-    }
-
-    deinit {
-        var context: UnsafeMutablePointer<AVCodecContext>? = context
-        avcodec_free_context(&context)
+        context = try Context(codec)
     }
 
     /// The frame's picture; nil when the frame shows none (e.g. it came before any keyframe).
     ///
     /// An error costs this frame only; the caller should ask for a keyframe (see `needsKeyframe`).
-    public func decode(_ frame: EncodedVideoFrame) throws(CodecError) -> Picture? {
+    ///
+    /// - Parameter admit: asked with the stream's format before anything of the frame is decoded. Where it says no, the frame is left out:
+    ///   the answer is nil, and `needsKeyframe` is set.
+    public func decode(
+        _ frame: EncodedVideoFrame, admit: (VideoFormat) -> Bool = { _ in true }
+    ) throws(CodecError) -> Picture? {
         guard frame.codec == codec else { throw .unsupportedInput("a \(frame.codec) frame in a \(codec) stream") }
         guard !frame.data.isEmpty else { return nil }
         do throws(CodecError) {
+            let told = try readFormat(of: frame)
+            if let refusal = told?.refusal { throw .unsupportedInput(refusal) }
+            guard let known = told ?? format else { throw .invalidData("a frame before any header") }
+            guard admit(known) else {
+                needsKeyframe = true
+                return nil
+            }
+            try follow(known)
             try send(frame)
             let picture = try receive()
             if frame.isKeyframe, picture != nil { needsKeyframe = false }
@@ -56,12 +51,37 @@ public final class VideoDecoder {
         }
     }
 
+    /// What the frame's own headers say; nil where it has none.
+    private func readFormat(of frame: EncodedVideoFrame) throws(CodecError) -> VideoFormat? {
+        if codec == .vp8 { return VideoFormat(vp8: frame.data) }
+        var found: VideoFormat?
+        for unit in AnnexB.units(frame.data) where AnnexB.type(of: unit, in: frame.data) == AnnexB.UnitType.sps {
+            guard let format = VideoFormat(h264: frame.data, unit) else { throw .invalidData("sequence parameter set") }
+            // The library would allocate anew as often as the slices of one access unit move between them.
+            if let found, (found.width, found.height) != (format.width, format.height) {
+                throw .unsupportedInput("sequence parameter sets of two sizes in one access unit")
+            }
+            if format.refusal != nil { return format }
+            found = format
+        }
+        return found
+    }
+
+    /// A new size gets a new decoder: the library keeps the memory of the largest pictures that it ever had.
+    private func follow(_ new: VideoFormat) throws(CodecError) {
+        if let format, (format.width, format.height) != (new.width, new.height) {
+            context = try Context(codec)
+            needsKeyframe = true
+        }
+        format = new
+    }
+
     private func send(_ frame: EncodedVideoFrame) throws(CodecError) {
         let packet = try Packet()
         try packet.fill(frame.data)
         packet.pointer.pointee.pts = frame.timestamp
         if frame.isKeyframe { packet.pointer.pointee.flags |= AV_PKT_FLAG_KEY }
-        try FFmpeg.check(avcodec_send_packet(context, packet.pointer), "decode")
+        try FFmpeg.check(avcodec_send_packet(context.pointer, packet.pointer), "decode")
     }
 
     /// The newest picture that the decoder has ready.
@@ -69,7 +89,7 @@ public final class VideoDecoder {
         var newest: Picture?
         while true {
             let decoded = try Frame()
-            let result = avcodec_receive_frame(context, decoded.pointer)
+            let result = avcodec_receive_frame(context.pointer, decoded.pointer)
             if result == kAVERROR_EAGAIN || result == kAVERROR_EOF { return newest }
             try FFmpeg.check(result, "decode")
             let damage = decoded.pointer.pointee.flags & AV_FRAME_FLAG_CORRUPT
@@ -80,7 +100,37 @@ public final class VideoDecoder {
 
     /// Forgets all frames; the next one must be a keyframe.
     public func reset() {
-        avcodec_flush_buffers(context)
+        avcodec_flush_buffers(context.pointer)
         needsKeyframe = true
+    }
+
+    /// The sole owner of an open AVCodecContext.
+    private struct Context: ~Copyable {
+        let pointer: UnsafeMutablePointer<AVCodecContext>
+
+        init(_ codec: VideoCodec) throws(CodecError) {
+            FFmpeg.silenced
+            // By name: by id one may be given a hardware wrapper or libvpx.
+            let name = codec == .h264 ? "h264" : "vp8"
+            guard let decoder = avcodec_find_decoder_by_name(name) else { throw .unavailable("the \(name) decoder") }
+            var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(
+                avcodec_alloc_context3(decoder), "video decoder")
+            context?.pointee.thread_count = 1
+            context?.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY
+            context?.pointee.max_pixels = Int64(VideoFormat.maxPixels)
+            // What the headers hid from us is refused when the library chooses its format, which is before it allocates pictures.
+            cffmpeg_take_plain_formats_only(context)
+            let result = avcodec_open2(context, decoder, nil)
+            guard result >= 0, let opened = context else {
+                avcodec_free_context(&context)
+                throw .failed(operation: "video decoder", reason: FFmpeg.reason(result))
+            }
+            pointer = opened
+        }
+
+        deinit {
+            var context: UnsafeMutablePointer<AVCodecContext>? = pointer
+            avcodec_free_context(&context)
+        }
     }
 }

@@ -25,7 +25,7 @@ extension Conference {
     func changeRoom<Result>(
         of participant: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result {
-        guard let room = state.locked({ $0.roomOf[participant] }) else { throw .participantNotFound(participant) }
+        guard let room = state.locked({ $0.seats[participant]?.room }) else { throw .participantNotFound(participant) }
         return try change(room, body)
     }
 
@@ -36,14 +36,22 @@ extension Conference {
         for member in slot.room.members {
             let was = old.member(member.id)
             if let was, was.role != member.role { tell(slot, member.id, .role(member.role)) }
-            guard let was, was.view != member.view else { continue }
-            tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
-            if member.view == nil, let tiles = slot.tiles[.room] { tell(slot, member.id, .tiles(tiles)) }
+            if let was, was.view != member.view {
+                tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
+            }
+            if let was, was.mayTalk != member.mayTalk {
+                onLoop { [id = member.id, mayTalk = member.mayTalk] host, _ in host.setMayTalk(id, mayTalk) }
+            }
         }
         let reshaped = slot.engine.apply(slot.scene(layout: layoutOrGrid))
+        let kept = slot.room.personalViews
         slot.tiles = slot.tiles.filter { view, _ in
-            if case .personal(let id) = view { slot.room.member(id)?.view != nil } else { true }
+            if case .personal(let view) = view { kept.contains(view) } else { true }
         }
+        for (id, view) in views {
+            if let before = oldViews[id], before != view, let tiles = slot.tiles[view] { tell(slot, id, .tiles(tiles)) }
+        }
+        slot.engine.setMessageListeners(slot.listeners.values.contains(where: \.receivesMessages))
         if reshaped || views.contains(where: { oldViews[$0.key] != nil && oldViews[$0.key] != $0.value }) {
             let id = slot.room.id
             onLoop { host, _ in host.refresh(id, views: views) }
@@ -66,20 +74,26 @@ extension Conference {
     // MARK: - Telling
 
     func tell(_ slot: RoomSlot, _ participant: String, _ event: ParticipantEvent) {
-        guard let events = slot.listeners[participant]?.events else { return }
-        control.post { events(event) }
+        if let mailbox = slot.listeners[participant]?.mailbox { put(event, in: mailbox) }
     }
 
     func tellAll(_ slot: RoomSlot, _ event: ParticipantEvent) {
-        let listeners = slot.listeners.values.map(\.events)
-        control.post { for events in listeners { events(event) } }
+        for listener in slot.listeners.values { put(event, in: listener.mailbox) }
     }
 
     func tell(_ participant: String, _ event: ParticipantEvent) {
         state.locked { state in
-            guard let room = state.roomOf[participant], let slot = state.rooms[room] else { return }
+            guard let room = state.seats[participant]?.room, let slot = state.rooms[room] else { return }
             tell(slot, participant, event)
         }
+    }
+
+    private func put(_ event: ParticipantEvent, in mailbox: EventMailbox) {
+        if mailbox.put(event) { deliver(mailbox) }
+    }
+
+    private func deliver(_ mailbox: EventMailbox) {
+        control.post { [weak self] in if mailbox.run() { self?.deliver(mailbox) } }
     }
 
     // MARK: - What media tells (on the control thread)
@@ -89,15 +103,21 @@ extension Conference {
             slot.room.media(participant, isConnected: isConnected, at: since)
             tell(slot, participant, .connection(isConnected))
         }
+        if isConnected { state.locked { $0.endHalfOpen(participant) } }
     }
 
     /// The connection is over for good. Who has a door of their own may offer anew; others have left.
-    func mediaEnded(_ participant: String, _ reason: LeaveReason) {
-        let member = state.locked { state in
-            state.roomOf[participant].flatMap { state.rooms[$0]?.room.member(participant) }
+    ///
+    /// - Parameter why: a sentence for the log; nil where the peer said goodbye.
+    func mediaEnded(_ participant: String, _ reason: LeaveReason, _ why: String?) {
+        let found = state.locked { state -> (Member, String)? in
+            state.endHalfOpen(participant)
+            guard let room = state.seats[participant]?.room, let member = state.rooms[room]?.room.member(participant) else { return nil }
+            return (member, room)
         }
-        guard let member else { return }
-        if member.endsWithMedia || !member.hasSignalling || member.signallingLostAt != nil {
+        guard let (member, room) = found else { return }
+        if let why { figures.peerFailed(why, reason, participant: participant, room: room, logger) }
+        if member.endsWithMedia || !member.hasSignalling || member.signallingLostAt != nil || reason == .overBudget {
             leave(participant, reason)
         }
     }
@@ -106,7 +126,7 @@ extension Conference {
         state.locked { state in
             guard let slot = state.rooms[room] else { return }
             for (id, listener) in slot.listeners where listener.receivesMessages && id != message.from {
-                control.post { listener.events(.message(message)) }
+                put(.message(message), in: listener.mailbox)
             }
         }
     }
@@ -129,22 +149,40 @@ extension Conference {
 
     // MARK: - Time
 
+    /// A peer that did not connect in time is forgotten. Who has signalling may offer anew; others have left.
+    private func giveUpConnecting(_ id: String) {
+        let staysSeated = state.locked { state in
+            state.endHalfOpen(id)
+            let member = state.seats[id].flatMap { state.rooms[$0.room]?.room.member(id) }
+            return member.map { $0.hasSignalling && !$0.endsWithMedia && $0.signallingLostAt == nil } ?? false
+        }
+        if staysSeated {
+            onLoop { host, now in if host.seat(id)?.isConnected == false { host.remove(id, at: now) } }
+        } else {
+            leave(id, .timeout)
+        }
+    }
+
     /// A few times a second, on the control thread.
     func keepHouse(at now: Instant) {
-        let (expired, abandoned) = state.locked { state in
+        let (expired, abandoned, unconnected) = state.locked { state in
             var expired: [String] = []
             var abandoned: [String] = []
+            let unconnected = state.unconnected(at: now)
             for (id, slot) in state.rooms {
                 expired += slot.room.expired(at: now)
                 let stays = slot.isReserved || configuration.rooms.create == .api
                 if !stays, slot.room.isAbandoned(after: configuration.rooms.emptyTimeout, at: now) { abandoned.append(id) }
             }
-            return (expired, abandoned)
+            return (expired, abandoned, unconnected)
         }
         for id in expired { leave(id, .timeout) }
         for id in abandoned { end(id, reason: .roomEnded) }
-        if figures.mustReleaseMemory(at: now, hasRooms: state.locked { !$0.rooms.isEmpty }) { SystemMemory.release() }
+        for id in unconnected { giveUpConnecting(id) }
+        if figures.mustReleaseMemory(at: now) { SystemMemory.release() }
+        if figures.isDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
         if figures.isDue(.layouts, every: .seconds(1), at: now) { pollLayouts() }
+        watchRecordings(at: now)
         if configuration.savesWorkWhenOverloaded, figures.isDue(.overload, every: .seconds(1), at: now),
             let level = overload.evaluate(at: now)
         {

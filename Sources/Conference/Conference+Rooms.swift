@@ -33,7 +33,7 @@ extension Conference {
         if room(id) != nil { return (try updateRoom(id, change), false) }
         try checkLayout(change.layout)
         return try state.locked { state throws(ConferenceError) in
-            var slot = try makeRoom(id, in: state, change)
+            var slot = try makeRoom(id, in: &state, change, for: JoinClient())
             slot.isReserved = true
             state.rooms[id] = slot
             return (Self.info(slot), true)
@@ -59,8 +59,10 @@ extension Conference {
         if let name, layoutLibrary[name] == nil { throw .unknownLayout(name) }
     }
 
-    /// With the state locked.
-    func makeRoom(_ id: String, in state: State, _ change: RoomSettingsChange) throws(ConferenceError) -> RoomSlot {
+    /// With the state locked. The room counts for `client` from here on, until `end` or `forget`.
+    func makeRoom(
+        _ id: String, in state: inout State, _ change: RoomSettingsChange, for client: JoinClient
+    ) throws(ConferenceError) -> RoomSlot {
         if state.isDraining { throw .draining }
         if overload.refusesRooms { throw .overloaded }
         guard (1...128).contains(id.utf8.count), !id.unicodeScalars.contains(where: { $0.value < 32 || $0 == "/" }) else {
@@ -68,15 +70,17 @@ extension Conference {
         }
         var settings = configuration.rooms.settings
         try settings.apply(change)
+        try state.capacity.add(.rooms, of: client)
         let room = Room(id: id, settings: settings, createdAt: Date(), at: MonotonicClock.now())
         let engine = RoomEngine(
             id: id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid), rungs: configuration.video.renditions,
             audio: configuration.audio, services: mediaServices(),
-            tilesChanged: { [weak self] view, tiles in self?.control.post { [weak self] in self?.tilesChanged(id, view, tiles) }
+            tilesChanged: { [weak self] view, tiles in self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
             },
-            speakersChanged: { [weak self] speakers in self?.control.post { [weak self] in self?.speakersChanged(id, speakers) } }
-        )
-        return RoomSlot(room: room, engine: engine)
+            speakersChanged: { [weak self] speakers in 
+                self?.control.post(.speakers(room: id)) { [weak self] in self?.speakersChanged(id, speakers) }
+            })
+        return RoomSlot(room: room, engine: engine, client: client)
     }
 
     /// Ends the call for everyone.
@@ -90,8 +94,9 @@ extension Conference {
         let slot: RoomSlot? = state.locked { state in
             guard let slot = state.rooms[id], condition(slot) else { return nil }
             state.rooms[id] = nil
+            state.capacity.remove(.rooms, of: slot.client)
             for member in slot.room.members {
-                state.roomOf[member.id] = nil
+                state.removeSeat(member.id)
                 tell(slot, member.id, .left(reason))
             }
             return slot
@@ -101,23 +106,23 @@ extension Conference {
         onLoop { host, now in for member in members { host.remove(member, at: now) } }
         if let recording = slot.recording { finish(recording, slot.engine) }
         slot.engine.close()
-        if state.locked({ $0.rooms.isEmpty }) { figures.wasLastRoom(at: MonotonicClock.now()) }
+        figures.ended(at: MonotonicClock.now())
     }
 
-    /// The current composite as PNG.
+    /// The current composite as PNG: one for all who ask within half a second.
     public func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8] {
         guard let engine = state.locked({ $0.rooms[room]?.engine }) else { throw .roomNotFound(room) }
-        let picture = await withCheckedContinuation { (continuation: CheckedContinuation<Picture?, Never>) in
-            let once = Once(continuation)
-            engine.snapshot { once.resume($0) }
+        let answer = await withCheckedContinuation { (continuation: CheckedContinuation<Snapshots.Answer, Never>) in
+            let ticket = snapshots.ask(room, at: MonotonicClock.now()) { continuation.resume(returning: $0) }
+            guard let ticket else { return }
+            let end = engine.snapshot { [snapshots] in snapshots.picture($0, of: room, ticket: ticket) }
             // A room that ends just now has no next tick.
-            DispatchQueue.global().asyncAfter(deadline: .now() + 2) { once.resume(nil) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + 2) { [snapshots] in
+                end()
+                let late = ConferenceError.internalFailure("The picture of room “\(room)” did not come in time.")
+                snapshots.fail(room, ticket: ticket, late)
+            }
         }
-        guard let picture else { throw .internalFailure("The picture of room “\(room)” did not come in time.") }
-        do {
-            return try picture.pngData()
-        } catch {
-            throw .internalFailure("\(error)")
-        }
+        return try answer.get()
     }
 }

@@ -17,8 +17,7 @@ public final class Conference: Sendable {
     let logger: Logger
     let loop: MediaLoop
     let layoutLibrary: LayoutLibrary
-    /// nil while the directory cannot be used: then only recordings fail.
-    let catalogue = Guarded<RecordingCatalogue?>(nil)
+    let recordingControl: RecordingControl
     let identity: DTLSIdentity
     let candidates: [Candidate]
     /// Unix time minus monotonic time, once for all: sender reports of all peers then agree for ever.
@@ -34,10 +33,16 @@ public final class Conference: Sendable {
 
     struct State {
         var rooms: [String: RoomSlot] = [:]
-        var roomOf: [String: String] = [:]
+        var seats: [String: Seat] = [:]
+        var capacity: Capacity
+        var refusals = Refusals()
         var isDraining = false
     }
-    let state = Guarded(State())
+    let state: Guarded<State>
+    let events = EventCounters()
+    let snapshots: Snapshots
+    let descriptions = DescriptionReader()
+    private let decode: DecodeServices
     /// Closed before the loop stops: what is handed to it until then is run, so nobody waits for ever.
     private let loopGate = Guarded(false)
     private let relay: Relay
@@ -50,9 +55,18 @@ public final class Conference: Sendable {
     }
 
     /// Binds the media ports and reads the layouts. Nothing runs before `start`.
-    public init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
+    public convenience init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
+        try self.init(configuration, logger: logger, disk: .system, diskPatience: .seconds(5))
+    }
+
+    /// `disk`: of the recordings; tests have one that stands still. `diskPatience`: how long a start waits for it.
+    init(
+        _ configuration: ConferenceConfiguration, logger: Logger, disk: RecordingDisk, diskPatience: Duration
+    ) throws(ConferenceError) {
         self.configuration = configuration
+        recordingControl = RecordingControl(configuration.recording, disk: disk, patience: diskPatience, logger: logger)
         self.logger = logger
+        state = Guarded(State(capacity: Capacity(configuration.limits)))
         do {
             var sockets = MediaLoopConfiguration(udp: configuration.media.udp, tcp: configuration.media.tcp)
             sockets.connections = configuration.limits.mediaConnections
@@ -67,6 +81,12 @@ public final class Conference: Sendable {
         wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
         layoutLibrary = LayoutLibrary(directory: configuration.layoutsDirectory)
         pool = WorkPool(threads: configuration.workers)
+        decode = DecodeServices(
+            pool: pool, meter: meters.decode, pixelsPerSecond: configuration.limits.decodedPixelsPerSecond,
+            shared: SharedDecodeBudget(
+                pixelsPerSecond: configuration.limits.decodedPixelsPerSecondInAll, at: MonotonicClock.now()),
+            counters: meters.intake)
+        snapshots = Snapshots(pool: pool, meter: meters.snapshot)
         videoClock = VideoClock(overload: overload)
         let relay = Relay()
         self.relay = relay
@@ -89,20 +109,15 @@ public final class Conference: Sendable {
     /// waited for a processor 1.6 ms each time with 16 people on two of them, at worst so long that sound came late.
     private static let networkNiceness: Int32 = -10
 
-    /// Starts the threads and closes what a crash left open of recordings.
+    /// Starts the threads. What a crash left open of recordings is closed beside the calls.
     public func start() throws(ConferenceError) {
-        do {
-            let opened = try RecordingCatalogue(directory: configuration.recording.directory)
-            for entry in opened.recover() { logger.notice("recording \(entry.id) was left open and is closed now") }
-            catalogue.locked { $0 = opened }
-        } catch {
-            logger.warning("no recordings for now: \(error)")
-        }
+        SystemMemory.mapPictures()
         pool.start()
         loop.start(niceness: Self.networkNiceness, delegate: host)
         audioClock.start()
         videoClock.start()
         control.start { [weak self] now in self?.keepHouse(at: now) }
+        recordingControl.open()
     }
 
     public var isDraining: Bool { state.locked { $0.isDraining } }
@@ -141,6 +156,7 @@ public final class Conference: Sendable {
             return state.isDraining
         }
         if wasDraining { return }
+        recordingControl.stopRepairs()
         let running = state.locked { $0.rooms.values.compactMap(\.recording) }
         // Whichever is first: a disk that hangs must not keep the server from going down.
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -177,21 +193,21 @@ public final class Conference: Sendable {
             media: { id, isConnected, since in
                 relay.current?.control.post { relay.current?.mediaChanged(id, isConnected, since: since) }
             },
-            ended: { id, reason in
-                relay.current?.control.post { relay.current?.mediaEnded(id, reason) }
+            ended: { id, reason, why in
+                relay.current?.control.post { relay.current?.mediaEnded(id, reason, why) }
             },
             line: { id, line in
-                relay.current?.control.post { relay.current?.tell(id, .line(line)) }
+                relay.current?.control.post(.line(id)) { relay.current?.tell(id, .line(line)) }
             },
             relayed: { room, message in
-                relay.current?.control.post { relay.current?.relayed(message, in: room) }
+                relay.current?.control.postIfRoom { relay.current?.relayed(message, in: room) }
             })
     }
 
     func mediaServices() -> MediaServices {
         let relay = relay
         return MediaServices(
-            pool: pool, meters: meters, overload: overload, audio: audioClock, video: videoClock,
+            pool: pool, meters: meters, overload: overload, audio: audioClock, video: videoClock, decode: decode,
             deliver: { key, frame, trace in relay.current?.onLoop { $0.deliver(key, frame, trace, at: $1) } },
             report: { text in relay.current?.figures.encodeFailed(text, relay.current?.logger) })
     }

@@ -93,7 +93,7 @@ public struct ConferenceConfiguration: Sendable {
     ///
     /// Each has a metric `tessera_limit_…` (see `Conference.metrics`). One too many is answered with `ConferenceError.atCapacity` or
     /// `ConferenceError.tooFast`.
-    public struct Limits: Sendable {
+    public struct Limits: Sendable, Equatable {
         /// Rooms in all, and rooms that joins of one address made.
         public var rooms = 200
         public var roomsPerAddress = 20

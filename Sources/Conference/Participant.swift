@@ -41,10 +41,10 @@ public final class Participant: Sendable {
 
     /// A candidate line of the client (`candidate:…`), or nil at the end of them. A line that cannot be read is ignored.
     public func addCandidate(_ line: String?) {
-        guard let line, !line.isEmpty else { return }
+        guard let line, !line.isEmpty, (try? conference.allow(.candidate, id)) != nil else { return }
         conference.onLoop { [id] host, now in
             guard let seat = host.seat(id) else { return }
-            seat.peer.addRemoteCandidate(line, at: now)
+            host.charging(seat) { seat.peer.addRemoteCandidate(line, at: now) }
             host.touch(seat)
         }
     }
@@ -61,20 +61,32 @@ public final class Participant: Sendable {
     }
 
     /// What the client has switched on; nil stays.
-    public func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) {
-        _ = try? change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand) }
+    public func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) throws(ConferenceError) {
+        try conference.allow(.state, id)
+        try change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand) }
     }
 
     public enum LayoutScope: String, Sendable { case room, me }
 
     /// A picture for everyone, or one of its own: `pins` come first.
     public func setLayout(_ name: String, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
+        try conference.allow(.layout, id)
         try conference.checkLayout(name)
-        try change { slot throws(ConferenceError) in try slot.room.setLayout(name, scope: scope, pins: pins, by: id) }
+        let limit = conference.configuration.limits.viewsPerRoom
+        if scope == .me, let view = slot({ $0.room.personalView(name, pins: pins) }) ?? nil { try conference.allowView(view, id, in: room) }
+        do throws(ConferenceError) {
+            try change { slot throws(ConferenceError) in
+                try slot.room.setLayout(name, scope: scope, pins: pins, by: id, viewLimit: limit)
+            }
+        } catch {
+            if case .atCapacity = error { conference.state.locked { $0.refusals.count(.total) } }
+            throw error
+        }
     }
 
     /// The video that follows is a screen, or no longer.
     public func present(_ on: Bool) throws(ConferenceError) {
+        try conference.allow(.state, id)
         try change { slot throws(ConferenceError) in try slot.room.present(id, on) }
     }
 
@@ -83,8 +95,10 @@ public final class Participant: Sendable {
         guard !text.isEmpty, text.utf8.count <= 16_384 else {
             throw .badRequest("A chat message has between 1 and 16384 bytes.")
         }
+        try conference.allow(.chat, id)
         try change { slot throws(ConferenceError) in
             guard let member = slot.room.member(id) else { throw .participantNotFound(id) }
+            try slot.room.mayTalk(id)
             if let other, slot.room.member(other) == nil { throw .participantNotFound(other) }
             let event = ParticipantEvent.chat(
                 ChatMessage(from: id, fromName: member.name, to: other, text: text, at: Date()))
@@ -96,13 +110,13 @@ public final class Participant: Sendable {
     public enum RecordAction: String, Sendable { case start, pause, resume, stop }
 
     /// Starts, pauses, resumes or stops the recording of the room. A stop goes on by itself: the `recording` event tells when it is over.
-    public func record(_ action: RecordAction) throws(ConferenceError) {
+    public func record(_ action: RecordAction) async throws(ConferenceError) {
         let current = try change { slot throws(ConferenceError) in
-            try slot.room.mayRecord(id)
+            try slot.room.mayRecord(id, startedBy: slot.recording?.startedBy)
             return slot.recording?.id
         }
         if action == .start {
-            try conference.startRecording(room)
+            try await conference.startRecording(room, by: id)
             return
         }
         guard let current else { throw .conflict("Room “\(room)” is not being recorded.") }
@@ -115,9 +129,17 @@ public final class Participant: Sendable {
     }
 
     /// Sends a message to the others' data channels of that label, as if it had come on one.
-    public func relay(label: String, _ content: RelayedMessage.Content) {
+    public func relay(label: String, _ content: RelayedMessage.Content) throws(ConferenceError) {
+        try conference.allow(.message, id)
+        try change { slot throws(ConferenceError) in try slot.room.mayTalk(id) }
         let message = RelayedMessage(from: id, label: label, content: content)
-        conference.onLoop { [room] host, now in host.relay(message, in: room, at: now) }
+        conference.onLoop { [room, id] host, now in
+            if let seat = host.seat(id) {
+                host.charging(seat) { host.relay(message, in: room, at: now) }
+            } else {
+                host.relay(message, in: room, at: now)
+            }
+        }
         conference.relayed(message, in: room)
     }
 

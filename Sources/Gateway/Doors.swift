@@ -1,47 +1,60 @@
+import Foundation
 import Hummingbird
 import Logging
 
 /// Every door, wired to one conference.
 struct Doors: Sendable {
-    let origins: OriginPolicy
+    let rules: RequestRules
+    let gate: ConnectionGate
     let responder: GatewayResponder
     let signalling: SignallingDoor
+    let whip: WHIPDoor
     let webSocketDoors: [WebSocketDoor]
 
+    /// - Parameters:
+    ///   - budget: what fits into the open files that the system allows.
+    ///   - machineName: as `gethostname` says; an argument for tests.
     init(
-        _ configuration: TesseraConfiguration, service: any RoomService, assets: WebAssets = .builtIn, usesTLS: Bool, logger: Logger
+        _ configuration: TesseraConfiguration, service: any RoomService, assets: WebAssets = .builtIn, usesTLS: Bool,
+        budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
-        let verifier: TokenVerifier? = configuration.auth.mode == .token ? await TokenVerifier(secret: configuration.auth.secret) : nil
+        let auth = configuration.auth
+        let verifier: TokenVerifier? =
+            auth.mode == .token ? await TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
         let doorkeeper = Doorkeeper(verifier: verifier)
         let iceServers = IceServers(configuration: configuration.ice)
         let limiter = JoinLimiter(joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: Gateway.now())
+        let limits = RequestLimits(configuration.limits, at: Gateway.now())
+        let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret)
         let figures = GatewayFigures()
-        let origins = OriginPolicy(allowed: configuration.http.allowedOrigins)
+        let budget = budget ?? DescriptorBudget(descriptors: .max, configuration.limits)
+        gate = ConnectionGate(
+            connections: budget.connections, perAddress: budget.connectionsPerAddress, trustedProxies: configuration.http.trustedProxies)
+        rules = RequestRules(configuration.http, machineName: machineName)
         let signalling = SignallingDoor(
             service: service, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
-            sdpLimit: configuration.limits.sdpBytes, logger: logger)
-        let whip = WHIPDoor(
+            limits: configuration.limits, logger: logger)
+        whip = WHIPDoor(
             service: service, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
             sdpLimit: configuration.limits.sdpBytes)
 
         var table = RouteTable()
         table.addPages(assets)
-        table.addServer(service, figures: figures)
-        table.addRooms(service)
-        table.addRecordings(service)
+        table.addServer(service) { [gate, whip] in figures.lines + gate.lines + whip.lines }
+        table.addRooms(service, limits: limits)
+        table.addRecordings(service, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
         table.addLayouts(service)
-        table.addSignalling(origins)
+        table.addSignalling()
         table.addWHIP(whip)
         table.addDescription(version: Gateway.version)
 
-        self.origins = origins
         self.signalling = signalling
         let oversized = ServerMessage.error(
             code: "bad_message", message: "a message may have at most \(configuration.limits.messageBytes) bytes (limits.messageBytes)",
             fatal: true)
         webSocketDoors = [WebSocketDoor(path: "/signal", checksOrigin: true, oversized: oversized.text) { await signalling.serve($0) }]
         responder = GatewayResponder(
-            table: table, origins: origins,
-            access: AccessPolicy(adminToken: configuration.auth.adminToken, verifier: verifier), figures: figures, usesTLS: usesTLS)
+            table: table, rules: rules, access: AccessPolicy(adminToken: auth.adminToken, verifier: verifier, links: links), limits: limits,
+            figures: figures, usesTLS: usesTLS, notices: Notices(logger))
     }
 }

@@ -37,17 +37,20 @@ public struct Gateway: Sendable {
     public func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let tls = try ServerCertificate.configuration(configuration.http)
+        let budget = descriptorBudget()
         let conference: Conference
         do {
-            conference = try Conference(ConferenceConfiguration(configuration), logger: logger)
+            var settings = ConferenceConfiguration(configuration)
+            settings.limits.mediaConnections = budget.mediaConnections
+            conference = try Conference(settings, logger: logger)
             try conference.start()
         } catch {
             throw ConfigurationFaults([startFault(error)])
         }
         let service = LiveRoomService(conference: conference)
-        let doors = await Doors(configuration, service: service, usesTLS: tls != nil, logger: logger)
+        let doors = await Doors(configuration, service: service, usesTLS: tls != nil, budget: budget, logger: logger)
         let lifecycle = ServiceGroup(
-            configuration: .init(services: [application(doors, tls: tls)], gracefulShutdownSignals: [], logger: logger))
+            configuration: .init(services: [application(doors, tls: tls, budget: budget)], gracefulShutdownSignals: [], logger: logger))
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await lifecycle.run() }
@@ -64,20 +67,41 @@ public struct Gateway: Sendable {
         }
     }
 
-    private func application(_ doors: Doors, tls: TLSConfiguration?) -> Application<GatewayResponder> {
+    /// Takes as many open files as the settings need, if the system lets us, and says so where it does not.
+    private func descriptorBudget() -> DescriptorBudget {
+        let descriptors = DescriptorBudget.raiseLimit(to: DescriptorBudget.wanted(configuration.limits))
+        let budget = DescriptorBudget(descriptors: descriptors, configuration.limits)
+        let facts: Logger.Metadata = [
+            "descriptors": "\(descriptors)", "connections": "\(budget.connections)", "mediaConnections": "\(budget.mediaConnections)",
+        ]
+        if budget.isShort {
+            logger.warning(
+                "The system allows too few open files for limits.connections and limits.mediaConnections: both are smaller now. Raise the hard limit (LimitNOFILE= of systemd, --ulimit nofile= of Docker, ulimit -Hn)",
+                metadata: facts)
+        } else {
+            logger.info("Open files", metadata: facts)
+        }
+        return budget
+    }
+
+    private func application(_ doors: Doors, tls: TLSConfiguration?, budget: DescriptorBudget) -> Application<GatewayResponder> {
         let channelDoors = doors.webSocketDoors
-        let origins = doors.origins
+        let (rules, gate) = (doors.rules, doors.gate)
         let maxMessageSize = configuration.limits.messageBytes
         let listen = configuration.http.listen
         let builder = HTTPServerBuilder { responder -> any ServerChildChannel in
-            let channel = GatewayChannel(responder: responder, doors: channelDoors, origins: origins, maxMessageSize: maxMessageSize)
+            let channel = GatewayChannel(
+                responder: responder, doors: channelDoors, rules: rules, gate: gate, isTLS: tls != nil, maxMessageSize: maxMessageSize)
             if let tls { return try TLSChannel(channel, tlsConfiguration: tls) }
             return channel
         }
         return Application(
             responder: doors.responder, server: builder,
             configuration: ApplicationConfiguration(
-                address: .hostname(listen.host, port: Int(listen.port)), serverName: "Tessera", backlog: 512),
+                address: .hostname(listen.host, port: Int(listen.port)), serverName: "Tessera", backlog: 512,
+                // Beyond the gate's own cap nothing is accepted until what it refused, or closed, is gone: then accepting never runs out
+                // of descriptors. Where others do use them up, NIO waits a second and goes on.
+                availableConnectionsDelegate: .maximum(budget.connections + DescriptorBudget.margin, logger: logger)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? listen.port
                 Gateway.announce(listen, port: port, isSecure: tls != nil)

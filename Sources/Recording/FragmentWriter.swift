@@ -18,6 +18,8 @@ final class FragmentWriter {
     private let packet: UnsafeMutablePointer<AVPacket>
     private var hasHeader = false
     private var isDirectorySecure = false
+    /// What the fragment that is being filled holds so far.
+    private var pending = (bytes: 0, samples: 0)
 
     private static let videoIndex: Int32 = 0
     private static let audioIndex: Int32 = 1
@@ -152,10 +154,17 @@ final class FragmentWriter {
         guard let target = format.pointee.streams[Int(stream)] else { return }
         av_packet_rescale_ts(packet, AVRational(num: 1, den: rate), target.pointee.time_base)
         try check(av_write_frame(format, packet))
+        pending.bytes += data.count
+        pending.samples += 1
     }
 
     /// Ends the fragment and makes it last on the disk.
+    ///
+    /// - Throws: `lowSpace` where it would touch the disk's reserve; nothing is written then.
     func endFragment() throws(RecordingError) {
+        let claim = try sink.claim(pending.bytes, samples: pending.samples)
+        defer { withExtendedLifetime(claim) {} }
+        pending = (0, 0)
         if !hasHeader {
             // The first flush with delay_moov writes the header only.
             try check(av_write_frame(format, nil))

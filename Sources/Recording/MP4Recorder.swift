@@ -1,6 +1,5 @@
 import Basics
 import Dispatch
-import Synchronization
 
 /// Records one H.264 stream and one sound into an MP4 that survives a crash at any moment.
 ///
@@ -11,72 +10,43 @@ public final class MP4Recorder: Sendable {
     public let file: String
 
     private let queue = DispatchQueue(label: "recorder", qos: .utility)
-    private let load = Mutex(Load())
+    private let backlog: RecordingBacklog
     private let work: RecorderWork
-
-    /// What waits for the disk. Beyond the limit new media is left out: pictures up to the next keyframe, sound as silence.
-    private struct Load {
-        var bytes = 0
-        var skipsToKeyframe = false
-        var dropped = 0
-    }
-    private static let maxQueuedBytes = 64 << 20
 
     /// Makes the file at once, so that a directory that cannot be written is an error here.
     ///
     /// The first keyframe of `width` × `height` starts the recording. `segment`: a new file (`name-2.mp4` …) at the
     /// first keyframe after that time, 0 for one file. `sizeMayChange`: later keyframes of another size go into the same track, which brings
     /// its parameter sets along (`avc3`); otherwise they are left out. `onKeyframeNeeded` is called when a keyframe would let it go on.
-    /// Both callbacks come on the recorder's queue; `onFailure` at most once, when the file is closed as well as can be.
+    /// Both callbacks come on the recorder's queue; `onFailure` at most once, when the file is closed as well as can be. `reserve`: what is to be
+    /// left free on the disk; where that is touched the recording ends with `lowSpace`. `memory`: what waits for the disk, of all recordings together.
     public init(
         file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
-        fragment: Duration = .seconds(1), segment: Duration = .zero, sizeMayChange: Bool = false,
+        fragment: Duration = .seconds(1), segment: Duration = .zero, sizeMayChange: Bool = false, disk: RecordingDisk = .system,
+        reserve: DiskReserve? = nil, memory: RecordingMemory = RecordingMemory(),
         onKeyframeNeeded: @escaping @Sendable () -> Void = {}, onFailure: @escaping @Sendable (RecordingError) -> Void
     ) throws(RecordingError) {
         self.file = file
         let shape = RecorderWork.Shape(
             file: file, width: width, height: height, framesPerSecond: framesPerSecond, audio: audio,
-            fragment: fragment, segment: segment, sizeMayChange: sizeMayChange)
+            fragment: fragment, segment: segment, sizeMayChange: sizeMayChange, disk: disk, reserve: reserve)
+        backlog = RecordingBacklog(memory)
         work = try RecorderWork(shape, onKeyframeNeeded: onKeyframeNeeded, onFailure: onFailure)
     }
 
-    /// For tests of a full disk.
-    init(_ shape: RecorderWork.Shape, onFailure: @escaping @Sendable (RecordingError) -> Void) throws(RecordingError) {
-        file = shape.file
-        work = try RecorderWork(shape, onKeyframeNeeded: {}, onFailure: onFailure)
-    }
-
-    /// How many frames and blocks of sound were left out because the disk was too slow.
-    public var droppedCount: Int { load.withLock { $0.dropped } }
+    /// What was left out so far because the disk was too slow.
+    public var losses: RecordingLosses { backlog.losses }
 
     /// Takes an H.264 access unit with its room time.
     public func append(_ video: EncodedVideoFrame) {
         let size = video.data.count
-        let isAdmitted = load.withLock { load in
-            if load.bytes + size > Self.maxQueuedBytes { load.skipsToKeyframe = true }
-            if load.skipsToKeyframe, !video.isKeyframe || load.bytes > Self.maxQueuedBytes / 2 {
-                load.dropped += 1
-                return false
-            }
-            load.skipsToKeyframe = false
-            load.bytes += size
-            return true
-        }
-        if isAdmitted { run(size) { $0.append(video) } }
+        if backlog.takeFrame(size, isKeyframe: video.isKeyframe) { run(size) { $0.append(video) } }
     }
 
     /// Takes mono samples; `timestamp` is room time at 48 kHz.
     public func append(audio samples: [Float], timestamp: Int64) {
         let size = samples.count * MemoryLayout<Float>.stride
-        let isAdmitted = load.withLock { load in
-            guard load.bytes + size <= Self.maxQueuedBytes else {
-                load.dropped += 1
-                return false
-            }
-            load.bytes += size
-            return true
-        }
-        if isAdmitted { run(size) { $0.append(audio: samples, timestamp: timestamp) } }
+        if backlog.takeSound(size) { run(size) { $0.append(audio: samples, timestamp: timestamp) } }
     }
 
     /// Leaves out what happens from `instant` on …
@@ -103,27 +73,15 @@ public final class MP4Recorder: Sendable {
         let result = await withCheckedContinuation { continuation in
             queue.async { [work] in continuation.resume(returning: work.finish()) }
         }
-        return try result.get()
+        var summary = try result.get()
+        summary.dropped = losses
+        return summary
     }
 
     private func run(_ size: Int, _ body: @escaping @Sendable (RecorderWork) -> Void) {
         queue.async { [self] in
             body(work)
-            if size > 0 { load.withLock { $0.bytes -= size } }
+            if size > 0 { backlog.done(size) }
         }
     }
-}
-
-/// What a finished recording is.
-public struct RecordingSummary: Sendable {
-    /// The first part.
-    public var file: String
-    /// All parts, in order; one without segments.
-    public var files: [String]
-    public var duration: Duration
-    public var bytes: Int
-    /// Codec names, e.g. `h264`, `aac`.
-    public var tracks: [String]
-    /// Why it ended early, if it did.
-    public var failure: RecordingError?
 }

@@ -16,7 +16,8 @@ final class RecorderWork: @unchecked Sendable {
         var fragment: Duration
         var segment: Duration
         var sizeMayChange = false
-        var capacity = Int.max
+        var disk = RecordingDisk.system
+        var reserve: DiskReserve?
     }
 
     private let shape: Shape
@@ -39,7 +40,7 @@ final class RecorderWork: @unchecked Sendable {
         self.shape = shape
         self.onKeyframeNeeded = onKeyframeNeeded
         self.onFailure = onFailure
-        sink = try FileSink(path: shape.file, capacity: shape.capacity)
+        sink = try FileSink(path: shape.file, disk: shape.disk, reserve: shape.reserve)
         session = try Self.makeSession(shape, sink)
     }
 
@@ -107,7 +108,7 @@ final class RecorderWork: @unchecked Sendable {
         closePart(inBackground: true)
         earlierLength += session.length
         partNumber += 1
-        sink = try FileSink(path: path(partNumber), capacity: shape.capacity)
+        sink = try FileSink(path: path(partNumber), disk: shape.disk, reserve: shape.reserve)
         session = try Self.makeSession(shape, sink)
         session.adopt(soundAhead)
     }
@@ -129,9 +130,17 @@ final class RecorderWork: @unchecked Sendable {
             closed.withLock { $0[number] = .failure(.nothingRecorded(path: path)) }
             return
         }
+        if sink.failure == .gone(path: path) {
+            // What lies there now, if anything does, is not ours.
+            closed.withLock { $0[number] = .failure(.gone(path: path)) }
+            return
+        }
+        let reserve = shape.reserve
+        let claim = sink.indexClaim
         let close: @Sendable () -> Void = { [self] in
-            let outcome = Result { () throws(RecordingError) in try Self.close(path) }
+            let outcome = Result { () throws(RecordingError) in try Self.close(path, reserve) }
             closed.withLock { $0[number] = outcome }
+            withExtendedLifetime(claim) {}
         }
         if inBackground {
             DispatchQueue.global(qos: .utility).async(group: closing, execute: DispatchWorkItem(block: close))
@@ -140,14 +149,16 @@ final class RecorderWork: @unchecked Sendable {
         }
     }
 
-    /// Leaves the fragments as they are, playable, when there is no room for a second copy: the next start closes them.
-    private static func close(_ path: String) throws(RecordingError) -> RecordingReport {
+    /// Leaves the fragments as they are, playable, where not even the index can be written: a later start closes them.
+    private static func close(_ path: String, _ reserve: DiskReserve?) throws(RecordingError) -> RecordingReport {
         do throws(RecordingError) {
-            try MP4Closing.close(path, into: path)
-        } catch .diskFull {
-            return try RecordingRepair.check(file: path)
+            return try MP4Closing.close(path, reserve: reserve)
+        } catch {
+            switch error {
+            case .diskFull, .writeFailed, .notWritable: return try RecordingRepair.check(file: path)
+            default: throw error
+            }
         }
-        return try RecordingRepair.check(file: path)
     }
 
     private func summary() -> Result<RecordingSummary, RecordingError> {

@@ -16,19 +16,52 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
     case codec(String)
     /// No recording has this id.
     case unknown(id: String)
+    /// Less is free than recordings leave free: none begins, and those that run are closed. In bytes.
+    case lowSpace(directory: String, free: Int, wanted: Int)
+    /// The file, or its directory, was taken away while it was written.
+    case gone(path: String)
+    /// Somebody writes it just now.
+    case inUse(path: String)
+    /// The catalogue takes no more.
+    case tooMany(directory: String, count: Int)
 
-    public var description: String {
+    /// With whole paths, for the log and the command line.
+    public var description: String { text { $0 } }
+
+    /// For clients, who are not to know where on the server something lies: files by their names.
+    public var publicDescription: String {
+        text { path in path.split(separator: "/").last.map(String.init) ?? path }
+    }
+
+    /// Whether the recording ended early but as it is meant to: nothing was lost but the time after.
+    public var isOrderlyEnd: Bool { if case .lowSpace = self { true } else { false } }
+
+    private func text(_ name: (String) -> String) -> String {
         switch self {
         case .notWritable(let path, let reason):
-            "the recording \(path) cannot be written (\(reason)): choose another directory or change its permissions"
-        case .diskFull(let path): "no space is left for the recording \(path): it was stopped, what was recorded is kept"
+            "the recording \(name(path)) cannot be written (\(reason)): choose another directory or change its permissions"
+        case .diskFull(let path): "no space is left for the recording \(name(path)): it was stopped, what was recorded is kept"
         case .writeFailed(let path, let reason):
-            "writing the recording \(path) failed (\(reason)): it was stopped, what was recorded is kept"
-        case .nothingRecorded(let path): "there is nothing in the recording \(path)"
-        case .unreadable(let path, let reason): "\(path) cannot be read as a recording: \(reason)"
+            "writing the recording \(name(path)) failed (\(reason)): it was stopped, what was recorded is kept"
+        case .nothingRecorded(let path): "there is nothing in the recording \(name(path))"
+        case .unreadable(let path, let reason): "\(name(path)) cannot be read as a recording: \(reason)"
         case .codec(let reason): "the recording cannot be encoded: \(reason)"
+        case .lowSpace(let directory, let free, let wanted):
+            "only \(Self.text(bytes: free)) are free for recordings in \(name(directory)), and \(Self.text(bytes: wanted)) are to be: "
+                + "remove old recordings, or lower recording.minimumFree"
+        case .gone(let path): "the recording \(name(path)) was taken away while it was written: its directory must stay where it is"
+        case .inUse(let path): "another program writes \(name(path)): it can be closed once that has ended"
+        case .tooMany(let directory, let count): "\(name(directory)) holds \(count) recordings: move some of them elsewhere"
         case .unknown(let id): "there is no recording \(id)"
         }
+    }
+
+    /// e.g. `512 KiB`, `1.5 GiB`.
+    static func text(bytes: Int) -> String {
+        let (units, value) = (["bytes", "KiB", "MiB", "GiB", "TiB"], Double(bytes))
+        let power = units.indices.last { value >= Double(1 << (10 * $0)) } ?? 0
+        let tenths = Int((value / Double(1 << (10 * power)) * 10).rounded(.down))
+        return tenths % 10 == 0 || power == 0 ? "\(tenths / 10) \(units[power])" : "\(tenths / 10).\(tenths % 10) \(units[power])"
     }
 
     /// The error for a system call's `errno`.

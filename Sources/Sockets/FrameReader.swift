@@ -14,14 +14,15 @@ struct FrameReader {
         var offset = 0
         while !pending.isEmpty {
             let whole = pending.count < 2 ? 2 : 2 + Self.length(pending[0], pending[1])
-            guard whole <= 2 + Self.maxFrame else { return false }
             let piece = min(whole - pending.count, bytes.count - offset)
             pending.append(contentsOf: bytes[offset..<offset + piece])
             offset += piece
             guard pending.count == whole else { return true }
             if whole == 2 {
                 // Only the length is there, of a frame that is empty or begins now.
-                if Self.length(pending[0], pending[1]) == 0 { pending.removeAll(keepingCapacity: true) }
+                let length = Self.length(pending[0], pending[1])
+                guard length <= Self.maxFrame else { return false }
+                if length == 0 { pending.removeAll(keepingCapacity: true) }
                 if offset == bytes.count { return true }
                 continue
             }

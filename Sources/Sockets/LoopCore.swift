@@ -88,6 +88,7 @@ final class LoopCore {
             flush(at: now)
             sweep(at: now)
             deadline = [deadline, door.nextDeadline(), restUntil].compactMap(\.self).min()
+            delegate?.turnEnded(since: now)
             if isStopped { break }
         }
         delegate = nil

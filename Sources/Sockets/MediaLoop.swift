@@ -31,6 +31,12 @@ public protocol MediaLoopDelegate: AnyObject {
     func advance(to now: Instant) -> Instant?
     /// A TCP connection ended; nothing more comes from it or can be sent to it.
     func closed(_ flow: Flow)
+    /// A turn is over, what was to be sent in it handed to the system. It began at `start`, when the sockets were ready.
+    func turnEnded(since start: Instant)
+}
+
+extension MediaLoopDelegate {
+    public func turnEnded(since start: Instant) {}
 }
 
 /// One thread with its sockets: one UDP port and one TCP port carry any number of peers.

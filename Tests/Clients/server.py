@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -28,7 +29,8 @@ SMALL = {"TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_R
 class Server:
     """`with Server(tmp_path) as server:` starts one and waits until it answers. Rooms are `SMALL` unless `full`."""
 
-    def __init__(self, directory, config="", arguments=(), media_port=None, origin=None, media="0.0.0.0", announce=(), full=False):
+    def __init__(self, directory, config="", arguments=(), media_port=None, origin=None, media="0.0.0.0", announce=(), full=False,
+                 open_files=None):
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
@@ -42,6 +44,8 @@ class Server:
         self.scheme, self.context, self.environment = "http", None, {} if full else dict(SMALL)
         self.headers = {}
         self.process = None
+        # How many descriptors the process may have; None: as many as the tests.
+        self.open_files = open_files
 
     @property
     def url(self):
@@ -65,7 +69,8 @@ class Server:
         if self.origin:
             environment["TESSERA_HTTP_ALLOWEDORIGINS"] = self.origin
         self.log = open(self.log_path, "ab")
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=self.directory, env=environment)
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=self.directory, env=environment,
+            preexec_fn=self.limit_files if self.open_files else None)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -76,6 +81,9 @@ class Server:
             except OSError:
                 time.sleep(0.05)
         raise RuntimeError("the server did not answer within 20 s:\n" + self.log_text())
+
+    def limit_files(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.open_files, self.open_files))
 
     def log_text(self):
         return self.log_path.read_text(errors="replace")[-8000:]

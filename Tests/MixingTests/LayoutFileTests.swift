@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Testing
 
@@ -110,5 +111,37 @@ import Testing
         #expect(library["mine"] == nil)
         #expect(throws: LayoutLibrary.StoreError.self) { try library.delete(name: "grid") }
         #expect(throws: LayoutLibrary.StoreError.self) { _ = try library.put(name: "../up", json: Array(json.utf8)) }
+    }
+
+    @Test("Who asks for a layout never waits for the disk") func slowDisk() async throws {
+        let directory = "/tmp/tessera-layouts-\(getpid())-slow"
+        mkdir(directory, 0o755)
+        let path = directory + "/grid.json"
+        let file = try #require(fopen(path, "wb"))
+        fputs("{}", file)
+        fclose(file)
+        defer {
+            unlink(path)
+            rmdir(directory)
+        }
+        let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let library = LayoutLibrary(directory: directory) { _ in
+            began.signal()
+            // Gives up after a while, so that a library that waits fails instead of hanging.
+            _ = goOn.wait(timeout: .now() + 5)
+            return nil
+        }
+        async let polled = Task.detached { library.poll() }.value
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            DispatchQueue.global().async {
+                began.wait()
+                done.resume()
+            }
+        }
+        let asked = ContinuousClock.now
+        #expect(library["grid"] != nil && !library.all.isEmpty)
+        #expect(ContinuousClock.now - asked < .seconds(4))
+        goOn.signal()
+        #expect(await polled.faults.count == 1)
     }
 }

@@ -204,10 +204,9 @@ import Testing
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
         let failures = Mutex<[RecordingError]>([])
-        let shape = RecorderWork.Shape(
-            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, audio: .aac,
-            fragment: .seconds(1), segment: .zero, capacity: 20_000)
-        let recorder = try MP4Recorder(shape, onFailure: { error in failures.withLock { $0.append(error) } })
+        let recorder = try MP4Recorder(
+            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, disk: FakeDisk(free: 20_000).disk,
+            onFailure: { error in failures.withLock { $0.append(error) } })
         try FlashAndBeep().feed(recorder, 0..<12_000)
         let summary = try await recorder.finish()
         #expect(failures.withLock { $0 } == [.diskFull(path: file)])

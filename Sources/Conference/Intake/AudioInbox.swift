@@ -7,13 +7,15 @@ final class AudioInbox: Sendable {
     private static let limit = 100
 
     private let packets = Mutex<[ReceivedAudioPacket]>([])
-    let dropped = Atomic<Int>(0)
+    private let counters: IntakeCounters
+
+    init(counters: IntakeCounters = IntakeCounters()) { self.counters = counters }
 
     func post(_ packet: ReceivedAudioPacket) {
         packets.withLock { packets in
             if packets.count >= Self.limit {
                 packets.removeFirst()
-                dropped.wrappingAdd(1, ordering: .relaxed)
+                counters.droppedAudioPackets.wrappingAdd(1, ordering: .relaxed)
             }
             packets.append(packet)
         }

@@ -8,7 +8,9 @@ final class AudioFigures: Sendable {
     let delay = Atomic<Int64>(0)
     /// Samples at 48 kHz.
     let concealed = Atomic<Int64>(0)
-    let failures = Atomic<Int>(0)
+    let counters: IntakeCounters
+
+    init(counters: IntakeCounters = IntakeCounters()) { self.counters = counters }
 }
 
 /// From one participant's Opus packets to 20 ms of sound each tick. Confined to the audio thread.
@@ -96,7 +98,7 @@ final class AudioIntake {
                 return
             }
         } catch {
-            figures.failures.wrappingAdd(1, ordering: .relaxed)
+            figures.counters.audioFailures.wrappingAdd(1, ordering: .relaxed)
             decoded.append(contentsOf: repeatElement(0, count: Self.samplesPerTick))
         }
         let before = samples.count

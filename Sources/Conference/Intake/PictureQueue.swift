@@ -22,6 +22,8 @@ package struct PictureQueue<Content> {
     /// Above AudioReceiveBuffer's hard ceiling of 250 ms a hold means nonsense in the sender's reports.
     static var longestHold: Duration { .milliseconds(280) }
     static var limit: Int { 16 }
+    /// What may wait of one sender's pictures, in bytes: 16 pictures of 1920 × 1088. Of larger ones fewer wait.
+    static var byteLimit: Int { 16 * 1920 * 1088 * 3 / 2 }
     /// A picture stands for the time until the sender's next one and is shown for a whole tick: half of each, 33 ms at 30 a second, is what it
     /// may be early, so that a movement is seen neither before nor after it is heard, on average. The rest is a lead: light is ahead of
     /// sound in life too (ITU-R BT.1359: 45 ms of sound ahead are seen, but only 125 ms of sound behind), and the delay is everybody's.
@@ -37,9 +39,11 @@ package struct PictureQueue<Content> {
 
     package init() {}
 
-    package mutating func insert(_ picture: Timed<Content>) {
+    /// - Parameter bytes: what the picture's memory takes; those that wait are taken to be as large.
+    package mutating func insert(_ picture: Timed<Content>, bytes: Int = 0) {
         waiting.append(picture)
-        if waiting.count > Self.limit {
+        let fitting = bytes > 0 ? max(2, Self.byteLimit / bytes) : Self.limit
+        while waiting.count > min(Self.limit, fitting) {
             waiting.removeFirst()
             skipped += 1
         }
@@ -58,6 +62,9 @@ package struct PictureQueue<Content> {
         skipped += last
         waiting.removeFirst(last + 1)
     }
+
+    /// Forgets what waits; what is shown stays.
+    mutating func removeWaiting() { waiting.removeAll() }
 
     mutating func removeAll() {
         if current != nil { generation &+= 1 }

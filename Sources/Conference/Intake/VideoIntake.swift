@@ -4,6 +4,16 @@ import Sockets
 import Peer
 import Synchronization
 
+/// What decoding takes of the server.
+struct DecodeServices: Sendable {
+    let pool: WorkPool
+    let meter: StageMeter
+    /// Of one sender.
+    let pixelsPerSecond: Int
+    let shared: SharedDecodeBudget
+    let counters: IntakeCounters
+}
+
 /// From one participant's coded frames to the picture that its tile shows.
 ///
 /// Frames come on the loop, are decoded in a lane of the pool, and pictures are taken by the compose lanes of the views.
@@ -22,10 +32,19 @@ final class VideoIntake: Sendable {
 
     /// So long without a new picture is a freeze.
     private static let freeze = Duration.milliseconds(200)
-    /// More frames than that behind, and the rest is given up for a keyframe.
+    /// More frames than that behind, and the rest is given up for a keyframe …
     private static let backlog = 45
+    /// … as with so many coded bytes: 4 Mbit/s, the most that a sender is asked for, are 0.5 MB a second …
+    private static let backlogBytes = 4 << 20
+    /// … and with a frame that waited so long: no tile shows it any more (see `PictureQueue.longestHold`).
+    private static let latest = Duration.seconds(1)
+    /// The largest picture that is kept while nobody sees it, so that the tile has something until the next keyframe.
+    private static let keptPixels = 1920 * 1088
 
     private struct State {
+        /// Frames on their way to the decoder, and their bytes.
+        var coded: [ReceivedVideoFrame] = []
+        var codedBytes = 0
         var pictures = PictureQueue<Shown>()
         /// Of the pictures that came since the last tick.
         var fresh: [(capture: Instant, arrival: Instant, isRepaired: Bool)] = []
@@ -61,28 +80,48 @@ final class VideoIntake: Sendable {
         var origin: PictureOrigin
     }
 
+    /// What the lane's jobs alone touch.
+    private struct Decoding {
+        var decoder: VideoDecoder?
+        var budget: DecodeBudget
+    }
+
     private let lane: SerialLane
     private let soundDelay: SoundDelay
     private let state = Mutex(State())
-    /// Touched by the lane's jobs only.
-    private let decoder = Confined<VideoDecoder?>(nil)
+    private let decoding: Confined<Decoding>
+    private let shared: SharedDecodeBudget
+    private let counters: IntakeCounters
     private let shown = Atomic<Bool>(false)
     private let awaitsKeyframe = Atomic<Bool>(true)
+    /// Until then, in nanoseconds, frames are left out and no keyframe is asked for.
+    private let restsUntil = Atomic<Int64>(.min)
     /// Asks the sender for a keyframe; from any thread.
     private let requestKeyframe: @Sendable () -> Void
 
     let decodedFrames = Atomic<Int>(0)
     let failures = Atomic<Int>(0)
+    /// Frames that a budget left out.
+    let skipped = Atomic<Int>(0)
 
-    init(pool: WorkPool, meter: StageMeter, soundDelay: SoundDelay, requestKeyframe: @escaping @Sendable () -> Void) {
-        lane = SerialLane(pool: pool, meter: meter, limit: Self.backlog + 1, patience: SerialLane.behindEncoders)
+    init(services: DecodeServices, soundDelay: SoundDelay, requestKeyframe: @escaping @Sendable () -> Void) {
+        lane = SerialLane(
+            pool: services.pool, meter: services.meter, limit: Self.backlog + 1, patience: SerialLane.behindEncoders, isForeign: true)
+        decoding = Confined(Decoding(budget: DecodeBudget(pixelsPerSecond: services.pixelsPerSecond, at: MonotonicClock.now())))
+        shared = services.shared
+        counters = services.counters
         self.soundDelay = soundDelay
         self.requestKeyframe = requestKeyframe
     }
 
     var isShown: Bool { shown.load(ordering: .relaxed) }
 
-    /// Some picture has a tile for it, or none has: then nothing is decoded.
+    /// A frame waits or is being decoded.
+    var isDecoding: Bool { lane.isBusy }
+    /// Coded bytes that wait.
+    var waitingBytes: Int { state.withLock { $0.codedBytes } }
+
+    /// Some picture has a tile for it, or none has: then nothing is decoded, and the decoder's memory is given back.
     func setShown(_ isShown: Bool) {
         let was = shown.exchange(isShown, ordering: .relaxed)
         if isShown, !was {
@@ -91,50 +130,121 @@ final class VideoIntake: Sendable {
             state.withLock { $0.lastShown = nil }
             requestKeyframe()
         } else if !isShown, was {
-            lane.removeAll()
-            awaitsKeyframe.store(true, ordering: .relaxed)
+            giveUpWaiting()
+            lane.submit { [self] in
+                decoding.value.decoder = nil
+                state.withLock { state in
+                    state.pictures.removeWaiting()
+                    if state.width * state.height > Self.keptPixels { state.pictures.removeAll() }
+                }
+            }
         }
     }
 
     /// A coded frame from the peer, on the loop. Returns whether a keyframe is wanted before the next one is of use.
     func receive(_ frame: ReceivedVideoFrame) -> Bool {
         guard isShown else { return false }
-        if lane.waiting >= Self.backlog {
-            lane.removeAll()
-            awaitsKeyframe.store(true, ordering: .relaxed)
+        if frame.arrival.nanoseconds < restsUntil.load(ordering: .relaxed) {
+            skip(frames: 1)
+            return false
+        }
+        let waiting = state.withLock { (frames: $0.coded.count, bytes: $0.codedBytes) }
+        if waiting.frames >= Self.backlog || waiting.bytes + frame.frame.data.count > Self.backlogBytes {
+            counters.count(waiting.frames >= Self.backlog ? .late : .bytes, waiting.frames)
+            giveUpWaiting()
         }
         if awaitsKeyframe.load(ordering: .relaxed) {
             guard frame.frame.isKeyframe else { return true }
             awaitsKeyframe.store(false, ordering: .relaxed)
         }
-        lane.submit { [self] in decode(frame) }
+        state.withLock { state in
+            state.coded.append(frame)
+            state.codedBytes += frame.frame.data.count
+        }
+        lane.submit { [self] in decodeNext() }
         return false
     }
 
-    private func decode(_ frame: ReceivedVideoFrame) {
+    /// Forgets the frames that wait: what comes next must be a keyframe.
+    private func giveUpWaiting() {
+        awaitsKeyframe.store(true, ordering: .relaxed)
+        lane.removeAll()
+        state.withLock { state in
+            state.coded.removeAll()
+            state.codedBytes = 0
+        }
+    }
+
+    private func skip(frames: Int) { skipped.wrappingAdd(frames, ordering: .relaxed) }
+
+    private func decodeNext() {
+        let next: ReceivedVideoFrame? = state.withLock { state in
+            guard !state.coded.isEmpty else { return nil }
+            let frame = state.coded.removeFirst()
+            state.codedBytes -= frame.frame.data.count
+            return frame
+        }
+        guard let next else { return }
+        let now = MonotonicClock.now()
+        if now - next.arrival > Self.latest { return refuse(.late, at: now) }
+        decode(next, at: now)
+    }
+
+    /// Leaves out this frame and what refers to it.
+    private func refuse(_ refusal: DecodeRefusal, at now: Instant) {
+        let until = now + decoding.value.budget.rest(after: refusal, at: now)
+        restsUntil.store(until.nanoseconds, ordering: .relaxed)
+        let waiting = state.withLock { $0.coded.count }
+        skip(frames: 1 + waiting)
+        counters.count(refusal, 1 + waiting)
+        giveUpWaiting()
+    }
+
+    private func decode(_ frame: ReceivedVideoFrame, at now: Instant) {
+        var refusal: DecodeRefusal?
         do {
-            if decoder.value?.codec != frame.frame.codec { decoder.value = try VideoDecoder(codec: frame.frame.codec) }
-            guard let picture = try decoder.value?.decode(frame.frame) else { return }
-            decodedFrames.wrappingAdd(1, ordering: .relaxed)
-            let ready = MonotonicClock.now()
-            state.withLock { state in
-                state.lastArrival = frame.arrival
-                let turned = frame.rotation.isSideways
-                (state.width, state.height) = turned ? (picture.height, picture.width) : (picture.width, picture.height)
-                state.pictures.insert(
-                    Timed(
-                        content: Shown(
-                            picture: picture, rotation: frame.rotation,
-                            origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
-                        captureTime: frame.captureTime, arrival: frame.arrival))
-                // Where nobody looks, nobody takes them.
-                if state.fresh.count < PictureQueue<Shown>.limit { state.fresh.append((frame.captureTime, frame.arrival, frame.isRepaired)) }
+            if decoding.value.decoder?.codec != frame.frame.codec {
+                decoding.value.decoder = nil
+                decoding.value.decoder = try VideoDecoder(codec: frame.frame.codec)
             }
+            let decoded = try decoding.value.decoder?.decode(frame.frame) { format in
+                refusal = decoding.value.budget.admit(format, shared: shared, at: now)
+                return refusal == nil
+            }
+            if let refusal { return refuse(refusal, at: now) }
+            guard let decoded else { return }
+            decodedFrames.wrappingAdd(1, ordering: .relaxed)
+            keep(decoded, of: frame)
         } catch {
             // It costs this frame and what refers to it; the last good picture stays.
             failures.wrappingAdd(1, ordering: .relaxed)
+            counters.count(.fault)
             awaitsKeyframe.store(true, ordering: .relaxed)
-            requestKeyframe()
+            if case CodecError.unsupportedInput = error {
+                // It will be no other the next time: what is not decoded is not asked for again and again.
+                restsUntil.store((now + .seconds(1)).nanoseconds, ordering: .relaxed)
+            } else {
+                requestKeyframe()
+            }
+        }
+    }
+
+    private func keep(_ picture: Picture, of frame: ReceivedVideoFrame) {
+        let ready = MonotonicClock.now()
+        state.withLock { state in
+            state.lastArrival = frame.arrival
+            let turned = frame.rotation.isSideways
+            (state.width, state.height) = turned ? (picture.height, picture.width) : (picture.width, picture.height)
+            state.pictures.insert(
+                Timed(
+                    content: Shown(
+                        picture: picture, rotation: frame.rotation, origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
+                    captureTime: frame.captureTime, arrival: frame.arrival),
+                bytes: picture.width * picture.height * 3 / 2)
+            // Where nobody looks, nobody takes them.
+            if state.fresh.count < PictureQueue<Shown>.limit {
+                state.fresh.append((frame.captureTime, frame.arrival, frame.isRepaired))
+            }
         }
     }
 
@@ -176,5 +286,9 @@ final class VideoIntake: Sendable {
     func close() {
         shown.store(false, ordering: .relaxed)
         lane.close()
+        state.withLock { state in
+            state.coded.removeAll()
+            state.codedBytes = 0
+        }
     }
 }

@@ -7,7 +7,8 @@ import Synchronization
 struct HostEvents: Sendable {
     /// `since`: media was there until then, or is from then on.
     var media: @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void
-    var ended: @Sendable (_ participant: String, _ reason: LeaveReason) -> Void
+    /// `why`: a sentence for the log; nil where the peer said goodbye.
+    var ended: @Sendable (_ participant: String, _ reason: LeaveReason, _ why: String?) -> Void
     var line: @Sendable (_ participant: String, LineState) -> Void
     var relayed: @Sendable (_ room: String, RelayedMessage) -> Void
 }
@@ -17,6 +18,10 @@ struct HostEvents: Sendable {
 /// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `Conference.onLoop`.
 final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private static let linePeriod = Duration.seconds(1)
+    /// A turn that took longer than this may have waited for a processor: what peers are charged is then the thread's own time.
+    private static let suspicious = Duration.milliseconds(3)
+    /// What a relayed message costs once more for each receiver when it is sent, encrypted and handed to the system.
+    private static let relayedSend = Duration.microseconds(10)
     private unowned let loop: MediaLoop
     private let events: HostEvents
     private let meters: StageMeters
@@ -24,12 +29,18 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     /// The same by room, in the order in which they came: a frame goes to its own room alone, however many others there are.
     private var byRoom: [String: [PeerSeat]] = [:]
     private var demultiplexer = Demultiplexer<String>()
+    private var deadlines = DeadlineQueue<PeerSeat>()
+    /// When each seat's line is reported next.
+    private var reports = DeadlineQueue<PeerSeat>()
     private var dirty: [PeerSeat] = []
-    private var lastLines = Instant.zero
     private var ceiling = 0
-    /// Of all peers together, for the metrics.
-    let bytesSent = Atomic<Int>(0)
-    let bytesReceived = Atomic<Int>(0)
+    /// Those who cost something in this turn.
+    private var spenders: [PeerSeat] = []
+    private var turn = 0
+    private var threadTime: Int64 = 0
+    /// What all peers together did, for the metrics.
+    let counters = HostCounters()
+    let turns = LoopTurns()
 
     init(loop: MediaLoop, events: HostEvents, meters: StageMeters) {
         self.loop = loop
@@ -38,12 +49,12 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     func seat(_ id: String) -> PeerSeat? { seats[id] }
-    var all: Dictionary<String, PeerSeat>.Values { seats.values }
 
-    func add(_ seat: PeerSeat) {
+    func add(_ seat: PeerSeat, at now: Instant) {
         seats[seat.id] = seat
         byRoom[seat.engine.id, default: []].append(seat)
         _ = seat.selector.setCeiling(ceiling)
+        reports.set(seat, now + Self.linePeriod)
         updateUfrags(seat)
     }
 
@@ -51,6 +62,9 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     func remove(_ id: String, at now: Instant) {
         guard let seat = seats.removeValue(forKey: id) else { return }
         leaveRoom(seat)
+        deadlines.set(seat, nil)
+        reports.set(seat, nil)
+        noteFaults(seat, at: now)
         seat.leaveRenditions()
         seat.engine.setAudio(id, profile: seat.profile, wishes: seat.wishes, isConnected: false)
         seat.peer.close(at: now)
@@ -67,7 +81,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     // MARK: - The loop
 
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
-        bytesReceived.wrappingAdd(datagram.count, ordering: .relaxed)
+        counters.bytesReceived.wrappingAdd(datagram.count, ordering: .relaxed)
         let bytes = UnsafeRawBufferPointer(datagram)
         // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by reading it.
         if let id = demultiplexer.claimant(of: bytes, flow: flow), let seat = seats[id] { take(datagram, flow, for: seat, at: now) }
@@ -76,7 +90,13 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     private func take(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, for seat: PeerSeat, at now: Instant) {
-        seat.peer.receive(datagram, flow: flow, at: now)
+        let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
+        guard seat.loopBudget.admits(isCheck: isCheck, turn: turn, at: now) else {
+            counters.overBudget.wrappingAdd(1, ordering: .relaxed)
+            return
+        }
+        let took = charging(seat) { seat.peer.receive(datagram, flow: flow, at: now) }
+        seat.loopBudget.noted(took)
         touch(seat)
         let claim = seat.peer.latestClaim
         guard claim != .none else { return }
@@ -85,9 +105,8 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     func advance(to now: Instant) -> Instant? {
-        var next = lastLines + Self.linePeriod
-        for seat in seats.values where (seat.deadline ?? .distantFuture) <= now {
-            seat.peer.advance(to: now)
+        while let seat = deadlines.takeDue(at: now) {
+            charging(seat) { seat.peer.advance(to: now) }
             touch(seat)
         }
         // Handling one peer's events may touch others.
@@ -96,20 +115,18 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             dirty.removeAll(keepingCapacity: true)
             for seat in batch {
                 seat.isDirty = false
-                drain(seat, at: now)
-                flush(seat)
-                seat.deadline = seat.peer.nextDeadline(after: now)
+                charging(seat) {
+                    drain(seat, at: now)
+                    flush(seat)
+                }
+                if seats[seat.id] === seat { deadlines.set(seat, seat.peer.nextDeadline(after: now)) }
             }
         }
-        if now >= next {
-            lastLines = now
-            reportLines(at: now)
-            next = now + Self.linePeriod
+        while let seat = reports.takeDue(at: now) {
+            report(seat, at: now)
+            reports.set(seat, now + Self.linePeriod)
         }
-        for seat in seats.values { if let deadline = seat.deadline, deadline < next { next = deadline } }
-        // The thread is the stage: its system calls and decryption lie outside of here.
-        meters.network.measureThread()
-        return next
+        return [deadlines.next, reports.next].compactMap { $0 }.min()
     }
 
     func closed(_ flow: Flow) {
@@ -117,6 +134,45 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         guard let id = demultiplexer.remove(flow), let seat = seats[id] else { return }
         seat.peer.removeFlow(flow, at: MonotonicClock.now())
         touch(seat)
+    }
+
+    func turnEnded(since start: Instant) {
+        let now = MonotonicClock.now()
+        let time = StageMeter.threadTime()
+        let (wall, processor) = (now - start, Duration.nanoseconds(time - threadTime))
+        threadTime = time
+        turn &+= 1
+        turns.took(wall, processor: processor, at: now)
+        // The thread is the stage: its system calls and decryption lie outside of here.
+        meters.network.measured(thread: time)
+        settle(wall > Self.suspicious && processor < wall ? processor.inSeconds / wall.inSeconds : 1, at: now)
+    }
+
+    // MARK: - What peers cost
+
+    /// Runs `body` at the seat's expense, and returns what it took.
+    @discardableResult
+    func charging(_ seat: PeerSeat, _ body: () -> Void) -> Duration {
+        let start = MonotonicClock.now()
+        body()
+        let took = MonotonicClock.now() - start
+        charge(seat, took)
+        return took
+    }
+
+    private func charge(_ seat: PeerSeat, _ cost: Duration) {
+        if seat.spent == .zero { spenders.append(seat) }
+        seat.spent += max(cost, .nanoseconds(1))
+    }
+
+    /// Charges everyone for the turn. `share`: of the time on the clock, what the thread really had.
+    private func settle(_ share: Double, at now: Instant) {
+        for seat in spenders {
+            let isExhausted = seat.loopBudget.charge(seat.spent * share, at: now)
+            seat.spent = .zero
+            if isExhausted { end(seat, .overBudget, "it made the network loop work for longer than one peer may", at: now) }
+        }
+        spenders.removeAll(keepingCapacity: true)
     }
 
     /// The peer has something to say or to do at the end of this turn.
@@ -128,7 +184,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     private func flush(_ seat: PeerSeat) {
         seat.peer.flush { bytes, flow in
-            bytesSent.wrappingAdd(bytes.count, ordering: .relaxed)
+            counters.bytesSent.wrappingAdd(bytes.count, ordering: .relaxed)
             loop.send(bytes, flow: flow)
         }
         // Frames leave in order: once nothing waits, all of them have left.
@@ -150,15 +206,9 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         switch event {
         case .connected, .recovered: connect(seat, at: now)
         case .interrupted(let since): disconnect(seat, since: since)
-        case .failed, .closed, .overBudget:
-            disconnect(seat, since: now)
-            // The participant may be back with another connection already.
-            guard seats[seat.id] === seat else { return }
-            remove(seat.id, at: now)
-            var reason = LeaveReason.failed
-            if case .closed = event { reason = .left }
-            if case .overBudget = event { reason = .overBudget }
-            events.ended(seat.id, reason)
+        case .failed(let why): end(seat, .failed, why, at: now)
+        case .closed: end(seat, .left, nil, at: now)
+        case .overBudget(let why): end(seat, .overBudget, why, at: now)
         case .video(let frame):
             if seat.intake.video.receive(frame) {
                 seat.peer.requestKeyframe(at: now)
@@ -189,11 +239,25 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
                 case .text(let text): .text(text)
                 case .binary(let bytes): .binary(bytes)
                 }
+            guard seat.mayTalk else {
+                counters.refusedMessages.wrappingAdd(1, ordering: .relaxed)
+                return
+            }
             let relayed = RelayedMessage(from: seat.id, label: label, content: content)
             relay(relayed, in: seat.engine.id, at: now)
-            events.relayed(seat.engine.id, relayed)
+            if seat.engine.hasMessageListeners { events.relayed(seat.engine.id, relayed) }
         case .ufragsChanged: updateUfrags(seat)
         }
+    }
+
+    /// The connection is over for good.
+    private func end(_ seat: PeerSeat, _ reason: LeaveReason, _ why: String?, at now: Instant) {
+        disconnect(seat, since: now)
+        // The participant may be back with another connection already.
+        guard seats[seat.id] === seat else { return }
+        remove(seat.id, at: now)
+        if reason == .overBudget { counters.endedOverBudget.wrappingAdd(1, ordering: .relaxed) }
+        events.ended(seat.id, reason, why)
     }
 
     private func connect(_ seat: PeerSeat, at now: Instant) {
@@ -249,12 +313,19 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             case .text(let text): .text(text)
             case .binary(let bytes): .binary(bytes)
             }
+        var receivers = 0
         for seat in byRoom[room] ?? [] where seat.id != message.from {
             guard let open = seat.channels[message.label], let channel = open.theirs ?? open.ours else { continue }
             seat.peer.sendMessage(content, on: channel, at: now)
             touch(seat)
+            receivers += 1
         }
+        // Who says it pays for what follows from it.
+        if let sender = seats[message.from] { charge(sender, Self.relayedSend * receivers) }
     }
+
+    /// Whether a participant's messages go to the others.
+    func setMayTalk(_ id: String, _ mayTalk: Bool) { seats[id]?.mayTalk = mayTalk }
 
     func requestKeyframe(from id: String, at now: Instant) {
         guard let seat = seats[id], seat.isConnected else { return }
@@ -278,27 +349,34 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// An overload takes rungs away from the top, or gives them back.
-    func setCeiling(_ rung: Int) {
-        ceiling = rung
-        applyCeiling()
-    }
+    /// An overload takes rungs away from the top, or gives them back; everyone notices with the next report of its line.
+    func setCeiling(_ rung: Int) { ceiling = rung }
 
-    /// Again each second: a recording may have begun or ended.
-    private func applyCeiling() {
-        for seat in seats.values {
-            guard let change = seat.selector.setCeiling(seat.ceiling(ceiling)) else { continue }
-            seat.reason = change.reason
-            seat.choose()
-            touch(seat)
-        }
+    private func applyCeiling(_ seat: PeerSeat) {
+        guard let change = seat.selector.setCeiling(seat.ceiling(ceiling)) else { return }
+        seat.reason = change.reason
+        seat.choose()
+        touch(seat)
     }
 
     // MARK: - Lines
 
-    private func reportLines(at now: Instant) {
-        applyCeiling()
-        for seat in seats.values where seat.isConnected { reportLine(seat, at: now, elapsed: Self.linePeriod) }
+    /// Once a second for each seat, spread over the second as they came.
+    private func report(_ seat: PeerSeat, at now: Instant) {
+        // Again each second: a recording may have begun or ended.
+        applyCeiling(seat)
+        if seat.isConnected { reportLine(seat, at: now, elapsed: Self.linePeriod) }
+    }
+
+    /// What the peer's packets were refused for goes to the counters of all.
+    private func noteFaults(_ seat: PeerSeat, at now: Instant) {
+        noteFaults(seat, seat.peer.statistics(at: now))
+    }
+
+    private func noteFaults(_ seat: PeerSeat, _ statistics: PeerStatistics) {
+        let faults = PeerFaults(statistics)
+        counters.add(faults, since: seat.lastFaults)
+        seat.lastFaults = faults
     }
 
     /// `elapsed`: since the last regular report; nil between two.
@@ -309,6 +387,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
                 estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: "")
         if let elapsed {
             let statistics = seat.peer.statistics(at: now)
+            noteFaults(seat, statistics)
             let bytes = PeerFigures.bytes(statistics)
             line.sent = BitRate(bytes: max(0, bytes.sent - seat.lastBytes.sent), in: elapsed)
             line.received = BitRate(bytes: max(0, bytes.received - seat.lastBytes.received), in: elapsed)

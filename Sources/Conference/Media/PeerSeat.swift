@@ -31,24 +31,32 @@ final class PeerSeat {
     var loss = 0.0
     var roundTrip = Duration.zero
     var isConnected = false
-    /// When the peer wants to be called next; asked for only after it was touched.
-    var deadline: Instant?
     var isDirty = false
+    /// What it may cost the loop, and what it cost in this turn.
+    var loopBudget: LoopBudget
+    var spent = Duration.zero
+    /// Its data channel messages go to the others of the room.
+    var mayTalk: Bool
     /// Open data channels by label: the ones that the peer opened and ours.
     var channels: [String: (theirs: ChannelID?, ours: ChannelID?)] = [:]
-    var lastOffer: String?
+    /// What the peer described itself with last.
+    var remote: SessionDescription?
     /// The frames that the peer's pacer has not let go of yet.
     var leaving: [PictureTrace] = []
     /// Of the last second's line report.
     var lastBytes: (sent: Int, received: Int) = (0, 0)
+    var lastFaults = PeerFaults()
     var lastLine: LineState?
     /// Video frames up to the last report, and how many a second came and went before it.
     var lastFrames: (sent: Int, received: Int) = (0, 0)
     var frameRates: (sent: Double, received: Double) = (0, 0)
 
     init(
-        id: String, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String]
+        id: String, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String],
+        mayTalk: Bool = true, loopBudget: LoopBudget
     ) {
+        self.mayTalk = mayTalk
+        self.loopBudget = loopBudget
         self.id = id
         self.peer = peer
         self.engine = engine
@@ -57,6 +65,12 @@ final class PeerSeat {
         self.opensChannels = opensChannels
         ladder = engine.ladder
         selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
+    }
+
+    /// Whether `description` is of another connection than this one. Another certificate is another connection.
+    func isOther(than description: SessionDescription?) -> Bool {
+        guard let remote, let description else { return false }
+        return description.isOfOtherConnection(than: remote)
     }
 
     /// The highest rung that it may have while an overload takes the rungs above `limit` away.

@@ -14,9 +14,15 @@ package struct SoundWishes: Hashable, Sendable {
 
     package init() {}
 
+    /// What `maxaveragebitrate` is rounded down to: a peer may name any of half a million rates, and each would be an encode of its own. Opus
+    /// itself goes no lower than 6 kbit/s (RFC 6716 §2.1.1).
+    static let rates: [BitRate] = [40, 24, 16, 10, 6].map { .kilobits($0) }
+
     /// Peers that have the same wishes share an encode, so a limit that binds nobody is none.
     package init(_ parameters: OpusParameters, roomRate: BitRate) {
-        maxBitRate = parameters.maxAverageBitRate.flatMap { $0 < roomRate ? $0 : nil }
+        maxBitRate = parameters.maxAverageBitRate.flatMap { wanted in
+            wanted < roomRate ? Self.rates.first { $0 <= wanted } ?? Self.rates[Self.rates.count - 1] : nil
+        }
         takesFEC = parameters.useInbandFEC
         takesLongPackets = (parameters.maxPacketTime ?? 120) >= 40
     }
@@ -121,10 +127,34 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         return repeats ? rate * 2 + headers + BitRate(bitsPerSecond: Self.copyHeader * 8 * 50) : rate + headers
     }
 
-    func makeEncoder(_ rate: BitRate, wishes: SoundWishes) throws(CodecError) -> OpusEncoder {
-        let rate = min(bitRate(rate), wishes.maxBitRate ?? .kilobits(510))
-        let encoder = try OpusEncoder(bitRate: rate, application: .voice, complexity: 5)
-        encoder.setFEC(carriesFEC && wishes.takesFEC)
+    /// How it is coded for a peer with these wishes.
+    func coding(_ configured: BitRate, wishes: SoundWishes) -> AudioCoding {
+        AudioCoding(
+            bitRate: min(bitRate(configured), wishes.maxBitRate ?? .kilobits(510)), carriesFEC: carriesFEC && wishes.takesFEC,
+            expectedLoss: expectedLoss, usesDTX: usesDTX, ticksPerPacket: wishes.takesLongPackets ? ticksPerPacket : 1)
+    }
+}
+
+/// The settings of one encoder: all listeners of the same mix with the same settings share its packets.
+struct AudioCoding: Hashable, Sendable {
+    var bitRate: BitRate
+    var carriesFEC: Bool
+    /// In per cent.
+    var expectedLoss: Int
+    var usesDTX: Bool
+    var ticksPerPacket: Int
+
+    /// What every peer takes, on every line: for those for whom no other is left.
+    static let least = AudioCoding(bitRate: .kilobits(6), carriesFEC: false, expectedLoss: 0, usesDTX: false, ticksPerPacket: 1)
+
+    /// Whether a peer with these wishes, for whom `wanted` would be right, can take it instead.
+    func canReplace(_ wanted: AudioCoding, for wishes: SoundWishes) -> Bool {
+        bitRate <= wanted.bitRate && (!carriesFEC || wishes.takesFEC) && (ticksPerPacket == 1 || wishes.takesLongPackets)
+    }
+
+    func makeEncoder() throws(CodecError) -> OpusEncoder {
+        let encoder = try OpusEncoder(bitRate: bitRate, application: .voice, complexity: 5)
+        encoder.setFEC(carriesFEC)
         encoder.setExpectedLoss(expectedLoss)
         encoder.setDTX(usesDTX)
         return encoder

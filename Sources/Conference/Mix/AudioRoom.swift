@@ -36,10 +36,9 @@ final class AudioRoom {
     private struct EncoderKey: Hashable {
         /// nil: the full mix.
         var without: String?
-        var profile: AudioProfile
-        var wishes: SoundWishes
+        var coding: AudioCoding
 
-        var ticksPerPacket: Int { wishes.takesLongPackets ? profile.ticksPerPacket : 1 }
+        var ticksPerPacket: Int { coding.ticksPerPacket }
     }
 
     private struct Packet {
@@ -56,6 +55,10 @@ final class AudioRoom {
         func sound(without id: String?) -> [Float] { id.flatMap { own[$0] } ?? full }
     }
 
+    /// So many settings are coded in one room, and one more for those who can take none of them: each costs 0.1 ms of every tick of all
+    /// rooms, and once more for each who is heard. Of people on lines of all kinds there are six.
+    static let mostCodings = 8
+
     var seats: [String: Seat] = [:]
     /// Takes the full mix with its room time at 48 kHz.
     var recorder: (@Sendable ([Float], Int64) -> Void)?
@@ -68,6 +71,8 @@ final class AudioRoom {
     private var lastUse: [EncoderKey: Instant] = [:]
     /// The first halves of packets of two ticks.
     private var firstTicks: [EncoderKey: [Float]] = [:]
+    /// The settings that are coded, and when somebody took them last.
+    private var codings: [AudioCoding: Instant] = [:]
     private var isSecondTick = false
     /// The tick before this one, and the one before a packet of two ticks began: encoders that take over go on from there.
     private var before = Heard()
@@ -86,6 +91,15 @@ final class AudioRoom {
         (before.full, beforePair.full) = (mixer.full, mixer.full)
         bitRate = configuration.bitRate
         self.speakersChanged = speakersChanged
+    }
+
+    /// Takes over what the room says of its people.
+    func apply(_ people: [Scene.Person]) {
+        for person in people {
+            seats[person.id]?.gain = person.gain
+            seats[person.id]?.isHeard = person.sendsAudio
+            seats[person.id]?.hearsAs = person.hearsAs
+        }
     }
 
     /// Ends a participant's sound without a click.
@@ -109,7 +123,7 @@ final class AudioRoom {
         var packets: [EncoderKey: Packet] = [:]
         for (id, seat) in seats where seat.isConnected {
             let without = contributors.contains(seat.hearsAs) ? seat.hearsAs : nil
-            let key = EncoderKey(without: without, profile: seat.profile.coding, wishes: seat.wishes)
+            let key = EncoderKey(without: without, coding: coding(for: seat, now))
             if packets[key] == nil { packets[key] = encode(key, now) }
             guard let packet = packets[key], !packet.payload.isEmpty else { continue }
             let earlier = Int64((key.ticksPerPacket - 1) * OpusEncoder.frameSize)
@@ -169,12 +183,28 @@ final class AudioRoom {
         }
     }
 
+    /// What the seat's profile asks for, or the best of what is coded already where no more may be.
+    private func coding(for seat: Seat, _ now: Instant) -> AudioCoding {
+        let wanted = seat.profile.coding(bitRate, wishes: seat.wishes)
+        var chosen = wanted
+        if codings[wanted] == nil, codings.count >= Self.mostCodings {
+            chosen =
+                codings.keys.filter { $0.canReplace(wanted, for: seat.wishes) }
+                .max { ($0.bitRate, $0.expectedLoss) < ($1.bitRate, $1.expectedLoss) } ?? .least
+        }
+        if chosen != .least { codings[chosen] = now }
+        return chosen
+    }
+
+    /// How many settings are coded now.
+    var codingCount: Int { codings.count }
+
     private func encode(_ key: EncoderKey, _ now: Instant) -> Packet {
         let nothing = Packet(payload: [], level: 127)
         let isRunning = lastUse[key].map { now - $0 < AudioClock.period * 1.5 } ?? false
         lastUse[key] = now
         do {
-            let encoder = try encoders[key] ?? key.profile.makeEncoder(bitRate, wishes: key.wishes)
+            let encoder = try encoders[key] ?? key.coding.makeEncoder()
             encoders[key] = encoder
             if !isRunning {
                 let earlier = key.ticksPerPacket > 1 ? beforePair : before
@@ -184,7 +214,7 @@ final class AudioRoom {
             guard let sound = gather(key) else { return nothing }
             let packet = try encoder.encode(sound)
             // DTX: the first empty packet says that silence begins, the others need not be sent (RFC 7587 §3.1.3).
-            let isSilence = key.profile.usesDTX && packet.count <= 2
+            let isSilence = key.coding.usesDTX && packet.count <= 2
             let wasSilent = silent.contains(key)
             if isSilence { silent.insert(key) } else { silent.remove(key) }
             if isSilence && wasSilent { return nothing }
@@ -199,7 +229,7 @@ final class AudioRoom {
     private func gather(_ key: EncoderKey) -> [Float]? {
         let now = key.without.map { mixer.mix(without: $0) } ?? mixer.full
         guard key.ticksPerPacket > 1 else { return now }
-        let full = EncoderKey(without: nil, profile: key.profile, wishes: key.wishes)
+        let full = EncoderKey(without: nil, coding: key.coding)
         guard isSecondTick else {
             firstTicks[key] = now
             if firstTicks[full] == nil { firstTicks[full] = mixer.full }
@@ -210,6 +240,7 @@ final class AudioRoom {
     }
 
     private func forgetIdleEncoders(_ now: Instant) {
+        for (coding, used) in codings where now - used > .seconds(10) { codings[coding] = nil }
         for (key, used) in lastUse where now - used > .seconds(10) {
             lastUse[key] = nil
             encoders[key] = nil

@@ -2,6 +2,7 @@ import Basics
 import Codecs
 import Mixing
 import Peer
+import Sockets
 import Synchronization
 
 /// What all rooms' media share.
@@ -11,6 +12,7 @@ struct MediaServices: Sendable {
     let overload: OverloadState
     let audio: AudioClock
     let video: VideoClock
+    let decode: DecodeServices
     /// From the encoders' lanes to the loop.
     let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
     let report: @Sendable (String) -> Void
@@ -25,24 +27,48 @@ struct Intake: Sendable {
 }
 
 /// The media of one room: intakes, views with their renditions, and its share of the two clocks.
+///
+/// It runs only while somebody is connected, or the room is recorded or pictured: a room of which nobody takes anything has no canvas,
+/// no mixer and no ticks.
 final class RoomEngine: Sendable {
     let id: String
+
+    /// What must be known of a participant to start its audio at any time.
+    struct Person: Sendable {
+        let intake: Intake
+        var hearsAs: String
+        var profile = AudioProfile.narrow
+        var wishes = SoundWishes()
+        var isConnected = false
+    }
+
+    /// Who takes something of the room.
+    private enum User: Hashable {
+        case participant(String)
+        case recording
+        case snapshot(Int)
+    }
 
     private struct State {
         var scene: Scene
         var views: [ViewID: MixView] = [:]
-        var intakes: [String: Intake] = [:]
-        var isRecorded = false
+        var people: [String: Person] = [:]
+        var users: Set<User> = []
+        var snapshots = 0
+        var recorder: (@Sendable ([Float], Int64) -> Void)?
         var isClosed = false
+
+        var isRunning: Bool { !users.isEmpty && !isClosed }
     }
 
     private let state: Mutex<State>
     private let services: MediaServices
     private let rungs: [ConferenceConfiguration.Rung]
-    /// Of the coded sound on a good line.
-    let audioBitRate: BitRate
+    private let audio: ConferenceConfiguration.Audio
     /// The tiles of a view changed: who is shown, and how large.
     private let tilesChanged: @Sendable (ViewID, TilesInfo) -> Void
+    private let speakersChanged: @Sendable (Speakers) -> Void
+    private let listeners = Atomic<Bool>(false)
 
     init(
         id: String, scene: Scene, rungs: [ConferenceConfiguration.Rung], audio: ConferenceConfiguration.Audio,
@@ -52,12 +78,70 @@ final class RoomEngine: Sendable {
         self.id = id
         self.services = services
         self.rungs = rungs
+        self.audio = audio
         self.tilesChanged = tilesChanged
-        audioBitRate = audio.bitRate
+        self.speakersChanged = speakersChanged
         state = Mutex(State(scene: scene))
-        services.audio.execute { $0.add(id, AudioRoom(configuration: audio, speakersChanged: speakersChanged)) }
-        apply(scene)
-        startTicking(scene.framesPerSecond)
+    }
+
+    /// Of the coded sound on a good line.
+    var audioBitRate: BitRate { audio.bitRate }
+
+    /// Somebody of the room takes data channel messages as events.
+    var hasMessageListeners: Bool { listeners.load(ordering: .relaxed) }
+    func setMessageListeners(_ has: Bool) { listeners.store(has, ordering: .relaxed) }
+
+    // MARK: - Start and stop
+
+    var isRunning: Bool { state.withLock { $0.isRunning } }
+
+    /// `user` begins or ends to take something; what that is, `body` changes with the state locked. The first starts the engine, the last
+    /// stops it.
+    private func use(_ user: User, _ uses: Bool, _ body: (inout State) -> Void = { _ in }) {
+        var (isStart, ended, intakes): (Bool, [MixView], [VideoIntake]) = (false, [], [])
+        state.withLock { state in
+            let wasRunning = state.isRunning
+            if uses { state.users.insert(user) } else { state.users.remove(user) }
+            body(&state)
+            if state.isRunning, !wasRunning {
+                isStart = true
+                start(&state)
+            } else if !state.isRunning, wasRunning {
+                ended = Array(state.views.values)
+                intakes = state.people.values.map(\.intake.video)
+                state.views = [:]
+                services.video.remove(id)
+                services.audio.execute { [id] in $0.remove(id) }
+            }
+        }
+        for view in ended { view.close() }
+        for intake in intakes { intake.setShown(false) }
+        // Not with the clock's next tick: whoever connects sends its first picture at once.
+        if isStart { tick(MonotonicClock.now()) }
+    }
+
+    /// With the state locked, so that what follows for the clocks follows in order.
+    private func start(_ state: inout State) {
+        makeViews(&state)
+        startTicking(state.scene.framesPerSecond)
+        let (people, scene, recorder) = (state.people, state.scene.people, state.recorder)
+        services.audio.execute { [id, audio, speakersChanged] rooms in
+            let room = AudioRoom(configuration: audio, speakersChanged: speakersChanged)
+            room.recorder = recorder
+            for (id, person) in people { room.seats[id] = person.audioSeat }
+            room.apply(scene)
+            rooms.add(id, room)
+        }
+    }
+
+    private func makeViews(_ state: inout State) {
+        let scene = state.scene
+        let ladder = Ladder(rungs, width: scene.width, height: scene.height, framesPerSecond: scene.framesPerSecond)
+        for id in scene.views.keys where state.views[id] == nil {
+            state.views[id] = MixView(
+                id: id, width: scene.width, height: scene.height, ladder: ladder, pool: services.pool, meters: services.meters,
+                overload: services.overload)
+        }
     }
 
     private func startTicking(_ framesPerSecond: Int) {
@@ -69,38 +153,26 @@ final class RoomEngine: Sendable {
     /// Takes over a new state of the room. Returns whether its renditions are others now, so that every peer must choose again.
     @discardableResult
     func apply(_ scene: Scene) -> Bool {
-        let (ended, reshaped, rateChanged, camerasChanged, people) = state.withLock { state in
+        let (ended, reshaped, camerasChanged) = state.withLock { state in
             let old = state.scene
             let reshaped =
                 old.width != scene.width || old.height != scene.height || old.framesPerSecond != scene.framesPerSecond
-            let rateChanged = old.framesPerSecond != scene.framesPerSecond
             var ended: [MixView] = []
-            if state.isClosed { return (ended, false, false, false, [Scene.Person]()) }
+            if state.isClosed { return (ended, false, false) }
             for (id, view) in state.views where reshaped || scene.views[id] == nil {
                 ended.append(view)
                 state.views[id] = nil
             }
-            let ladder = Ladder(
-                rungs, width: scene.width, height: scene.height, framesPerSecond: scene.framesPerSecond)
-            for id in scene.views.keys where state.views[id] == nil {
-                state.views[id] = MixView(
-                    id: id, width: scene.width, height: scene.height, ladder: ladder, pool: services.pool,
-                    meters: services.meters, overload: services.overload)
-            }
             state.scene = scene
-            let camerasChanged = old.senders != scene.senders
-            return (ended, reshaped || !ended.isEmpty, rateChanged, camerasChanged, scene.people)
+            if state.isRunning {
+                makeViews(&state)
+                if old.framesPerSecond != scene.framesPerSecond { startTicking(scene.framesPerSecond) }
+                services.audio.execute { [id] in $0.all[id]?.apply(scene.people) }
+            }
+            for person in scene.people { state.people[person.id]?.hearsAs = person.hearsAs }
+            return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders)
         }
         for view in ended { view.close() }
-        if rateChanged { startTicking(scene.framesPerSecond) }
-        services.audio.execute { [id] rooms in
-            guard let room = rooms.all[id] else { return }
-            for person in people {
-                room.seats[person.id]?.gain = person.gain
-                room.seats[person.id]?.isHeard = person.sendsAudio
-                room.seats[person.id]?.hearsAs = person.hearsAs
-            }
-        }
         if !ended.isEmpty || camerasChanged { updateShown() }
         return reshaped
     }
@@ -117,32 +189,45 @@ final class RoomEngine: Sendable {
 
     func add(_ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable () -> Void) -> Intake {
         let delay = SoundDelay()
+        let counters = services.decode.counters
         let intake = Intake(
-            video: VideoIntake(
-                pool: services.pool, meter: services.meters.decode, soundDelay: delay, requestKeyframe: requestKeyframe),
-            inbox: AudioInbox(), figures: AudioFigures(), soundDelay: delay)
-        state.withLock { $0.intakes[participant] = intake }
-        services.audio.execute { [id] rooms in
-            rooms.all[id]?.seats[participant] = AudioRoom.Seat(
-                intake: AudioIntake(inbox: intake.inbox, figures: intake.figures, soundDelay: delay), hearsAs: hearsAs)
+            video: VideoIntake(services: services.decode, soundDelay: delay, requestKeyframe: requestKeyframe),
+            inbox: AudioInbox(counters: counters), figures: AudioFigures(counters: counters), soundDelay: delay)
+        let person = Person(intake: intake, hearsAs: hearsAs)
+        state.withLock { state in
+            state.people[participant] = person
+            guard state.isRunning else { return }
+            services.audio.execute { [id] in $0.all[id]?.seats[participant] = person.audioSeat }
         }
         return intake
     }
 
     func remove(_ participant: String) {
-        let intake = state.withLock { $0.intakes.removeValue(forKey: participant) }
+        var intake: Intake?
+        use(.participant(participant), false) { state in
+            intake = state.people.removeValue(forKey: participant)?.intake
+            services.audio.execute { [id] in $0.all[id]?.leave(participant) }
+        }
         intake?.video.close()
-        services.audio.execute { [id] in $0.all[id]?.leave(participant) }
     }
 
-    func intake(_ participant: String) -> Intake? { state.withLock { $0.intakes[participant] } }
+    func intake(_ participant: String) -> Intake? { state.withLock { $0.people[participant]?.intake } }
 
     /// How a participant's sound is coded, and whether it gets any.
     func setAudio(_ participant: String, profile: AudioProfile, wishes: SoundWishes, isConnected: Bool) {
-        services.audio.execute { [id] rooms in
-            rooms.all[id]?.seats[participant]?.profile = profile
-            rooms.all[id]?.seats[participant]?.wishes = wishes
-            rooms.all[id]?.seats[participant]?.isConnected = isConnected
+        use(.participant(participant), isConnected) { state in
+            guard var person = state.people[participant] else {
+                // It has left: nothing of it may keep the room running.
+                state.users.remove(.participant(participant))
+                return
+            }
+            (person.profile, person.wishes, person.isConnected) = (profile, wishes, isConnected)
+            state.people[participant] = person
+            services.audio.execute { [id] rooms in
+                rooms.all[id]?.seats[participant]?.profile = profile
+                rooms.all[id]?.seats[participant]?.wishes = wishes
+                rooms.all[id]?.seats[participant]?.isConnected = isConnected
+            }
         }
     }
 
@@ -168,7 +253,7 @@ final class RoomEngine: Sendable {
     }
 
     /// A recording takes the top H.264 rendition.
-    var isRecorded: Bool { state.withLock { $0.isRecorded } }
+    var isRecorded: Bool { state.withLock { $0.users.contains(.recording) } }
 
     func unsubscribe(_ member: String, from key: RenditionKey) { view(key)?.remove(member, from: key) }
     func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
@@ -179,24 +264,28 @@ final class RoomEngine: Sendable {
         _ member: String, video: @escaping @Sendable (EncodedVideoFrame) -> Void,
         audio: @escaping @Sendable ([Float], Int64) -> Void
     ) -> (key: RenditionKey, rung: Ladder.Rung)? {
+        use(.recording, true) { state in
+            state.recorder = audio
+            services.audio.execute { [id] in $0.all[id]?.recorder = audio }
+        }
         guard let view = state.withLock({ $0.views[.room] }), let rung = view.ladder.rungs.first else { return nil }
         let key = RenditionKey(room: id, view: .room, codec: .h264, singleNAL: false, choice: .rung(0))
         view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.tap(member, video) }
-        state.withLock { $0.isRecorded = true }
-        services.audio.execute { [id] in $0.all[id]?.recorder = audio }
         return (key, rung)
     }
 
     func endRecording(_ member: String, _ key: RenditionKey) {
-        services.audio.execute { [id] in $0.all[id]?.recorder = nil }
-        state.withLock { $0.isRecorded = false }
         unsubscribe(member, from: key)
+        use(.recording, false) { state in
+            state.recorder = nil
+            services.audio.execute { [id] in $0.all[id]?.recorder = nil }
+        }
     }
 
     // MARK: - Ticks
 
     private func tick(_ tick: Instant) {
-        let (scene, views, intakes) = state.withLock { ($0.scene, $0.views, $0.intakes.mapValues(\.video)) }
+        let (scene, views, intakes) = state.withLock { ($0.scene, $0.views, $0.people.mapValues(\.intake.video)) }
         for (id, view) in views {
             view.tick(tick, scene: scene, intakes: intakes) { [weak self, weak view] in
                 guard let self, let view else { return }
@@ -208,29 +297,49 @@ final class RoomEngine: Sendable {
 
     /// Only who has a tile somewhere, and the camera on, is decoded.
     private func updateShown() {
-        let (views, intakes, senders) = state.withLock { ($0.views, $0.intakes, $0.scene.senders) }
+        let (views, intakes, senders) = state.withLock { ($0.views, $0.people.mapValues(\.intake.video), $0.scene.senders) }
         var shown: Set<String> = []
         for view in views.values { for tile in view.tiles.tiles { shown.insert(tile.participant) } }
-        for (id, intake) in intakes { intake.video.setShown(shown.contains(id) && senders.contains(id)) }
+        for (id, intake) in intakes { intake.setShown(shown.contains(id) && senders.contains(id)) }
     }
 
-    /// The composite of the next tick.
-    func snapshot(_ body: @escaping @Sendable (Picture) -> Void) {
-        state.withLock { $0.views[.room] }?.snapshot(body)
+    /// The composite of the next tick, for which the engine runs. Returns what ends the wait if it takes too long.
+    func snapshot(_ body: @escaping @Sendable (Picture) -> Void) -> @Sendable () -> Void {
+        let number = state.withLock { state in
+            state.snapshots += 1
+            return state.snapshots
+        }
+        use(.snapshot(number), true)
+        let end: @Sendable () -> Void = { [weak self] in self?.use(.snapshot(number), false) }
+        state.withLock { $0.views[.room] }?.snapshot { picture in
+            body(picture)
+            end()
+        }
+        return end
     }
 
     func close() {
-        services.video.remove(id)
-        services.audio.execute { [id] in $0.remove(id) }
         let (views, intakes) = state.withLock { state in
             state.isClosed = true
+            services.video.remove(id)
+            services.audio.execute { [id] in $0.remove(id) }
             defer {
                 state.views = [:]
-                state.intakes = [:]
+                state.people = [:]
+                state.users = []
             }
-            return (state.views, state.intakes)
+            return (state.views, state.people)
         }
         for view in views.values { view.close() }
-        for intake in intakes.values { intake.video.close() }
+        for person in intakes.values { person.intake.video.close() }
+    }
+}
+
+extension RoomEngine.Person {
+    var audioSeat: AudioRoom.Seat {
+        var seat = AudioRoom.Seat(
+            intake: AudioIntake(inbox: intake.inbox, figures: intake.figures, soundDelay: intake.soundDelay), hearsAs: hearsAs)
+        (seat.profile, seat.wishes, seat.isConnected) = (profile, wishes, isConnected)
+        return seat
     }
 }

@@ -1,9 +1,9 @@
 import Mixing
 
-/// Which picture: the room's, or a participant's own.
+/// Which picture: the room's, or one that some participants have chosen for themselves. Who chose the same shares it.
 enum ViewID: Hashable, Sendable {
     case room
-    case personal(String)
+    case personal(Member.PersonalView)
 }
 
 /// All that the mix of a room must know of its state, as it was at one moment.

@@ -1,12 +1,16 @@
 import Basics
 import Foundation
-import Sockets
 import Recording
+import Sockets
 
 extension Conference {
+    // MARK: - Starting
+
     /// Starts a recording of a room. The file is made at once, so that a directory that cannot be written is told here.
+    ///
+    /// - Parameter participant: who asks for it; nil: an administrator, or the configuration.
     @discardableResult
-    public func startRecording(_ room: String) throws(ConferenceError) -> RecordingInfo {
+    public func startRecording(_ room: String, by participant: String? = nil) async throws(ConferenceError) -> RecordingInfo {
         let known: (settings: RoomSettings, isRunning: Bool)? = state.locked { state in
             state.rooms[room].map { ($0.room.settings, $0.recording != nil) }
         }
@@ -14,9 +18,12 @@ extension Conference {
         if known.isRunning { throw .recordingRunning(room) }
         if isDraining { throw .draining }
 
-        // The disk is asked without the lock.
-        let recording = try makeRecording(room, known.settings)
-        do {
+        try recordingControl.beginStart(room, at: MonotonicClock.now())
+        defer { recordingControl.endStart(room) }
+        // The disk is asked without the lock, and on its own queue.
+        let recording = try await makeRecording(room, known.settings, by: participant)
+        do throws(ConferenceError) {
+            if isDraining { throw .draining }
             return try change(room) { slot throws(ConferenceError) in
                 if slot.recording != nil { throw .recordingRunning(room) }
                 // The size may have changed while the file was made.
@@ -29,52 +36,77 @@ extension Conference {
                 return recording.info
             }
         } catch {
-            let engine = state.locked { $0.rooms[room]?.engine }
-            if let engine { Task { _ = await recording.finish(engine) } }
+            Task { _ = await recording.finish(nil) }
             throw error
         }
     }
 
-    private func makeRecording(_ room: String, _ settings: RoomSettings) throws(ConferenceError) -> RoomRecording {
+    private func makeRecording(
+        _ room: String, _ settings: RoomSettings, by participant: String?
+    ) async throws(ConferenceError) -> RoomRecording {
+        let control = recordingControl
+        let made = await control.onDisk { [self] in
+            Result { () throws(RecordingError) in try makeRecordingNow(room, settings, by: participant) }
+        } late: { late in
+            if case .success(let recording) = late { Task { _ = await recording.finish(nil) } }
+        }
+        guard let made else {
+            control.refuse(.disk)
+            throw .atCapacity("The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
+        }
+        do throws(RecordingError) {
+            return try made.get()
+        } catch {
+            logger.warning("no recording of \(room): \(error)")
+            switch error {
+            case .lowSpace:
+                control.refuse(.space)
+                throw .atCapacity(error.publicDescription, retryAfter: .seconds(60))
+            case .tooMany:
+                control.refuse(.tooMany)
+                throw .atCapacity(error.publicDescription, retryAfter: .seconds(60))
+            default:
+                control.refuse(.disk)
+                throw .recordingFailed(error.publicDescription)
+            }
+        }
+    }
+
+    /// On the disk's queue.
+    private func makeRecordingNow(
+        _ room: String, _ settings: RoomSettings, by participant: String?
+    ) throws(RecordingError) -> RoomRecording {
         let ladder = Ladder(
             configuration.video.renditions, width: settings.width, height: settings.height,
             framesPerSecond: settings.framesPerSecond)
         let top = ladder.rungs[0]
-        do {
-            let catalogue = try readyCatalogue()
-            let entry = try catalogue.begin(room: room)
-            let id = entry.id
-            do {
-                let recorder = try MP4Recorder(
-                    file: catalogue.path(of: entry), width: top.width, height: top.height,
-                    framesPerSecond: Double(top.framesPerSecond), audio: configuration.recording.audio == .aac ? .aac : .opus,
-                    segment: configuration.recording.segment,
-                    onKeyframeNeeded: { [weak self] in self?.keyframeForRecording(of: room) },
-                    onFailure: { [weak self] error in
-                        self?.control.post { [weak self] in self?.recordingFailed(id, "\(error)") }
-                    })
-                return RoomRecording(id: id, room: room, recorder: recorder, catalogue: catalogue, startedAt: entry.startedAt)
-            } catch {
-                catalogue.remove(id)
-                throw error
-            }
+        let catalogue = try recordingControl.readyCatalogue()
+        try recordingControl.reserve.checkStart()
+        let entry = try catalogue.begin(room: room)
+        let id = entry.id
+        do throws(RecordingError) {
+            let recorder = try MP4Recorder(
+                file: catalogue.path(of: entry), width: top.width, height: top.height,
+                framesPerSecond: Double(top.framesPerSecond), audio: configuration.recording.audio == .aac ? .aac : .opus,
+                segment: configuration.recording.segment, disk: recordingControl.disk, reserve: recordingControl.reserve,
+                memory: recordingControl.memory,
+                onKeyframeNeeded: { [weak self] in self?.keyframeForRecording(of: room) },
+                onFailure: { [weak self] error in
+                    self?.control.post { [weak self] in self?.recordingEnded(id, error) }
+                })
+            return RoomRecording(entry, startedBy: participant, recorder: recorder, catalogue: catalogue, control: recordingControl)
         } catch {
-            throw .recordingFailed("\(error)")
+            catalogue.remove(id)
+            throw error
         }
-    }
-
-    /// The directory's catalogue; where it could not be opened at the start it is tried again.
-    private func readyCatalogue() throws(RecordingError) -> RecordingCatalogue {
-        if let catalogue = catalogue.locked({ $0 }) { return catalogue }
-        let made = try RecordingCatalogue(directory: configuration.recording.directory)
-        catalogue.locked { $0 = made }
-        return made
     }
 
     private func keyframeForRecording(of room: String) {
         let found = state.locked { state in state.rooms[room].flatMap { slot in slot.recording.map { ($0, slot.engine) } } }
         if let found { found.0.requestKeyframe(found.1) }
     }
+
+    // MARK: - While it runs
 
     @discardableResult
     public func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo {
@@ -103,6 +135,20 @@ extension Conference {
         }
     }
 
+    /// Several times a second, on the control thread: what a slow disk lost is told, and who is on a disk that gets full is ended.
+    func watchRecordings(at now: Instant) {
+        guard figures.isDue(.recordings, every: .seconds(1), at: now) else { return }
+        if figures.isDue(.lossLog, every: .seconds(10), at: now), let text = recordingControl.newLosses() { logger.warning("\(text)") }
+        recordingControl.look { [weak self] error in
+            self?.control.post { [weak self] in
+                guard let self else { return }
+                for id in recordingControl.alive.keys { recordingEnded(id, error) }
+            }
+        }
+    }
+
+    // MARK: - Ending
+
     /// Returns when the file is complete.
     @discardableResult
     public func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
@@ -128,40 +174,54 @@ extension Conference {
     }
 
     /// The disk is full, or the like: everyone is told, the file is closed as well as can be, and the call goes on.
-    private func recordingFailed(_ id: String, _ reason: String) {
+    private func recordingEnded(_ id: String, _ error: RecordingError) {
         guard let room = try? roomOfRecording(id) else { return }
         let found = try? change(room) { slot throws(ConferenceError) -> (RoomRecording, RoomEngine)? in
             guard let recording = slot.recording, recording.id == id else { return nil }
-            recording.fail(reason)
+            recording.end(because: error)
             slot.recording = nil
             slot.room.recording = nil
-            tellAll(slot, .error(.recordingFailed(reason)))
+            tellAll(slot, .error(.recordingFailed(error.publicDescription)))
             return (recording, slot.engine)
         }
         if let found = found ?? nil { finish(found.0, found.1) }
     }
 
-    /// Running ones first, then those of the directory, newest first.
-    public func recordings() -> [RecordingInfo] {
-        let running = state.locked { $0.rooms.values.compactMap { $0.recording?.info } }.sorted { $0.startedAt > $1.startedAt }
-        let known = Set(running.map(\.id))
-        let catalogue = catalogue.locked { $0 }
-        let listed = catalogue.map { catalogue in catalogue.list().map { Self.info($0, catalogue.path(of: $0)) } } ?? []
-        return running + listed.filter { !known.contains($0.id) }
+    // MARK: - What there is
+
+    /// The most that `recordings` gives at once, and what it gives where nothing else is asked for.
+    public static let maxRecordingsAtOnce = 1000
+    public static let recordingsAtOnce = 100
+
+    /// The newest first; with `before` those that began before that one.
+    public func recordings(before id: String? = nil, limit: Int = recordingsAtOnce) -> [RecordingInfo] {
+        let alive = recordingControl.alive
+        let entries = recordingControl.catalogue?.list(before: id, limit: min(max(1, limit), Self.maxRecordingsAtOnce)) ?? []
+        return entries.map { alive[$0.id]?.info ?? Self.info($0) }
     }
 
-    public func recording(_ id: String) -> RecordingInfo? { recordings().first { $0.id == id } }
+    public func recording(_ id: String) -> RecordingInfo? {
+        recordingControl.alive[id]?.info ?? recordingControl.catalogue?.entry(id).map(Self.info)
+    }
 
-    private static func info(_ entry: RecordingEntry, _ path: String) -> RecordingInfo {
+    /// Where a recording's (first) file lies; not for clients.
+    public func recordingPath(_ id: String) throws(ConferenceError) -> String {
+        if let running = recordingControl.alive[id] { return running.path }
+        guard let catalogue = recordingControl.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }
+        return catalogue.path(of: entry)
+    }
+
+    private static func info(_ entry: RecordingEntry) -> RecordingInfo {
         let state: RecordingInfo.State =
             switch entry.state {
             case .recording: .recording
             case .paused: .paused
             case .finished: .finished
             case .failed: .failed
+            case .repairing: .repairing
             }
         return RecordingInfo(
-            id: entry.id, room: entry.room, file: path, state: state, startedAt: entry.startedAt,
-            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes, failure: entry.message)
+            id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
+            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes, dropped: entry.dropped ?? RecordingLosses(), failure: entry.message)
     }
 }

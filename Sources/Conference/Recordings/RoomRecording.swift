@@ -6,26 +6,42 @@ import Recording
 /// One recording of one room: the top rendition's bits and the full mix, at the room's clock.
 final class RoomRecording: Sendable {
     let id: String
+    /// The participant who asked for it; nil: the server's own.
+    let startedBy: String?
+    let path: String
     private let recorder: MP4Recorder
     private let catalogue: RecordingCatalogue
+    private let control: RecordingControl
     private let state: Guarded<State>
 
     private struct State {
         var info: RecordingInfo
         var key: RenditionKey?
+        /// Why it is ended before somebody stops it.
+        var reason: RecordingError?
         /// One finish for all who ask.
         var finish: Task<RecordingInfo, Never>?
     }
 
-    init(id: String, room: String, recorder: MP4Recorder, catalogue: RecordingCatalogue, startedAt: Date) {
-        self.id = id
+    init(_ entry: RecordingEntry, startedBy: String?, recorder: MP4Recorder, catalogue: RecordingCatalogue, control: RecordingControl) {
+        id = entry.id
+        self.startedBy = startedBy
         self.recorder = recorder
         self.catalogue = catalogue
+        self.control = control
+        path = recorder.file
         state = Guarded(
-            State(info: RecordingInfo(id: id, room: room, file: recorder.file, state: .recording, startedAt: startedAt)))
+            State(info: RecordingInfo(id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt)))
+        control.add(self)
     }
 
-    var info: RecordingInfo { state.locked { $0.info } }
+    var info: RecordingInfo {
+        var info = state.locked { $0.info }
+        info.dropped = losses
+        return info
+    }
+
+    var losses: RecordingLosses { recorder.losses }
 
     /// The rendition's name as a member.
     private var member: String { "recording-\(id)" }
@@ -55,22 +71,18 @@ final class RoomRecording: Sendable {
     private func set(_ from: RecordingInfo.State, to new: RecordingInfo.State) -> RecordingInfo {
         state.locked { state in
             if state.info.state == from { state.info.state = new }
-            return state.info
         }
+        return info
     }
 
-    func fail(_ reason: String) {
-        state.locked { state in
-            state.info.state = .failed
-            state.info.failure = reason
-        }
-    }
+    /// It is going to be finished because of this.
+    func end(because reason: RecordingError) { state.locked { $0.reason = $0.reason ?? reason } }
 
-    /// Takes nothing more and closes the file. Returns when that is complete.
-    func finish(_ engine: RoomEngine) async -> RecordingInfo {
+    /// Takes nothing more and closes the file. Returns when that is complete. `engine`: what it is attached to.
+    func finish(_ engine: RoomEngine?) async -> RecordingInfo {
         let task = state.locked { state in
             if let running = state.finish { return running }
-            if let key = state.key { engine.endRecording(member, key) }
+            if let key = state.key { engine?.endRecording(member, key) }
             state.key = nil
             let task = Task { await self.close() }
             state.finish = task
@@ -80,21 +92,29 @@ final class RoomRecording: Sendable {
     }
 
     private func close() async -> RecordingInfo {
+        let result: Result<RecordingSummary, RecordingError>
         do throws(RecordingError) {
-            let summary = try await recorder.finish()
-            state.locked { state in
+            var summary = try await recorder.finish()
+            summary.failure = state.locked { $0.reason } ?? summary.failure
+            result = .success(summary)
+        } catch {
+            result = .failure(error)
+        }
+        state.locked { state in
+            switch result {
+            case .success(let summary):
                 state.info.duration = summary.duration
                 state.info.bytes = summary.bytes
-                state.info.file = summary.file
-                state.info.failure = state.info.failure ?? summary.failure?.description
-                state.info.state = .finished
+                state.info.failure = summary.failure?.publicDescription
+                state.info.state = summary.failure.map(\.isOrderlyEnd) ?? true ? .finished : .failed
+            case .failure(let error):
+                state.info.failure = (state.reason ?? error).publicDescription
+                state.info.state = .failed
             }
-            // A sidecar that a full disk does not take is no fault of the recording.
-            _ = try? catalogue.finish(id, .success(summary))
-        } catch {
-            fail("\(error)")
-            _ = try? catalogue.finish(id, .failure(error))
         }
+        // A sidecar that a full disk does not take is no fault of the recording.
+        await control.onDisk { [self] in _ = try? catalogue.finish(id, result) }
+        control.remove(self)
         return info
     }
 }

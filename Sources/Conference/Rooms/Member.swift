@@ -32,11 +32,17 @@ struct Member: Hashable, Sendable {
     var signallingLostAt: Instant?
     let hasSignalling: Bool
     let endsWithMedia: Bool
+    /// A token gave the role.
+    let roleIsProven: Bool
 
     struct PersonalView: Hashable, Sendable {
         var layout: String
+        /// Sorted.
         var pins: [String]
     }
+
+    /// It may chat and send data channel messages to the others.
+    var mayTalk: Bool { kind == .participant && role != .viewer }
 
     /// It has a tile. Viewers by role are heard of but not seen.
     var isShown: Bool { kind == .participant && role != .viewer }

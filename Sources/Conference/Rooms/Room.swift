@@ -28,6 +28,9 @@ struct Room: Sendable {
         emptySince = now
     }
 
+    /// The pictures beside the one for all, each once.
+    var personalViews: Set<Member.PersonalView> { Set(members.compactMap(\.view)) }
+
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
     var infos: [ParticipantInfo] { members.map(\.info) }
 
@@ -46,7 +49,7 @@ struct Room: Sendable {
         let member = Member(
             id: id, resumeSecret: secret, name: name.isEmpty ? "Guest" : name, role: request.role, kind: request.kind,
             asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now, hasSignalling: request.hasSignalling,
-            endsWithMedia: request.endsWithMedia)
+            endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven)
         joins += 1
         members.append(member)
         emptySince = nil
@@ -115,8 +118,10 @@ struct Room: Sendable {
     }
 
     /// A picture for everyone, or one of the member's own. One of its own that is like the room's is none.
+    ///
+    /// - Parameter viewLimit: how many pictures there may be beside the one for all: who asks for one more keeps what it has.
     mutating func setLayout(
-        _ name: String, scope: Participant.LayoutScope, pins: [String]?, by id: String
+        _ name: String, scope: Participant.LayoutScope, pins: [String]?, by id: String, viewLimit: Int = .max
     ) throws(ConferenceError) {
         let index = try index(id)
         switch scope {
@@ -127,14 +132,37 @@ struct Room: Sendable {
             settings.layout = name
             if let pins { for index in members.indices { members[index].isPinned = pins.contains(members[index].id) } }
         case .me:
-            let pins = (pins ?? []).filter { member($0) != nil }
-            members[index].view = name == settings.layout && pins.isEmpty ? nil : Member.PersonalView(layout: name, pins: pins)
+            let view = personalView(name, pins: pins)
+            if let view, !personalViews.contains(view) {
+                let others = Set(members.filter { $0.id != id }.compactMap(\.view))
+                if others.count >= viewLimit {
+                    throw .atCapacity(
+                        "The room shows \(viewLimit) pictures beside the one for all, which is all that it may: take one of those, or the room's.",
+                        retryAfter: .seconds(30))
+                }
+            }
+            members[index].view = view
         }
     }
 
-    func mayRecord(_ id: String) throws(ConferenceError) {
+    /// What a member would get; nil: the room's picture. The order of pins changes nothing, so they are in one order for all.
+    func personalView(_ layout: String, pins: [String]?) -> Member.PersonalView? {
+        let pins = Set(pins ?? []).filter { member($0) != nil }.sorted()
+        return layout == settings.layout && pins.isEmpty ? nil : Member.PersonalView(layout: layout, pins: pins)
+    }
+
+    /// Whether a member may say something to everyone: viewers watch.
+    func mayTalk(_ id: String) throws(ConferenceError) {
+        if !members[try index(id)].mayTalk { throw .forbidden("Viewers cannot write to the room.") }
+    }
+
+    /// Where roles are given by a token, recording is for moderators and presenters, and for who started it. Where anybody may call
+    /// themselves a moderator, a role says nothing, and everyone but viewers may.
+    func mayRecord(_ id: String, startedBy: String?) throws(ConferenceError) {
         let member = members[try index(id)]
         if member.role == .viewer || member.kind == .viewer { throw .forbidden("Viewers cannot record.") }
+        guard member.roleIsProven, member.role == .participant, startedBy != id else { return }
+        throw .forbidden("Only moderators and presenters may record in this room.")
     }
 
     // MARK: - Moderation

@@ -4,13 +4,15 @@ import Mixing
 /// A room with its media and those who listen to it.
 struct RoomSlot {
     struct Listener {
-        var events: @Sendable (ParticipantEvent) -> Void
+        var mailbox: EventMailbox
         var receivesMessages: Bool
         var opensChannels: [String]
     }
 
     var room: Room
     let engine: RoomEngine
+    /// Whom the room is counted for; nobody's address where the API made it.
+    var client = JoinClient()
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?
     /// What senders were told that their tiles are worth.
@@ -25,8 +27,7 @@ struct RoomSlot {
     /// Which picture a member gets: its own, that of whom it stands for, or the room's.
     func view(of id: String) -> ViewID {
         guard let member = room.member(id) else { return .room }
-        if member.view != nil { return .personal(id) }
-        if let other = member.asParticipant, room.member(other)?.view != nil { return .personal(other) }
+        if let view = member.view ?? member.asParticipant.flatMap({ room.member($0)?.view }) { return .personal(view) }
         return .room
     }
 
@@ -52,7 +53,7 @@ struct RoomSlot {
                     isPresenting: member.isPresenting, isPinned: member.isPinned, joinOrder: member.joinOrder,
                     gain: Float(member.volume), hearsAs: member.asParticipant ?? member.id))
             if let view = member.view {
-                scene.views[.personal(member.id)] = Scene.View(
+                scene.views[.personal(view)] = Scene.View(
                     layout: layout(view.layout), pins: view.pins.isEmpty ? nil : view.pins)
             }
         }

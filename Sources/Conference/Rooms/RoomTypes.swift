@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Mixing
+import Recording
 
 /// What can be set for a room.
 public struct RoomSettings: Hashable, Sendable {
@@ -138,16 +139,19 @@ public struct RelayedMessage: Hashable, Sendable {
 }
 
 public struct RecordingInfo: Hashable, Sendable {
-    public enum State: String, Sendable { case recording, paused, finished, failed }
+    /// `repairing`: a crash left it open, and it is being closed.
+    public enum State: String, Sendable { case recording, paused, finished, failed, repairing }
     public var id: String
     public var room: String
-    /// The path of the file.
+    /// The name of the file; `Conference.recordingPath` says where it lies.
     public var file: String
     public var state: State
     public var startedAt: Date
     /// Of the media, without pauses.
     public var duration: Duration?
     public var bytes: Int?
-    /// Why it failed.
+    /// What a slow disk lost.
+    public var dropped = RecordingLosses()
+    /// Why it failed, or ended early.
     public var failure: String?
 }

@@ -5,10 +5,11 @@ import Synchronization
 extension Conference {
     /// What the metrics page shows.
     public func metrics() -> [MetricSample] {
-        let (rooms, people, recordings, engines) = state.locked { state in
+        let (rooms, people, recordings, engines, limits) = state.locked { state in
             (
                 state.rooms.count, state.rooms.values.reduce(0) { $0 + $1.room.members.count },
-                state.rooms.values.filter { $0.recording != nil }.count, state.rooms.values.map(\.engine)
+                state.rooms.values.filter { $0.recording != nil }.count, state.rooms.values.map(\.engine),
+                state.capacity.samples + state.refusals.samples
             )
         }
         var samples = [
@@ -57,6 +58,14 @@ extension Conference {
                     labels: stage))
         }
         samples += meters.delays.samples
+        samples += limits + host.turns.samples(at: MonotonicClock.now()) + host.counters.samples + intakeSamples
+        samples += loop.figures.samples(configuration.limits)
+        samples.append(MetricSample.limit("views_per_room", of: configuration.limits.viewsPerRoom))
+        samples.append(
+            MetricSample(
+                "tessera_room_engines_running", "Rooms whose media runs: somebody takes something of it.", .gauge,
+                Double(engines.count(where: \.isRunning))))
+        samples += recordingSamples
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(
@@ -87,14 +96,32 @@ extension Conference {
                 ]
             }
         }
-        samples.append(
+        return samples
+    }
+
+    /// What was left out between the loop and the rooms.
+    private var intakeSamples: [MetricSample] {
+        let intake = meters.intake
+        var samples = DecodeRefusal.allCases.map { refusal in
             MetricSample(
-                "tessera_network_bytes_total", "Bytes of datagrams.", .counter,
-                Double(host.bytesReceived.load(ordering: .relaxed)), labels: ["direction": "in"]))
-        samples.append(
-            MetricSample(
-                "tessera_network_bytes_total", "Bytes of datagrams.", .counter, Double(host.bytesSent.load(ordering: .relaxed)),
-                labels: ["direction": "out"]))
+                "tessera_video_frames_refused_total", "Frames of senders that were not decoded, by reason.", .counter,
+                Double(intake.frames(refusal)), labels: ["reason": refusal.rawValue])
+        }
+        for (reason, count) in figures.peersFailed {
+            samples.append(
+                MetricSample(
+                    "tessera_peers_failed_total", "Peers whose connection failed, by what became of them.", .counter, Double(count),
+                    labels: ["reason": reason.rawValue]))
+        }
+        for (name, help, count) in [
+            ("tessera_audio_packets_dropped_total", "Audio packets that waited for too long.", intake.droppedAudioPackets.load(ordering: .relaxed)),
+            ("tessera_audio_failures_total", "Audio packets that could not be decoded.", intake.audioFailures.load(ordering: .relaxed)),
+            ("tessera_events_dropped_total", "Messages that were not told since too many waited.", events.dropped.load(ordering: .relaxed)),
+            ("tessera_events_replaced_total", "States that a newer one replaced before they were told.", events.replaced.load(ordering: .relaxed)),
+            ("tessera_control_dropped_total", "Relayed messages that the control thread had no room for.", control.dropped),
+        ] {
+            samples.append(MetricSample(name, help, .counter, Double(count)))
+        }
         return samples
     }
 }

@@ -2,10 +2,15 @@
 final class Once<Value: Sendable>: Sendable {
     private let continuation: Guarded<CheckedContinuation<Value, Never>?>
     init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Guarded(continuation) }
-    func resume(_ value: Value) {
-        continuation.locked { continuation in
+
+    /// Returns whether this was the first.
+    @discardableResult
+    func resume(_ value: Value) -> Bool {
+        let waiting = continuation.locked { continuation in
             defer { continuation = nil }
             return continuation
-        }?.resume(returning: value)
+        }
+        waiting?.resume(returning: value)
+        return waiting != nil
     }
 }

@@ -12,10 +12,13 @@ struct ReadyQueue<Element> {
     mutating func add(_ element: Element, due: Instant, home: Int?) { waiting.append((element, due, home)) }
 
     /// What `thread` is to run: of what is equally urgent, its own rather than another's. Few wait at a time, so a look at each is cheap.
-    mutating func take(for thread: Int) -> Element? {
-        guard let first = waiting.indices.min(by: { waiting[$0].due < waiting[$1].due }) else { return nil }
+    ///
+    /// - Parameter mayRun: what may not run now stays where it is.
+    mutating func take(for thread: Int, where mayRun: (Element) -> Bool = { _ in true }) -> Element? {
+        let ready = waiting.indices.filter { mayRun(waiting[$0].element) }
+        guard let first = ready.min(by: { waiting[$0].due < waiting[$1].due }) else { return nil }
         let latest = waiting[first].due + Self.equallyUrgent
-        let own = waiting.firstIndex { $0.due <= latest && $0.home == thread }
+        let own = ready.first { waiting[$0].due <= latest && waiting[$0].home == thread }
         return waiting.remove(at: own ?? first).element
     }
 }

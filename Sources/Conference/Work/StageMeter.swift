@@ -11,16 +11,21 @@ final class StageMeter: Sendable {
 
     init(_ name: String) { self.name = name }
 
-    func measure(_ body: () -> Void) {
+    /// Returns the processor time that `body` took.
+    @discardableResult
+    func measure(_ body: () -> Void) -> Duration {
         let start = StageMeter.threadTime()
         body()
-        nanoseconds.wrappingAdd(StageMeter.threadTime() - start, ordering: .relaxed)
+        let took = StageMeter.threadTime() - start
+        nanoseconds.wrappingAdd(took, ordering: .relaxed)
         runs.wrappingAdd(1, ordering: .relaxed)
+        return .nanoseconds(took)
     }
 
     /// For a thread that does nothing else: the stage's time is all that the thread used so far, its system calls between jobs included.
-    func measureThread() {
-        nanoseconds.store(StageMeter.threadTime(), ordering: .relaxed)
+    /// - Parameter time: what the thread had of processors since it began, in nanoseconds.
+    func measured(thread time: Int64) {
+        nanoseconds.store(time, ordering: .relaxed)
         runs.wrappingAdd(1, ordering: .relaxed)
     }
 
@@ -31,7 +36,8 @@ final class StageMeter: Sendable {
     var count: Int { runs.load(ordering: .relaxed) }
     var dropped: Int { drops.load(ordering: .relaxed) }
 
-    private static func threadTime() -> Int64 {
+    /// What the calling thread has had of processors, in nanoseconds.
+    static func threadTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
@@ -45,6 +51,8 @@ struct StageMeters: Sendable {
     let encode = StageMeter("encode")
     let audio = StageMeter("audio")
     let network = StageMeter("network")
+    let snapshot = StageMeter("snapshot")
     let delays = PictureDelays()
-    var all: [StageMeter] { [network, decode, compose, encode, audio] }
+    let intake = IntakeCounters()
+    var all: [StageMeter] { [network, decode, compose, encode, audio, snapshot] }
 }

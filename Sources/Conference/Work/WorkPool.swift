@@ -4,9 +4,14 @@ import Sockets
 import Synchronization
 
 /// The threads that decode, compose and encode: as many as processors, outside the cooperative pool, which a 15 ms encode would starve.
+///
+/// What comes from outside may take long to decode, and nothing interrupts it. One thread therefore never runs a lane that is known to be
+/// slow (see `SerialLane.isSlow`), so that everyone else's pictures go on.
 final class WorkPool: Sendable {
     private struct Ready {
         var lanes = ReadyQueue<SerialLane>()
+        /// How many threads run slow lanes now.
+        var slow = 0
         var isStopped = false
     }
 
@@ -14,19 +19,27 @@ final class WorkPool: Sendable {
     private let threads: Int
 
     init(threads: Int?) {
-        self.threads = max(1, threads ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        // Two on a single processor too: a job that hangs in a codec or a driver then holds up one of them, and not every room.
+        self.threads = max(1, threads ?? max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }
 
     func start() {
         for index in 0..<threads {
             // Encoders give way to the network and the clocks.
-            DedicatedThread.start("work-\(index)", niceness: 5) { [ready] in
-                while let lane = Self.next(ready, for: index) {
-                    if let due = lane.runOne() { Self.put(lane, due, home: index, ready) }
+            DedicatedThread.start("work-\(index)", niceness: 5) { [ready, slowLimit] in
+                while let (lane, isSlow) = Self.next(ready, for: index, slowLimit: slowLimit) {
+                    let due = lane.runOne()
+                    ready.change { ready in
+                        if isSlow { ready.slow -= 1 }
+                        if let due { ready.lanes.add(lane, due: due, home: index) }
+                    }
                 }
             }
         }
     }
+
+    /// How many threads may run slow lanes: all but one, where there are two.
+    private var slowLimit: Int { max(1, threads - 1) }
 
     /// Ends the threads after the jobs that they run now.
     func stop() { ready.change(wakingAll: true) { $0.isStopped = true } }
@@ -38,12 +51,19 @@ final class WorkPool: Sendable {
         ready.change { $0.lanes.add(lane, due: due, home: home) }
     }
 
-    private static func next(_ ready: Condition<Ready>, for thread: Int) -> SerialLane? {
-        let found: SerialLane?? = ready.wait { ready in
+    /// The lane to run, and whether it counts as slow while it runs; nil after `stop`.
+    private static func next(
+        _ ready: Condition<Ready>, for thread: Int, slowLimit: Int
+    ) -> (lane: SerialLane, isSlow: Bool)? {
+        let found: (lane: SerialLane, isSlow: Bool)?? = ready.wait { ready in
             if ready.isStopped { return .some(nil) }
-            return ready.lanes.take(for: thread).map { .some($0) }
+            let takesSlow = ready.slow < slowLimit
+            guard let lane = ready.lanes.take(for: thread, where: { takesSlow || !$0.isSlow }) else { return nil }
+            let isSlow = lane.isSlow
+            if isSlow { ready.slow += 1 }
+            return .some((lane, isSlow))
         }
-        found??.runs(on: thread)
+        found??.lane.runs(on: thread)
         return found ?? nil
     }
 }
@@ -61,6 +81,9 @@ final class SerialLane: Sendable {
     private let queue = Mutex(Queue())
     private let pool: WorkPool
     private let meter: StageMeter
+    private let isForeign: Bool
+    /// Of its last jobs' processor time, in nanoseconds.
+    private let usual = Atomic<Int64>(0)
     /// More jobs than that do not wait: the oldest goes.
     private let limit: Int
     /// How long a job may wait behind others' younger ones.
@@ -70,12 +93,21 @@ final class SerialLane: Sendable {
     /// it left behind would come a tick later, which is more than all the others gain.
     static let behindEncoders = Duration.milliseconds(15)
 
-    init(pool: WorkPool, meter: StageMeter, limit: Int, patience: Duration = .zero) {
+    /// A lane whose jobs take so long is slow. Decoding 1920 × 1080 takes 4 to 8 ms; a tick is 33 ms.
+    static let slowJob = Duration.milliseconds(12)
+
+    /// - Parameter isForeign: how long its jobs take is in the hands of others, as with decoding. Such a lane is never ahead of lanes that
+    ///   have waited longer because much waits in it, and one that is slow leaves a thread to the rest.
+    init(pool: WorkPool, meter: StageMeter, limit: Int, patience: Duration = .zero, isForeign: Bool = false) {
+        self.isForeign = isForeign
         self.pool = pool
         self.meter = meter
         self.limit = limit
         self.patience = patience
     }
+
+    /// Its jobs take long, and it is not ours to make them shorter.
+    var isSlow: Bool { isForeign && usual.load(ordering: .relaxed) > Self.slowJob.nanoseconds }
 
     /// How many jobs wait.
     var waiting: Int { queue.withLock { $0.jobs.count } }
@@ -119,10 +151,15 @@ final class SerialLane: Sendable {
 
     /// Runs the oldest job. Returns when the next one should begin where there is one: then the lane must be scheduled again.
     func runOne() -> Instant? {
-        if let job = queue.withLock({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst().run }) { meter.measure(job) }
+        if let job = queue.withLock({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst().run }) {
+            let took = meter.measure(job).nanoseconds
+            let before = usual.load(ordering: .relaxed)
+            usual.store(before + (took - before) / 4, ordering: .relaxed)
+        }
+        let now = isForeign ? MonotonicClock.now() : .distantPast
         return queue.withLock { queue in
             queue.isScheduled = !queue.jobs.isEmpty
-            return queue.jobs.first?.due
+            return queue.jobs.first.map { max($0.due, now) }
         }
     }
 }

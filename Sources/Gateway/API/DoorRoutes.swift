@@ -13,15 +13,12 @@ extension RouteTable {
         add(Route(.get, "/robots.txt", .everyone, nil) { _ in .text("User-agent: *\nDisallow: /\n") })
     }
 
-    mutating func addSignalling(_ origins: OriginPolicy) {
+    mutating func addSignalling() {
         let description = RouteDescription(
             tag: "doors", summary: "Native signalling over WebSocket: one JSON object per text frame",
             answers: [.empty(101, "The connection is a WebSocket now.")], failures: [403, 426])
         add(
-            Route(.get, "/signal", .everyone, description) { asked in
-                guard origins.allows(origin: asked.headers[.origin], hosts: asked.hosts) else {
-                    throw APIError(.forbidden, "forbidden", "pages of this origin may not use this server; http.allowedOrigins lists who may")
-                }
+            Route(.get, "/signal", .door, description) { _ in
                 throw APIError(
                     .upgradeRequired, "upgrade_required", "this is a WebSocket endpoint, version 13",
                     headers: [.upgrade: "websocket", .connection: "Upgrade"])
@@ -38,7 +35,7 @@ extension RouteTable {
                 : [("query", "name", "The viewer's name."), ("query", "as", "A participant's id: that participant's own mix.")]
             add(
                 Route(
-                    .post, "/\(direction.rawValue)/{room}", .everyone,
+                    .post, "/\(direction.rawValue)/{room}", .door,
                     RouteDescription(
                         tag: "doors", summary: isWhip ? "Publishes into a room (WHIP, RFC 9725)" : "Watches a room (WHEP)",
                         parameters: parameters, body: ("application/sdp", sdp),
@@ -49,17 +46,17 @@ extension RouteTable {
             let session = "/\(direction.rawValue)/{room}/{session}"
             add(
                 Route(
-                    .patch, session, .everyone,
+                    .patch, session, .door,
                     RouteDescription(
                         tag: "doors", summary: "Candidates, or an ICE restart",
                         parameters: [("header", "If-Match", "The session's ETag, or * for a restart.")],
                         body: (SDPFragment.contentType, sdp),
                         answers: [.empty(204, "Taken."), .file(200, "The restart's answer.", SDPFragment.contentType)],
-                        failures: [400, 404, 409, 412, 415, 428])
+                        failures: [400, 404, 409, 412, 415, 428, 429])
                 ) { asked in try await door.trickle(direction, asked) })
             add(
                 Route(
-                    .delete, session, .everyone,
+                    .delete, session, .door,
                     RouteDescription(tag: "doors", summary: "Ends the session", answers: [.empty(200, "Ended.")], failures: [404])
                 ) { asked in try await door.stop(direction, asked) })
             add(Route(.options, session, .everyone, nil) { asked in door.sessionOptions(asked) })

@@ -9,7 +9,7 @@ extension RouteTable {
     mutating func addLayouts(_ service: any RoomService) {
         add(
             Route(
-                .get, "/api/layouts", .reader,
+                .get, "/api/layouts", .guest,
                 RouteDescription(
                     tag: "layouts", summary: "All layouts", answers: [.json("Their names and descriptions.", Schema.list(of: Schema.ref("Layout")))])
             ) { _ in .json(await service.layouts()) })

@@ -21,8 +21,8 @@ enum OpenAPI {
             "components": [
                 "schemas": .object(schemas),
                 "securitySchemes": [
-                    "adminToken": ["type": "http", "scheme": "bearer", "description": "auth.adminToken; without one, requests from loopback only."],
-                    "roomToken": ["type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "In auth.mode token: HS256 with the claims room, name, role, exp."],
+                    "adminToken": ["type": "http", "scheme": "bearer", "description": "auth.adminToken; without one, requests from loopback as localhost or 127.0.0.1, not through a proxy."],
+                    "roomToken": ["type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "In auth.mode token: HS256 with the claims room, exp and, if wanted, name, role, sub, nbf, iss, aud."],
                 ],
             ],
         ]
@@ -42,8 +42,14 @@ enum OpenAPI {
             answers[String(answer.status)] = .object(entry)
         }
         var failures = description.failures
-        if route.access == .admin { failures += [401, 403] }
-        for status in failures {
+        if route.access != .everyone { failures += [429] }
+        switch route.access {
+        case .admin, .recordings, .recordingFile, .reader, .guest: failures += [401, 403]
+        case .door: failures += [403]
+        case .everyone: break
+        }
+        if !route.isHealthCheck { failures += [421] }
+        for status in Set(failures) {
             answers[String(status)] = [
                 "description": .string(words(for: status)), "content": ["application/json": ["schema": Schema.ref("Error")]],
             ]
@@ -58,8 +64,9 @@ enum OpenAPI {
         }
         switch route.access {
         case .admin: operation["security"] = [["adminToken": []]]
-        case .reader: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
-        case .everyone: break
+        case .reader, .guest: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
+        case .recordings, .recordingFile: operation["security"] = [[:], ["adminToken": []]]
+        case .everyone, .door: break
         }
         return .object(operation)
     }
@@ -83,6 +90,7 @@ enum OpenAPI {
         case 413: "Too large."
         case 415: "Another Content-Type is needed."
         case 416: "No such range."
+        case 421: "Called by a name that is not in http.hosts."
         case 422: "Well-formed, and faulty; the message lists the faults."
         case 428: "If-Match is missing."
         case 429: "Too fast."
@@ -146,11 +154,14 @@ enum OpenAPI {
         ]),
         "Recording": Schema.object(
             [
-                "id": Schema.string, "room": Schema.string, "file": Schema.string,
+                "id": Schema.string, "room": Schema.string, "file": ["type": "string", "description": "The file's name."],
                 "state": Schema.choice(RecordingModel.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
                 "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer, "error": Schema.string,
+                "dropped": Schema.object(["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
             ], required: ["id", "file", "state"]),
         "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
+        "LinkWish": Schema.object(["seconds": Schema.integer(1...RecordingLinks.maxLife)]),
+        "Link": Schema.object(["url": Schema.string, "expiresAt": Schema.date], required: ["url", "expiresAt"]),
         "Layout": Schema.object(["name": Schema.string, "description": Schema.string], required: ["name", "description"]),
     ]
 }

@@ -1,9 +1,14 @@
 import Foundation
 import Hummingbird
+import Synchronization
 
 /// Recordings: start, pause, stop, list, download.
 extension RouteTable {
-    mutating func addRecordings(_ service: any RoomService) {
+    /// - Parameters:
+    ///   - downloads: how many files are sent at the same time.
+    ///   - publicURL: what links begin with; empty: with the path.
+    mutating func addRecordings(_ service: any RoomService, links: RecordingLinks, downloads: Int, publicURL: String) {
+        let downloads = Places(downloads)
         let one = RouteDescription.Answer.json("The recording.", Schema.ref("Recording"))
         add(
             Route(
@@ -14,16 +19,19 @@ extension RouteTable {
             ) { asked in .json(try await service.startRecording(try asked.room()), status: .created) })
         add(
             Route(
-                .get, "/api/recordings", .reader,
+                .get, "/api/recordings", .recordings,
                 RouteDescription(
                     tag: "recordings", summary: "All recordings",
                     answers: [.json("The list, running ones first.", Schema.list(of: Schema.ref("Recording")))])
-            ) { _ in .json(await service.recordings()) })
+            ) { asked in .json(await service.recordings().map { asked.principal == .admin ? $0 : $0.withoutFolder }) })
         add(
             Route(
-                .get, "/api/recordings/{id}", .reader,
+                .get, "/api/recordings/{id}", .recordings,
                 RouteDescription(tag: "recordings", summary: "One recording", answers: [one], failures: [404])
-            ) { asked in .json(try await service.recording(asked.parameter("id"))) })
+            ) { asked in
+                let recording = try await service.recording(asked.parameter("id"))
+                return .json(asked.principal == .admin ? recording : recording.withoutFolder)
+            })
         add(
             Route(
                 .patch, "/api/recordings/{id}", .admin,
@@ -46,15 +54,72 @@ extension RouteTable {
             ) { asked in .json(try await service.stopRecording(asked.parameter("id"))) })
         add(
             Route(
-                .get, "/api/recordings/{id}/file", .reader,
+                .post, "/api/recordings/{id}/link", .admin,
                 RouteDescription(
-                    tag: "recordings", summary: "The MP4", parameters: [("header", "Range", "One range of bytes.")],
+                    tag: "recordings", summary: "Makes a link to the MP4 that works without a token until it ends",
+                    body: ("application/json", Schema.ref("LinkWish")), answers: [.json(201, "The link.", Schema.ref("Link"))],
+                    failures: [400, 404])
+            ) { asked in
+                struct Wish: Decodable { var seconds: Int? }
+                struct Link: Encodable {
+                    var url: String
+                    var expiresAt: Date
+                }
+                let wish = try await asked.object(Wish.self, keys: ["seconds"])
+                let seconds = wish.seconds ?? RecordingLinks.defaultLife
+                guard (1...RecordingLinks.maxLife).contains(seconds) else {
+                    throw APIError.badRequest("seconds: a whole number from 1 to \(RecordingLinks.maxLife)")
+                }
+                let recording = try await service.recording(asked.parameter("id"))
+                let expires = Int(Date().timeIntervalSince1970) + seconds
+                return .json(
+                    Link(
+                        url: publicURL + links.path(of: recording.id, expires: expires),
+                        expiresAt: Date(timeIntervalSince1970: TimeInterval(expires))),
+                    status: .created)
+            })
+        add(
+            Route(
+                .get, "/api/recordings/{id}/file", .recordingFile,
+                RouteDescription(
+                    tag: "recordings", summary: "The MP4",
+                    parameters: [
+                        ("header", "Range", "One range of bytes."), ("query", "expires", "Of a signed link: its end, in seconds since 1970."),
+                        ("query", "signature", "Of a signed link."),
+                    ],
                     answers: [.file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"), .empty(304, "Unchanged.")],
-                    failures: [404, 416])
+                    failures: [404, 416, 503])
             ) { asked in
                 let path = try await service.recordingFile(asked.parameter("id"))
+                guard let place = downloads.take() else {
+                    throw APIError(
+                        .serviceUnavailable, "overloaded", "too many recordings are being downloaded", headers: [.retryAfter: "10"])
+                }
                 return try await FileAnswer.make(
-                    path: path, type: "video/mp4", downloadName: URL(fileURLWithPath: path).lastPathComponent, for: asked)
+                    path: path, type: "video/mp4", downloadName: URL(fileURLWithPath: path).lastPathComponent, for: asked, holding: place)
             })
+    }
+}
+
+/// A number of places, each given back when its holder is forgotten.
+final class Places: Sendable {
+    final class Place: Sendable {
+        private let places: Places
+        fileprivate init(_ places: Places) { self.places = places }
+        deinit { places.free.withLock { $0 += 1 } }
+    }
+
+    fileprivate let free: Mutex<Int>
+
+    init(_ count: Int) { free = Mutex(count) }
+
+    /// nil if there is none.
+    func take() -> Place? {
+        let isTaken = free.withLock { free in
+            if free == 0 { return false }
+            free -= 1
+            return true
+        }
+        return isTaken ? Place(self) : nil
     }
 }

@@ -2,20 +2,22 @@ import Hummingbird
 
 /// Rooms and the people in them.
 extension RouteTable {
-    mutating func addRooms(_ service: any RoomService) {
+    mutating func addRooms(_ service: any RoomService, limits: RequestLimits) {
         add(
             Route(
                 .get, "/api/rooms", .reader,
                 RouteDescription(
                     tag: "rooms", summary: "All rooms", answers: [.json("The rooms.", Schema.list(of: Schema.ref("RoomSummary")))])
-            ) { _ in .json(await service.rooms()) })
+            ) { asked in
+                .json(await service.rooms().map { $0.seen(by: asked.principal) })
+            })
         add(
             Route(
                 .get, "/api/rooms/{room}", .reader,
                 RouteDescription(
                     tag: "rooms", summary: "One room with its participants, tiles, renditions and recording",
                     answers: [.json("The room.", Schema.ref("Room"))], failures: [404])
-            ) { asked in .json(try await service.room(try asked.room())) })
+            ) { asked in .json(try await service.room(try asked.room()).seen(by: asked.principal)) })
         add(
             Route(
                 .put, "/api/rooms/{room}", .admin,
@@ -48,8 +50,12 @@ extension RouteTable {
             Route(
                 .get, "/api/rooms/{room}/snapshot.png", .reader,
                 RouteDescription(
-                    tag: "rooms", summary: "The current composite picture", answers: [.file("The picture.", "image/png")], failures: [404])
-            ) { asked in .bytes(try await service.snapshot(try asked.room()), type: "image/png") })
+                    tag: "rooms", summary: "The current composite picture", answers: [.file("The picture.", "image/png")],
+                    failures: [404])
+            ) { asked in
+                try limits.checkSnapshot(asked)
+                return .bytes(try await service.snapshot(try asked.room()), type: "image/png")
+            })
         addParticipants(service)
     }
 
@@ -83,5 +89,23 @@ extension RouteTable {
                     tag: "participants", summary: "What is received from a participant and sent to it",
                     answers: [.json("The figures.", Schema.ref("Statistics"))], failures: [404])
             ) { asked in .json(try await service.statistics(of: asked.parameter("id"), in: try asked.room())) })
+    }
+}
+
+extension RoomSummary {
+    fileprivate func seen(by principal: Principal) -> RoomSummary {
+        guard principal != .admin, let recording else { return self }
+        var room = self
+        room.recording = recording.withoutFolder
+        return room
+    }
+}
+
+extension RoomDetail {
+    fileprivate func seen(by principal: Principal) -> RoomDetail {
+        guard principal != .admin, let recording else { return self }
+        var room = self
+        room.recording = recording.withoutFolder
+        return room
     }
 }

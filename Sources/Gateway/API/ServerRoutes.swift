@@ -2,7 +2,7 @@ import Hummingbird
 
 /// Health, figures and the description of the API.
 extension RouteTable {
-    mutating func addServer(_ service: any RoomService, figures: GatewayFigures) {
+    mutating func addServer(_ service: any RoomService, figures: @escaping @Sendable () -> [MetricLine]) {
         let ok = RouteDescription.Answer.file("ok", "text/plain")
         add(
             Route(
@@ -26,7 +26,7 @@ extension RouteTable {
             Route(
                 .get, "/metrics", .reader,
                 RouteDescription(tag: "server", summary: "Figures for Prometheus", answers: [.file("Prometheus text.", "text/plain")])
-            ) { _ in .text(PrometheusText.write(await service.metrics() + figures.lines), type: PrometheusText.contentType) })
+            ) { _ in .text(PrometheusText.write(await service.metrics() + figures()), type: PrometheusText.contentType) })
     }
 
     /// Last, since it describes what was added before.

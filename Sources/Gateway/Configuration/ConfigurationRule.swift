@@ -88,6 +88,25 @@ extension ConfigurationRule where Value == BitRate {
     }
 }
 
+extension ConfigurationRule where Value == Int {
+    /// `500MiB`, `1GiB`, `2G`, or bytes without a unit.
+    static func byteCount(_ range: ClosedRange<Int>) -> Self {
+        ConfigurationRule(allowed: "a size such as 500MiB or 1GiB, at most \(range.upperBound >> 40)TiB") { raw in
+            guard case .scalar(let text, _) = raw, let value = bytes(setting: text), range.contains(value) else { return nil }
+            return value
+        }
+    }
+}
+
+extension ConfigurationRule where Value == Double {
+    static func fraction(_ range: ClosedRange<Double>) -> Self {
+        ConfigurationRule(allowed: "a number from \(range.lowerBound) to \(range.upperBound)") { raw in
+            guard case .scalar(let text, false) = raw, let value = decimal(text[...]), range.contains(value) else { return nil }
+            return value
+        }
+    }
+}
+
 extension ConfigurationRule where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of a few words.
     static var choice: Self {
@@ -149,6 +168,15 @@ extension BitRate {
         guard let value = decimal(factor == 1 ? text[...] : text.dropLast()), value * factor < 1e15 else { return nil }
         self.init(bitsPerSecond: Int((value * factor).rounded()))
     }
+}
+
+/// Reads `1GiB`, `1.5G`, `500MiB`, `100k`, `4096`; nil for anything else. KiB, MiB, GiB and TiB count in 1024, k, M, G and T in 1000.
+private func bytes(setting text: String) -> Int? {
+    let units: [(String, Double)] = [
+        ("TiB", 0x1p40), ("GiB", 0x1p30), ("MiB", 0x1p20), ("KiB", 0x1p10), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1),
+    ]
+    guard let unit = units.first(where: { text.hasSuffix($0.0) }), let value = decimal(text.dropLast(unit.0.utf8.count)) else { return nil }
+    return Int(exactly: (value * unit.1).rounded())
 }
 
 /// Digits with at most one point among them; no sign, exponent, infinity or spaces, which `Double(_:)` would accept.

@@ -44,6 +44,12 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "http.allowedOrigins", \.http.allowedOrigins,
             .list(of: origin, "a list of origins such as https://meet.example, or *", count: 0...256)),
+        ConfigurationKey(
+            "http.hosts", \.http.hosts, .list(of: host, "a list of host names such as meet.example, or *", count: 0...256)),
+        ConfigurationKey("http.publicURL", \.http.publicURL, publicURL),
+        ConfigurationKey(
+            "http.trustedProxies", \.http.trustedProxies,
+            .list(of: network, "a list of addresses and networks such as 127.0.0.1 or 10.0.0.0/8", count: 0...64)),
         ConfigurationKey("media.listen", \.media.listen, address),
         ConfigurationKey(
             "media.announce", \.media.announce, .list(of: ip, "a list of IP addresses such as 198.51.100.7", count: 0...16)),
@@ -79,17 +85,38 @@ enum ConfigurationSchema {
             .duration(.seconds(10)...(.seconds(7 * 86400)), orZero: true, "at least 10s, or 0s for one file")),
         ConfigurationKey("recording.container", \.recording.container, .choice),
         ConfigurationKey("recording.audio", \.recording.audio, .choice),
+        ConfigurationKey("recording.minimumFree", \.recording.minimumFree, .byteCount(0...(1 << 50))),
+        ConfigurationKey("recording.startsPerMinute", \.recording.startsPerMinute, .integer(1...1000)),
         ConfigurationKey("auth.mode", \.auth.mode, .choice),
         ConfigurationKey("auth.secret", \.auth.secret, .text("text"), secret: true),
         ConfigurationKey("auth.adminToken", \.auth.adminToken, .text("text"), secret: true),
+        ConfigurationKey("auth.issuer", \.auth.issuer, .text("text")),
+        ConfigurationKey("auth.audience", \.auth.audience, .text("text")),
         ConfigurationKey("layouts.directory", \.layouts.directory, path),
         ConfigurationKey("doors.appRTC", \.doors.appRTC, .bool),
         ConfigurationKey("doors.webrtcDemo", \.doors.webrtcDemo, .bool),
         ConfigurationKey("doors.socketIO", \.doors.socketIO, .bool),
         ConfigurationKey("doors.rawTCP", \.doors.rawTCP, .optional(endpoint)),
         ConfigurationKey("limits.joinsPerSecondPerAddress", \.limits.joinsPerSecondPerAddress, .integer(1...10_000)),
+        ConfigurationKey("limits.requestsPerSecondPerAddress", \.limits.requestsPerSecondPerAddress, .integer(1...100_000)),
         ConfigurationKey("limits.messageBytes", \.limits.messageBytes, .integer(1024...16_777_216)),
         ConfigurationKey("limits.sdpBytes", \.limits.sdpBytes, .integer(1024...1_048_576)),
+        ConfigurationKey("limits.connections", \.limits.connections, .integer(16...1_000_000)),
+        ConfigurationKey("limits.connectionsPerAddress", \.limits.connectionsPerAddress, .integer(1...1_000_000)),
+        ConfigurationKey("limits.rooms", \.limits.conference.rooms, .integer(1...100_000)),
+        ConfigurationKey("limits.roomsPerAddress", \.limits.conference.roomsPerAddress, .integer(1...100_000)),
+        ConfigurationKey("limits.seats", \.limits.conference.seats, .integer(1...100_000)),
+        ConfigurationKey("limits.seatsPerAddress", \.limits.conference.seatsPerAddress, .integer(1...100_000)),
+        ConfigurationKey("limits.halfOpen", \.limits.conference.halfOpen, .integer(1...100_000)),
+        ConfigurationKey("limits.halfOpenPerAddress", \.limits.conference.halfOpenPerAddress, .integer(1...100_000)),
+        ConfigurationKey("limits.viewsPerRoom", \.limits.conference.viewsPerRoom, .integer(0...1000)),
+        ConfigurationKey("limits.mediaConnections", \.limits.conference.mediaConnections, .integer(1...100_000)),
+        ConfigurationKey("limits.mediaConnectionsPerAddress", \.limits.conference.mediaConnectionsPerAddress, .integer(1...100_000)),
+        ConfigurationKey("limits.loopShare", \.limits.conference.loopShare, .fraction(0.01...1)),
+        ConfigurationKey(
+            "limits.decodedPixelsPerSecond", \.limits.conference.decodedPixelsPerSecond, .integer(1_000_000...100_000_000_000)),
+        ConfigurationKey(
+            "limits.decodedPixelsPerSecondInAll", \.limits.conference.decodedPixelsPerSecondInAll, .integer(1_000_000...100_000_000_000)),
     ]
 
     static let byPath = Dictionary(uniqueKeysWithValues: keys.map { ($0.path, $0) })
@@ -125,6 +152,24 @@ enum ConfigurationSchema {
 
     private static let origin = ConfigurationRule<String>.text("an origin") { text in
         text == "*" || WebOrigin(text) != nil
+    }
+
+    private static let host = ConfigurationRule<String>(allowed: "a host name such as meet.example") { raw in
+        guard case .scalar(let text, _) = raw else { return nil }
+        if text == "*" { return text }
+        guard let (host, port) = WebOrigin.split(text), port == nil, IPAddress(host) == nil, !host.contains(":") else { return nil }
+        return host
+    }
+
+    private static let publicURL = ConfigurationRule<String>(allowed: "https://HOST or http://HOST, with a port where it needs one, or \"\"") { raw in
+        guard case .scalar(let text, _) = raw else { return nil }
+        let origin = text.hasSuffix("/") ? String(text.dropLast()) : text
+        return text.isEmpty || WebOrigin(origin) != nil ? origin : nil
+    }
+
+    private static let network = ConfigurationRule<IPNetwork>(allowed: "an address or a network") { raw in
+        guard case .scalar(let text, _) = raw else { return nil }
+        return IPNetwork(text)
     }
 
     private static func url(_ schemes: String...) -> ConfigurationRule<String> {

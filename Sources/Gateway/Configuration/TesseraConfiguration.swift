@@ -1,4 +1,5 @@
 import Basics
+import Conference
 
 /// Every setting of the server, with the values that hold when nobody says otherwise.
 ///
@@ -24,6 +25,12 @@ public struct TesseraConfiguration: Sendable, Equatable {
         public var tls = TLS()
         /// Origins of web pages, beside the server's own, that may use signalling and the API; `*` is every one.
         public var allowedOrigins: [String] = []
+        /// Names by which this server is called, beside its addresses and `localhost`; `*` is every name.
+        public var hosts: [String] = []
+        /// `https://meet.example`: where people find this server; empty: unknown.
+        public var publicURL = ""
+        /// Who may say in `X-Forwarded-…` or `Forwarded` for whom a request is made.
+        public var trustedProxies: [IPNetwork] = []
 
         public struct TLS: Sendable, Equatable {
             /// PEM files; empty is none.
@@ -96,6 +103,10 @@ public struct TesseraConfiguration: Sendable, Equatable {
         public var segment: Duration = .zero
         public var container = Container.mp4
         public var audio = AudioCodec.aac
+        /// Bytes of the disk that recordings leave free.
+        public var minimumFree = ConferenceConfiguration.Recording().minimumFree
+        /// How many recordings may be started in one room within a minute.
+        public var startsPerMinute = ConferenceConfiguration.Recording().startsPerMinute
 
         public enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }
         public enum Container: String, Sendable, CaseIterable { case mp4 }
@@ -106,6 +117,9 @@ public struct TesseraConfiguration: Sendable, Equatable {
         public var mode = Mode.open
         public var secret = ""
         public var adminToken = ""
+        /// What a token's `iss` must be, and what its `aud` must hold; empty: not looked at.
+        public var issuer = ""
+        public var audience = ""
 
         public enum Mode: String, Sendable, CaseIterable { case open, token }
     }
@@ -124,8 +138,17 @@ public struct TesseraConfiguration: Sendable, Equatable {
 
     public struct Limits: Sendable, Equatable {
         public var joinsPerSecondPerAddress = 5
+        /// API requests in the long run; four times as many may come at once. Thirty pages that open behind one address ask about
+        /// sixty times.
+        public var requestsPerSecondPerAddress = 50
         public var messageBytes = 262_144
         public var sdpBytes = 65_536
+        /// HTTP and signalling connections in all. Each participant holds one.
+        public var connections = 4096
+        /// Of one address: a whole office behind one NAT, each with a page and its signalling.
+        public var connectionsPerAddress = 256
+        /// What all clients may have of rooms, seats, media connections and the processor.
+        public var conference = ConferenceConfiguration.Limits()
     }
 }
 

@@ -5,7 +5,11 @@ import Hummingbird
 /// A file of the disk as an answer, whole or in part, read piece by piece.
 enum FileAnswer {
     /// - Throws: `APIError` 404 if there is no such file, 416 if nothing of the range exists.
-    static func make(path: String, type: String, downloadName: String, for asked: RouteRequest) async throws -> Response {
+    ///
+    /// - Parameter place: kept until the file was sent, or given up.
+    static func make(
+        path: String, type: String, downloadName: String, for asked: RouteRequest, holding place: Places.Place
+    ) async throws -> Response {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path), let size = attributes[.size] as? Int,
             attributes[.type] as? FileAttributeType == .typeRegular
         else { throw APIError.notFound("the file is not there (any more)") }
@@ -22,19 +26,33 @@ enum FileAnswer {
         let header = condition == nil || condition == tag ? asked.headers[.range] : nil
         switch ByteRange(header: header, size: size) {
         case .whole:
-            let body = try await FileIO().loadFile(path: path, context: asked.context)
-            return Response(status: .ok, headers: headers, body: body)
+            let body = try await FileIO().loadFile(path: path, context: asked.context, chunkLength: chunkLength)
+            return Response(status: .ok, headers: headers, body: body.holding(place))
         case .part(let range):
             headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound)/\(size)"
-            let body = try await FileIO().loadFile(path: path, range: range, context: asked.context)
-            return Response(status: .partialContent, headers: headers, body: body)
+            let body = try await FileIO().loadFile(path: path, range: range, context: asked.context, chunkLength: chunkLength)
+            return Response(status: .partialContent, headers: headers, body: body.holding(place))
         case .unsatisfiable:
             throw APIError(
                 .rangeNotSatisfiable, "range_not_satisfiable", "the file has \(size) bytes", headers: [.contentRange: "bytes */\(size)"])
         }
     }
 
+    /// Bytes that are read and written at once. A reader that takes less than one in `ConnectionGuard.stallLimit` (17 kbit/s) is cut off.
+    private static let chunkLength = 64 * 1024
+
     private static func asciiName(_ name: String) -> String {
         String(name.map { $0.isASCII && $0 != "\"" && $0 != "\\" && !$0.isNewline ? $0 : "_" })
+    }
+}
+
+extension ResponseBody {
+    /// The same body, which keeps `place` until it was written.
+    fileprivate consuming func holding(_ place: Places.Place) -> ResponseBody {
+        let body = self
+        return ResponseBody(contentLength: body.contentLength) { writer in
+            defer { withExtendedLifetime(place) {} }
+            try await body.write(writer)
+        }
     }
 }

@@ -22,55 +22,97 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
 
     let responder: HTTPChannelHandler.Responder
     let doors: [WebSocketDoor]
-    let origins: OriginPolicy
+    let rules: RequestRules
+    let gate: ConnectionGate
+    let isTLS: Bool
     /// The largest WebSocket message in bytes; a larger one is told to the client and ends the connection with code 1009.
     let maxMessageSize: Int
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        channel.eventLoop.makeCompletedFuture {
-            let admission = WebSocketAdmission(doors: doors, origins: origins)
+        let ticket: ConnectionGate.Ticket
+        switch gate.open(channel.remoteAddress?.ipAddress.flatMap({ IPAddress(withoutZone: $0) }), end: { channel.close(promise: nil) }) {
+        case .success(let taken): ticket = taken
+        case .failure(let refused): return channel.eventLoop.makeSucceededFuture(refuse(channel, refused))
+        }
+        channel.closeFuture.whenComplete { _ in ticket.close() }
+        return channel.eventLoop.makeCompletedFuture {
+            let admission = WebSocketAdmission(doors: doors, rules: rules)
+            let connection = ConnectionGuard(ticket, wait: isTLS ? .tls : .head)
+            let here = NIOLoopBound(connection, eventLoop: channel.eventLoop)
             let maxMessageSize = maxMessageSize
             let upgrader = NIOTypedWebSocketServerUpgrader<Spoken>(
                 maxFrameSize: maxMessageSize, enableAutomaticErrorHandling: false,
                 shouldUpgrade: { channel, head in
-                    channel.eventLoop.makeSucceededFuture(admission.door(for: head) == nil ? nil : HTTPHeaders())
+                    channel.eventLoop.makeSucceededFuture(admission.admit(head, channel) == nil ? nil : HTTPHeaders())
                 },
                 upgradePipelineHandler: { channel, head in
                     channel.eventLoop.makeCompletedFuture {
-                        guard let door = admission.door(for: head) else { throw ChannelError.inappropriateOperationForState }
+                        guard let (door, source) = admission.admit(head, channel) else {
+                            throw ChannelError.inappropriateOperationForState
+                        }
+                        ticket.become(.outside)
+                        here.value.expect(.nothing)
+                        here.value.allow(bytes: ConnectionGuard.outsideBytes)
+                        let loop = channel.eventLoop
                         try channel.pipeline.syncOperations.addHandlers([
                             NIOWebSocketFrameAggregator(
                                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: maxMessageSize),
                             WebSocketFaultHandler(farewell: door.oversized),
                         ])
-                        let remote = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.unmapped }
                         return .webSocket(
                             try NIOAsyncChannel(wrappingChannelSynchronously: channel), door,
-                            WebSocketConnection.Handshake(uri: head.uri, remote: remote, headers: head.headers))
+                            WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) { isInside in
+                                ticket.become(isInside ? .busy : .outside)
+                                loop.execute { here.value.allow(bytes: isInside ? nil : ConnectionGuard.outsideBytes) }
+                            } count: { ticket.count($0) })
                     }
                 })
             let encoder = HTTPResponseEncoder()
             let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
             let filter = UpgradeFilter(admission)
+            let watch = RequestWatch(ticket, connection)
             let upgrade = NIOTypedHTTPServerUpgradeHandler<Spoken>(
-                httpEncoder: encoder, extraHTTPHandlers: [decoder, filter],
+                httpEncoder: encoder, extraHTTPHandlers: [decoder, watch, filter],
                 upgradeConfiguration: .init(
                     upgraders: [upgrader],
                     notUpgradingCompletionHandler: { channel in
                         channel.eventLoop.makeCompletedFuture {
                             try channel.pipeline.syncOperations.addHandlers([
                                 HTTP1ToHTTPServerCodec(secure: false),
-                                HTTPConnectionStateHandler(idleTimeout: .seconds(60), logger: logger),
+                                // Only for the end: a connection that is idle is the guard's business.
+                                HTTPConnectionStateHandler(idleTimeout: nil, logger: logger),
                             ])
                             return .http(
                                 try NIOAsyncChannel(
                                     wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true)))
                         }
                     }))
-            try channel.pipeline.syncOperations.addHandlers([encoder, decoder, filter, upgrade] as [any ChannelHandler])
+            try channel.pipeline.syncOperations.addHandlers([encoder, decoder, watch, filter, upgrade] as [any ChannelHandler])
+            // In front of TLS, which is there already.
+            try channel.pipeline.syncOperations.addHandler(connection, position: .first)
             return Value(channel: channel, result: upgrade.upgradeResultFuture)
         }
     }
+
+    /// One connection too many: without TLS it is told so, since that costs one small packet.
+    private func refuse(_ channel: any Channel, _ refused: ConnectionGate.Refused) -> Value {
+        let close: @Sendable () -> Void = { channel.close(promise: nil) }
+        if isTLS {
+            channel.eventLoop.execute(close)
+        } else {
+            // The channel is registered only after this; until then nothing can be written.
+            channel.eventLoop.scheduleTask(in: .milliseconds(1)) {
+                channel.writeAndFlush(ByteBuffer(string: GatewayChannel.full)).whenComplete { _ in close() }
+            }
+        }
+        return Value(channel: channel, result: channel.eventLoop.makeFailedFuture(refused))
+    }
+
+    private static let full: String = {
+        let body = #"{"error":{"code":"overloaded","message":"too many connections (limits.connections, limits.connectionsPerAddress)"}}"#
+        return "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: application/json\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }()
 
     func handle(value: Value, logger: Logger) async {
         switch try? await value.result.get() {
@@ -87,10 +129,10 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
 /// Which handshakes are good, and for which door.
 struct WebSocketAdmission: Sendable {
     var doors: [WebSocketDoor]
-    var origins: OriginPolicy
+    var rules: RequestRules
 
     /// The door that a complete and allowed WebSocket handshake (RFC 6455 §4.2.1) knocks at; nil for every other request.
-    func door(for head: HTTPRequestHead) -> WebSocketDoor? {
+    func admit(_ head: HTTPRequestHead, _ channel: any Channel) -> (WebSocketDoor, RequestSource)? {
         let path = head.uri.prefix { $0 != "?" }
         guard head.method == .GET, let door = doors.first(where: { $0.path == path }),
             head.headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" }),
@@ -98,9 +140,13 @@ struct WebSocketAdmission: Sendable {
             head.headers["sec-websocket-version"] == ["13"],
             let key = head.headers["sec-websocket-key"].first, key.utf8.count == 24
         else { return nil }
-        let hosts = head.headers["host"] + head.headers["x-forwarded-host"]
-        guard !door.checksOrigin || origins.allows(origin: head.headers.first(name: "origin"), hosts: hosts) else { return nil }
-        return door
+        let source = rules.source(
+            remote: channel.remoteAddress?.ipAddress, local: channel.localAddress?.ipAddress, host: head.headers.first(name: "host"),
+            headers: ProxyHeaders(head.headers))
+        let origin = head.headers.first(name: "origin")
+        guard !rules.hosts.mayBeRebinding(source), !door.checksOrigin || rules.origins.allows(origin: origin, hosts: source.hosts)
+        else { return nil }
+        return (door, source)
     }
 }
 
@@ -115,7 +161,7 @@ final class UpgradeFilter: ChannelInboundHandler, RemovableChannelHandler {
     init(_ admission: WebSocketAdmission) { self.admission = admission }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(var head) = unwrapInboundIn(data), head.headers.contains(name: "upgrade"), admission.door(for: head) == nil {
+        if case .head(var head) = unwrapInboundIn(data), head.headers.contains(name: "upgrade"), admission.admit(head, context.channel) == nil {
             head.headers.remove(name: "upgrade")
             context.fireChannelRead(wrapInboundOut(.head(head)))
         } else {

@@ -7,12 +7,15 @@ import NIOCore
 /// What is known of a request beside itself.
 struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// Who is at the other end of the connection; nil in tests without one.
-    var remote: IPAddress?
+    /// Who is at the other end of the connection, as the socket says it; nil in tests without one.
+    var remote: String?
+    /// Our end of it.
+    var local: String?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
-        remote = source.channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.unmapped }
+        remote = source.channel.remoteAddress?.ipAddress
+        local = source.channel.localAddress?.ipAddress
     }
 }
 
@@ -21,7 +24,16 @@ struct RouteRequest: Sendable {
     var request: Request
     var context: GatewayContext
     /// Percent-decoded.
-    var parameters: [String: String]
+    var parameters: [String: String] = [:]
+    var source: RequestSource
+    /// What the access rules found out; nobody before they did.
+    var principal = Principal.anonymous
+
+    init(request: Request, context: GatewayContext, source: RequestSource) {
+        self.request = request
+        self.context = context
+        self.source = source
+    }
 
     var headers: HTTPFields { request.headers }
 
@@ -55,6 +67,7 @@ struct RouteRequest: Sendable {
     func object<Body: Decodable>(_ type: Body.Type, keys: [String], upTo limit: Int = 65_536) async throws -> Body {
         let bytes = try await body(upTo: limit)
         do {
+            try JSONOutline.check(bytes, .requestBody)
             if case .object(let members) = try JSON.decode(JSONValue.self, from: bytes.isEmpty ? Array("{}".utf8) : bytes) {
                 for key in members.keys.sorted() where !keys.contains(key) {
                     let hint = suggestion(for: key, among: keys).map { "; did you mean \($0)?" } ?? ""
@@ -78,22 +91,26 @@ struct RouteRequest: Sendable {
         return token.isEmpty ? nil : String(token)
     }
 
-    /// What the client calls us.
-    var hosts: [String] {
-        [request.head.authority, request.headers[.forwardedHost]].compactMap { $0 }
-    }
-
-    /// Asked from this machine, and not by a proxy on it for somebody else.
-    var isLocal: Bool {
-        guard let remote = context.remote, remote.isLoopback else { return false }
-        return headers[.forwardedFor] == nil && headers[.forwarded] == nil
+    /// The origin of the page that asks; nil for programs, our own page, and people who follow a link.
+    ///
+    /// Requests for pictures and films have no `Origin`. Browsers say instead what kind of page asks (Fetch Metadata, W3C), and most pages
+    /// let them add where it stands.
+    var pageOrigin: String? {
+        if let origin = headers[.origin] { return origin }
+        guard let site = headers[.secFetchSite], site != "same-origin", site != "none", headers[.secFetchMode] != "navigate" else { return nil }
+        let parts = (headers[.referer] ?? "").split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count >= 3 ? parts[..<3].joined(separator: "/") : "null"
     }
 }
 
+extension IPAddress {
+    /// Reads what a socket says of its peer, where a link-local IPv6 address may have a zone: `fe80::1%eth0`.
+    init?(withoutZone text: String) { self.init(text.prefix { $0 != "%" }) }
+}
+
 extension HTTPField.Name {
-    static let forwardedHost = HTTPField.Name("X-Forwarded-Host") ?? .accept
-    static let forwardedFor = HTTPField.Name("X-Forwarded-For") ?? .accept
-    static let forwarded = HTTPField.Name("Forwarded") ?? .accept
+    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .accept
+    static let secFetchMode = HTTPField.Name("Sec-Fetch-Mode") ?? .accept
     static let acceptPatch = HTTPField.Name("Accept-Patch") ?? .accept
     static let acceptPost = HTTPField.Name("Accept-Post") ?? .accept
     static let link = HTTPField.Name("Link") ?? .accept

@@ -2,15 +2,18 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Answers every HTTP request: origin rules, access, the route, and one shape for everything that goes wrong.
+/// Answers every HTTP request: names, origins, limits, access, the route, and one shape for everything that goes wrong.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
     var table: RouteTable
-    var origins: OriginPolicy
+    var rules: RequestRules
     var access: AccessPolicy
+    var limits: RequestLimits
     var figures: GatewayFigures
     var usesTLS: Bool
+    /// What an operator should hear of once.
+    var notices: Notices
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         var response = await answer(request, context)
@@ -20,18 +23,17 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func answer(_ request: Request, _ context: GatewayContext) async -> Response {
-        let origin = request.headers[.origin]
-        var asked = RouteRequest(request: request, context: context, parameters: [:])
-        let isAllowedOrigin = origins.allows(origin: origin, hosts: asked.hosts)
+        let source = rules.source(
+            remote: context.remote, local: context.local, host: request.head.authority, headers: ProxyHeaders(request.headers))
+        var asked = RouteRequest(request: request, context: context, source: source)
         do {
             switch table.find(request.method, request.uri.path) {
             case .found(let route, let parameters):
                 asked.parameters = parameters
-                if route.access != .everyone, request.method != .options, !isAllowedOrigin, asked.bearer == nil {
-                    throw APIError(
-                        .forbidden, "forbidden", "pages of \(origin ?? "this origin") may not use this server; http.allowedOrigins lists who may")
-                }
-                try await access.check(route.access, asked)
+                try checkHost(route, asked)
+                try checkRate(route, asked)
+                asked.principal = try await access.check(route.access, asked)
+                try checkOrigin(route, asked)
                 let response = try await route.handler(asked)
                 return request.method == .head ? response.createHeadResponse() : response
             case .wrongMethod(let allowed):
@@ -55,12 +57,43 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
+    /// - Throws: 421 (RFC 9110 §15.5.20) for a name that may be a rebinding page's. Health checks say nothing that would help one.
+    private func checkHost(_ route: Route, _ asked: RouteRequest) throws(APIError) {
+        guard !route.isHealthCheck, rules.hosts.mayBeRebinding(asked.source) else { return }
+        let name = asked.source.hosts.first ?? ""
+        figures.countRefusedRequest("host")
+        notices.once("host") { $0.warning("A request was refused: \(HostPolicy.explanation(name))") }
+        throw APIError(.misdirectedRequest, "misdirected", HostPolicy.explanation(name))
+    }
+
+    private func checkRate(_ route: Route, _ asked: RouteRequest) throws(APIError) {
+        do {
+            try limits.check(route, asked, hasAdminToken: access.hasAdminToken(asked))
+        } catch {
+            figures.countRefusedRequest("rate")
+            throw error
+        }
+    }
+
+    /// - Throws: 403 for a page of another site that is not in `http.allowedOrigins`, unless it shows a token, which no browser adds by
+    ///   itself, or a signed link.
+    private func checkOrigin(_ route: Route, _ asked: RouteRequest) throws(APIError) {
+        let method = asked.request.method
+        guard route.access != .everyone, method != .options, asked.bearer == nil, !access.links.allow(asked, at: .now) else { return }
+        let origin = asked.pageOrigin
+        guard !rules.origins.allows(origin: origin, hosts: asked.source.hosts) else { return }
+        figures.countRefusedRequest("origin")
+        throw APIError(
+            .forbidden, "forbidden", "pages of \(origin ?? "other sites") may not use this server; http.allowedOrigins lists who may")
+    }
+
     private func decorate(_ response: inout Response, _ request: Request) {
         response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.referrerPolicy] = "no-referrer"
         if usesTLS { response.headers[.strictTransportSecurity] = "max-age=15552000" }
         guard let origin = request.headers[.origin] else { return }
         response.headers[.vary] = "Origin"
-        guard origins.allows(origin: origin, hosts: []) else { return }
+        guard rules.origins.allows(origin: origin, hosts: []) else { return }
         // CORS for the pages that http.allowedOrigins lists.
         response.headers[.accessControlAllowOrigin] = origin
         response.headers[.accessControlExposeHeaders] = "Location, ETag, Link, Accept-Patch, Accept-Post, Retry-After, Allow"
@@ -70,4 +103,8 @@ struct GatewayResponder: HTTPResponder {
             response.headers[.accessControlMaxAge] = "600"
         }
     }
+}
+
+extension HTTPResponse.Status {
+    static let misdirectedRequest = HTTPResponse.Status(code: 421, reasonPhrase: "Misdirected Request")
 }

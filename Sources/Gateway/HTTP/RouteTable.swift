@@ -13,6 +13,8 @@ struct Route: Sendable {
     /// nil keeps the route out of the document (pages and assets).
     var description: RouteDescription?
     var handler: Handler
+    /// Answers under every name: what asks is a program that knows the address alone.
+    var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
 
     fileprivate var segments: [Segment]
 

@@ -22,56 +22,83 @@ final class WebSocketConnection: Sendable {
     enum Message: Sendable, Equatable {
         case text(String)
         case binary([UInt8])
+
+        /// In bytes.
+        var count: Int {
+            switch self {
+            case .text(let text): text.utf8.count
+            case .binary(let bytes): bytes.count
+            }
+        }
     }
 
     /// What came with the handshake.
     struct Handshake: Sendable {
         var uri: String
+        /// Whose limits count.
         var remote: IPAddress?
         var headers: HTTPHeaders
+        /// Told when the client comes into a room: what it may cost changes.
+        var settle: @Sendable (_ isInside: Bool) -> Void
+        /// Counts why we ended the connection.
+        var count: @Sendable (ConnectionGate.Ending) -> Void
+
+        init(
+            uri: String, remote: IPAddress?, headers: HTTPHeaders, settle: @escaping @Sendable (_ isInside: Bool) -> Void,
+            count: @escaping @Sendable (ConnectionGate.Ending) -> Void
+        ) {
+            self.uri = uri
+            self.remote = remote
+            self.headers = headers
+            self.settle = settle
+            self.count = count
+        }
     }
 
     let handshake: Handshake
     private let channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
-    private let outbox: AsyncStream<Outgoing>
-    private let sink: AsyncStream<Outgoing>.Continuation
+    private let outbox = Mutex(Outbox())
+    /// Says that something waits in the outbox.
+    private let bell: AsyncStream<Void>
+    private let ring: AsyncStream<Void>.Continuation
     private let lastHeard: Mutex<ContinuousClock.Instant>
 
     /// Pings go out this often.
     static let pingInterval = Duration.seconds(15)
     /// A client that is silent for so long has gone; answers to pings count.
     static let silenceLimit = Duration.seconds(30)
-    /// Messages that wait for a slow reader; one that falls behind further is cut off.
-    private static let outboxLimit = 512
+    /// A client that is in no room by then has no business here.
+    static let outsideLimit = Duration.seconds(30)
 
-    private enum Outgoing: Sendable {
-        case text(String)
-        case ping
-        case pong(ByteBuffer)
-        case close(UInt16, String)
-    }
+    private let isSettled = Atomic(false)
 
     init(_ channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, handshake: Handshake) {
         self.channel = channel
         self.handshake = handshake
         lastHeard = Mutex(.now)
-        (outbox, sink) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(WebSocketConnection.outboxLimit))
+        (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Queues a message; never waits.
-    func send(_ text: String) { enqueue(.text(text)) }
+    /// Queues a message; never waits. A message with a `state` takes the place of an older one that still waits.
+    func send(_ text: String, _ state: Outbox.State? = nil) { enqueue(.text(text), state) }
 
     /// Says goodbye behind everything that is queued, then ends the connection.
-    func close(_ code: UInt16, _ reason: String) {
-        enqueue(.close(code, reason))
-        sink.finish()
+    func close(_ code: UInt16, _ reason: String) { enqueue(.close(code, reason)) }
+
+    /// The client is in a room: it may stay.
+    func settle() {
+        isSettled.store(true, ordering: .relaxed)
+        handshake.settle(true)
     }
 
-    private func enqueue(_ outgoing: Outgoing) {
-        if case .dropped = sink.yield(outgoing) {
+    private func enqueue(_ message: Outbox.Message, _ state: Outbox.State? = nil) {
+        guard outbox.withLock({ $0.add(message, state) }) else {
             // Does not read what it is sent. Nothing more would reach it, so the connection just ends.
+            handshake.count(.stalled)
             channel.channel.close(promise: nil)
+            return
         }
+        ring.yield()
     }
 
     /// Reads until the connection ends and gives each message to `receive`, one after the other.
@@ -96,14 +123,14 @@ final class WebSocketConnection: Sendable {
                     } onCancel: {
                         channel.channel.close(promise: nil)
                     }
-                    sink.finish()
+                    ring.finish()
                     group.cancelAll()
                 }
             }
         } catch {
             // A connection that broke is one that ended.
         }
-        sink.finish()
+        ring.finish()
     }
 
     private func read(
@@ -148,32 +175,46 @@ final class WebSocketConnection: Sendable {
     }
 
     private func write(_ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>) async throws {
-        for await outgoing in outbox {
-            switch outgoing {
-            case .text(let text):
-                try await outbound.write(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)))
-            case .ping:
-                try await outbound.write(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()))
-            case .pong(let data):
-                try await outbound.write(WebSocketFrame(fin: true, opcode: .pong, data: data))
-            case .close(let code, let reason):
-                var payload = ByteBuffer()
-                payload.writeInteger(code)
-                // RFC 6455 §5.5: at most 125 bytes in all.
-                payload.writeString(String(reason.prefix(60)))
-                try await outbound.write(WebSocketFrame(fin: true, opcode: .connectionClose, data: payload))
-                return
+        for await _ in bell {
+            while let message = outbox.withLock({ $0.next() }) {
+                if try await write(message, outbound) { return }
             }
         }
     }
 
+    /// Returns whether that was the last.
+    private func write(_ message: Outbox.Message, _ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>) async throws -> Bool {
+        switch message {
+        case .text(let text):
+            try await outbound.write(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)))
+        case .ping:
+            try await outbound.write(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()))
+        case .pong(let data):
+            try await outbound.write(WebSocketFrame(fin: true, opcode: .pong, data: data))
+        case .close(let code, let reason):
+            var payload = ByteBuffer()
+            payload.writeInteger(code)
+            // RFC 6455 §5.5: at most 125 bytes in all.
+            payload.writeString(String(reason.prefix(60)))
+            try await outbound.write(WebSocketFrame(fin: true, opcode: .connectionClose, data: payload))
+            return true
+        }
+        return false
+    }
+
     private func watch() async {
         var nextPing = ContinuousClock.now + WebSocketConnection.pingInterval
+        let outsideEnd = ContinuousClock.now + WebSocketConnection.outsideLimit
         while !Task.isCancelled, channel.channel.isActive {
             let end = lastHeard.withLock { $0 } + WebSocketConnection.silenceLimit
             do { try await Task.sleep(until: min(nextPing, end), clock: .continuous) } catch { return }
             let now = ContinuousClock.now
             if lastHeard.withLock({ $0 }).duration(to: now) >= WebSocketConnection.silenceLimit {
+                channel.channel.close(promise: nil)
+                return
+            }
+            if now >= outsideEnd, !isSettled.load(ordering: .relaxed) {
+                handshake.count(.unjoined)
                 channel.channel.close(promise: nil)
                 return
             }

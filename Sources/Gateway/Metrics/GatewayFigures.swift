@@ -5,6 +5,7 @@ final class GatewayFigures: Sendable {
     private struct Counts {
         var requests: [Int: Int] = [:]
         var refusals: [String: Int] = [:]
+        var refusedRequests: [String: Int] = [:]
         var connections = 0
         var messages = 0
         var badMessages = 0
@@ -16,6 +17,8 @@ final class GatewayFigures: Sendable {
     func countRequest(status: Int) { counts.withLock { $0.requests[status / 100, default: 0] += 1 } }
     /// A join that was refused, by the code of its error.
     func countRefusal(_ code: String) { counts.withLock { $0.refusals[code, default: 0] += 1 } }
+    /// A request that was refused before its route: `host`, `origin`, `rate`.
+    func countRefusedRequest(_ reason: String) { counts.withLock { $0.refusedRequests[reason, default: 0] += 1 } }
     func connectionOpened() { counts.withLock { $0.connections += 1 } }
     func connectionClosed() { counts.withLock { $0.connections -= 1 } }
     func countMessage(isBad: Bool) {
@@ -36,6 +39,11 @@ final class GatewayFigures: Sendable {
             MetricLine(
                 name: "tessera_joins_refused_total", help: "Joins refused, by code.", kind: .counter, labels: [("code", code)],
                 value: Double(count))
+        }
+        lines += ["host", "origin", "rate"].map { reason in
+            MetricLine(
+                name: "tessera_http_requests_refused_total", help: "Requests refused for the name they used, the page they came from, or their rate.",
+                kind: .counter, labels: [("reason", reason)], value: Double(counts.refusedRequests[reason] ?? 0))
         }
         lines.append(
             MetricLine(

@@ -46,7 +46,8 @@ extension RecordingModel {
     init(_ info: RecordingInfo) {
         self.init(
             id: info.id, room: info.room, file: info.file, state: State(rawValue: info.state.rawValue) ?? .failed, startedAt: info.startedAt,
-            duration: info.duration.map { $0.inSeconds }, bytes: info.bytes, error: info.failure)
+            duration: info.duration.map { $0.inSeconds }, bytes: info.bytes,
+            dropped: info.dropped.isEmpty ? nil : LossesModel(video: info.dropped.video, audio: info.dropped.audio), error: info.failure)
     }
 }
 
@@ -109,6 +110,9 @@ extension ConferenceConfiguration {
         recording.start = settings.recording.start == .onFirstJoin ? .onFirstJoin : .manual
         recording.segment = settings.recording.segment
         recording.audio = settings.recording.audio == .opus ? .opus : .aac
+        recording.minimumFree = settings.recording.minimumFree
+        recording.startsPerMinute = settings.recording.startsPerMinute
+        limits = settings.limits.conference
         layoutsDirectory = settings.layouts.directory
     }
 }

@@ -68,7 +68,7 @@ struct LiveRoomService: RoomService {
     // MARK: Recordings
 
     func startRecording(_ room: String) async throws(ServiceError) -> RecordingModel {
-        do { return RecordingModel(try conference.startRecording(room)) } catch { throw ServiceError(error) }
+        do { return RecordingModel(try await conference.startRecording(room)) } catch { throw ServiceError(error) }
     }
 
     func setRecording(_ id: String, paused: Bool) async throws(ServiceError) -> RecordingModel {
@@ -88,7 +88,9 @@ struct LiveRoomService: RoomService {
         return RecordingModel(recording)
     }
 
-    func recordingFile(_ id: String) async throws(ServiceError) -> String { try await recording(id).file }
+    func recordingFile(_ id: String) async throws(ServiceError) -> String {
+        do { return try conference.recordingPath(id) } catch { throw ServiceError(error) }
+    }
 
     // MARK: Layouts
 
@@ -121,6 +123,7 @@ struct LiveRoomService: RoomService {
             request.asParticipant = other
         }
         request.roleIsProven = demand.roleIsProven
+        request.client = demand.client
         request.endsWithMedia = demand.endsWithMedia
         request.hasSignalling = !demand.endsWithMedia
         do {
@@ -142,7 +145,7 @@ struct LiveRoomService: RoomService {
             case .tiles(let tiles): events(.tiles(TilesModel(tiles)))
             case .speaker(let id): events(.speaker(id))
             case .layout(let name): events(.layout(name))
-            case .recording(let recording): events(.recording(recording.map { RecordingModel($0) }))
+            case .recording(let recording): events(.recording(recording.map { RecordingModel($0).withoutFolder }))
             case .chat(let chat): events(.chat(ChatModel(from: chat.from, name: chat.fromName, text: chat.text, to: chat.to, at: chat.at)))
             case .line(let line): events(.line(line.json))
             case .left(let reason): events(.left(reason: reason.rawValue))
@@ -172,7 +175,7 @@ private struct LiveSeat: Seat {
                 id: participant.id, name: info?.name ?? demand?.name ?? "", role: info?.role ?? demand?.role ?? .participant,
                 resume: ResumeClaim(id: participant.id, secret: participant.resumeSecret)),
             participants: participant.participants.map { ParticipantModel($0) }, layout: participant.layout,
-            recording: participant.recording.map { RecordingModel($0) })
+            recording: participant.recording.map { RecordingModel($0).withoutFolder })
     }
 
     func answer(_ offer: String) async throws(ServiceError) -> String {
@@ -190,7 +193,7 @@ private struct LiveSeat: Seat {
     }
 
     func setState(audio: Bool?, video: Bool?, hand: Bool?) async throws(ServiceError) {
-        participant.setState(audio: audio, video: video, hand: hand)
+        do { try participant.setState(audio: audio, video: video, hand: hand) } catch { throw ServiceError(error) }
     }
 
     func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) async throws(ServiceError) {
@@ -210,10 +213,10 @@ private struct LiveSeat: Seat {
     func record(_ action: RecordAction) async throws(ServiceError) {
         do {
             switch action {
-            case .start: try participant.record(.start)
-            case .pause: try participant.record(.pause)
-            case .resume: try participant.record(.resume)
-            case .stop: try participant.record(.stop)
+            case .start: try await participant.record(.start)
+            case .pause: try await participant.record(.pause)
+            case .resume: try await participant.record(.resume)
+            case .stop: try await participant.record(.stop)
             }
         } catch { throw ServiceError(error) }
     }

@@ -114,18 +114,36 @@ struct RenditionModel: Codable, Sendable, Equatable {
 }
 
 struct RecordingModel: Codable, Sendable, Equatable {
-    enum State: String, Codable, Sendable, CaseIterable { case recording, paused, finished, failed }
+    /// `repairing`: a crash left it open, and it is being closed.
+    enum State: String, Codable, Sendable, CaseIterable { case recording, paused, finished, failed, repairing }
 
     var id: String
     var room: String?
+    /// Its name.
     var file: String
     var state: State
     var startedAt: Date?
     /// Seconds.
     var duration: Double?
     var bytes: Int?
-    /// Why it failed.
+    /// What a slow disk lost; nil: nothing.
+    var dropped: LossesModel?
+    /// Why it failed, or ended early.
     var error: String?
+
+    /// As all may see it: where the server keeps its files is for administrators.
+    var withoutFolder: RecordingModel {
+        var model = self
+        model.file = String(file.split(separator: "/").last ?? "")
+        return model
+    }
+}
+
+struct LossesModel: Codable, Sendable, Equatable {
+    /// Pictures.
+    var video: Int
+    /// Blocks of 20 ms.
+    var audio: Int
 }
 
 struct LayoutModel: Codable, Sendable, Equatable {
@@ -182,17 +200,46 @@ extension KeyedDecodingContainer {
     }
 }
 
-/// A name as it is shown: without control characters, spaces trimmed, 1 to 64 characters and 256 bytes; nil if that is not so.
+/// A name as it is shown: without control characters, spaces trimmed, 1 to 64 characters and 256 bytes, and something to see in it; nil if
+/// that is not so.
 func displayName(_ text: String) -> String? {
-    let scalars = text.unicodeScalars.filter { $0.properties.generalCategory != .control && !(0x202A...0x202E).contains($0.value) }
-    let name = String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespacesAndNewlines)
-    return (1...64).contains(name.count) && name.utf8.count <= 256 ? name : nil
+    // Whatever its bytes become, a name is short.
+    guard text.utf8.count <= 1024 else { return nil }
+    let name = String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.isHiddenControl }))
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+    guard (1...64).contains(name.count), name.utf8.count <= 256, name.unicodeScalars.contains(where: \.isVisible) else { return nil }
+    return name
+}
+
+extension Unicode.Scalar {
+    /// What changes how other characters stand, or breaks the line, and is not seen itself: bidirectional controls (UAX #9), zero-width
+    /// characters, separators. The two joiners and the tags stay: scripts and emoji are made with them.
+    fileprivate var isHiddenControl: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate: true
+        case .format: value != 0x200C && value != 0x200D && !(0xE0020...0xE007F).contains(value)
+        default: false
+        }
+    }
+
+    /// Alone it puts something on the screen: no space, no mark that needs another, no filler.
+    fileprivate var isVisible: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .nonspacingMark, .enclosingMark, .spacingMark,
+            .unassigned, .privateUse, .surrogate:
+            false
+        // U+2800 is the braille pattern without dots.
+        default: !properties.isDefaultIgnorableCodePoint && value != 0x2800
+        }
+    }
 }
 
 /// A room's id: any text of up to 64 characters and 128 bytes that can stand in a link and does not look like a path.
 func isRoomID(_ text: String) -> Bool {
-    guard (1...128).contains(text.utf8.count), text.count <= 64, text.first != ".", text.first != " ", text.last != " " else { return false }
+    guard (1...128).contains(text.utf8.count), text.count <= 64, text.first != ".", text.first != " ", text.last != " ",
+        text.unicodeScalars.contains(where: \.isVisible)
+    else { return false }
     return text.unicodeScalars.allSatisfy {
-        $0.properties.generalCategory != .control && $0 != "/" && $0 != "\\" && $0 != "?" && $0 != "#" && $0 != "%"
+        !$0.isHiddenControl && $0 != "/" && $0 != "\\" && $0 != "?" && $0 != "#" && $0 != "%"
     }
 }

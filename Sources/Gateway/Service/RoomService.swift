@@ -58,6 +58,8 @@ struct JoinDemand: Sendable, Equatable {
     var kind = Kind.participant
     /// The seat ends with its media: there is no connection whose end would say so (WHIP, WHEP).
     var endsWithMedia = false
+    /// Whom the seat is counted for.
+    var client = JoinClient()
 }
 
 /// A participant's place in a room, held by a door on behalf of its client.

@@ -77,14 +77,21 @@ enum ClientMessage: Sendable, Equatable {
         }
     }
 
+    /// A chat of 8192 bytes of which each needs six to be written (`\\u001f`) has 49 KiB; only offers are larger.
+    static let maxBytesBesideOffers = 65_536
+
     static let types = ["join", "offer", "candidate", "state", "layout", "present", "chat", "record", "leave"]
 
     /// - Throws: `bad_message` with a sentence that says what is wrong.
     static func parse(_ text: String) throws(ServiceError) -> ClientMessage {
         let bytes = Array(text.utf8)
-        var type = ""
+        // One look at the whole text, and one decoding, of what its type says.
+        var type = try JSONOutline(bytes, .message).type ?? ""
         do {
-            type = try JSON.decode(Kind.self, from: bytes).type
+            if type.isEmpty { type = try JSON.decode(Kind.self, from: bytes).type }
+            guard type == "offer" || bytes.count <= maxBytesBesideOffers else {
+                throw ServiceError("bad_message", "\(type.prefix(32)): at most \(maxBytesBesideOffers) bytes")
+            }
             switch type {
             case "join": return .join(try JSON.decode(Join.self, from: bytes))
             case "offer": return .offer(sdp: try JSON.decode(Offer.self, from: bytes).sdp)
@@ -97,6 +104,8 @@ enum ClientMessage: Sendable, Equatable {
             case "leave": return .leave
             default: break
             }
+        } catch let error as ServiceError {
+            throw error
         } catch {
             throw ServiceError("bad_message", (type.isEmpty ? "" : type + ": ") + JSON.explain(error))
         }

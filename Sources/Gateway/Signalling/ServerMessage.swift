@@ -10,7 +10,28 @@ enum ServerMessage: Sendable, Equatable {
     case chat(ChatModel)
     case line(JSONValue)
     case left(reason: String)
-    case error(code: String, message: String, fatal: Bool)
+    case error(code: String, message: String, fatal: Bool, retryAfter: Int? = nil)
+
+    /// Which kind of state the message carries whole: a newer one says all that an older one did, which a slow reader need not get any more.
+    var state: Outbox.State? {
+        switch self {
+        case .participants: .participants
+        case .tiles: .tiles
+        case .speaker: .speaker
+        case .layout: .layout
+        case .recording: .recording
+        case .line: .line
+        case .joined, .answer, .chat, .left, .error: nil
+        }
+    }
+
+    /// Whether all who sit in a room are told the same.
+    var isForMany: Bool {
+        switch self {
+        case .participants, .tiles, .speaker, .recording, .chat: true
+        case .joined, .answer, .layout, .line, .left, .error: false
+        }
+    }
 
     /// One JSON object on one line.
     var text: String {
@@ -26,7 +47,8 @@ enum ServerMessage: Sendable, Equatable {
             case .chat(let chat): try? JSON.encode(Chat(chat))
             case .line(let state): try? JSON.encode(line(state))
             case .left(let reason): try? JSON.encode(["type": "left", "reason": reason])
-            case .error(let code, let message, let fatal): try? JSON.encode(Failure(code: code, message: message, fatal: fatal))
+            case .error(let code, let message, let fatal, let retryAfter):
+                try? JSON.encode(Failure(code: code, message: message, fatal: fatal, retryAfter: retryAfter))
             }
         return String(decoding: bytes ?? [], as: UTF8.self)
     }
@@ -95,5 +117,7 @@ enum ServerMessage: Sendable, Equatable {
         var code: String
         var message: String
         var fatal: Bool
+        /// Seconds.
+        var retryAfter: Int?
     }
 }

@@ -10,26 +10,26 @@ final class SignallingDoor: Sendable {
     private let iceServers: IceServers
     private let limiter: JoinLimiter
     private let figures: GatewayFigures
-    private let sdpLimit: Int
+    private let limits: TesseraConfiguration.Limits
+    private let cache = MessageCache()
     private let logger: Logger
     /// Which connection holds a seat: one that was resumed elsewhere is no longer the old connection's to lose.
     private let holders = Mutex<[String: UInt64]>([:])
     private let open = Mutex<(next: UInt64, talks: [UInt64: SignallingTalk])>((0, [:]))
 
-    /// Messages per second of one client in the long run, and at once.
-    private static let messageRate = 50.0
-    private static let messageBurst = 300.0
+    /// Reading no further for a moment is what slows a sender down.
+    private static let pause = Duration.milliseconds(200)
 
     init(
         service: any RoomService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
-        sdpLimit: Int, logger: Logger
+        limits: TesseraConfiguration.Limits, logger: Logger
     ) {
         self.service = service
         self.doorkeeper = doorkeeper
         self.iceServers = iceServers
         self.limiter = limiter
         self.figures = figures
-        self.sdpLimit = sdpLimit
+        self.limits = limits
         self.logger = logger
     }
 
@@ -40,31 +40,43 @@ final class SignallingDoor: Sendable {
         let (id, talk) = open.withLock { open in
             let id = open.next
             open.next += 1
-            let talk = SignallingTalk(id: id, connection: connection, session: SignallingSession(sdpLimit: sdpLimit))
+            let talk = SignallingTalk(
+                id: id, connection: connection, session: SignallingSession(sdpLimit: limits.sdpBytes),
+                budget: SignallingBudget(messageBytes: limits.messageBytes, at: Gateway.now()), cache: cache)
             open.talks[id] = talk
             return (id, talk)
         }
-        let bucket = Mutex(
-            TokenBucket(rate: SignallingDoor.messageRate, size: SignallingDoor.messageBurst, at: Gateway.now()))
-        await connection.run { [self] message in
-            guard bucket.withLock({ $0.take(at: Gateway.now()) }) else {
-                figures.countMessage(isBad: true)
-                await perform(talk.step { $0.failed(ServiceError("too_fast", "at most \(Int(SignallingDoor.messageRate)) messages a second")) }, talk)
-                // Reading no further for a moment is what slows the sender down.
-                try? await Task.sleep(for: .milliseconds(200))
-                return
-            }
-            let actions =
-                switch message {
-                case .text(let text): talk.step { $0.received(text) }
-                case .binary: talk.step { $0.receivedBinary() }
-                }
-            figures.countMessage(isBad: actions.isBadMessage)
-            await perform(actions, talk)
-        }
+        await connection.run { [self] message in await take(message, talk) }
         await perform(talk.step { $0.disconnected() }, talk)
         if let seat = talk.takeSeat() { _ = giveUp(seat, talk) }
         _ = open.withLock { $0.talks.removeValue(forKey: id) }
+    }
+
+    private func take(_ message: WebSocketConnection.Message, _ talk: SignallingTalk) async {
+        let verdict = talk.spend { $0.received(bytes: message.count, isInside: talk.seat != nil, at: Gateway.now()) }
+        guard verdict == .take else {
+            figures.countMessage(isBad: true)
+            await hold(verdict, talk)
+            return
+        }
+        let actions =
+            switch message {
+            case .text(let text): talk.step { $0.received(text) }
+            case .binary: talk.step { $0.receivedBinary() }
+            }
+        figures.countMessage(isBad: actions.isBadMessage)
+        await perform(actions, talk)
+        if actions.isBadMessage, let verdict = talk.spend({ $0.wasBad(at: Gateway.now()) }) { await hold(verdict, talk) }
+    }
+
+    /// Tells a client that it asks too much.
+    private func hold(_ verdict: SignallingBudget.Verdict, _ talk: SignallingTalk) async {
+        switch verdict {
+        case .take: return
+        case .refuse(let error): await perform(talk.step { $0.failed(error) }, talk)
+        case .end(let error): await perform(talk.step { $0.exhausted(error) }, talk)
+        }
+        try? await Task.sleep(for: SignallingDoor.pause)
     }
 
     /// Ends the connections of all who are in no room.
@@ -94,21 +106,32 @@ final class SignallingDoor: Sendable {
 
     private func join(_ demand: JoinDemand, asksRole: Bool, token: String?, _ talk: SignallingTalk) async {
         do {
-            guard limiter.allows(talk.connection.handshake.remote, at: Gateway.now()) else {
-                throw ServiceError("too_fast", "too many joins from this address; try again in a second")
+            let pause = talk.spend { $0.join(at: Gateway.now()) }
+            guard pause == .zero else { throw ServiceError("too_fast", "one join a second on a connection", retryAfter: pause) }
+            var demand = demand
+            demand.client.address = talk.connection.handshake.remote
+            let seat = try await limiter.join(demand) { [demand] in
+                try await doorkeeper.admit(demand, asksRole: asksRole, token: token)
+            } join: { demand in
+                try await service.join(demand) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
             }
-            let demand = try await doorkeeper.admit(demand, asksRole: asksRole, token: token)
-            let seat = try await service.join(demand) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
             await take(seat, talk)
         } catch {
             let error = error as? ServiceError ?? ServiceError("internal", "the server could not do this")
             figures.countRefusal(error.code)
-            await perform(talk.step { $0.refused(error, wasResume: false) }, talk)
+            // The client may try again on this connection, but not for ever.
+            if talk.spend({ $0.joinFailed() }) {
+                await perform(talk.step { $0.exhausted(error) }, talk)
+            } else {
+                await perform(talk.step { $0.refused(error, wasResume: false) }, talk)
+            }
         }
     }
 
     private func resume(_ claim: ResumeClaim, _ talk: SignallingTalk) async {
-        do {
+        do throws(ServiceError) {
+            let pause = talk.spend { $0.join(at: Gateway.now()) }
+            guard pause == .zero else { throw ServiceError("too_fast", "one join a second on a connection", retryAfter: pause) }
             let seat = try await service.resume(claim) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
             await take(seat, talk)
         } catch {
@@ -119,6 +142,7 @@ final class SignallingDoor: Sendable {
     private func take(_ seat: any Seat, _ talk: SignallingTalk) async {
         let welcome = seat.welcome
         talk.take(seat)
+        talk.connection.settle()
         let before = holders.withLock { $0.updateValue(talk.id, forKey: welcome.you.id) }
         // The connection that held the seat until now, if it still stands, is told and has nothing more to say in the room.
         if let before, before != talk.id, let old = open.withLock({ $0.talks[before] }) {
@@ -131,9 +155,11 @@ final class SignallingDoor: Sendable {
 
     private func ask(_ request: SignallingSession.SeatRequest, _ talk: SignallingTalk) async {
         guard let seat = talk.seat else { return }
-        do {
+        do throws(ServiceError) {
             switch request {
             case .offer(let sdp):
+                let pause = talk.spend { $0.offer(at: Gateway.now()) }
+                guard pause == .zero else { throw ServiceError("too_fast", "too many offers", retryAfter: pause) }
                 let answer = try await seat.answer(sdp)
                 await perform(talk.step { $0.answered(answer) }, talk)
             case .candidate(let line): await seat.add(candidate: line)
@@ -170,12 +196,18 @@ final class SignallingTalk: Sendable {
     let connection: WebSocketConnection
     private let session: Mutex<SignallingSession>
     private let place = Mutex<(any Seat)?>(nil)
+    private let budget: Mutex<SignallingBudget>
+    private let cache: MessageCache
 
-    init(id: UInt64, connection: WebSocketConnection, session: SignallingSession) {
+    init(id: UInt64, connection: WebSocketConnection, session: SignallingSession, budget: SignallingBudget, cache: MessageCache) {
         self.id = id
         self.connection = connection
         self.session = Mutex(session)
+        self.budget = Mutex(budget)
+        self.cache = cache
     }
+
+    func spend<Result: Sendable>(_ body: (inout SignallingBudget) -> Result) -> Result { budget.withLock { body(&$0) } }
 
     var seat: (any Seat)? { place.withLock { $0 } }
 
@@ -194,7 +226,7 @@ final class SignallingTalk: Sendable {
             let actions = step(&session)
             for action in actions {
                 switch action {
-                case .send(let message): connection.send(message.text)
+                case .send(let message): connection.send(cache.text(of: message), message.state)
                 case .close(let code, let reason): connection.close(code.rawValue, reason)
                 default: break
                 }
@@ -207,7 +239,7 @@ final class SignallingTalk: Sendable {
 extension [SignallingSession.Action] {
     fileprivate var isBadMessage: Bool {
         contains {
-            if case .send(.error(code: "bad_message", message: _, fatal: _)) = $0 { true } else { false }
+            if case .send(.error(code: "bad_message", message: _, fatal: _, retryAfter: _)) = $0 { true } else { false }
         }
     }
 }

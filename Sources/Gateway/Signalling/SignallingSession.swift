@@ -142,6 +142,18 @@ struct SignallingSession: Sendable {
         return failed(error)
     }
 
+    /// The client asks too much, lastingly: it is told so, and the connection ends.
+    mutating func exhausted(_ error: ServiceError) -> [Action] {
+        if isOver { return [] }
+        var actions: [Action] = [
+            .send(.error(code: error.code, message: error.message, fatal: true, retryAfter: error.retryAfter)),
+            .close(.policyViolation, reason: error.code),
+        ]
+        if case .inside = state { actions.insert(.leave, at: 0) }
+        state = .over
+        return actions
+    }
+
     mutating func answered(_ sdp: String) -> [Action] {
         guard case .inside = state else { return [] }
         return [.send(.answer(sdp: sdp))]
@@ -151,8 +163,12 @@ struct SignallingSession: Sendable {
     mutating func failed(_ error: ServiceError) -> [Action] {
         if isOver { return [] }
         let code = SignallingSession.codes.contains(error.code) ? error.code : SignallingSession.code(for: error.code)
-        guard let close = closeCode(for: code) else { return [.send(.error(code: code, message: error.message, fatal: false))] }
-        var actions: [Action] = [.send(.error(code: code, message: error.message, fatal: true)), .close(close, reason: code)]
+        guard let close = closeCode(for: code) else {
+            return [.send(.error(code: code, message: error.message, fatal: false, retryAfter: error.retryAfter))]
+        }
+        var actions: [Action] = [
+            .send(.error(code: code, message: error.message, fatal: true, retryAfter: error.retryAfter)), .close(close, reason: code),
+        ]
         if case .inside = state { actions.insert(.leave, at: 0) }
         state = .over
         return actions
@@ -181,7 +197,7 @@ struct SignallingSession: Sendable {
         case .error(let error):
             // Something went wrong in the room, not with what this client asked: it stays.
             let code = SignallingSession.codes.contains(error.code) ? error.code : SignallingSession.code(for: error.code)
-            return [.send(.error(code: code, message: error.message, fatal: false))]
+            return [.send(.error(code: code, message: error.message, fatal: false, retryAfter: error.retryAfter))]
         case .left(let reason):
             state = .over
             return [.send(.left(reason: reason)), .close(reason == "draining" ? .goingAway : .normal, reason: reason)]

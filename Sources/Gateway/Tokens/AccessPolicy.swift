@@ -1,63 +1,99 @@
+import Crypto
+import Foundation
 import HTTPTypes
 
 /// Who may use a route.
-enum Access: Sendable, Equatable {
-    /// Pages, health, the description of the API, and doors that look at tokens themselves.
+enum Access: Sendable, Equatable, CaseIterable {
+    /// Pages, health, the description of the API.
     case everyone
-    /// Reading: free in mode `open`.
+    /// WHIP, WHEP and signalling: they look at tokens themselves.
+    case door
+    /// Reading: free in mode `open`; in mode `token` the admin token, or a guest's for that guest's room.
     case reader
+    /// What every page needs, whatever its room: as `reader`, and in mode `token` for every guest.
+    case guest
+    /// Reading recordings: as `reader` while no token is set at all, then for administrators only.
+    case recordings
+    /// A recording's file: as `recordings`, and for whoever has a signed link to it.
+    case recordingFile
     /// Changing something.
     case admin
 }
 
-/// The rules of CONTRACT §3 for tokens and addresses.
+/// Who asks.
+enum Principal: Sendable, Equatable {
+    case anonymous
+    /// With a token for rooms.
+    case guest(TokenClaims)
+    case admin
+}
+
+/// The rules of CONTRACT §3 for tokens and addresses. `WhoCanDoWhat.md` has them as a table, which a test compares with them.
 struct AccessPolicy: Sendable {
-    var adminToken: String
-    var verifier: TokenVerifier?
+    let adminToken: String
+    let verifier: TokenVerifier?
+    let links: RecordingLinks
 
     /// - Throws: 401 or 403.
-    func check(_ access: Access, _ asked: RouteRequest) async throws(APIError) {
+    func check(_ access: Access, _ asked: RouteRequest) async throws(APIError) -> Principal {
+        let principal = await principal(of: asked, access)
+        if principal == .admin { return .admin }
         switch access {
-        case .everyone:
-            return
+        case .everyone, .door:
+            return principal
         case .reader:
-            guard let verifier else { return }
-            if isAdmin(asked) { return }
+            if verifier == nil { return principal }
             // A guest's token opens the guest's room, and no list of others.
-            let room = asked.parameters["room"]
-            if let room, let token = asked.bearer, let claims = try? await verifier.verify(token), claims.covers(room: room) { return }
-            try refuse(asked)
+            if let room = asked.parameters["room"], case .guest(let claims) = principal, claims.covers(room: room) { return principal }
+        case .guest:
+            if verifier == nil { return principal }
+            if case .guest = principal { return principal }
+        case .recordings:
+            if verifier == nil, adminToken.isEmpty { return principal }
+        case .recordingFile:
+            if verifier == nil, adminToken.isEmpty { return principal }
+            if links.allow(asked, at: Date()) { return principal }
         case .admin:
-            if isAdmin(asked) { return }
-            try refuse(asked)
+            break
         }
+        throw refusal()
     }
 
-    private func isAdmin(_ asked: RouteRequest) -> Bool {
-        if adminToken.isEmpty { return asked.isLocal }
-        guard let token = asked.bearer else { return false }
+    /// Tokens are looked at only where the route asks who it is.
+    private func principal(of asked: RouteRequest, _ access: Access) async -> Principal {
+        if isAdmin(asked) { return .admin }
+        guard access == .reader || access == .guest, let verifier, let token = asked.bearer,
+            let claims = try? await verifier.verify(token)
+        else { return .anonymous }
+        return .guest(claims)
+    }
+
+    /// The admin token or, while none is set, somebody at this machine.
+    func isAdmin(_ asked: RouteRequest) -> Bool {
+        if adminToken.isEmpty { return asked.source.isLocalAdministrator }
+        return hasAdminToken(asked)
+    }
+
+    func hasAdminToken(_ asked: RouteRequest) -> Bool {
+        guard !adminToken.isEmpty, let token = asked.bearer else { return false }
         return isEqual(token, adminToken)
     }
 
-    private func refuse(_ asked: RouteRequest) throws(APIError) {
+    private func refusal() -> APIError {
         if adminToken.isEmpty {
-            throw APIError(
+            return APIError(
                 .forbidden, "forbidden",
-                "while auth.adminToken is not set, this is answered on the server itself only (from loopback, not through a proxy)")
+                "while auth.adminToken is not set, this is answered on the server itself only: from loopback, as localhost or 127.0.0.1, "
+                    + "and not through a proxy")
         }
-        throw APIError(
+        return APIError(
             .unauthorized, "unauthorized", "this needs Authorization: Bearer with the token of auth.adminToken",
             headers: [.wwwAuthenticate: "Bearer"])
     }
 }
 
-/// Takes as long for a near miss as for a far one.
+/// Takes as long for a near miss as for a far one, whatever the lengths: the digests are compared.
 func isEqual(_ first: String, _ second: String) -> Bool {
-    let first = Array(first.utf8)
-    let second = Array(second.utf8)
-    var difference = first.count ^ second.count
-    for index in first.indices {
-        difference |= Int(first[index] ^ (second.isEmpty ? 0 : second[index % second.count]))
-    }
-    return difference == 0
+    let (first, second) = (SHA256.hash(data: Data(first.utf8)), SHA256.hash(data: Data(second.utf8)))
+    return zip(first, second).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
 }

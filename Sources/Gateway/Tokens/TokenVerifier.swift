@@ -10,11 +10,17 @@ struct TokenClaims: JWTPayload, Equatable {
     var name: String?
     /// The highest role that the holder may have.
     var role: String?
+    /// Who the holder is to whoever made the token: their joins are counted together, and apart from others of their address.
+    var sub: String?
+    /// A token without an end would open the room for ever to whoever finds it: it is refused.
     var exp: ExpirationClaim?
     var nbf: NotBeforeClaim?
+    var iss: String?
+    var aud: AudienceClaim?
 
     func verify(using algorithm: some JWTAlgorithm) async throws {
-        try exp?.verifyNotExpired()
+        guard let exp else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "exp is missing") }
+        try exp.verifyNotExpired()
         try nbf?.verifyNotBefore()
         if let role, Role(rawValue: role) == nil {
             throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "role is unknown")
@@ -27,12 +33,20 @@ struct TokenClaims: JWTPayload, Equatable {
 /// Checks tokens: JWT with HS256 (RFC 7519, RFC 7518 §3.2).
 struct TokenVerifier: Sendable {
     private let keys: JWTKeyCollection
+    private let issuer: String
+    private let audience: String
 
-    init(secret: String) async {
+    /// - Parameters:
+    ///   - issuer: what `iss` must be; empty: whatever it is.
+    ///   - audience: what `aud` must hold; empty: whatever it holds.
+    init(secret: String, issuer: String = "", audience: String = "") async {
+        self.issuer = issuer
+        self.audience = audience
         keys = await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256)
     }
 
-    /// JWTKit traps on keys under 32 bytes. HMAC fills short keys with zeros itself (RFC 2104 §2), so these change nothing.
+    /// JWTKit traps on keys under 32 bytes, which only tests have. HMAC fills short keys with zeros itself (RFC 2104 §2), so these change
+    /// nothing.
     static func key(_ secret: String) -> [UInt8] {
         let bytes = Array(secret.utf8)
         return bytes + [UInt8](repeating: 0, count: max(0, 32 - bytes.count))
@@ -43,7 +57,13 @@ struct TokenVerifier: Sendable {
         guard token.utf8.count <= 8192 else { throw JWTError.malformedToken(reason: "too long") }
         // JWTKit tries its only key whatever the header says (RFC 8725 §3.1: do not).
         guard TokenVerifier.algorithm(of: token) == "HS256" else { throw JWTError.malformedToken(reason: "alg is not HS256") }
-        return try await keys.verify(token, as: TokenClaims.self)
+        let claims = try await keys.verify(token, as: TokenClaims.self)
+        guard issuer.isEmpty || claims.iss == issuer else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "iss") }
+        if !audience.isEmpty {
+            guard let aud = claims.aud else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "aud is missing") }
+            try aud.verifyIntendedAudience(includes: audience)
+        }
+        return claims
     }
 
     /// What the token's header names as its algorithm.
@@ -85,6 +105,7 @@ struct Doorkeeper: Sendable {
             demand.role = highest
         }
         demand.roleIsProven = true
+        demand.client.identity = claims.sub.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
         return demand
     }
 }

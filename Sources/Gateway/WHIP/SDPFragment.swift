@@ -1,8 +1,8 @@
 /// The body of a trickle PATCH, `application/trickle-ice-sdpfrag` (RFC 8840 §9): ICE credentials and candidates.
 struct SDPFragment: Sendable, Equatable {
     static let contentType = "application/trickle-ice-sdpfrag"
-    /// A client has a handful; more is a mistake or an attack.
-    private static let maxCandidates = 200
+    /// Of one PATCH. A client with four addresses, UDP and TCP, STUN and TURN has about thirty in all.
+    private static let maxCandidates = 50
 
     var ufrag: String?
     var password: String?

@@ -13,6 +13,7 @@ final class WHIPDoor: Sendable {
         var ufrag: String?
         /// Counts ICE sessions; the entity tag.
         var generation = 1
+        var changes: TokenBucket
 
         var tag: String { "\"ice-\(generation)\"" }
     }
@@ -23,9 +24,18 @@ final class WHIPDoor: Sendable {
     private let limiter: JoinLimiter
     private let figures: GatewayFigures
     private let sdpLimit: Int
-    private let sessions = Mutex<[String: Session]>([:])
-    /// Seats that ended before their session was entered.
-    private let ended = Mutex<Set<String>>([])
+    private let places = Mutex<[String: Place]>([:])
+
+    /// A session, from before its seat is asked for until both are gone: a seat may end at any moment, on another thread.
+    private enum Place {
+        case starting
+        /// The seat ended before its session was entered.
+        case ended
+        case running(Session)
+    }
+
+    /// Changes of one session a second, and at once. Clients that trickle send one for a handful of candidates, a restart is one.
+    private static let (changeRate, changeBurst) = (5.0, 20.0)
 
     init(
         service: any RoomService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
@@ -56,12 +66,13 @@ final class WHIPDoor: Sendable {
         }
         let offer = String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self)
         guard offer.hasPrefix("v=0") else { throw APIError(.badRequest, "bad_sdp", "the body is no SDP: it must begin with v=0") }
-        guard limiter.allows(asked.context.remote, at: Gateway.now()) else {
-            throw APIError(.tooManyRequests, "too_fast", "too many joins from this address", headers: [.retryAfter: "1"])
-        }
         do {
-            let demand = try await demand(direction, room, asked)
-            return try await enter(demand, direction, offer)
+            let demand = try self.demand(direction, room, asked)
+            return try await limiter.join(demand) {
+                try await admit(demand, direction, asked.bearer ?? asked.query("token"))
+            } join: { demand in
+                try await enter(demand, direction, offer)
+            }
         } catch let error as ServiceError {
             figures.countRefusal(error.code)
             var refusal = APIError(error)
@@ -71,47 +82,62 @@ final class WHIPDoor: Sendable {
         }
     }
 
-    private func demand(_ direction: Direction, _ room: String, _ asked: RouteRequest) async throws -> JoinDemand {
+    private func demand(_ direction: Direction, _ room: String, _ asked: RouteRequest) throws(APIError) -> JoinDemand {
         let fallback = direction == .whip ? "WHIP" : "Viewer"
         guard let name = displayName(asked.query("name") ?? fallback) else { throw APIError.badRequest("name: 1 to 64 characters") }
         var demand = JoinDemand(room: room, name: name)
         demand.endsWithMedia = true
+        demand.client.address = asked.source.client
         if direction == .whep {
-            let other = asked.query("as")
             demand.role = .viewer
-            demand.kind = .viewer(as: other)
-            // Watching makes no room.
-            let detail = try await service.room(room)
-            if let other, !detail.participants.contains(where: { $0.id == other }) {
-                throw ServiceError("participant_not_found", "there is no participant \(other) in room \(room)")
-            }
+            demand.kind = .viewer(as: asked.query("as"))
         }
-        let token = asked.bearer ?? asked.query("token")
+        return demand
+    }
+
+    private func admit(_ demand: JoinDemand, _ direction: Direction, _ token: String?) async throws -> JoinDemand {
+        // Before all that could tell a stranger who is here.
         var admitted = try await doorkeeper.admit(demand, asksRole: direction == .whep, token: token)
         if direction == .whip, admitted.role == .viewer { throw ServiceError("forbidden", "the token allows watching only") }
-        if direction == .whep { admitted.role = .viewer }
+        guard direction == .whep else { return admitted }
+        admitted.role = .viewer
+        // Watching makes no room.
+        let detail = try await service.room(demand.room)
+        if case .viewer(let other?) = demand.kind, !detail.participants.contains(where: { $0.id == other }) {
+            throw ServiceError("participant_not_found", "there is no participant \(other) in room \(demand.room)")
+        }
         return admitted
     }
 
     private func enter(_ demand: JoinDemand, _ direction: Direction, _ offer: String) async throws(ServiceError) -> Response {
         var random = SystemRandomNumberGenerator()
         let id = (0..<2).map { _ in hex(random.next()) }.joined()
-        let seat = try await service.join(demand) { [weak self] event in
-            if case .left = event { self?.end(id) }
+        places.withLock { $0[id] = .starting }
+        let seat: any Seat
+        do {
+            seat = try await service.join(demand) { [weak self] event in
+                if case .left = event { self?.end(id) }
+            }
+        } catch {
+            forget(id)
+            throw error
         }
         let answer: String
         do {
             answer = try await seat.answer(offer)
         } catch {
             await seat.withdraw()
-            _ = ended.withLock { $0.remove(id) }
+            forget(id)
             throw error
         }
         let path = "/\(direction.rawValue)/\(demand.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? demand.room)/\(id)"
-        let session = Session(seat: seat, path: path, ufrag: SDPFragment.ufrag(of: offer))
-        // The seat may have ended between its answer and this line.
-        let hasEnded = ended.withLock { $0.remove(id) != nil }
-        if !hasEnded { sessions.withLock { $0[id] = session } }
+        let session = Session(
+            seat: seat, path: path, ufrag: SDPFragment.ufrag(of: offer),
+            changes: TokenBucket(rate: WHIPDoor.changeRate, size: WHIPDoor.changeBurst, at: Gateway.now()))
+        // The seat may have ended between its answer and this line: then its session is over before the client hears of it.
+        places.withLock { places in
+            if case .starting = places[id] { places[id] = .running(session) } else { places[id] = nil }
+        }
         var headers: HTTPFields = [
             .contentType: "application/sdp", .location: path, .eTag: session.tag, .acceptPatch: SDPFragment.contentType,
             .cacheControl: "no-store",
@@ -123,8 +149,22 @@ final class WHIPDoor: Sendable {
     }
 
     private func end(_ id: String) {
-        let wasEntered = sessions.withLock { $0.removeValue(forKey: id) != nil }
-        if !wasEntered { _ = ended.withLock { $0.count < 1000 ? $0.insert(id).inserted : false } }
+        places.withLock { places in
+            switch places[id] {
+            case .starting: places[id] = .ended
+            case .running: places[id] = nil
+            case .ended, nil: break
+            }
+        }
+    }
+
+    private func forget(_ id: String) { places.withLock { $0[id] = nil } }
+
+    /// How many sessions there are, those included that are starting.
+    var sessionCount: Int { places.withLock { $0.count } }
+
+    var lines: [MetricLine] {
+        [MetricLine(name: "tessera_whip_sessions", help: "Sessions of WHIP and WHEP.", kind: .gauge, value: Double(sessionCount))]
     }
 
     // MARK: PATCH
@@ -132,6 +172,7 @@ final class WHIPDoor: Sendable {
     /// Candidates (204), or an ICE restart (200 with ours).
     func trickle(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
         let session = try find(direction, asked)
+        try checkRate(asked.parameter("session"))
         guard mediaType(asked.headers[.contentType]) == SDPFragment.contentType else {
             throw APIError(
                 .unsupportedMediaType, "unsupported_media_type", "the body must be \(SDPFragment.contentType)",
@@ -162,24 +203,38 @@ final class WHIPDoor: Sendable {
         _ id: String, _ session: Session, _ fragment: SDPFragment, ufrag: String, password: String
     ) async throws -> Response {
         let ours = try await session.seat.restartICE(ufrag: ufrag, password: password, candidates: fragment.candidates)
-        let tag = sessions.withLock { sessions in
-            sessions[id]?.ufrag = ufrag
-            sessions[id]?.generation += 1
-            return sessions[id]?.tag ?? session.tag
+        let tag = change(id) { session in
+            session.ufrag = ufrag
+            session.generation += 1
+            return session.tag
         }
         return Response(
-            status: .ok, headers: [.contentType: SDPFragment.contentType, .eTag: tag, .cacheControl: "no-store"],
+            status: .ok, headers: [.contentType: SDPFragment.contentType, .eTag: tag ?? session.tag, .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: fragment.answer(ours))))
+    }
+
+    private func change<Result>(_ id: String, _ body: (inout Session) -> Result) -> Result? {
+        places.withLock { places in
+            guard case .running(var session) = places[id] else { return nil }
+            defer { places[id] = .running(session) }
+            return body(&session)
+        }
+    }
+
+    private func checkRate(_ id: String) throws(APIError) {
+        let now = Gateway.now()
+        let wait = change(id) { session in session.changes.take(at: now) ? Duration.zero : session.changes.wait(at: now) }
+        if let wait, wait > .zero {
+            throw APIError(ServiceError("too_fast", "at most \(Int(WHIPDoor.changeRate)) changes a second of one session", retryAfter: wait))
+        }
     }
 
     // MARK: DELETE, OPTIONS
 
     func stop(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
         let session = try find(direction, asked)
-        sessions.withLock { $0[asked.parameter("session")] = nil }
+        forget(asked.parameter("session"))
         await session.seat.leave()
-        // Its own goodbye came back as an event.
-        _ = ended.withLock { $0.remove(asked.parameter("session")) }
         return Response(status: .ok)
     }
 
@@ -195,8 +250,8 @@ final class WHIPDoor: Sendable {
 
     /// The session's address is its secret: whoever knows it may use it.
     private func find(_ direction: Direction, _ asked: RouteRequest) throws(APIError) -> Session {
-        let session = sessions.withLock { $0[asked.parameter("session")] }
-        guard let session, session.path.hasPrefix("/\(direction.rawValue)/") else {
+        let place = places.withLock { $0[asked.parameter("session")] }
+        guard case .running(let session) = place, session.path.hasPrefix("/\(direction.rawValue)/") else {
             throw APIError(.notFound, "session_not_found", "there is no such session (any more)")
         }
         return session

@@ -10,6 +10,13 @@ import { Signalling } from '/assets/signalling.js';
 
 const $ = id => document.getElementById(id);
 const query = new URLSearchParams(location.search);
+// A token is a key: it stays out of the address bar and of what is copied from there, and is forgotten with the tab.
+if (query.has('token')) {
+  sessionStorage.setItem('tessera.token', query.get('token'));
+  query.delete('token');
+  history.replaceState(null, '', `${location.pathname}${query.toString() ? `?${query}` : ''}${location.hash}`);
+}
+const token = () => sessionStorage.getItem('tessera.token');
 const roomInPath = location.pathname.match(/^\/r\/([^/]+)$/)?.[1];
 
 const own = { audio: true, video: true, hand: false, screen: null };
@@ -85,7 +92,8 @@ function join() {
   const address = new URL('/signal', location.href);
   address.protocol = address.protocol.replace('http', 'ws');
   const request = { room: $('room').value.trim(), name: $('name').value.trim() };
-  for (const key of ['layout', 'token', 'role']) if (query.get(key)) request[key] = query.get(key);
+  for (const key of ['layout', 'role']) if (query.get(key)) request[key] = query.get(key);
+  if (token()) request.token = token();
   signalling = new Signalling(address.href, request);
   listen(signalling);
   signalling.open();
@@ -103,14 +111,20 @@ function listen(signalling) {
   on('chat', chatted);
   on('line', message => { if (line) line.server = message; });
   on('left', message => end(message.reason));
-  on('lost', ({ attempt }) => {
+  on('lost', ({ attempt, wait }) => {
     if (!connection) {
+      if (wait && attempt <= 10) {
+        $('join-error').textContent = `Many are coming in at the moment. Trying again in ${Math.ceil(wait)} s …`;
+        $('join-error').hidden = false;
+        return;
+      }
       signalling.close();
-      return fail('The server cannot be reached.');
+      return fail(wait ? 'The server has all the calls that it can carry. Try again later.' : 'The server cannot be reached.');
     }
     notice(attempt > 1 ? 'The connection to the server is lost. Trying again …' : 'Reconnecting …', 0);
   });
   on('error', message => {
+    if (message.code === 'unauthorized') sessionStorage.removeItem('tessera.token');
     if (message.fatal || !connection) {
       signalling.close();
       if (connection) end(message.message);
@@ -152,6 +166,7 @@ async function joined(message) {
     else if (detail === 'failed') notice('The line broke. Trying another way …', 0);
   });
   $('join').disabled = false;
+  $('join-error').hidden = true;
   history.replaceState(null, '', `/r/${encodeURIComponent(message.room)}${location.search}`);
   document.title = `${message.room} – Tessera`;
   if (isNew) enter();
@@ -409,7 +424,7 @@ $('open-layout').onclick = async () => {
     else signalling.send({ type: 'layout', name, scope });
     $('layout-menu').close();
   };
-  await showLayouts(layout, mine?.name, choose);
+  await showLayouts(layout, mine?.name, choose, token());
   $('layout-menu').showModal();
 };
 $('open-settings').onclick = async () => { await fillSelects('call-camera', 'call-microphone'); $('settings').showModal(); };

@@ -113,8 +113,9 @@ export function showNames(tiles, participants, video) {
 export const clearMessages = () => $('messages').replaceChildren();
 
 /// `own`: the layout of one's own picture; null: one has the room's.
-export async function showLayouts(current, own, choose) {
-  const layouts = await fetch('/api/layouts').then(response => (response.ok ? response.json() : [])).catch(() => []);
+export async function showLayouts(current, own, choose, token) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const layouts = await fetch('/api/layouts', { headers }).then(response => (response.ok ? response.json() : [])).catch(() => []);
   if (!layouts.length) $('layouts').replaceChildren(element('p', { textContent: 'The layouts could not be listed.' }));
   if (!layouts.length) return;
   const back = element('button', { type: 'button', id: 'layout-back' }, 'As everyone sees it', element('small', { textContent: 'Ends the picture that is only for you.' }));

@@ -3,6 +3,8 @@
 const RETRY_DELAYS = [300, 1000, 2000, 4000, 8000];
 // The server gave the seat up, but there is no reason not to take another one.
 const COMES_BACK = ['draining', 'timeout', 'failed'];
+// There is no room for this join now, but there will be.
+const COMES_AGAIN = ['too_fast', 'overloaded'];
 
 export class Signalling extends EventTarget {
   /// `join` is the first message, without its type; `url` the address of /signal.
@@ -49,6 +51,11 @@ export class Signalling extends EventTarget {
       for (const text of this.queue.splice(0)) this.socket.send(text);
       return;
     }
+    if (message.type === 'error' && !this.joined && COMES_AGAIN.includes(message.code)) {
+      this.wait = message.retryAfter ?? 2;
+      this.socket.close();
+      return;
+    }
     if (message.type === 'error' && !this.joined && this.resume) {
       // The seat is gone: join afresh, with a new connection.
       this.resume = null;
@@ -60,11 +67,6 @@ export class Signalling extends EventTarget {
       this.socket.close();
       return;
     }
-    if (message.type === 'error' && message.code === 'overloaded' && this.id && !this.joined) {
-      // Back at a server that has only just started, or is going down: it will have us in a moment.
-      this.socket.close();
-      return;
-    }
     if (message.type === 'left' || (message.type === 'error' && message.fatal)) this.closed = true;
     this.emit(message.type, message);
   }
@@ -72,9 +74,14 @@ export class Signalling extends EventTarget {
   lost() {
     this.joined = false;
     if (this.closed) return;
-    const delay = RETRY_DELAYS[Math.min(this.attempt, RETRY_DELAYS.length - 1)];
+    // All who lost the same server do not come back in the same moment.
+    const delay = this.wait
+      ? this.wait * 1000 * (1 + Math.random())
+      : RETRY_DELAYS[Math.min(this.attempt, RETRY_DELAYS.length - 1)] * (0.5 + Math.random());
     this.attempt += 1;
-    this.emit('lost', { attempt: this.attempt });
+    const wait = this.wait ? delay / 1000 : null;
+    this.wait = null;
+    this.emit('lost', { attempt: this.attempt, wait });
     if (!this.closed) this.timer = setTimeout(() => this.open(), delay);
   }
 

@@ -40,18 +40,22 @@ public final class LayoutLibrary: Sendable {
         var inode: UInt
     }
 
-    private struct State {
-        var layouts: [String: Layout] = [:]
-        var stamps: [String: Stamp] = [:]
-    }
-
-    private let state: Mutex<State>
+    /// What is known of the directory's files. Its lock is held while they are read and written: only `poll`, `put` and `delete` take it,
+    /// which may wait for a disk.
+    private let stamps = Mutex<[String: Stamp]>([:])
+    /// What rooms use. Its lock is held for a look or a change of the table alone, so that nobody who asks for a layout waits for a disk.
+    private let layouts: Mutex<[String: Layout]>
+    private let read: @Sendable (String) -> [UInt8]?
 
     /// Reads the directory. A missing one is like an empty one, so that a server without files works; what is wrong with its
     /// files is told by the first `poll()`.
-    public init(directory: String?) {
+    public convenience init(directory: String?) { self.init(directory: directory, read: Self.read) }
+
+    /// - Parameter read: gives the bytes of a file, or nil where it cannot be read.
+    init(directory: String?, read: @escaping @Sendable (String) -> [UInt8]?) {
         self.directory = directory
-        state = Mutex(State(layouts: Self.builtIn))
+        self.read = read
+        layouts = Mutex(Self.builtIn)
     }
 
     /// The shipped layouts, parsed once.
@@ -68,11 +72,11 @@ public final class LayoutLibrary: Sendable {
     public static let builtInNames = BuiltInLayouts.files.map(\.name)
 
     /// The layout of that name.
-    public subscript(name: String) -> Layout? { state.withLock { $0.layouts[name] } }
+    public subscript(name: String) -> Layout? { layouts.withLock { $0[name] } }
 
     /// All of them: the shipped ones in their order, then the others by name.
     public var all: [Layout] {
-        let layouts = state.withLock { $0.layouts }
+        let layouts = layouts.withLock { $0 }
         let shipped = Self.builtInNames.compactMap { layouts[$0] }
         return shipped + layouts.values.filter { !Self.builtInNames.contains($0.name) }.sorted { $0.name < $1.name }
     }
@@ -80,38 +84,39 @@ public final class LayoutLibrary: Sendable {
     /// Looks for new, changed and removed files: call it at least every 2 s, from a thread that may block on a disk.
     public func poll() -> Change {
         guard let directory else { return Change() }
-        return state.withLock { state in
+        return stamps.withLock { stamps in
             var change = Change()
             let files = Self.list(directory)
-            for (file, stamp) in files.sorted(by: { $0.key < $1.key }) where state.stamps[file] != stamp {
+            for (file, stamp) in files.sorted(by: { $0.key < $1.key }) where stamps[file] != stamp {
                 let name = String(file.dropLast(5))
                 let path = "\(directory)/\(file)"
-                guard let bytes = Self.read(path) else {
+                stamps[file] = stamp
+                guard let bytes = read(path) else {
                     change.faults.append(
                         LayoutFault(file: path, line: 1, column: 1, what: "it cannot be read", mend: "check its permissions"))
-                    state.stamps[file] = stamp
                     continue
                 }
-                state.stamps[file] = stamp
                 do throws(LayoutFaults) {
-                    let layout = try Self.parse(bytes, name: name, file: path)
-                    if state.layouts[name] != layout {
-                        state.layouts[name] = layout
-                        change.changed.insert(name)
-                    }
+                    if use(try Self.parse(bytes, name: name, file: path), as: name) { change.changed.insert(name) }
                 } catch {
                     change.faults += error.faults
                 }
             }
-            for file in state.stamps.keys where files[file] == nil {
-                state.stamps[file] = nil
+            for file in stamps.keys where files[file] == nil {
+                stamps[file] = nil
                 let name = String(file.dropLast(5))
-                if state.layouts[name] != Self.builtIn[name] {
-                    state.layouts[name] = Self.builtIn[name]
-                    change.changed.insert(name)
-                }
+                if use(Self.builtIn[name], as: name) { change.changed.insert(name) }
             }
             return change
+        }
+    }
+
+    /// Returns whether that is another than before.
+    @discardableResult
+    private func use(_ layout: Layout?, as name: String) -> Bool {
+        layouts.withLock { layouts in
+            defer { layouts[name] = layout }
+            return layouts[name] != layout
         }
     }
 
@@ -123,15 +128,15 @@ public final class LayoutLibrary: Sendable {
         } catch {
             throw .faults(error)
         }
-        let failure: StoreError? = state.withLock { state in
+        let failure: StoreError? = stamps.withLock { stamps in
             if let directory {
                 let path = "\(directory)/\(name).json"
                 // A server that was started without files keeps what it is given from here on.
                 mkdir(directory, 0o755)
                 if let reason = Self.write(bytes, path) { return .file(path: path, reason: reason) }
-                state.stamps["\(name).json"] = Self.stamp(path)
+                stamps["\(name).json"] = Self.stamp(path)
             }
-            state.layouts[name] = layout
+            use(layout, as: name)
             return nil
         }
         if let failure { throw failure }
@@ -140,14 +145,14 @@ public final class LayoutLibrary: Sendable {
 
     /// Removes a layout; a replaced built-in one becomes what it was.
     public func delete(name: String) throws(StoreError) {
-        let failure: StoreError? = state.withLock { state in
-            guard let layout = state.layouts[name] else { return .unknown(name) }
+        let failure: StoreError? = stamps.withLock { stamps in
+            guard let layout = self[name] else { return .unknown(name) }
             let path = directory.map { "\($0)/\(name).json" }
             let isFile = path.map { Self.stamp($0) != nil } ?? false
             if Self.builtIn[name] == layout, !isFile { return .builtIn(name) }
             if let path, isFile, unlink(path) != 0 { return .file(path: path, reason: String(cString: strerror(errno))) }
-            state.stamps["\(name).json"] = nil
-            state.layouts[name] = Self.builtIn[name]
+            stamps["\(name).json"] = nil
+            use(Self.builtIn[name], as: name)
             return nil
         }
         if let failure { throw failure }

@@ -35,9 +35,9 @@ public struct PeerConfiguration: Sendable {
     public var ice = IceConfiguration()
     public var dtls = DTLSConfiguration()
     public var videoReceive = VideoReceiveConfiguration()
+    public var budget = PeerBudget()
     /// How much the peer's data channels deliver.
     public var channelBudget = DataChannelBudget()
-    public var budget = PeerBudget()
     /// What the peer may send us while nobody set a tighter limit.
     public var receiveLimit: BitRate = .megabits(2.5)
     /// Unix time minus monotonic time, for sender reports.

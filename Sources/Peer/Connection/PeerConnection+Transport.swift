@@ -113,7 +113,8 @@ extension PeerConnection {
         consider(dtls?.nextDeadline)
         consider(channels.nextDeadline)
         if state == .connected {
-            consider(sender.takeDeadline(after: now))
+            // Without a path nothing can leave: what waits in the sender is no reason to wake up for.
+            if ice?.selected != nil { consider(sender.takeDeadline(after: now)) }
             consider(receiver.takeDeadline())
             consider(nextReport)
             consider(nextLimitReport)

@@ -61,9 +61,9 @@ public final class PeerConnection {
             audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
         receiver = MediaReceiver(configuration.videoReceive)
         receiveLimit = configuration.receiveLimit
-        channels = PeerChannels(budget: configuration.channelBudget)
         allowance = PeerAllowance(configuration.budget, at: now)
         sources = SourceTable(configuration.budget, at: now)
+        channels = PeerChannels(budget: configuration.channelBudget)
 
         let candidates =
             configuration.role == .server

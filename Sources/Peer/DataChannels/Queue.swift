@@ -8,8 +8,11 @@ struct Queue<Element>: RandomAccessCollection, MutableCollection {
     var endIndex: Int { items.count - head }
 
     subscript(_ index: Int) -> Element {
-        get { items[head + index]! }
-        _modify { yield &items[head + index]! }
+        get {
+            guard let element = items[head + index] else { preconditionFailure("an index before the queue's head") }
+            return element
+        }
+        set { items[head + index] = newValue }
     }
 
     mutating func append(_ element: Element) { items.append(element) }

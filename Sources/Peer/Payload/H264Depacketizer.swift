@@ -90,8 +90,8 @@ public struct H264Depacketizer: Sendable {
             switch first & 31 {
             case 1...23:
                 guard unit.open == nil else { return .broken }
-                unit.begin(first)
-                unit.data += payload[1...]
+                unit.begin()
+                unit.data += payload
                 end(&unit)
             case H264NAL.stapA:
                 guard unit.open == nil, split(payload, into: &unit) else { return unit.isOversized ? .oversized : .broken }
@@ -100,7 +100,8 @@ public struct H264Depacketizer: Sendable {
                 let header = payload[1]
                 if header & 0x80 != 0 {
                     guard unit.open == nil else { return .broken }
-                    unit.begin(first & 0xE0 | header & 31)
+                    unit.begin()
+                    unit.data.append(first & 0xE0 | header & 31)
                 } else {
                     guard let open = unit.open, unit.data[open] & 31 == header & 31 else { return .broken }
                 }
@@ -120,9 +121,9 @@ public struct H264Depacketizer: Sendable {
             try reader.skip(1)
             while reader.remaining > 0, !unit.isOversized {
                 let range = try reader.take(Int(reader.readUInt16()))
-                guard let first = range.first else { continue }
-                unit.begin(payload[first])
-                unit.data += payload[range.dropFirst()]
+                guard !range.isEmpty else { continue }
+                unit.begin()
+                unit.data += payload[range]
                 end(&unit)
             }
             return !unit.isOversized
@@ -224,10 +225,9 @@ private struct AccessUnit {
 
     var isOversized: Bool { units > H264Depacketizer.maximumUnits || others > H264Depacketizer.maximumOtherUnits }
 
-    mutating func begin(_ header: UInt8) {
+    mutating func begin() {
         data += Self.startCode
         open = data.count
-        data.append(header)
     }
 
     /// The last unit, if it is short enough to be remembered.

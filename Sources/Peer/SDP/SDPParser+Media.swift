@@ -74,7 +74,7 @@ extension SDPParser {
             current { $0.sctpPort = port }
         case .sctpmap:
             // Before RFC 8841: "a=sctpmap:5000 webrtc-datachannel 1024".
-            guard let port = value.parts(maximum: 2).first.flatMap({ UInt16($0) }) else { return false }
+            guard let port = value.firstWord().flatMap({ UInt16($0.word) }) else { return false }
             current { $0.sctpPort = $0.sctpPort ?? port }
             return false
         case .maxMessageSize:
@@ -100,9 +100,8 @@ extension SDPParser {
     }
 
     private func payloadTypeAndRest(_ value: Substring) -> (UInt8, Substring)? {
-        let parts = value.parts(maximum: 2)
-        guard let first = parts.first, let payloadType = UInt8(first), Int(payloadType) < SDPLimits.formats else { return nil }
-        return (payloadType, parts.count > 1 ? parts[1] : "")
+        guard let (first, rest) = value.firstWord(), let payloadType = UInt8(first), Int(payloadType) < SDPLimits.formats else { return nil }
+        return (payloadType, rest)
     }
 
     /// fmtp and rtcp-fb may come before the rtpmap line of their payload type (Firefox): the codec is made here and named later.
@@ -137,15 +136,14 @@ extension SDPParser {
     }
 
     private mutating func readFeedback(_ value: Substring) -> Bool {
-        let parts = value.parts(maximum: 2)
-        guard parts.count == 2, let last = notes.indices.last else { return false }
-        if parts[0] == "*" {
-            let feedback = String(parts[1])
+        guard let (first, rest) = value.firstWord(), !rest.isEmpty, let last = notes.indices.last else { return false }
+        if first == "*" {
+            let feedback = String(rest)
             guard notes[last].feedbackForAll.count < SDPLimits.feedback, !notes[last].feedbackForAll.contains(feedback) else { return true }
             notes[last].feedbackForAll.append(feedback)
             return true
         }
-        guard let (payloadType, rest) = payloadTypeAndRest(value) else { return false }
+        guard let payloadType = UInt8(first), Int(payloadType) < SDPLimits.formats else { return false }
         withCodec(payloadType) { if $0.feedback.count < SDPLimits.feedback { $0.feedback.append(String(rest)) } }
         return true
     }
@@ -164,10 +162,9 @@ extension SDPParser {
     }
 
     private mutating func readSSRC(_ value: Substring) -> Bool {
-        let parts = value.parts(maximum: 2)
-        guard parts.count == 2, let ssrc = UInt32(parts[0]) else { return false }
-        let pair = parts[1].divided(at: ":")
-        let attribute = SDPAttribute(String(pair?.head ?? parts[1]), pair.map { String($0.tail) })
+        guard let (first, rest) = value.firstWord(), !rest.isEmpty, let ssrc = UInt32(first) else { return false }
+        let pair = rest.divided(at: ":")
+        let attribute = SDPAttribute(String(pair?.head ?? rest), pair.map { String($0.tail) })
         current { section in
             // The lines of one source follow one another, nearly always.
             let last = section.ssrcs.indices.last

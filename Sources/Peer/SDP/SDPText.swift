@@ -17,6 +17,16 @@ extension StringProtocol where SubSequence == Substring {
         return result
     }
 
+    /// The first word and what follows it, which may be empty; nil without a word.
+    func firstWord() -> (word: Substring, rest: Substring)? {
+        let space = UInt8(ascii: " ")
+        let whole = Substring(self).utf8
+        guard let start = whole.firstIndex(where: { $0 != space }) else { return nil }
+        guard let end = whole[start...].firstIndex(of: space) else { return (Substring(whole[start...]), "") }
+        let rest = whole[end...].firstIndex { $0 != space } ?? whole.endIndex
+        return (Substring(whole[start..<end]), Substring(whole[rest...]))
+    }
+
     /// What stands before and behind the first `separator`; nil without one.
     func divided(at separator: Unicode.Scalar) -> (head: Substring, tail: Substring)? {
         let whole = Substring(self).utf8

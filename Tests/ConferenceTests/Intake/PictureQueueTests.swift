@@ -14,6 +14,19 @@ struct PictureQueueTests {
         return queue
     }
 
+    @Test("of large pictures fewer wait")
+    func large() {
+        func waiting(_ width: Int, _ height: Int) -> Int {
+            var queue = PictureQueue<Int>()
+            for number in 0..<40 {
+                queue.insert(Timed(content: number, captureTime: at(0), arrival: at(0)), bytes: width * height * 3 / 2)
+            }
+            return 40 - queue.skipped
+        }
+        #expect(waiting(640, 360) == 16 && waiting(1920, 1088) == 16)
+        #expect(waiting(3840, 2160) == 4 && waiting(4096, 4096) == 2 && waiting(16_384, 16_384) == 2)
+    }
+
     @Test("a picture is shown 38 ms before the sound of its moment is played, at the earliest")
     func due() {
         var queue = queue([0, 33, 66, 99])

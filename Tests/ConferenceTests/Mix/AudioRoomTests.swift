@@ -63,6 +63,42 @@ struct AudioRoomTests {
         #expect(!silentOnFEC.takesFEC && silentOnFEC.maxBitRate == nil, "a limit that binds nobody keeps nobody from sharing an encode")
     }
 
+    @Test("however many rates are asked for, a room codes a few, and nobody gets more than it asked for")
+    func manyWishes() {
+        let room = AudioRoom(configuration: ConferenceConfiguration().audio, speakersChanged: { _ in })
+        for number in 0..<100 {
+            let id = "v\(number)"
+            room.seats[id] = AudioRoom.Seat(
+                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+            room.seats[id]?.isConnected = true
+            room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
+            var wishes = SoundWishes()
+            wishes.maxBitRate = .kilobits(6 + number / 4)
+            wishes.takesFEC = number % 2 == 0
+            wishes.takesLongPackets = number % 3 == 0
+            room.seats[id]?.wishes = wishes
+        }
+        var counts: [String: Int] = [:]
+        var payloads: Set<[UInt8]> = []
+        for tick in 0..<50 as Range<Int64> {
+            var deliveries: [AudioDelivery] = []
+            room.tick(Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000), into: &deliveries)
+            for delivery in deliveries { counts[delivery.participant, default: 0] += 1 }
+            if tick == 1 { payloads = Set(deliveries.map(\.payload)) }
+        }
+        #expect(room.codingCount <= AudioRoom.mostCodings && payloads.count <= AudioRoom.mostCodings + 1)
+        // Those with silence suppressed get little, everyone gets something.
+        #expect(counts.count == 100)
+        var rates: Set<BitRate> = []
+        for rate in stride(from: 6000, to: 32_000, by: 1) {
+            let parameters = OpusParameters(FormatParameters(parsing: "maxaveragebitrate=\(rate);useinbandfec=1"))
+            let wish = SoundWishes(parameters, roomRate: .kilobits(32)).maxBitRate ?? .zero
+            #expect(wish.bitsPerSecond <= rate)
+            rates.insert(wish)
+        }
+        #expect(rates.count <= 5)
+    }
+
     @Test("each packet says how loud it is")
     func levels() throws {
         let heard = try deliveries(profile: .clear, wishes: SoundWishes())

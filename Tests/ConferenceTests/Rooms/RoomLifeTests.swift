@@ -51,21 +51,4 @@ struct RoomLifeTests {
             #expect(conference.room("left") != nil, "who was there and left may come back")
         }
     }
-
-    @Test("a recording that is finished is there, and does not run any more")
-    func finishedRecordings() async throws {
-        try await withConference { conference in
-            try conference.createRoom("r", RoomSettingsChange())
-            let recording = try conference.startRecording("r")
-            var wider = RoomSettingsChange()
-            wider.width = 640
-            #expect { try conference.updateRoom("r", wider) } throws: { ($0 as? ConferenceError)?.code == "conflict" }
-            #expect(try conference.pauseRecording(recording.id).state == .paused)
-            try await conference.stopRecording(recording.id)
-            #expect(throws: ConferenceError.recordingNotRunning(recording.id)) { try conference.pauseRecording(recording.id) }
-            #expect(throws: ConferenceError.recordingNotFound("none")) { try conference.pauseRecording("none") }
-            let ann = try join(conference, "r")
-            #expect { try ann.record(.pause) } throws: { ($0 as? ConferenceError)?.code == "conflict" }
-        }
-    }
 }

@@ -41,11 +41,30 @@ struct RoomTests {
         for id in ["v", "w"] {
             #expect(room.member(id)?.isShown == false)
             #expect(throws: ConferenceError.self) { try room.present(id, true) }
-            #expect(throws: ConferenceError.self) { try room.mayRecord(id) }
+            #expect(throws: ConferenceError.self) { try room.mayRecord(id, startedBy: id) }
             #expect(throws: ConferenceError.self) { try room.setLayout("speaker", scope: .room, pins: nil, by: id) }
             try room.setLayout("speaker", scope: .me, pins: nil, by: id)
         }
         #expect(room.settings.layout == "grid")
+    }
+
+    @Test("where a token gives the roles, recording is for moderators and presenters, and for who started it; elsewhere for everyone")
+    func recorders() throws {
+        var room = room()
+        for (id, role) in [("p", Role.participant), ("s", .presenter), ("m", .moderator)] { try join(&room, id, role: role) }
+        for id in ["s", "m"] { #expect(throws: Never.self) { try room.mayRecord(id, startedBy: "other") } }
+        #expect(throws: ConferenceError.self) { try room.mayRecord("p", startedBy: nil) }
+        #expect(throws: ConferenceError.self) { try room.mayRecord("p", startedBy: "m") }
+        #expect(throws: Never.self) { try room.mayRecord("p", startedBy: "p") }
+
+        var open = self.room()
+        for id in ["a", "b"] {
+            var request = JoinRequest(room: "r", name: id)
+            request.roleIsProven = false
+            _ = try open.join(request, id: id, secret: "", at: at(1))
+        }
+        #expect(throws: Never.self) { try open.mayRecord("b", startedBy: "a") }
+        #expect(throws: Never.self) { try open.mayRecord("b", startedBy: nil) }
     }
 
     @Test("a seat is kept for 15 s after its signalling was lost, and taken back only with its secret")

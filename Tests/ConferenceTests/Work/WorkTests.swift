@@ -64,25 +64,100 @@ struct WorkTests {
         let plain = VideoSendFormat(codec: .h264, profileLevelID: "42e01f")
         #expect(PeerSeat.sharesRecording(isRecorded: true, view: .room, format: plain))
         #expect(!PeerSeat.sharesRecording(isRecorded: false, view: .room, format: plain))
-        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .personal("a"), format: plain))
+        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .personal(.init(layout: "grid", pins: ["a"])), format: plain))
         #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: VideoSendFormat(codec: .vp8)))
         let single = VideoSendFormat(codec: .h264, packetizationMode: 0)
         #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: single))
         #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: nil))
     }
 
-    @Test("memory is given back once, two seconds after the last room ended, unless another began")
+    @Test("memory is given back once, two seconds after something ended, and not more often than each ten")
     func memory() {
         func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
         let figures = Figures()
-        #expect(!figures.mustReleaseMemory(at: at(9), hasRooms: false))
-        figures.wasLastRoom(at: at(10))
-        #expect(!figures.mustReleaseMemory(at: at(11), hasRooms: false))
-        #expect(figures.mustReleaseMemory(at: at(12), hasRooms: false))
-        #expect(!figures.mustReleaseMemory(at: at(13), hasRooms: false))
-        figures.wasLastRoom(at: at(20))
-        #expect(!figures.mustReleaseMemory(at: at(21), hasRooms: true))
-        #expect(!figures.mustReleaseMemory(at: at(30), hasRooms: false))
+        #expect(!figures.mustReleaseMemory(at: at(9)))
+        figures.ended(at: at(10))
+        #expect(!figures.mustReleaseMemory(at: at(11)))
+        figures.ended(at: at(11))
+        #expect(!figures.mustReleaseMemory(at: at(12)))
+        #expect(figures.mustReleaseMemory(at: at(13)))
+        #expect(!figures.mustReleaseMemory(at: at(30)))
+        figures.ended(at: at(30))
+        #expect(figures.mustReleaseMemory(at: at(32)))
+        figures.ended(at: at(33))
+        #expect(!figures.mustReleaseMemory(at: at(41)))
+        #expect(figures.mustReleaseMemory(at: at(42)))
+    }
+
+    @Test("what may not run now stays, and what comes after it goes first")
+    func held() {
+        let now = Instant(nanoseconds: 1_000_000_000)
+        var ready = ReadyQueue<String>()
+        ready.add("slow", due: now, home: 0)
+        ready.add("quick", due: now + .milliseconds(9), home: nil)
+        let order = [ready.take(for: 0) { $0 != "slow" }, ready.take(for: 0) { $0 != "slow" }, ready.take(for: 0)]
+        #expect(order == ["quick", nil, "slow"])
+    }
+
+    @Test("however many senders are slow to decode, one thread is left for everyone else")
+    func slowLanes() async {
+        let pool = WorkPool(threads: 2)
+        pool.start()
+        defer { pool.stop() }
+        @Sendable func spin(_ milliseconds: Int) {
+            let end = StageMeter.threadTime() + Int64(milliseconds) * 1_000_000
+            while StageMeter.threadTime() < end {}
+        }
+        let slow = (0..<3).map { _ in SerialLane(pool: pool, meter: StageMeter("decode"), limit: 20, isForeign: true) }
+        for lane in slow {
+            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+                lane.submit {
+                    spin(60)
+                    done.resume()
+                }
+            }
+        }
+        // Both know their lanes now; a second of work waits in them.
+        let running = Guarded((now: 0, most: 0))
+        for lane in slow {
+            for _ in 0..<6 {
+                lane.submit {
+                    running.locked { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                    spin(60)
+                    running.locked { $0.now -= 1 }
+                }
+            }
+        }
+        let ours = SerialLane(pool: pool, meter: StageMeter("encode"), limit: 20)
+        let ended = Guarded(0)
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            for number in 1...10 {
+                ours.submit {
+                    ended.locked { $0 += 1 }
+                    if number == 10 { done.resume() }
+                }
+            }
+        }
+        #expect(slow.reduce(0) { $0 + $1.waiting } > 12, "ours went first")
+        #expect(running.locked { $0.most } == 1)
+        for lane in slow { lane.close() }
+    }
+
+    @Test("of work under one key only the newest waits, and relayed messages are left out where too much does")
+    func control() async {
+        let control = ControlThread()
+        let seen = Guarded<[Int]>([])
+        for number in 0..<1000 { control.post(.line("a")) { seen.locked { $0.append(number) } } }
+        control.post(.line("b")) { seen.locked { $0.append(-1) } }
+        #expect(control.backlog == BacklogFigures(waiting: 2, peak: 2))
+        for _ in 0..<2 * ControlThread.limit { control.postIfRoom {} }
+        #expect(control.backlog.waiting == ControlThread.limit && control.dropped == ControlThread.limit + 2)
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            control.post { done.resume() }
+            control.start { _ in }
+        }
+        #expect(seen.locked { $0 } == [999, -1])
+        control.stop()
     }
 
     @Test("an overload takes a step after 2 s of trouble and gives it back after 15 s of calm")

@@ -12,6 +12,8 @@ final class FakeRoomService: RoomService {
         var asked: [String] = []
         var joinError: ServiceError?
         var answerError: ServiceError?
+        /// Seats end while they answer.
+        var endsWhileAnswering = false
         var recordingError: ServiceError?
         var recording: RecordingModel?
         var demands: [JoinDemand] = []
@@ -141,6 +143,7 @@ final class FakeRoomService: RoomService {
         }
         func answer(_ offer: String) async throws(ServiceError) -> String {
             if let error = service.state.withLock({ $0.answerError }) { throw error }
+            if let event = service.state.withLock({ $0.endsWhileAnswering ? $0.events.popLast() : nil }) { event(.left(reason: "timeout")) }
             return "v=0\r\ns=answer\r\n"
         }
         func add(candidate: String?) async { service.note("candidate \(candidate ?? "end")") }

@@ -1,70 +1,9 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
-import NIOCore
-import NIOEmbedded
-import NIOHTTP1
 import Testing
 
 @testable import Gateway
-
-/// An answer, read to its end.
-private struct Answer {
-    var status: Int
-    var headers: HTTPFields
-    var body: [UInt8]
-
-    var json: JSONValue { (try? JSON.decode(JSONValue.self, from: body)) ?? .null }
-    var code: JSONValue? { json["error"]?["code"] }
-}
-
-private struct Collector: ResponseBodyWriter {
-    final class Box: Sendable {
-        let bytes = LockedBytes()
-    }
-    let box: Box
-    mutating func write(_ buffer: ByteBuffer) async throws { box.bytes.append(Array(buffer.readableBytesView)) }
-    consuming func finish(_ trailers: HTTPFields?) async throws {}
-}
-
-/// Bytes behind a lock.
-private final class LockedBytes: @unchecked Sendable {
-    private let lock = NSLock()
-    private var content: [UInt8] = []
-    func append(_ bytes: [UInt8]) { lock.withLock { content += bytes } }
-    var all: [UInt8] { lock.withLock { content } }
-}
-
-/// The doors without a socket.
-private struct Host {
-    var doors: Doors
-    var service: FakeRoomService
-
-    init(_ service: FakeRoomService = FakeRoomService(), change: (inout TesseraConfiguration) -> Void = { _ in }) async {
-        var settings = TesseraConfiguration()
-        settings.limits.joinsPerSecondPerAddress = 1000
-        change(&settings)
-        self.service = service
-        doors = await Doors(
-            settings, service: service, assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
-            logger: Logger(label: "test"))
-    }
-
-    func ask(
-        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "", from address: String = "127.0.0.1"
-    ) async throws -> Answer {
-        let head = HTTPRequest(method: method, scheme: "http", authority: "meet.example", path: path, headerFields: headers)
-        let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
-        let channel = EmbeddedChannel()
-        channel.remoteAddress = try NIOCore.SocketAddress(ipAddress: address, port: 1000)
-        let context = GatewayContext(source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
-        let response = try await doors.responder.respond(to: request, context: context)
-        let box = Collector.Box()
-        try await response.body.write(Collector(box: box))
-        return Answer(status: response.status.code, headers: response.headers, body: box.bytes.all)
-    }
-}
 
 @Suite struct HTTPTests {
     @Test(arguments: [
@@ -211,28 +150,28 @@ private struct Host {
     @Test func `without an admin token only this machine changes anything`() async throws {
         let host = await Host()
         #expect(try await host.ask(.delete, "/api/rooms/r").status == 204)
-        #expect(try await host.ask(.delete, "/api/rooms/r", from: "::1").status == 204)
+        #expect(try await host.ask(.delete, "/api/rooms/r", from: "::1", at: "::1").status == 204)
         #expect(try await host.ask(.delete, "/api/rooms/r", from: "203.0.113.9").status == 403)
         let forwarded = try #require(HTTPField.Name("X-Forwarded-For"))
         #expect(try await host.ask(.delete, "/api/rooms/r", [forwarded: "203.0.113.9"]).status == 403, "a proxy on this machine")
     }
 
     @Test func `with an admin token it opens, from anywhere`() async throws {
-        let host = await Host { $0.auth.adminToken = "open sesame" }
+        let host = await Host { $0.auth.adminToken = "open sesame, please" }
         #expect(try await host.ask(.delete, "/api/rooms/r").status == 401)
         #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer wrong"]).status == 401)
-        #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer open sesame"], from: "203.0.113.9").status == 204)
+        #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer open sesame, please"], from: "203.0.113.9").status == 204)
         #expect(try await host.ask(.get, "/api/rooms", from: "203.0.113.9").status == 200)
     }
 
     @Test func `in mode token reading needs one too`() async throws {
         let host = await Host {
             $0.auth.mode = .token
-            $0.auth.secret = "s"
-            $0.auth.adminToken = "a"
+            $0.auth.secret = "the secret of the portal, of 32 bytes"
+            $0.auth.adminToken = "the administrator"
         }
         #expect(try await host.ask(.get, "/api/rooms", from: "203.0.113.9").status == 401)
-        #expect(try await host.ask(.get, "/api/rooms", [.authorization: "Bearer a"], from: "203.0.113.9").status == 200)
+        #expect(try await host.ask(.get, "/api/rooms", [.authorization: "Bearer the administrator"], from: "203.0.113.9").status == 200)
         #expect(try await host.ask(.get, "/healthz", from: "203.0.113.9").status == 200)
         #expect(try await host.ask(.post, "/whip/r", [.contentType: "application/sdp"], body: "v=0\r\n").status == 401)
     }
@@ -241,7 +180,7 @@ private struct Host {
         let host = await Host { $0.http.allowedOrigins = ["https://friend.example"] }
         #expect(try await host.ask(.delete, "/api/rooms/r", [.origin: "https://evil.example"]).status == 403)
         #expect(try await host.ask(.get, "/api/rooms", [.origin: "https://evil.example"]).status == 403)
-        #expect(try await host.ask(.delete, "/api/rooms/r", [.origin: "http://meet.example"]).status == 204)
+        #expect(try await host.ask(.delete, "/api/rooms/r", [.origin: "http://localhost:8080"]).status == 204)
         let friend = try await host.ask(.get, "/api/rooms", [.origin: "https://friend.example"])
         #expect(friend.headers[.accessControlAllowOrigin] == "https://friend.example")
         let preflight = try await host.ask(.options, "/api/rooms/r", [.origin: "https://friend.example"])
@@ -330,6 +269,51 @@ private struct Host {
         host.service.state.withLock { $0.joinError = ServiceError("room_locked", "locked") }
         let locked = try await host.ask(.post, "/whip/r", sdp, body: offer)
         #expect(locked.status == 409 && locked.code == "room_locked")
+    }
+
+    @Test func `who may not come in does not learn who is here`() async throws {
+        let host = await Host {
+            $0.auth.mode = .token
+            $0.auth.secret = "the secret of the portal, of 32 bytes"
+        }
+        for path in ["/whep/r", "/whep/none", "/whep/r?as=p1", "/whep/r?as=p9"] {
+            #expect(try await host.ask(.post, path, sdp, body: offer).status == 401, "\(path)")
+        }
+        #expect(host.service.asked.isEmpty)
+    }
+
+    @Test func `a seat that ends before its session stands leaves nothing`() async throws {
+        let host = await Host()
+        host.service.state.withLock { $0.endsWhileAnswering = true }
+        for _ in 0..<1100 {
+            let location = try #require(try await host.ask(.post, "/whip/r", sdp, body: offer).headers[.location])
+            #expect(try await host.ask(.delete, location).status == 404)
+        }
+        #expect(host.doors.whip.sessionCount == 0)
+    }
+
+    @Test func `a join that was refused leaves nothing`() async throws {
+        let host = await Host()
+        host.service.state.withLock { $0.joinError = ServiceError("room_full", "full") }
+        _ = try await host.ask(.post, "/whip/r", sdp, body: offer)
+        #expect(host.doors.whip.sessionCount == 0)
+    }
+
+    @Test func `one session changes five times a second and no faster`() async throws {
+        let host = await Host()
+        let location = try #require(try await host.ask(.post, "/whip/r", sdp, body: offer).headers[.location])
+        // Faster than they grow again, on a slow machine too.
+        var taken = 0
+        var answer = try await host.ask(.patch, location, patch("*"), body: "a=end-of-candidates\r\n")
+        while answer.status == 204, taken < 500 {
+            taken += 1
+            answer = try await host.ask(.patch, location, patch("*"), body: "a=end-of-candidates\r\n")
+        }
+        #expect(taken >= 20)
+        #expect(answer.status == 429 && answer.code == "too_fast" && answer.headers[.retryAfter] == "1")
+        let many = (0..<60).map { "a=candidate:\($0) 1 udp 1 192.0.2.1 1 typ host\r\n" }.joined()
+        let other = try #require(try await host.ask(.post, "/whip/r", sdp, body: offer).headers[.location])
+        #expect(try await host.ask(.patch, other, patch("*"), body: many).status == 400)
     }
 
     @Test func `a session whose media ended is gone`() async throws {

@@ -1,4 +1,6 @@
 import Basics
+import Conference
+import Foundation
 import Testing
 
 @testable import Gateway
@@ -26,17 +28,20 @@ import Testing
     @Test func `every key of the contract is taken`() throws {
         let all = try load(
             """
-            http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"] }
+            http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"], hosts: [Meet.example], publicURL: "https://meet.example/", trustedProxies: [127.0.0.1, 10.0.0.0/8] }
             media:     { listen: 127.0.0.1:0, announce: [198.51.100.7, "2001:db8::1"], tcp: false }
             ice:       { stun: [stun:s.example:3478], turn: { urls: ["turn:t.example:3478?transport=udp"], secret: "x", ttl: 90m } }
             rooms:     { layout: speaker, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api }
             video:     { codecs: [vp8], renditions: [ {height: 180, framesPerSecond: 15, bitrate: 110k}, {height: 720, bitrate: 1.5M} ] }
             audio:     { bitrate: 24k, maxSpeakers: 3 }
-            recording: { directory: r, start: onFirstJoin, segment: 10m, container: mp4, audio: opus }
-            auth:      { mode: token, secret: "s", adminToken: "a" }
+            recording: { directory: r, start: onFirstJoin, segment: 10m, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3 }
+            auth:      { mode: token, secret: "the secret of the portal, of 32 bytes", adminToken: "the administrator", issuer: i, audience: a }
             layouts:   { directory: l }
             doors:     { appRTC: false, webrtcDemo: false, socketIO: false, rawTCP: "0.0.0.0:7000" }
-            limits:    { joinsPerSecondPerAddress: 50, messageBytes: 65536, sdpBytes: 32768 }
+            limits:    { joinsPerSecondPerAddress: 50, messageBytes: 65536, sdpBytes: 32768, requestsPerSecondPerAddress: 7,
+                         connections: 100, connectionsPerAddress: 20, rooms: 10, roomsPerAddress: 2, seats: 30, seatsPerAddress: 4, halfOpen: 9,
+                         halfOpenPerAddress: 3, viewsPerRoom: 0, mediaConnections: 40, mediaConnectionsPerAddress: 5, loopShare: 0.5,
+                         decodedPixelsPerSecond: 1000000, decodedPixelsPerSecondInAll: 2000000 }
             """)
         #expect(all.http.listen == Endpoint(host: "::", port: 9090))
         #expect(all.media.announce.map(\.description) == ["198.51.100.7", "2001:db8::1"])
@@ -50,6 +55,13 @@ import Testing
         #expect(all.auth.mode == .token)
         #expect(all.doors.rawTCP == Endpoint(host: "0.0.0.0", port: 7000))
         #expect(all.limits.joinsPerSecondPerAddress == 50)
+        #expect(all.http.hosts == ["meet.example"] && all.http.publicURL == "https://meet.example")
+        #expect(all.http.trustedProxies.map(\.description) == ["127.0.0.1/32", "10.0.0.0/8"])
+        #expect(all.recording.minimumFree == 500 << 20)
+        #expect(all.limits.connections == 100 && all.limits.conference.seatsPerAddress == 4 && all.limits.conference.loopShare == 0.5)
+        let conference = ConferenceConfiguration(all)
+        #expect(conference.limits == all.limits.conference)
+        #expect(conference.recording.minimumFree == 500 << 20 && conference.recording.startsPerMinute == 3)
     }
 
     @Test func `the environment outweighs the file, and flags outweigh both`() throws {
@@ -96,7 +108,11 @@ import Testing
         "recording: {segment: 1s}", "recording: {container: mkv}", "auth: {mode: token}", "limits: {sdpBytes: 12}",
         "http: {tls: {certificate: a}}", "http: {tls: {certificate: a, key: b, selfSigned: true}}", "rooms: 7", "[1, 2]", "a: {b: [",
         "http: {listen: 0.0.0.0:50000}", "http: {allowedOrigins: [\"example.com\"]}", "rooms: {framesPerSecond: 0}",
-        "rooms: {framesPerSecond: 99999999999999999999}",
+        "rooms: {framesPerSecond: 99999999999999999999}", "auth: {secret: short}", "auth: {adminToken: letmein}",
+        "auth: {mode: token, secret: 0123456789012345678901234567890}", "http: {hosts: [\"meet.example:8080\"]}", "http: {hosts: [127.0.0.1]}",
+        "http: {publicURL: meet.example}", "http: {trustedProxies: [proxy]}", "http: {trustedProxies: [10.0.0.0/33]}",
+        "limits: {connections: 1}", "limits: {connections: 100, connectionsPerAddress: 200}", "limits: {seats: 5, seatsPerAddress: 6}",
+        "limits: {loopShare: 0}", "limits: {loopShare: 1.5}", "recording: {minimumFree: -1}", "recording: {minimumFree: much}",
     ])
     func `impossible values stop the start with one line each`(yaml: String) {
         let lines = faults(yaml)
@@ -111,6 +127,32 @@ import Testing
 
     @Test func `all faults are told at once`() {
         #expect(faults("rooms: {width: 1, height: 1}\nx: 1", environment: ["TESSERA_AUDIO_BITRATE": "no"]).count == 4)
+    }
+
+    @Test func `a total may be lowered alone`() throws {
+        #expect(try load("limits: {connections: 100, seats: 5, rooms: 2}").limits.connections == 100)
+    }
+
+    @Test func `short secrets are not printed`() {
+        #expect(!faults("auth: {mode: token, secret: geheim, adminToken: geheim}").contains { $0.contains("geheim") })
+    }
+
+    @Test(arguments: [("0", 0), ("4096", 4096), ("100k", 100_000), ("1MiB", 1 << 20), ("1GiB", 1 << 30), ("1.5G", 1_500_000_000)])
+    func `sizes`(text: String, bytes: Int) throws {
+        #expect(try load("recording: {minimumFree: \(text)}").recording.minimumFree == bytes)
+    }
+
+    @Test func `every key stands in the documentation`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        for page in ["README.md", "Sources/Gateway/Gateway.docc/Configuration.md"] {
+            let text = try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
+            for key in ConfigurationSchema.keys {
+                let last = String(key.path.split(separator: ".").last ?? "")
+                let isListed = text.contains("`\(key.path)`") || text.contains("`.\(last)`")
+                #expect(isListed || key.path.hasPrefix("doors.") && text.contains("`doors.*`"), "\(page): \(key.path)")
+            }
+        }
     }
 
     @Test func `secrets are not printed`() {

@@ -10,7 +10,7 @@ import Testing
 
     /// The code, if all that happened is an error that is not fatal.
     private func harmless(_ actions: [SignallingSession.Action]) -> String? {
-        guard actions.count == 1, case .send(.error(code: let code, message: let message, fatal: false))? = actions.first else { return nil }
+        guard actions.count == 1, case .send(.error(code: let code, message: let message, fatal: false, retryAfter: _))? = actions.first else { return nil }
         return message.isEmpty ? nil : code
     }
 
@@ -90,6 +90,26 @@ import Testing
             #expect(session.refused(ServiceError(code, "no"), wasResume: false) == [.send(.error(code: code, message: "no", fatal: false))])
             #expect(!session.received(#"{"type":"join","room":"r","name":"Anna"}"#).isEmpty)
         }
+    }
+
+    @Test func `when to come again is told with the refusal`() throws {
+        var session = SignallingSession(sdpLimit: 1000)
+        _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+        let actions = session.refused(ServiceError("too_fast", "no", retryAfter: 3), wasResume: false)
+        #expect(actions == [.send(.error(code: "too_fast", message: "no", fatal: false, retryAfter: 3))])
+        guard case .send(let message)? = actions.first else { return }
+        #expect(try JSON.decode(JSONValue.self, from: Array(message.text.utf8))["retryAfter"] == 3)
+        #expect(!ServerMessage.error(code: "bad_sdp", message: "m", fatal: false).text.contains("retryAfter"))
+    }
+
+    @Test func `who asks too much loses the connection, and the seat`() {
+        var session = joined()
+        #expect(
+            session.exhausted(ServiceError("too_fast", "enough", retryAfter: 1)) == [
+                .leave, .send(.error(code: "too_fast", message: "enough", fatal: true, retryAfter: 1)),
+                .close(.policyViolation, reason: "too_fast"),
+            ])
+        #expect(session.isOver)
     }
 
     @Test func `a bad offer leaves the seat`() {

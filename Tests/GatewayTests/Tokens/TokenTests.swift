@@ -7,6 +7,8 @@ import Testing
 @testable import Gateway
 
 @Suite struct TokenTests {
+    private let later = ExpirationClaim(value: .distantFuture)
+
     private func token(_ claims: TokenClaims, secret: String = "correct") async throws -> String {
         try await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256).sign(claims)
     }
@@ -21,28 +23,49 @@ import Testing
     @Test func `a good token gives its name and role`() async throws {
         let demand = try await admit(TokenClaims(room: "r", name: "Anna", role: "moderator", exp: .init(value: .distantFuture)))
         #expect(demand == JoinDemand(room: "r", name: "Anna", role: .moderator, roleIsProven: true))
+        #expect(demand.client.identity == nil)
+        let known = try await admit(TokenClaims(room: "r", sub: "user-7", exp: .init(value: .distantFuture)))
+        #expect(known.client.identity == "user-7")
         let claimed = JoinDemand(room: "r", name: "A", role: .moderator)
         #expect(try await Doorkeeper(verifier: nil).admit(claimed, asksRole: true, token: nil) == claimed, "asked for, not proven")
-        #expect(try await admit(TokenClaims(room: "*")).role == .participant)
-        #expect(try await admit(TokenClaims(room: "r", role: "moderator"), role: .viewer).role == .viewer)
+        #expect(try await admit(TokenClaims(room: "*", exp: later)).role == .participant)
+        #expect(try await admit(TokenClaims(room: "r", role: "moderator", exp: later), role: .viewer).role == .viewer)
     }
 
     @Test func `another room and a higher role are forbidden`() async throws {
-        await #expect { try await admit(TokenClaims(room: "other")) } throws: { ($0 as? ServiceError)?.code == "forbidden" }
-        await #expect { try await admit(TokenClaims(room: "r"), role: .moderator) } throws: { ($0 as? ServiceError)?.code == "forbidden" }
+        await #expect { try await admit(TokenClaims(room: "other", exp: later)) } throws: { ($0 as? ServiceError)?.code == "forbidden" }
+        await #expect { try await admit(TokenClaims(room: "r", exp: later), role: .moderator) } throws: { ($0 as? ServiceError)?.code == "forbidden" }
     }
 
     @Test func `expired, early, forged and senseless ones are unauthorized`() async throws {
         let isUnauthorized: @Sendable (any Error) -> Bool = { ($0 as? ServiceError)?.code == "unauthorized" }
         await #expect { try await admit(TokenClaims(room: "r", exp: .init(value: .distantPast))) } throws: { isUnauthorized($0) }
-        await #expect { try await admit(TokenClaims(room: "r", nbf: .init(value: .distantFuture))) } throws: { isUnauthorized($0) }
-        await #expect { try await admit(TokenClaims(room: "r"), secret: "wrong") } throws: { isUnauthorized($0) }
-        await #expect { try await admit(TokenClaims(room: "r", role: "king")) } throws: { isUnauthorized($0) }
+        await #expect { try await admit(TokenClaims(room: "r", exp: later, nbf: .init(value: .distantFuture))) } throws: { isUnauthorized($0) }
+        await #expect { try await admit(TokenClaims(room: "r", exp: later), secret: "wrong") } throws: { isUnauthorized($0) }
+        await #expect { try await admit(TokenClaims(room: "r", role: "king", exp: later)) } throws: { isUnauthorized($0) }
         let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
         // The second is {"alg":"none"} without a signature.
         for token in [nil, "eyJhbGciOiJub25lIn0.eyJyb29tIjoiciJ9.", "a.b.c", "x", String(repeating: "a", count: 10_000)] {
             await #expect { try await keeper.admit(JoinDemand(room: "r", name: "x"), asksRole: false, token: token) } throws: { isUnauthorized($0) }
         }
+    }
+
+    @Test func `a token without an end is no token`() async throws {
+        await #expect { try await admit(TokenClaims(room: "r")) } throws: { ($0 as? ServiceError)?.code == "unauthorized" }
+    }
+
+    @Test func `issuer and audience are looked at where they are set`() async throws {
+        let verifier = await TokenVerifier(secret: "correct", issuer: "portal", audience: "tessera")
+        func isGood(_ issuer: String?, _ audience: [String]?) async throws -> Bool {
+            let claims = TokenClaims(room: "r", exp: later, iss: issuer, aud: audience.map { AudienceClaim(value: $0) })
+            return (try? await verifier.verify(try await token(claims))) != nil
+        }
+        #expect(try await isGood("portal", ["tessera"]))
+        #expect(try await isGood("portal", ["other", "tessera"]))
+        #expect(try await !isGood("portal", ["other"]))
+        #expect(try await !isGood("portal", nil))
+        #expect(try await !isGood("other", ["tessera"]))
+        #expect(try await !isGood(nil, ["tessera"]))
     }
 
     @Test func `TURN credentials are those of coturn's REST scheme`() throws {

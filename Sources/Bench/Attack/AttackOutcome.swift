@@ -1,0 +1,106 @@
+import Foundation
+
+/// What one row of the table says.
+struct AttackOutcome: Codable, Sendable {
+    enum Verdict: String, Codable, Sendable { case held, harmed, died }
+
+    var name: String
+    var verdict = Verdict.held
+    /// What was not held, in words.
+    var faults: [String] = []
+    /// What is worth knowing beside it.
+    var remarks: [String] = []
+    /// The bystanders' longest gaps, in milliseconds.
+    var soundGap = 0.0
+    var pictureGap = 0.0
+    var packetsLost = 0
+    /// The loop's longest turn in milliseconds; nil where the server does not tell.
+    var loopTurn: Double?
+    /// MB: before, at most, and afterwards.
+    var memoryBefore = 0.0
+    var memoryPeak = 0.0
+    var memoryAfter = 0.0
+    /// Above `memoryBefore`.
+    var memoryLimit = 0.0
+    /// Seconds after the attack's end at which memory was back within the bound; nil when it was not while we looked.
+    var memoryBack: Double?
+    var checks = 0
+    var failedChecks = 0
+    /// How long somebody new waited, in milliseconds; below zero: did not get in.
+    var newcomerMeanwhile = 0.0
+    var newcomerAfterwards = 0.0
+    /// Descriptors and files more than before.
+    var descriptors = 0
+    var files = 0
+    /// Processor time by thread, in per cent of a core.
+    var threads: [String: Double] = [:]
+    /// The machine's time that others had meanwhile, as a part: the host's other guests, this machine's other programs.
+    var stolen = 0.0
+    var others = 0.0
+    /// How often the row was run because the machine was disturbed.
+    var tries = 1
+
+    /// What a row must keep to be held.
+    struct Bounds: Sendable {
+        /// Above the undisturbed run's, in milliseconds.
+        var soundGap = 40.0
+        var undisturbed = 0.0
+        var pictureGap = 500.0
+        var loopTurn = 20.0
+        var newcomer = 2000.0
+        /// MB above what it was before, in the end; and whether that is asked.
+        var memory = 50.0
+        var asksForMemory = true
+        var descriptors = 20
+        var failedChecks = 0
+    }
+
+    /// Adds what the figures say.
+    mutating func judge(_ bounds: Bounds) {
+        let whole = { (value: Double) in String(format: "%.0f", value) }
+        if soundGap > bounds.undisturbed + bounds.soundGap { faults.append("silence of \(whole(soundGap)) ms") }
+        if pictureGap > bounds.pictureGap { faults.append("the picture stood for \(whole(pictureGap)) ms") }
+        if let loopTurn, loopTurn >= bounds.loopTurn { faults.append("a turn of the loop took \(whole(loopTurn)) ms") }
+        if failedChecks > bounds.failedChecks { faults.append("healthz failed \(failedChecks) of \(checks) times") }
+        if newcomerMeanwhile < 0 { faults.append("nobody new came in meanwhile") }
+        if newcomerAfterwards < 0 { faults.append("nobody new came in afterwards") }
+        if newcomerMeanwhile > bounds.newcomer { faults.append("newcomers waited \(whole(newcomerMeanwhile)) ms meanwhile") }
+        if newcomerAfterwards > bounds.newcomer { faults.append("newcomers waited \(whole(newcomerAfterwards)) ms afterwards") }
+        if memoryPeak > memoryBefore + memoryLimit { faults.append("took \(whole(memoryPeak - memoryBefore)) MB") }
+        if bounds.asksForMemory, verdict != .died, memoryBack == nil { faults.append("\(whole(memoryAfter - memoryBefore)) MB kept") }
+        if descriptors > bounds.descriptors { faults.append("\(descriptors) descriptors kept") }
+        if files > 2 { faults.append("\(files) files left") }
+        if !faults.isEmpty, verdict == .held { verdict = .harmed }
+    }
+}
+
+/// The table, in Markdown.
+enum AttackTable {
+    static let notes = """
+        Gaps are the longest of either bystander: in sound (the other's tone; packets come every 20 ms) and picture (a change in the other's tile). \
+        Memory: before, at most, 30 s after; in brackets when it was back if that was later.
+        """
+
+    private static let head = [
+        "attack", "result", "gap in sound ms", "in picture ms", "longest turn ms", "memory MB", "healthz", "newcomer meanwhile / after ms",
+        "descriptors, files kept", "what happened",
+    ]
+
+    /// Not lined up: the last column would make every row as long as the longest.
+    static func text(_ rows: [AttackOutcome]) -> String {
+        ([head, head.map { _ in "---" }] + rows.map(cells)).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
+    }
+
+    private static func cells(_ row: AttackOutcome) -> [String] {
+        let whole = { (value: Double) in value < 0 ? "none" : String(format: "%.0f", value) }
+        var memory = "\(whole(row.memoryBefore)) > \(whole(row.memoryPeak)) > \(whole(row.memoryAfter))"
+        if let back = row.memoryBack, back > 31 { memory += " (\(whole(back)) s)" }
+        let threads = row.threads.filter { $0.value >= 1 }.sorted { $0.value > $1.value }.prefix(4).map { "\($0.key) \(whole($0.value)) %" }
+        return [
+            row.name, row.verdict == .held ? "held" : row.verdict.rawValue.uppercased(), whole(row.soundGap), whole(row.pictureGap),
+            row.loopTurn.map { String(format: "%.1f", $0) } ?? "?", memory, row.failedChecks == 0 ? "ok" : "\(row.failedChecks) of \(row.checks) failed",
+            "\(whole(row.newcomerMeanwhile)) / \(whole(row.newcomerAfterwards))", "\(row.descriptors), \(row.files)",
+            (row.faults + row.remarks + (threads.isEmpty ? [] : [threads.joined(separator: ", ")])).joined(separator: "; "),
+        ]
+    }
+}

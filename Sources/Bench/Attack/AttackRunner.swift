@@ -1,0 +1,234 @@
+import Basics
+import Foundation
+import Glibc
+import Sockets
+import Synchronization
+
+/// Runs attacks one after the other, each against a server with a call on it. Confined to one thread.
+final class AttackRunner {
+    private let program: String
+    private let scratch: String
+    private let seconds: Double
+    private var bounds = AttackOutcome.Bounds()
+    private var stage: Stage?
+    private let note: (String) -> Void
+    /// Servers whose memory is still looked at, in the background.
+    private var parked: [Parked] = []
+
+    /// Beyond it a row is run again: part of the machine's time that the host's other guests, or other programs here, had.
+    private static let stealLimit = 0.03
+    private static let othersLimit = 0.15
+    private static let mostTries = 3
+    /// Rooms end 30 s after the last has left, and who vanished counts as there for 30 s: after both memory must be back.
+    private static let memoryPatience: Duration = .seconds(90)
+    private static let memoryReading: Duration = .seconds(30)
+
+    init(program: String, scratch: String, seconds: Double, note: @escaping (String) -> Void) {
+        (self.program, self.scratch, self.seconds, self.note) = (program, scratch, seconds, note)
+    }
+
+    /// A server with its bystanders.
+    private struct Stage {
+        var server: ServerUnderTest
+        var bystander: ChildProcess
+        var addresses: [SocketAddress]
+    }
+
+    /// A server that had its row, and waits for its memory.
+    private final class Parked {
+        let server: ServerUnderTest
+        let ended: Instant
+        let row: Int
+        init(server: ServerUnderTest, ended: Instant, row: Int) { (self.server, self.ended, self.row) = (server, ended, row) }
+    }
+
+    // MARK: - The table
+
+    /// - Parameter isQuick: no row is run again, and none is waited for.
+    func run(_ attacks: [Attack], bounds: AttackOutcome.Bounds, isQuick: Bool) throws -> [AttackOutcome] {
+        self.bounds = bounds
+        var rows: [AttackOutcome] = []
+        for attack in attacks {
+            var row = try attempt(attack, index: rows.count)
+            while !isQuick, row.stolen > Self.stealLimit || row.others > Self.othersLimit, row.tries < Self.mostTries {
+                note("\(attack.name): the machine was disturbed (\(Int(row.stolen * 100)) % taken, \(Int(row.others * 100)) % by others); again")
+                let tries = row.tries
+                parked.removeAll { $0.row == rows.count }
+                row = try attempt(attack, index: rows.count)
+                row.tries = tries + 1
+            }
+            if rows.isEmpty { self.bounds.undisturbed = row.soundGap }
+            rows.append(row)
+            lookAtParked(&rows, wait: false)
+            note(Self.line(rows[rows.count - 1], isOpen: parked.contains { $0.row == rows.count - 1 }))
+        }
+        if isQuick { parked = [] }
+        while !parked.isEmpty {
+            lookAtParked(&rows, wait: true)
+            usleep(500_000)
+        }
+        for index in rows.indices { rows[index].judge(self.bounds) }
+        stage = nil
+        return rows
+    }
+
+    private static func line(_ row: AttackOutcome, isOpen: Bool) -> String {
+        String(
+            format: "%@: sound %.0f ms, picture %.0f ms, loop %@ ms, %.0f > %.0f > %.0f MB%@, newcomer %.0f / %.0f ms, healthz %d of %d failed%@ %@", row.name,
+            row.soundGap, row.pictureGap, row.loopTurn.map { String(format: "%.1f", $0) } ?? "?", row.memoryBefore, row.memoryPeak, row.memoryAfter,
+            isOpen ? " so far" : "", row.newcomerMeanwhile, row.newcomerAfterwards, row.failedChecks, row.checks,
+            row.stolen + row.others > 0.05 ? String(format: ", others %.0f %%", (row.stolen + row.others) * 100) : "",
+            (row.faults + row.remarks).joined(separator: "; "))
+    }
+
+    /// Memory of parked servers, as it is 30 s after their row or as soon as it is back later than that.
+    private func lookAtParked(_ rows: inout [AttackOutcome], wait: Bool) {
+        let now = MonotonicClock.now()
+        parked.removeAll { entry in
+            let age = now - entry.ended
+            let memory = entry.server.figures.memory
+            if age <= Self.memoryReading || rows[entry.row].memoryAfter == 0 { rows[entry.row].memoryAfter = memory }
+            let isBack = memory <= rows[entry.row].memoryBefore + bounds.memory
+            if isBack { rows[entry.row].memoryBack = age.inSeconds }
+            return isBack || age > Self.memoryPatience || !entry.server.isAlive
+        }
+    }
+
+    // MARK: - One row
+
+    private func stage(_ shape: ServerUnderTest.Shape) throws -> Stage {
+        if let stage, stage.server.shape == shape, stage.server.isAlive { return stage }
+        stage = nil
+        let server = try ServerUnderTest(program: program, scratch: scratch, shape: shape)
+        // First in line where the system allows it: the bystanders' own delays must not look like the server's.
+        let script = #"renice -n -15 -p $$ >/dev/null 2>&1; chrt -f -p 1 $$ >/dev/null 2>&1; exec "$@""#
+        var arguments = [CommandLine.arguments[0], "bystander", "--http", "\(server.http)"]
+        if let secret = shape.secret { arguments += ["--token", AccessToken.make(room: "*", secret: secret)] }
+        let bystander = try ChildProcess(script: script, arguments: arguments)
+        guard let ready: BystanderReading.Ready = ask(bystander, nil, within: .seconds(30)) else { throw WireError("the bystanders do not come up") }
+        if let fault = ready.fault { throw WireError("the bystanders' call: \(fault)") }
+        let made = Stage(server: server, bystander: bystander, addresses: ready.addresses.compactMap { SocketAddress($0) })
+        stage = made
+        return made
+    }
+
+    private func ask<Answer: Decodable>(_ child: ChildProcess, _ question: String?, within limit: Duration) -> Answer? {
+        if let question { child.write(question) }
+        return child.line(within: limit).flatMap { try? JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
+    }
+
+    private func attempt(_ attack: Attack, index: Int) throws -> AttackOutcome {
+        try attack.prepare?()
+        let stage = try stage(attack.shape)
+        stage.server.rows += 1
+        var row = AttackOutcome(name: attack.name)
+        let figures = stage.server.figures
+        // What the last row's newcomer left settles.
+        usleep(700_000)
+        figures.resetPeak()
+        stage.bystander.write("mark")
+        row.memoryBefore = figures.memory
+        row.memoryLimit = attack.memory
+        let descriptors = figures.descriptors, files = stage.server.files
+        let before = (machine: MachineTime.now(), server: figures.time, bystander: ProcessFigures(id: stage.bystander.id).time, own: Self.ownTime)
+        let threads = figures.threads
+        let start = MonotonicClock.now()
+        let context = AttackContext(
+            http: stage.server.http, media: stage.server.media, bystanders: stage.addresses, end: start + .nanoseconds(Int64(seconds * 1e9)))
+        context.spawn(attack.run)
+
+        MonotonicClock.sleep(until: start + .nanoseconds(Int64(seconds * 0.35e9)))
+        // Answers while the attack goes on, or says within 10 s why it cannot.
+        let meanwhile: BystanderReading.Newcomer? = ask(stage.bystander, "newcomer", within: .seconds(20))
+        row.newcomerMeanwhile = meanwhile.map { $0.fault == nil ? $0.milliseconds : -1 } ?? -1
+        if let fault = meanwhile?.fault { row.remarks.append("newcomer: \(fault)") }
+        MonotonicClock.sleep(until: context.end)
+        // A thread that waits for the server may be late by its own time limit.
+        let patience = context.end + .seconds(6)
+        while context.running > 0, MonotonicClock.now() < patience { usleep(20_000) }
+        let took = (MonotonicClock.now() - start).inSeconds
+        let reading: BystanderReading? = ask(stage.bystander, "read", within: .seconds(15))
+        let ended = MonotonicClock.now()
+        fill(&row, reading)
+        row.faults += context.faults
+        row.remarks += context.remarks
+        if !context.failures.isEmpty, stage.server.isAlive {
+            row.remarks.append("the attack: " + context.failures.joined(separator: ", "))
+        }
+        for (name, time) in figures.threads {
+            let percent = (time - (threads[name] ?? 0)) / took * 100
+            if percent >= 1 { row.threads[name] = percent }
+        }
+        guard stage.server.isAlive else {
+            row.verdict = .died
+            row.faults.insert("the server died: \(stage.server.process.obituary)", at: 0)
+            row.memoryPeak = row.memoryBefore
+            self.stage = nil
+            return row
+        }
+        let after: BystanderReading.Newcomer? = ask(stage.bystander, "newcomer", within: .seconds(20))
+        row.newcomerAfterwards = after.map { $0.fault == nil ? $0.milliseconds : -1 } ?? -1
+        if let fault = after?.fault { row.remarks.append("newcomer afterwards: \(fault)") }
+        account(&row, since: before.machine, known: [figures.time - before.server, ProcessFigures(id: stage.bystander.id).time - before.bystander, Self.ownTime - before.own])
+        row.memoryPeak = figures.peak
+        settle(&row, stage, attack, index: index, ended: ended, descriptors: descriptors, files: files)
+        return row
+    }
+
+    private func fill(_ row: inout AttackOutcome, _ reading: BystanderReading?) {
+        guard let reading else {
+            row.faults.append("the bystanders do not answer")
+            return
+        }
+        row.soundGap = reading.soundGap
+        row.pictureGap = reading.pictureGap
+        row.packetsLost = reading.packetsLost
+        row.loopTurn = reading.loopTurn
+        (row.checks, row.failedChecks) = (reading.checks, reading.failedChecks)
+        if let end = reading.end { row.faults.append("the bystanders' call ended: \(end)") }
+    }
+
+    private static var ownTime: Double { ProcessFigures(id: getpid()).time }
+
+    private func account(_ row: inout AttackOutcome, since earlier: MachineTime, known: [Double]) {
+        let spent = MachineTime.now().since(earlier)
+        row.stolen = spent.stolen
+        row.others = spent.allSeconds > 0 ? max(0, spent.busySeconds - known.reduce(0, +)) / spent.allSeconds : 0
+    }
+
+    /// Waits for the server's memory if it is nearly back; otherwise a fresh server takes the next row while this one is watched.
+    private func settle(
+        _ row: inout AttackOutcome, _ stage: Stage, _ attack: Attack, index: Int, ended: Instant, descriptors: Int, files: Int
+    ) {
+        let figures = stage.server.figures
+        let limit = row.memoryBefore + bounds.memory
+        let patience = ended + .seconds(5)
+        while MonotonicClock.now() < patience, figures.memory > limit || figures.descriptors > descriptors + bounds.descriptors { usleep(200_000) }
+        row.memoryAfter = figures.memory
+        row.descriptors = max(0, figures.descriptors - descriptors)
+        row.files = max(0, stage.server.files - files)
+        if row.memoryAfter <= limit { row.memoryBack = (MonotonicClock.now() - ended).inSeconds }
+        var probe = row
+        probe.memoryBack = probe.memoryBack ?? 0
+        var bounds = bounds
+        if index == 0 { bounds.undisturbed = row.soundGap }
+        probe.judge(bounds)
+        guard probe.verdict != .held || row.memoryBack == nil || attack.shape != .shipped else { return }
+        // Harmed, or not yet back: nothing of it must fall on the next row.
+        self.stage = nil
+        stage.bystander.kill()
+        if row.memoryBack == nil {
+            parked.append(Parked(server: stage.server, ended: ended, row: index))
+            waitUntilQuiet(stage.server)
+        }
+    }
+
+    /// A server that still works on what it was sent would take the next one's time.
+    private func waitUntilQuiet(_ server: ServerUnderTest) {
+        for _ in 0..<30 {
+            let before = server.figures.time
+            usleep(1_000_000)
+            if server.figures.time - before < 0.2 { return }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import Basics
+import Peer
+import Sockets
+
+/// A peer that joined as one should and then says what it likes: a path, keys and nothing above them. One thread at a time.
+///
+/// What it sends is authentic; what is in it is up to the attack. It answers nothing that it need not answer.
+final class HostilePeer {
+    /// Making keys takes a while, and nobody looks whose they are.
+    static let identity = Result { try DTLSIdentity.generate() }
+
+    let offer: HostileOffer
+    let answer: HostileAnswer
+    let socket: DatagramSocket
+    let server: SocketAddress
+    private var ice: IceAgent
+    private let dtls: DTLSTransport
+    private var srtp: SRTPContext?
+    private var keys: SRTPKeys?
+    private(set) var isConnected = false
+    /// Why the peer is no more; nil while it lives.
+    private(set) var end: String?
+    /// Gets what comes in DTLS records: SCTP packets.
+    var onApplication: ([UInt8]) -> Void = { _ in }
+    /// Gets the headers of decrypted RTP packets of the server: sequence number, SSRC, transport-wide number if there is one.
+    var onMedia: ((_ sequence: UInt16, _ ssrc: UInt32, _ transport: UInt16?) -> Void)?
+    /// How much the server has sent, in datagrams.
+    private(set) var received = 0
+    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+    private var sequences: [UInt32: UInt16] = [:]
+
+    /// - Parameter exchange: carries the offer to the server and brings its answer.
+    init(
+        from source: IPAddress, shape: (inout HostileOffer) -> Void = { _ in }, exchange: (String) throws(WireError) -> String
+    ) throws(WireError) {
+        let now = MonotonicClock.now()
+        let identity: DTLSIdentity
+        do { identity = try Self.identity.get() } catch { throw WireError("\(error)") }
+        var offer = HostileOffer(identity)
+        shape(&offer)
+        socket = try DatagramSocket(binding: source)
+        answer = try HostileAnswer(parsing: try exchange(offer.text))
+        self.offer = offer
+        guard let server = answer.candidate.socketAddress else { throw WireError("no candidate") }
+        self.server = server
+        ice = IceAgent(mode: .controlling, local: offer.ice, localAddresses: [socket.address], at: now)
+        ice.setRemote(answer.ice, candidates: [answer.candidate], at: now)
+        do {
+            dtls = try DTLSTransport(role: answer.isPassive ? .client : .server, identity: identity, at: now)
+        } catch {
+            throw WireError("\(error)")
+        }
+        dtls.setRemoteFingerprints([answer.fingerprint])
+    }
+
+    deinit { scratch.deallocate() }
+
+    // MARK: - Running
+
+    /// Finds the path and the keys.
+    func connect(within limit: Duration = .seconds(5)) throws(WireError) {
+        let deadline = MonotonicClock.now() + limit
+        while !isConnected {
+            let now = MonotonicClock.now()
+            guard end == nil, now < deadline else { throw WireError("not connected: \(end ?? "no answer within \(limit.inSeconds) s")") }
+            step(at: now)
+            socket.wait(.milliseconds(5))
+        }
+    }
+
+    /// Takes what came, keeps the path alive and lets the handshake go on.
+    func step(at now: Instant) {
+        socket.receive { datagram, remote in
+            received += 1
+            take(datagram, from: remote, at: now)
+        }
+        ice.advance(to: now)
+        dtls.advance(to: now)
+        drain(at: now)
+    }
+
+    /// Calls `body` every so often until `end`, and keeps the peer alive between.
+    func run(until end: Instant, every interval: Duration, _ body: (Instant) throws(WireError) -> Void) throws(WireError) {
+        var next = MonotonicClock.now()
+        while true {
+            let now = MonotonicClock.now()
+            guard now < end, self.end == nil else { return }
+            step(at: now)
+            if now >= next {
+                try body(now)
+                next += interval
+                // What the machine had no time for is skipped, not caught up.
+                if now - next > .milliseconds(200) { next = now + interval }
+            }
+            socket.wait(min(max(next - MonotonicClock.now(), .zero), .milliseconds(20)))
+        }
+    }
+
+    private func take(_ datagram: UnsafeMutableRawBufferPointer, from remote: SocketAddress, at now: Instant) {
+        let bytes = UnsafeRawBufferPointer(datagram)
+        let flow = Flow(.udp, local: socket.address, remote: remote)
+        switch DatagramKind(bytes) {
+        case .stun: ice.handle(stun: bytes, flow: flow, at: now)
+        case .dtls: dtls.receive(bytes, at: now)
+        case .rtp:
+            guard let onMedia, let srtp, let length = try? srtp.unprotectRTP(datagram, length: datagram.count),
+                let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(rebasing: bytes[..<length]).bindMemory(to: UInt8.self).span)
+            else { return }
+            let span = UnsafeRawBufferPointer(rebasing: bytes[..<length]).bindMemory(to: UInt8.self).span
+            onMedia(header.sequence, header.ssrc, header.extension16(3, in: span))
+        default: break
+        }
+    }
+
+    private func drain(at now: Instant) {
+        while let event = ice.nextEvent() {
+            switch event {
+            case .selected: dtls.start(at: now)
+            case .expired: end = end ?? "the server did not answer any more"
+            default: break
+            }
+        }
+        while let (bytes, _) = ice.nextTransmit() { socket.send(bytes, to: server) }
+        while let event = dtls.nextEvent() {
+            switch event {
+            case .connected(let keys):
+                self.keys = keys
+                srtp = try? SRTPContext(keys)
+                isConnected = srtp != nil
+            case .data(let bytes): onApplication(bytes)
+            case .closed: end = end ?? "the server closed"
+            case .failed(let reason): end = end ?? reason
+            }
+        }
+        while let bytes = dtls.nextTransmit() { socket.send(bytes, to: server) }
+    }
+
+    // MARK: - Saying what it likes
+
+    /// Encrypts and sends an RTP packet.
+    func send(rtp packet: [UInt8]) { send(packet) { srtp, buffer, length in try? srtp.protectRTP(buffer, length: length) } }
+    /// Encrypts and sends a compound RTCP packet.
+    func send(rtcp packet: [UInt8]) { send(packet) { srtp, buffer, length in try? srtp.protectRTCP(buffer, length: length) } }
+
+    /// A compound RTCP packet, encrypted, to be sent from wherever.
+    func protected(rtcp packet: [UInt8]) -> [UInt8] {
+        guard let srtp, packet.count + SRTPContext.maximumOverhead <= scratch.count else { return [] }
+        scratch.copyBytes(from: packet)
+        return (try? srtp.protectRTCP(scratch, length: packet.count)).map { Array(scratch[..<$0]) } ?? []
+    }
+
+    private func send(_ packet: [UInt8], _ protect: (SRTPContext, UnsafeMutableRawBufferPointer, Int) -> Int?) {
+        guard let srtp, packet.count + SRTPContext.maximumOverhead <= scratch.count else { return }
+        scratch.copyBytes(from: packet)
+        guard let length = protect(srtp, scratch, packet.count) else { return }
+        socket.send(UnsafeRawBufferPointer(rebasing: scratch[..<length]), to: server)
+    }
+
+    /// Begins with an empty table of streams: libsrtp searches it for each packet, and a flood of SSRCs would slow its sender down.
+    func forgetStreams() { srtp = keys.flatMap { try? SRTPContext($0) } }
+
+    /// Sends an RTP packet of the next number of its stream.
+    func send(payload: [UInt8], type: UInt8, ssrc: UInt32, timestamp: UInt32, marker: Bool = false) {
+        let sequence = sequences[ssrc] ?? UInt16.random(in: 0..<0x4000)
+        sequences[ssrc] = sequence &+ 1
+        send(rtp: Self.packet(payload, type: type, ssrc: ssrc, sequence: sequence, timestamp: timestamp, marker: marker))
+    }
+
+    static func packet(_ payload: [UInt8], type: UInt8, ssrc: UInt32, sequence: UInt16, timestamp: UInt32, marker: Bool = false) -> [UInt8] {
+        var bytes: [UInt8] = [0x80, (marker ? 0x80 : 0) | type]
+        bytes.append16(sequence)
+        bytes.append32(timestamp)
+        bytes.append32(ssrc)
+        return bytes + payload
+    }
+
+    /// Sends one DTLS record of application data: an SCTP packet, or none.
+    func send(application bytes: [UInt8]) {
+        dtls.send(bytes)
+        while let datagram = dtls.nextTransmit() { socket.send(datagram, to: server) }
+    }
+
+    /// An authentic check of this peer's, to be sent from wherever.
+    func check(nominating: Bool = true) -> [UInt8] {
+        var request = STUNMessage(.request, transaction: .init(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)))
+        request.username = "\(answer.ice.ufrag):\(offer.ice.ufrag)"
+        request.priority = 0x6E7F_FFFF
+        request.iceControlling = 1
+        request.useCandidate = nominating
+        return request.encoded(password: answer.ice.password)
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Synchronization
+
+/// What a program asks of the HTTP interface while the calls go on.
+struct SoakErrands: Sendable {
+    let stage: SoakGuest.Stage
+
+    func run(_ errands: [(at: Double, what: SoakPlan.Errand)]) async throws {
+        var recordings: [String: String] = [:]
+        for errand in errands {
+            try await stage.sleep(until: errand.at)
+            do {
+                try await run(errand.what, &recordings)
+            } catch {
+                try Task.checkCancellation()
+                stage.tally.fault("\(error)")
+            }
+        }
+    }
+
+    private func run(_ errand: SoakPlan.Errand, _ recordings: inout [String: String]) async throws {
+        switch errand {
+        case .snapshot(let room):
+            let answer = try await ask("GET", "/api/rooms/\(room)/snapshot.png")
+            guard answer.body.starts(with: [0x89, 0x50]) else { throw BenchError("the snapshot of \(room) is no PNG") }
+        case .startRecording(let room):
+            recordings[room] = text("id", of: try await ask("POST", "/api/rooms/\(room)/recordings", expect: 201))
+        case .stopRecording(let room):
+            let stopped = try await ask("POST", "/api/recordings/\(recordings[room] ?? "")/stop")
+            guard text("state", of: stopped) == "finished" else { throw BenchError("a recording of \(room) ended as \(stopped.text)") }
+        case .mute(let room):
+            let people = object(try await ask("GET", "/api/rooms/\(room)"))["participants"] as? [[String: Any]]
+            guard let id = people?.first?["id"] as? String else { throw BenchError("nobody is in \(room)") }
+            for isMuted in [true, false] {
+                _ = try await ask("PATCH", "/api/rooms/\(room)/participants/\(id)", body: "{\"audioMuted\": \(isMuted)}")
+            }
+        case .end(let room): _ = try await ask("DELETE", "/api/rooms/\(room)", expect: 204)
+        }
+        stage.tally.count("HTTP errands")
+    }
+
+    private func ask(_ method: String, _ path: String, body: String = "", expect status: Int = 200) async throws -> LoopbackHTTP.Answer {
+        let headers = body.isEmpty ? [:] : ["Content-Type": "application/json"]
+        let answer = try await stage.http.request(method, path, headers: headers, body: body)
+        guard answer.status == status else { throw BenchError("\(method) \(path): \(answer.status) \(answer.text.prefix(200))") }
+        return answer
+    }
+
+    private func object(_ answer: LoopbackHTTP.Answer) -> [String: Any] {
+        (try? JSONSerialization.jsonObject(with: Data(answer.body))) as? [String: Any] ?? [:]
+    }
+
+    private func text(_ key: String, of answer: LoopbackHTTP.Answer) -> String { object(answer)[key] as? String ?? "" }
+}

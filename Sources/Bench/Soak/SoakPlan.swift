@@ -1,0 +1,194 @@
+import Basics
+import Simulation
+
+/// What happens in one cycle of the soak test: who comes when, does what, and goes how. It follows from the seed and the cycle's number; how
+/// many there are of each kind is the same in every cycle, so that the server's figures of one may be held against those of another.
+struct SoakPlan: Sendable {
+    /// Which door a caller comes by.
+    enum Door: Sendable { case signalling, whip, whep }
+
+    enum Deed: Sendable {
+        case microphone(Bool), camera(Bool), hand(Bool)
+        case layout(String, everyone: Bool)
+        case present(Bool)
+        /// The same offer once more, as when a track was exchanged.
+        case offer
+        case restartICE
+        /// To the address with this index, see `Crowd.addressesPerPlace`.
+        case move(Int)
+        case line(LinkConditions)
+        /// On the data channel, in bytes.
+        case message(Int)
+        case chat
+        case record(String)
+        /// The signalling connection breaks, and another one takes the seat back.
+        case resume
+    }
+
+    enum Exit: Sendable {
+        /// Says so.
+        case leave
+        /// Ends the media connection properly and nothing else.
+        case hangUp
+        /// Signalling and media end without a word; the signalling connection is closed by the system.
+        case drop
+        /// Nothing comes any more, and nothing is closed.
+        case vanish
+        /// The room is ended from outside.
+        case sentAway
+    }
+
+    /// One caller's stay. Times are seconds from the cycle's start.
+    struct Visit: Sendable {
+        var place: Int
+        var name: String
+        var room: String
+        var codec: VideoCodec
+        var door = Door.signalling
+        var overTCP = false
+        var isLoud = false
+        var arrives: Double
+        var deeds: [(at: Double, what: Deed)] = []
+        var leaves: Double
+        var exit: Exit
+
+        mutating func add(_ time: Double, _ deed: Deed) { deeds.append((time, deed)) }
+    }
+
+    /// Something that is asked of the HTTP interface.
+    enum Errand: Sendable { case snapshot(String), startRecording(String), stopRecording(String), end(String), mute(String) }
+
+    /// Long enough for one who vanished to be missed: 30 s without a sign, and a seat kept for 15 s more.
+    static let length = 120.0
+    /// From here to the cycle's end only the pair is there: everything else that the server still holds was forgotten by it.
+    static let quiet = 108.0
+
+    var visits: [Visit] = []
+    var errands: [(at: Double, what: Errand)] = []
+
+    private static let layouts = ["speaker", "grid", "filmstrip", "sidebar", "side-by-side", "picture-in-picture"]
+    private static let badLines = [
+        LinkConditions(delay: .milliseconds(40), rate: .kilobits(220)),
+        LinkConditions(delay: .milliseconds(60), loss: .random(0.05), rate: .kilobits(120)),
+        LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.03, burstLength: 6))),
+    ]
+    private static let goodLine = LinkConditions(delay: .zero)
+
+    /// - Parameter people: beside the pair.
+    init(people: Int, cycle: Int, seed: UInt64) {
+        var random = SeededRandom(seed: seed &+ UInt64(cycle) &* 0x9E37_79B9)
+        let rooms = max(1, people / 4)
+        // Who has which part changes from cycle to cycle; how many have it does not.
+        let parts = (0..<people).map { Part.allCases[$0 % Part.allCases.count] }.shuffled(using: &random)
+        let codecs = (0..<people).map { $0.isMultiple(of: 2) ? VideoCodec.h264 : .vp8 }.shuffled(using: &random)
+        let lastRoom = "soak-\(rooms - 1)"
+        // One of a room records it, if one of its people has such a part.
+        var recorded: Set<String> = []
+        for (place, part) in parts.enumerated() {
+            let room = "soak-\(place % rooms)"
+            // Joins from one address are limited to five a second.
+            let arrival = 1 + Double(place) * 0.4 + Double.random(in: 0...0.15, using: &random)
+            var visit = Visit(
+                place: place, name: "\(part) \(place)", room: room, codec: codecs[place], isLoud: place / rooms == 0, arrives: arrival,
+                leaves: 94 + Double.random(in: 0...6, using: &random), exit: .leave)
+            if part == .steady, recorded.insert(room).inserted {
+                for (time, action) in [(30.0, "start"), (38, "pause"), (43, "resume"), (60, "stop")] { visit.add(time, .record(action)) }
+            }
+            visits += part.visits(&visit, using: &random)
+        }
+        for index in visits.indices {
+            // Of many people the last ones come late: they have been there for a moment before they do anything.
+            for deed in visits[index].deeds.indices {
+                visits[index].deeds[deed].at = max(visits[index].deeds[deed].at, visits[index].arrives + 2)
+            }
+        }
+        for index in visits.indices where visits[index].room == lastRoom && visits[index].leaves > 90 && rooms > 1 {
+            visits[index].leaves = Self.quiet - 4
+            visits[index].exit = .sentAway
+        }
+        errands = [
+            (14, .snapshot("soak-0")), (20, .startRecording(SoakPair.room)), (42, .snapshot(SoakPair.room)), (50, .stopRecording(SoakPair.room)),
+            (55, .mute("soak-0")), (70, .snapshot("soak-0")),
+        ]
+        if rooms > 1 { errands.append((102, .end(lastRoom))) }
+    }
+
+    /// The parts that people play.
+    private enum Part: CaseIterable {
+        case steady, restless, thin, ghost, publisher, stream, hopper, viewer
+
+        /// `visit` is a plain stay from the cycle's start to its end.
+        func visits(_ visit: inout Visit, using random: inout SeededRandom) -> [Visit] {
+            func soon(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &random) }
+            func layout() -> String { layouts.randomElement(using: &random) ?? "grid" }
+            switch self {
+            case .steady:
+                for start in [15.0, 40, 65] {
+                    visit.add(soon(start...start + 3), .microphone(false))
+                    visit.add(soon(start + 4...start + 6), .message(Int.random(in: 1...12_000, using: &random)))
+                    visit.add(soon(start + 7...start + 9), .microphone(true))
+                    visit.add(soon(start + 10...start + 12), .chat)
+                    visit.add(soon(start + 13...start + 15), .camera(false))
+                    visit.add(soon(start + 17...start + 19), .camera(true))
+                }
+            case .restless:
+                for start in [10.0, 34, 58] {
+                    visit.add(soon(start...start + 2), .offer)
+                    visit.add(soon(start + 6...start + 8), .restartICE)
+                    visit.add(soon(start + 13...start + 14), .move(1))
+                    visit.add(soon(start + 18...start + 19), .move(2))
+                    visit.add(soon(start + 22...start + 23), .move(0))
+                }
+                visit.leaves = soon(84...88)
+                visit.exit = .hangUp
+            case .thin:
+                for (start, line) in zip([14.0, 40, 66], badLines.shuffled(using: &random)) {
+                    visit.add(soon(start...start + 2), .line(line))
+                    visit.add(soon(start + 8...start + 9), .layout(layout(), everyone: true))
+                    visit.add(soon(start + 16...start + 18), .line(goodLine))
+                }
+            case .ghost:
+                visit.add(soon(12...16), .layout(layout(), everyone: false))
+                visit.add(soon(20...24), .present(true))
+                visit.add(soon(28...32), .present(false))
+                visit.leaves = soon(40...50)
+                visit.exit = .vanish
+            case .publisher:
+                visit.door = .whip
+                visit.add(soon(20...24), .restartICE)
+                visit.add(soon(40...44), .move(2))
+                visit.add(soon(60...64), .restartICE)
+            case .stream:
+                visit.overTCP = true
+                visit.add(soon(14...18), .layout(layout(), everyone: false))
+                visit.add(soon(30...34), .message(Int.random(in: 1...60_000, using: &random)))
+                visit.add(soon(44...48), .layout(layout(), everyone: false))
+                visit.add(soon(60...64), .offer)
+                visit.leaves = soon(78...82)
+                visit.exit = .drop
+            case .hopper:
+                var all: [Visit] = []
+                for (index, start) in [2.0, 34, 66].enumerated() {
+                    var hop = visit
+                    if index > 0 { hop.arrives = start + visit.arrives / 4 }
+                    hop.leaves = soon(start + 25...start + 28)
+                    hop.add(soon(start + 10...start + 12), .hand(true))
+                    hop.add(soon(start + 15...start + 17), .resume)
+                    hop.exit = index == 1 ? .hangUp : .leave
+                    all.append(hop)
+                }
+                return all
+            case .viewer:
+                visit.door = .whep
+                visit.arrives = soon(11...13)
+                visit.leaves = soon(50...54)
+                var second = visit
+                visit.exit = .drop
+                second.arrives = soon(64...66)
+                second.leaves = soon(88...90)
+                return [visit, second]
+            }
+            return [visit]
+        }
+    }
+}

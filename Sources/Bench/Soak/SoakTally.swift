@@ -1,0 +1,27 @@
+import Synchronization
+
+/// What was done so far, and what went wrong.
+final class SoakTally: Sendable {
+    private struct State {
+        var counts: [String: Int] = [:]
+        var faults: [String] = []
+        var faultCount = 0
+    }
+
+    /// Faults that are kept word by word.
+    private static let kept = 200
+    private let state = Mutex(State())
+
+    func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }
+
+    /// Something that must not happen.
+    func fault(_ what: String) {
+        state.withLock { state in
+            state.faultCount += 1
+            if state.faults.count < Self.kept { state.faults.append(what) }
+        }
+    }
+
+    var counts: [(what: String, count: Int)] { state.withLock { $0.counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } } }
+    var faults: (count: Int, first: [String]) { state.withLock { ($0.faultCount, $0.faults) } }
+}

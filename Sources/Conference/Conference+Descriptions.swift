@@ -1,0 +1,168 @@
+import Basics
+import Peer
+import Sockets
+
+/// Reads session descriptions, one at a time: what a flood of offers costs is one thread's time of the cooperative pool, and none of the
+/// loop's. Who waits here holds a request, whose number the endpoints bound.
+actor DescriptionReader {
+    func read(_ sdp: String) throws(ConferenceError) -> SessionDescription {
+        do {
+            return try SessionDescription(parsing: sdp)
+        } catch {
+            throw Conference.translate(error)
+        }
+    }
+}
+
+extension Conference {
+    /// What a seat on the loop is made of.
+    private struct Plan: Sendable {
+        var engine: RoomEngine
+        var intake: Intake
+        var view: ViewID
+        var opensChannels: [String]
+        var limit: SenderLimit?
+        var isViewer: Bool
+        var mayTalk: Bool
+        var life: SeatLife
+        /// It is counted as one that is being connected from here on.
+        var beginsToConnect = false
+    }
+
+    /// - Parameter connects: a peer is made, or connects anew.
+    private func plan(_ id: String, connects: Bool) throws(ConferenceError) -> Plan {
+        let now = MonotonicClock.now()
+        return try state.locked { state throws(ConferenceError) in
+            guard let seat = state.seats[id], let slot = state.rooms[seat.room], let intake = slot.engine.intake(id),
+                let member = slot.room.member(id)
+            else { throw .participantNotFound(id) }
+            try state.allow(.offer, id, at: now)
+            var plan = Plan(
+                engine: slot.engine, intake: intake, view: slot.view(of: id),
+                opensChannels: slot.listeners[id]?.opensChannels ?? [], limit: slot.limits[id], isViewer: member.kind == .viewer,
+                mayTalk: member.mayTalk, life: seat.life)
+            if connects, !member.isConnected, seat.halfOpenSince == nil {
+                try state.beginHalfOpen(id, at: now)
+                plan.beginsToConnect = true
+            }
+            return plan
+        }
+    }
+
+    /// Runs `body` on the loop at the expense of the participant's seat there, which is made where it has none yet.
+    private func onSeat<Value: Sendable>(
+        _ id: String, _ plan: Plan, after description: SessionDescription? = nil,
+        _ body: @escaping @Sendable (PeerSeat, PeerHost, Instant) throws -> Value
+    ) async throws(ConferenceError) -> Value {
+        do {
+            return try await fromLoop { [self] host, now in
+                // A reloaded page: another connection of the same participant.
+                if let seat = host.seat(id), seat.peer.isEnded || seat.isOther(than: description) { host.remove(id, at: now) }
+                let isNew = host.seat(id) == nil
+                var result = Result<Value, ConferenceError>.failure(.participantNotFound(id))
+                do throws(ConferenceError) {
+                    let seat = try seat(id, plan, host, now)
+                    host.charging(seat) {
+                        do { result = .success(try body(seat, host, now)) } catch { result = .failure(Self.translate(error)) }
+                    }
+                    if case .failure = result, isNew { host.remove(id, at: now) }
+                } catch {
+                    result = .failure(error)
+                }
+                return result
+            }
+        } catch {
+            if plan.beginsToConnect { state.locked { $0.endHalfOpen(id) } }
+            throw error
+        }
+    }
+
+    /// The seat of a participant, on the loop; made where it has none yet.
+    private func seat(_ id: String, _ plan: Plan, _ host: PeerHost, _ now: Instant) throws(ConferenceError) -> PeerSeat {
+        if let seat = host.seat(id) { return seat }
+        // Who left while this waited for the loop gets none.
+        guard !plan.life.isOver else { throw .participantNotFound(id) }
+        let seat = PeerSeat(
+            id: id, peer: try makePeer(plan.isViewer, at: now), engine: plan.engine, intake: plan.intake, view: plan.view,
+            opensChannels: plan.opensChannels, mayTalk: plan.mayTalk,
+            loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
+        host.add(seat, at: now)
+        if let limit = plan.limit { host.setReceiveLimit(limit, of: id, at: now) }
+        return seat
+    }
+
+    /// The answer's text is written, as the offer's is read, in the task of the request.
+    func answer(_ id: String, offer: String) async throws(ConferenceError) -> String {
+        let plan = try plan(id, connects: true)
+        let description: SessionDescription
+        do {
+            description = try await descriptions.read(offer)
+        } catch {
+            if plan.beginsToConnect { state.locked { $0.endHalfOpen(id) } }
+            throw error
+        }
+        return try await onSeat(id, plan, after: description) { seat, host, now in
+            let answer = try seat.peer.answer(description, at: now)
+            seat.remote = description
+            host.updateUfrags(seat)
+            host.negotiated(seat, at: now)
+            return answer
+        }.description
+    }
+
+    func makeOffer(_ id: String) async throws(ConferenceError) -> String {
+        let plan = try plan(id, connects: true)
+        return try await onSeat(id, plan) { seat, host, now in
+            let offer = seat.peer.makeOffer(at: now, iceRestart: false)
+            host.updateUfrags(seat)
+            host.touch(seat)
+            return offer
+        }
+    }
+
+    func accept(_ id: String, answer: String) async throws(ConferenceError) {
+        try allow(.offer, id)
+        let description = try await descriptions.read(answer)
+        try await onExistingSeat(id, orElse: "There is no offer to answer.") { seat, host, now in
+            try seat.peer.accept(answer: description, at: now)
+            seat.remote = description
+            host.updateUfrags(seat)
+            host.negotiated(seat, at: now)
+        }
+    }
+
+    /// New ICE credentials without an offer (RFC 9725 §4.3.3).
+    func restartIce(_ id: String, ufrag: String, password: String) async throws(ConferenceError) -> Participant.IceRestart {
+        try allow(.offer, id)
+        let ours = try await onExistingSeat(id, orElse: "There is nothing to restart.") { seat, host, now in
+            let ours = try seat.peer.restartICE(remote: IceCredentials(ufrag: ufrag, password: password), at: now)
+            host.updateUfrags(seat)
+            host.touch(seat)
+            return ours
+        }
+        return Participant.IceRestart(
+            ufrag: ours.ufrag, password: ours.password, candidates: candidates.map(\.description))
+    }
+
+    private func onExistingSeat<Value: Sendable>(
+        _ id: String, orElse fault: String, _ body: @escaping @Sendable (PeerSeat, PeerHost, Instant) throws -> Value
+    ) async throws(ConferenceError) -> Value {
+        try await fromLoop { host, now in
+            guard let seat = host.seat(id) else { return .failure(.badSDP(fault)) }
+            var result = Result<Value, ConferenceError>.failure(.badSDP(fault))
+            host.charging(seat) {
+                do { result = .success(try body(seat, host, now)) } catch { result = .failure(Self.translate(error)) }
+            }
+            return result
+        }
+    }
+
+    static func translate(_ error: any Error) -> ConferenceError {
+        if let error = error as? ConferenceError { return error }
+        guard let error = error as? SDPError else { return .internalFailure("\(error)") }
+        return switch error.code {
+        case .malformed: .badSDP(error.description)
+        case .noCommonCodec: .noCommonCodec(error.description)
+        }
+    }
+}

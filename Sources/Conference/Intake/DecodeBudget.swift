@@ -1,0 +1,99 @@
+import Basics
+import Codecs
+import Synchronization
+
+/// Why a frame was not decoded, as the metrics label it.
+enum DecodeRefusal: String, Sendable, CaseIterable {
+    /// The sender's pixels a second.
+    case sender
+    /// Those of all senders together.
+    case server
+    /// The size of the picture changes too often.
+    case size
+    /// What waits is older than any tile would show.
+    case late
+    /// Coded bytes that wait.
+    case bytes
+    /// The decoder refused or could not read it.
+    case fault
+}
+
+/// What all senders together may have decoded: `limits.decodedPixelsPerSecondInAll`.
+final class SharedDecodeBudget: Sendable {
+    private let pixels: Mutex<TokenBucket>
+
+    init(pixelsPerSecond: Int, at now: Instant) {
+        let rate = Double(max(1, pixelsPerSecond))
+        pixels = Mutex(TokenBucket(rate: rate, size: max(rate, Double(VideoFormat.maxPixels)), at: now))
+    }
+
+    /// Takes `amount` pixels, or refuses them. A sender that is far from its own limit may go on while others are refused.
+    func take(_ amount: Double, isModest: Bool, at now: Instant) -> Bool {
+        pixels.withLock { pixels in
+            if pixels.take(amount, at: now) { return true }
+            // The debt of the modest is at most what comes in within half a second.
+            guard isModest, pixels.wait(for: 0, at: now) < .milliseconds(500) else { return false }
+            pixels.spend(amount, at: now)
+            return true
+        }
+    }
+}
+
+/// What one sender may have decoded. A value, asked before each frame.
+struct DecodeBudget: Sendable {
+    /// Browsers change the size of their pictures a few times in the first seconds of a call, and then when their line does.
+    static let sizeChangesPerSecond = 0.5
+    static let sizeChangesAtOnce = 6.0
+
+    private var pixels: TokenBucket
+    private var sizes: TokenBucket
+    private var last: VideoFormat?
+
+    init(pixelsPerSecond: Int, at now: Instant) {
+        let rate = Double(max(1, pixelsPerSecond))
+        // One picture of the largest size must fit.
+        pixels = TokenBucket(rate: rate, size: max(rate, Double(VideoFormat.maxPixels)), at: now)
+        sizes = TokenBucket(rate: Self.sizeChangesPerSecond, size: Self.sizeChangesAtOnce, at: now)
+    }
+
+    /// Charges a frame of `format`, or says why it is left out.
+    mutating func admit(_ format: VideoFormat, shared: SharedDecodeBudget, at now: Instant) -> DecodeRefusal? {
+        if let last, (last.width, last.height) != (format.width, format.height), !sizes.take(at: now) { return .size }
+        let amount = Double(format.pixels)
+        guard pixels.wait(for: amount, at: now) == .zero else { return .sender }
+        let isModest = pixels.wait(for: pixels.size * 0.75, at: now) == .zero
+        guard shared.take(amount, isModest: isModest, at: now) else { return .server }
+        pixels.spend(amount, at: now)
+        last = format
+        return nil
+    }
+
+    /// How long the sender's frames are left alone after a refusal: until it is worth asking for a keyframe, which costs everyone.
+    func rest(after refusal: DecodeRefusal, at now: Instant) -> Duration {
+        switch refusal {
+        case .sender: max(.milliseconds(500), pixels.wait(for: pixels.size / 2, at: now))
+        case .size: max(.seconds(1), sizes.wait(for: 2, at: now))
+        case .server: .seconds(1)
+        case .late, .bytes: .milliseconds(500)
+        // What was lost on the line is lost once: the next keyframe is wanted at once.
+        case .fault: .zero
+        }
+    }
+}
+
+/// What of all senders' media was left out on the way in, since the start.
+final class IntakeCounters: Sendable {
+    private final class Count: Sendable { let value = Atomic<Int>(0) }
+    private let refusals = DecodeRefusal.allCases.map { _ in Count() }
+    let droppedAudioPackets = Atomic<Int>(0)
+    let audioFailures = Atomic<Int>(0)
+
+    func count(_ refusal: DecodeRefusal, _ frames: Int = 1) {
+        guard let index = DecodeRefusal.allCases.firstIndex(of: refusal) else { return }
+        refusals[index].value.wrappingAdd(frames, ordering: .relaxed)
+    }
+
+    func frames(_ refusal: DecodeRefusal) -> Int {
+        DecodeRefusal.allCases.firstIndex(of: refusal).map { refusals[$0].value.load(ordering: .relaxed) } ?? 0
+    }
+}

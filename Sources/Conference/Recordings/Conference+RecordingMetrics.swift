@@ -1,0 +1,36 @@
+extension Conference {
+    /// Recordings on the metrics page.
+    var recordingSamples: [MetricSample] {
+        let control = recordingControl
+        let (refused, losses) = (control.refused, control.losses)
+        var samples = RecordingControl.Refusal.allCases.map { reason in
+            MetricSample(
+                "tessera_recordings_refused_total", "Recordings that were not started.", .counter, Double(refused[reason] ?? 0),
+                labels: ["reason": reason.rawValue])
+        }
+        for (kind, count) in [("video", losses.video), ("audio", losses.audio)] {
+            samples.append(
+                MetricSample(
+                    "tessera_recording_dropped_total", "Frames and blocks of sound that a slow disk lost.", .counter, Double(count),
+                    labels: ["kind": kind]))
+        }
+        samples += [
+            MetricSample(
+                "tessera_recording_waiting_bytes", "Media that waits for the disk.", .gauge, Double(control.memory.waiting)),
+            MetricSample(
+                "tessera_recordings_known", "Recordings in the directory.", .gauge, Double(control.catalogue?.count ?? 0)),
+            MetricSample(
+                "tessera_recording_repairs_waiting", "Recordings that a crash left open and that are not closed yet.", .gauge,
+                Double(control.repairsWaiting)),
+        ]
+        if let space = control.reserve.lastSpace {
+            samples += [
+                MetricSample("tessera_recording_disk_free_bytes", "Free bytes where recordings lie.", .gauge, Double(space.free)),
+                MetricSample(
+                    "tessera_recording_disk_reserve_bytes", "Bytes that recordings leave free.", .gauge,
+                    Double(control.reserve.floor(ofSize: space.size))),
+            ]
+        }
+        return samples
+    }
+}

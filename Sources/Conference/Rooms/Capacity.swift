@@ -1,0 +1,83 @@
+import Basics
+
+/// What the whole server may hold at once, and each client's address of it: rooms, seats, and seats whose peer did not connect yet.
+///
+/// A value: each `add` is taken back by one `remove` of the same address, when what was counted ends.
+struct Capacity: Sendable {
+    enum Kind: String, Sendable, CaseIterable {
+        case rooms, seats
+        case halfOpen = "half_open"
+    }
+
+    private var tallies: [Kind: AddressTally]
+
+    init(_ limits: ConferenceConfiguration.Limits) {
+        tallies = [
+            .rooms: AddressTally(limit: limits.rooms, perAddress: limits.roomsPerAddress),
+            .seats: AddressTally(limit: limits.seats, perAddress: limits.seatsPerAddress),
+            .halfOpen: AddressTally(limit: limits.halfOpen, perAddress: limits.halfOpenPerAddress),
+        ]
+    }
+
+    /// Counts one more, or says what stands against it.
+    mutating func add(_ kind: Kind, of client: JoinClient) throws(ConferenceError) {
+        if let refusal = tallies[kind]?.add(client.address) { throw error(kind, refusal) }
+    }
+
+    mutating func remove(_ kind: Kind, of client: JoinClient) { tallies[kind]?.remove(client.address) }
+
+    func count(_ kind: Kind) -> Int { tallies[kind]?.count ?? 0 }
+
+    private func error(_ kind: Kind, _ refusal: AddressTally.Refusal) -> ConferenceError {
+        let limit = tallies[kind]?.limit ?? 0
+        let own = tallies[kind]?.limitPerAddress ?? 0
+        switch (kind, refusal) {
+        case (.rooms, .total):
+            return .atCapacity("The server has \(limit) rooms, which is all that it takes: try again when one has ended.", retryAfter: .seconds(30))
+        case (.rooms, .address):
+            return .tooFast(
+                "Your network address has made \(own) rooms, which is all that one may: join one of them, or end one first.",
+                retryAfter: .seconds(30))
+        case (.seats, .total):
+            return .atCapacity("All \(limit) seats of the server are taken: try again when somebody has left.", retryAfter: .seconds(30))
+        case (.seats, .address):
+            return .tooFast(
+                "\(own) people of your network address are here, which is all that one may have: somebody must leave first.",
+                retryAfter: .seconds(30))
+        case (.halfOpen, .total):
+            return .atCapacity("Too many connections are just being made: try again in a few seconds.", retryAfter: .seconds(5))
+        case (.halfOpen, .address):
+            return .tooFast(
+                "\(own) connections of your network address are just being made: try again when they are through.", retryAfter: .seconds(5))
+        }
+    }
+
+    var samples: [MetricSample] {
+        Kind.allCases.flatMap { kind -> [MetricSample] in
+            guard let tally = tallies[kind] else { return [] }
+            return MetricSample.limit(kind.rawValue, of: tally.limit, current: tally.count)
+                + [MetricSample.limit(kind.rawValue + "_per_address", of: tally.limitPerAddress)]
+                + ([.total, .address] as [AddressTally.Refusal]).map { MetricSample.refusals(kind.rawValue, reason: $0.rawValue, tally.refused[$0] ?? 0) }
+        }
+    }
+}
+
+extension MetricSample {
+    /// A cap of `limits`, and how much of it is used.
+    static func limit(_ name: String, of limit: Int, current: Int) -> [MetricSample] {
+        [
+            self.limit(name, of: limit),
+            MetricSample("tessera_limited_current", "How many there are of what has a limit.", .gauge, Double(current), labels: ["name": name]),
+        ]
+    }
+
+    static func limit(_ name: String, of limit: Int) -> MetricSample {
+        MetricSample("tessera_limit", "What the server, or one client, may have at most.", .gauge, Double(limit), labels: ["name": name])
+    }
+
+    static func refusals(_ name: String, reason: String, _ count: Int) -> MetricSample {
+        MetricSample(
+            "tessera_limit_refusals_total", "What was refused because of a limit.", .counter, Double(count),
+            labels: ["name": name, "reason": reason])
+    }
+}

@@ -1,0 +1,114 @@
+import Synchronization
+
+/// The events that wait for one participant's endpoint. Of what only says how things are now, the newest stays; of messages so many, and
+/// then the oldest goes and is counted.
+final class EventMailbox: Sendable {
+    /// Chat and data channel messages that wait …
+    static let limit = 256
+    /// … and their bytes.
+    static let byteLimit = 1 << 20
+
+    private struct State {
+        var events: [ParticipantEvent] = []
+        var messages = 0
+        var bytes = 0
+        var isScheduled = false
+    }
+
+    private let state = Mutex(State())
+    private let deliver: @Sendable (ParticipantEvent) -> Void
+    private let counters: EventCounters
+
+    init(counters: EventCounters, deliver: @escaping @Sendable (ParticipantEvent) -> Void) {
+        self.counters = counters
+        self.deliver = deliver
+    }
+
+    /// Returns whether `run` must be scheduled.
+    func put(_ event: ParticipantEvent) -> Bool {
+        state.withLock { state in
+            if let kind = event.stateKind, let old = state.events.lastIndex(where: { $0.stateKind == kind }) {
+                state.events.remove(at: old)
+                counters.replaced.wrappingAdd(1, ordering: .relaxed)
+            }
+            state.events.append(event)
+            if event.isMessage {
+                state.messages += 1
+                state.bytes += event.messageBytes
+                dropOldest(&state)
+            }
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+    }
+
+    private func dropOldest(_ state: inout State) {
+        while state.messages > 1, state.messages > Self.limit || state.bytes > Self.byteLimit,
+            let oldest = state.events.firstIndex(where: \.isMessage)
+        {
+            let gone = state.events.remove(at: oldest)
+            state.messages -= 1
+            state.bytes -= gone.messageBytes
+            counters.dropped.wrappingAdd(1, ordering: .relaxed)
+        }
+    }
+
+    /// Hands over what waits. Returns whether more came meanwhile: then it must be scheduled again.
+    func run() -> Bool {
+        let events = state.withLock { state in
+            defer { (state.events, state.messages, state.bytes) = ([], 0, 0) }
+            return state.events
+        }
+        for event in events { deliver(event) }
+        return state.withLock { state in
+            state.isScheduled = !state.events.isEmpty
+            return state.isScheduled
+        }
+    }
+}
+
+/// What all mailboxes did, for the metrics.
+final class EventCounters: Sendable {
+    /// Messages that nobody got since too many waited.
+    let dropped = Atomic<Int>(0)
+    /// States that a newer one replaced before they were told.
+    let replaced = Atomic<Int>(0)
+}
+
+extension ParticipantEvent {
+    fileprivate enum StateKind { case participants, tiles, speaker, layout, recording, role, line, connection }
+
+    /// What it tells the present state of; nil: it tells that something happened.
+    fileprivate var stateKind: StateKind? {
+        switch self {
+        case .participants: .participants
+        case .tiles: .tiles
+        case .speaker: .speaker
+        case .layout: .layout
+        case .recording: .recording
+        case .role: .role
+        case .line: .line
+        case .connection: .connection
+        case .chat, .message, .left, .error: nil
+        }
+    }
+
+    fileprivate var isMessage: Bool {
+        switch self {
+        case .chat, .message: true
+        default: false
+        }
+    }
+
+    fileprivate var messageBytes: Int {
+        switch self {
+        case .chat(let chat): chat.text.utf8.count
+        case .message(let message):
+            switch message.content {
+            case .text(let text): text.utf8.count
+            case .binary(let bytes): bytes.count
+            }
+        default: 0
+        }
+    }
+}

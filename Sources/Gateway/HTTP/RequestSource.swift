@@ -1,0 +1,130 @@
+import Basics
+import HTTPTypes
+import NIOHTTP1
+
+/// Where a request comes from: by its connection and, behind a trusted proxy, by what the proxy says.
+struct RequestSource: Sendable {
+    /// Whose limits count. nil only without a connection.
+    let client: IPAddress?
+    /// By what names the client calls this server: `Host` and, from a trusted proxy, `X-Forwarded-Host`.
+    let hosts: [String]
+    /// Our end of the connection.
+    let local: IPAddress?
+    /// The connection comes from one of `http.trustedProxies`.
+    let isFromTrustedProxy: Bool
+    /// The connection comes from this machine.
+    let isFromLoopback: Bool
+    /// A header says that somebody stands between the client and us.
+    let namesProxy: Bool
+
+    /// - Parameters:
+    ///   - remote: the other end of the connection.
+    ///   - host: the `Host` header as it came.
+    ///   - headers: all others.
+    init(remote: IPAddress?, local: IPAddress?, host: String?, headers: ProxyHeaders, trustedProxies: [IPNetwork]) {
+        let remote = remote?.unmapped
+        let isTrusted: (IPAddress) -> Bool = { address in trustedProxies.contains { $0.contains(address) } }
+        isFromTrustedProxy = remote.map(isTrusted) ?? false
+        isFromLoopback = remote?.isLoopback ?? false
+        namesProxy = headers.namesProxy
+        self.local = local?.unmapped
+        guard isFromTrustedProxy, let remote else {
+            client = remote
+            hosts = [host].compactMap { $0 }
+            return
+        }
+        // Each proxy adds whom it saw at the end of the list: what stands left of the last address that is none of ours, anybody may
+        // have written.
+        var nearest = remote
+        for hop in headers.hops.reversed() {
+            guard isTrusted(nearest), let hop else { break }
+            nearest = hop
+        }
+        client = nearest
+        hosts = [host, headers.host].compactMap { $0 }
+    }
+
+    /// What an administrator without a token must be: on this machine, by a name that only this machine has, with nobody between.
+    ///
+    /// A page that had its own name point to 127.0.0.1 (DNS rebinding) comes with that name, and a proxy on this machine with the name
+    /// that its clients use, or with a header.
+    var isLocalAdministrator: Bool {
+        guard isFromLoopback, !isFromTrustedProxy, !namesProxy, hosts.count == 1, let host = hosts.first else { return false }
+        return HostName(host).isLoopback
+    }
+}
+
+/// What a request's headers say of proxies, whichever library parsed them.
+struct ProxyHeaders: Sendable {
+    /// Headers that only proxies and their kin add, in lower case.
+    private static let names: Set<String> = [
+        "forwarded", "via", "x-real-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "x-proxyuser-ip", "client-ip", "cdn-loop",
+        "x-host", "x-http-host-override", "proxy-connection", "wl-proxy-client-ip", "proxy-client-ip",
+    ]
+    private static let prefixes = [
+        "x-forwarded", "cf-", "x-envoy-", "x-azure-", "x-arr-", "x-amzn-", "x-amz-cf-", "x-appengine-", "x-vercel-", "x-original-", "fly-",
+        "fastly-", "x-tailscale-", "tailscale-", "x-ngrok-",
+    ]
+    /// Longer lists are not looked at further: a chain of proxies is short.
+    private static let maxHops = 32
+
+    let namesProxy: Bool
+    /// The addresses of `X-Forwarded-For` or, without one, of `Forwarded`, as they stand; nil for what is no address (`unknown`, a name).
+    let hops: [IPAddress?]
+    /// The last of `X-Forwarded-Host`, or of `host=` in `Forwarded`: what the nearest proxy was called.
+    let host: String?
+
+    init(_ fields: HTTPFields) {
+        self.init(fields.map { ($0.name.canonicalName, $0.value) })
+    }
+
+    init(_ headers: HTTPHeaders) {
+        self.init(headers.map { ($0.name.lowercased(), $0.value) })
+    }
+
+    /// - Parameter fields: names in lower case.
+    init(_ fields: [(name: String, value: String)]) {
+        namesProxy = fields.contains { field in
+            ProxyHeaders.names.contains(field.name) || ProxyHeaders.prefixes.contains { field.name.hasPrefix($0) }
+        }
+        guard namesProxy else {
+            (hops, host) = ([], nil)
+            return
+        }
+        func list(_ name: String) -> [Substring] {
+            fields.filter { $0.name == name }.flatMap { $0.value.split(separator: ",") }.suffix(ProxyHeaders.maxHops)
+        }
+        let forwarded = list("forwarded").map { ForwardedElement($0) }
+        // The first is what nearly every proxy writes, and overwrites; the other is used where it is alone.
+        let plain = list("x-forwarded-for")
+        hops = plain.isEmpty ? forwarded.map(\.address) : plain.map { ForwardedElement.address($0) }
+        host = list("x-forwarded-host").last.map { String($0.filter { $0 != " " }) } ?? forwarded.last?.host
+    }
+}
+
+/// One element of `Forwarded` (RFC 7239 §4): `for="[2001:db8::1]:4711";host=meet.example;proto=https`.
+private struct ForwardedElement {
+    var address: IPAddress?
+    var host: String?
+
+    init(_ text: Substring) {
+        for pair in text.split(separator: ";") {
+            guard let equals = pair.firstIndex(of: "=") else { continue }
+            let value = pair[pair.index(after: equals)...].filter { $0 != "\"" && $0 != " " }
+            switch pair[..<equals].filter({ $0 != " " }).lowercased() {
+            case "for": address = ForwardedElement.address(value[...])
+            case "host": host = value
+            default: break
+            }
+        }
+    }
+
+    /// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+    static func address(_ text: Substring) -> IPAddress? {
+        let text = text.filter { $0 != " " }
+        if let address = IPAddress(text) { return address.unmapped }
+        if let address = Basics.SocketAddress(text) { return address.ip.unmapped }
+        if text.first == "[", text.last == "]" { return IPAddress(text.dropFirst().dropLast())?.unmapped }
+        return nil
+    }
+}

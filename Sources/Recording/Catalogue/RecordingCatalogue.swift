@@ -1,0 +1,222 @@
+import Foundation
+import Synchronization
+
+/// The recordings of one directory, each with a small JSON file beside it.
+///
+/// What is asked is answered from memory. What changes a sidecar waits for the disk: not for a thread that others wait for.
+public final class RecordingCatalogue: Sendable {
+    public let directory: String
+    private let disk: RecordingDisk
+    private let capacity: Int
+    private let state: Mutex<State>
+    /// The ids of what a crash left open, the oldest first.
+    let leftOpen: [String]
+
+    private struct State {
+        var entries: [String: RecordingEntry] = [:]
+        /// By their numbers, the oldest first.
+        var ids: [String] = []
+        /// Of the newest recording.
+        var number = 0
+    }
+
+    /// A catalogue knows no more recordings than that, about half a KiB of memory each.
+    public static let defaultCapacity = 50_000
+    /// Who runs the server and its group may look into the directory, nobody else.
+    private static let directoryMode: mode_t = 0o750
+
+    /// Makes the directory when it is missing, and reads what is there. What a crash left open is in state `repairing` from here on.
+    ///
+    /// - Parameter capacity: how many recordings it knows at most: the newest, by their names.
+    public init(
+        directory: String, capacity: Int = defaultCapacity, disk: RecordingDisk = .system
+    ) throws(RecordingError) {
+        self.directory = directory
+        self.disk = disk
+        self.capacity = capacity
+        try Self.makeDirectory(directory)
+        let names = Self.names(in: directory)
+        for name in names where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix) {
+            // What was being written when a crash came; the whole one is still there.
+            unlink(directory + "/" + name)
+        }
+        var found = names.filter { $0.hasSuffix(Sidecar.suffix) }.suffix(capacity).compactMap { name -> RecordingEntry? in
+            let entry = Sidecar.read(directory + "/" + name)
+            return entry.map { $0.id + Sidecar.suffix == name && !$0.file.contains("/") } ?? false ? entry : nil
+        }
+        found.sort { ($0.number ?? 0, $0.startedAt, $0.id) < ($1.number ?? 0, $1.startedAt, $1.id) }
+        var state = State(number: found.compactMap(\.number).max() ?? 0)
+        var leftOpen: [String] = []
+        for var entry in found {
+            if entry.state == .recording || entry.state == .paused || entry.state == .repairing {
+                entry.state = .repairing
+                leftOpen.append(entry.id)
+            }
+            state.entries[entry.id] = entry
+            state.ids.append(entry.id)
+        }
+        self.state = Mutex(state)
+        self.leftOpen = leftOpen
+    }
+
+    private static func makeDirectory(_ path: String) throws(RecordingError) {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else { throw .notWritable(path: path, reason: "it is no directory") }
+            return
+        }
+        try? FileManager.default.createDirectory(atPath: FileSink.directory(of: path), withIntermediateDirectories: true)
+        guard mkdir(path, directoryMode) == 0 || errno == EEXIST else {
+            throw .notWritable(path: path, reason: String(cString: strerror(errno)))
+        }
+        chmod(path, directoryMode)
+    }
+
+    private static func names(in directory: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
+    }
+
+    // MARK: - What is there
+
+    /// The newest recordings first, those before `id` where one is given. Knows the order in which they began even where the clock was set back.
+    public func list(before id: String? = nil, limit: Int = .max) -> [RecordingEntry] {
+        state.withLock { state in
+            var ids = state.ids[...]
+            if let id { ids = ids.prefix(upTo: ids.lastIndex(of: id) ?? ids.startIndex) }
+            return ids.suffix(max(0, limit)).reversed().compactMap { state.entries[$0] }
+        }
+    }
+
+    public var count: Int { state.withLock { $0.ids.count } }
+    public func entry(_ id: String) -> RecordingEntry? { state.withLock { $0.entries[id] } }
+
+    /// Where a recording's first part lies.
+    public func path(of entry: RecordingEntry) -> String { path(entry.file) }
+
+    // MARK: - What changes
+
+    /// A new recording's id and file name; the caller then makes the file. May wait for the disk.
+    public func begin(room: String, at now: Date = Date()) throws(RecordingError) -> RecordingEntry {
+        try begin(room: room, at: now) { .random(in: 0x1000...0xFFFF) }
+    }
+
+    /// `mark`: the end of the id.
+    func begin(room: String, at now: Date, mark: () -> UInt16) throws(RecordingError) -> RecordingEntry {
+        let entry = try add { RecordingEntry.id(room: room, at: now, mark: mark()) } make: { id in
+            RecordingEntry(id: id, room: room, file: id + ".mp4", files: [id + ".mp4"], state: .recording, startedAt: now, wasRecovered: false)
+        }
+        do throws(RecordingError) {
+            try write(entry)
+        } catch {
+            forget(entry.id)
+            throw error
+        }
+        return entry
+    }
+
+    /// An entry under an id that neither another has nor a file: the clock may have been here before.
+    private func add(id makeID: () -> String, make: (String) -> RecordingEntry) throws(RecordingError) -> RecordingEntry {
+        while true {
+            let id = makeID()
+            if exists(id + ".mp4") || exists(id + Sidecar.suffix) { continue }
+            let made = try state.withLock { state throws(RecordingError) -> RecordingEntry? in
+                if state.ids.count >= capacity { throw .tooMany(directory: directory, count: state.ids.count) }
+                if state.entries[id] != nil { return nil }
+                return Self.append(make(id), to: &state)
+            }
+            if let made { return made }
+        }
+    }
+
+    private static func append(_ entry: RecordingEntry, to state: inout State) -> RecordingEntry {
+        var entry = entry
+        state.number += 1
+        entry.number = state.number
+        state.entries[entry.id] = entry
+        state.ids.append(entry.id)
+        return entry
+    }
+
+    private func write(_ entry: RecordingEntry) throws(RecordingError) {
+        try Sidecar.write(entry, to: path(entry.id + Sidecar.suffix), disk)
+    }
+
+    /// Remembers a changed entry, in any case here, and on the disk as far as that takes it: the next start looks at the files again.
+    public func update(_ entry: RecordingEntry) throws(RecordingError) {
+        remember(entry)
+        try write(entry)
+    }
+
+    /// Remembers how a recording ended. One into which nothing came leaves no trace. May wait for the disk.
+    ///
+    /// - Returns: the entry; nil where there is none any more.
+    @discardableResult
+    public func finish(
+        _ id: String, _ result: Result<RecordingSummary, RecordingError>
+    ) throws(RecordingError) -> RecordingEntry? {
+        guard var entry = entry(id) else { throw .unknown(id: id) }
+        switch result {
+        case .success(let summary):
+            entry.state = summary.failure.map(\.isOrderlyEnd) ?? true ? .finished : .failed
+            entry.files = summary.files.map { ($0 as NSString).lastPathComponent }
+            entry.file = entry.files.first ?? entry.file
+            entry.duration = summary.duration.inSeconds
+            entry.bytes = summary.bytes
+            entry.dropped = summary.dropped.isEmpty ? nil : summary.dropped
+            entry.message = summary.failure?.publicDescription
+        case .failure(.gone(let path)):
+            entry.state = .failed
+            entry.message = RecordingError.gone(path: path).publicDescription
+        case .failure(let error):
+            guard exists(entry.file) else {
+                remove(id)
+                return nil
+            }
+            entry.state = .failed
+            entry.message = error.publicDescription
+        }
+        try update(entry)
+        return entry
+    }
+
+    /// Forgets a recording that never began; its files are not touched.
+    public func remove(_ id: String) {
+        unlink(path(id + Sidecar.suffix))
+        forget(id)
+    }
+
+    private func forget(_ id: String) {
+        state.withLock { state in
+            state.entries[id] = nil
+            if let index = state.ids.lastIndex(of: id) { state.ids.remove(at: index) }
+        }
+    }
+
+    // MARK: - For repairs
+
+    /// Whether a file of this name, without its suffix, belongs to a recording that is known.
+    func isKnown(_ base: String) -> Bool {
+        state.withLock { state in
+            if state.entries[base] != nil { return true }
+            // The recorder numbers parts from 2 on: `name-2`.
+            guard let dash = base.lastIndex(of: "-"), Int(base[base.index(after: dash)...]) != nil else { return false }
+            return state.entries[String(base[..<dash])] != nil
+        }
+    }
+
+    /// An entry for a file that has none; nil where there is one of its id, or no more are taken.
+    func adopt(_ entry: RecordingEntry) -> RecordingEntry? {
+        state.withLock { state in
+            state.entries[entry.id] == nil && state.ids.count < capacity ? Self.append(entry, to: &state) : nil
+        }
+    }
+
+    /// Not on the disk: the entry changes for as long as this process runs.
+    func remember(_ entry: RecordingEntry) {
+        state.withLock { if $0.entries[entry.id] != nil { $0.entries[entry.id] = entry } }
+    }
+
+    func path(_ name: String) -> String { directory + "/" + name }
+    func exists(_ name: String) -> Bool { access(path(name), F_OK) == 0 }
+    func names(ending suffix: String) -> [String] { Self.names(in: directory).filter { $0.hasSuffix(suffix) } }
+}

@@ -1,0 +1,58 @@
+import CFFmpeg
+import Glibc
+
+/// Reads the packets of a recording that may be cut off anywhere. Not Sendable: one owner.
+final class MP4Input {
+    let path: String
+    private(set) var streams: [UnsafeMutablePointer<AVStream>] = []
+
+    private let format: UnsafeMutablePointer<AVFormatContext>
+    private var packet: UnsafeMutablePointer<AVPacket>?
+    /// Each stream's last decoding time: whatever does not grow is left out.
+    private var lastTimes: [Int64] = []
+
+    init(path: String) throws(RecordingError) {
+        self.path = path
+        cffmpeg_silence()
+        var format: UnsafeMutablePointer<AVFormatContext>?
+        let result = avformat_open_input(&format, path, av_find_input_format("mp4"), nil)
+        guard result >= 0, let format else {
+            throw .unreadable(path: path, reason: Self.reason(result))
+        }
+        self.format = format
+        packet = av_packet_alloc()
+        let found = avformat_find_stream_info(format, nil)
+        guard found >= 0, format.pointee.nb_streams > 0 else {
+            throw .unreadable(path: path, reason: found < 0 ? Self.reason(found) : "no picture and no sound in it")
+        }
+        streams = (0..<Int(format.pointee.nb_streams)).compactMap { format.pointee.streams[$0] }
+        lastTimes = streams.map { _ in .min }
+    }
+
+    deinit {
+        av_packet_free(&packet)
+        var format: UnsafeMutablePointer<AVFormatContext>? = format
+        avformat_close_input(&format)
+    }
+
+    /// The next whole packet, valid until the next call; nil at the end or where the file is cut off.
+    func next() -> UnsafeMutablePointer<AVPacket>? {
+        guard let packet else { return nil }
+        while true {
+            av_packet_unref(packet)
+            guard av_read_frame(format, packet) >= 0 else { return nil }
+            let index = Int(packet.pointee.stream_index)
+            guard packet.pointee.flags & AV_PKT_FLAG_CORRUPT == 0, packet.pointee.size > 0, streams.indices.contains(index),
+                packet.pointee.dts != kAV_NOPTS_VALUE, packet.pointee.pts != kAV_NOPTS_VALUE,
+                packet.pointee.dts > lastTimes[index]
+            else { continue }
+            lastTimes[index] = packet.pointee.dts
+            return packet
+        }
+    }
+
+    private static func reason(_ code: Int32) -> String {
+        if code == kAVERROR_INVALIDDATA { return "it is not an MP4, or its beginning is missing" }
+        return String(cString: strerror(cffmpeg_errno_from_error(code)))
+    }
+}

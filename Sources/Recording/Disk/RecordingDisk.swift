@@ -1,0 +1,47 @@
+import Glibc
+
+/// What recordings ask of the file system while they run. Tests put others in its place: full, slow, read-only.
+public struct RecordingDisk: Sendable {
+    /// As write(2): how many bytes were taken, or minus the `errno`.
+    public var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
+    /// The space of the file system that holds a directory; nil where it cannot be asked.
+    public var space: @Sendable (_ directory: String) -> DiskSpace?
+
+    public init(
+        write: @escaping @Sendable (Int32, UnsafeRawBufferPointer) -> Int = RecordingDisk.systemWrite,
+        space: @escaping @Sendable (String) -> DiskSpace? = RecordingDisk.systemSpace
+    ) {
+        self.write = write
+        self.space = space
+    }
+
+    public static let system = RecordingDisk()
+
+    public static let systemWrite: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { descriptor, bytes in
+        let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        return count < 0 ? -Int(errno) : count
+    }
+
+    public static let systemSpace: @Sendable (String) -> DiskSpace? = { directory in
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return nil }
+        let block = Int(clamping: status.f_frsize)
+        func bytes(_ blocks: UInt) -> Int { Int(clamping: blocks.multipliedReportingOverflow(by: UInt(block)).partialValue) }
+        // `f_bavail`: what root keeps for itself is not for recordings.
+        return DiskSpace(free: bytes(status.f_bavail), size: bytes(status.f_blocks))
+    }
+
+    /// A write past RLIMIT_FSIZE is to be an error of that file, not the end of the process.
+    static let survivesFileSizeLimit: Void = { _ = signal(SIGXFSZ, SIG_IGN) }()
+}
+
+/// In bytes.
+public struct DiskSpace: Hashable, Sendable {
+    public var free: Int
+    public var size: Int
+
+    public init(free: Int, size: Int) {
+        self.free = free
+        self.size = size
+    }
+}

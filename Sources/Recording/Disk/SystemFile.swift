@@ -1,0 +1,41 @@
+import Glibc
+
+/// Reads and writes of whole blocks at a place of a file; signals in between are no errors.
+enum SystemFile {
+    /// Exactly `count` bytes from `offset` on; nil where there are fewer.
+    static func read(_ descriptor: Int32, _ count: Int, at offset: Int) -> [UInt8]? {
+        var done = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            while done < count, let base = buffer.baseAddress {
+                let got = pread(descriptor, base + done, count - done, off_t(offset + done))
+                if got < 0, errno == EINTR { continue }
+                if got <= 0 { break }
+                done += got
+            }
+            initialized = done
+        }
+        return done == count ? bytes : nil
+    }
+
+    /// Writes all of `bytes`. Returns 0, or the `errno` of what failed.
+    static func write(_ descriptor: Int32, _ bytes: [UInt8], at offset: Int) -> Int32 {
+        bytes.withUnsafeBytes { buffer in
+            var done = 0
+            while done < buffer.count, let base = buffer.baseAddress {
+                let count = pwrite(descriptor, base + done, buffer.count - done, off_t(offset + done))
+                if count < 0, errno == EINTR { continue }
+                if count < 0 { return errno }
+                done += count
+            }
+            return 0
+        }
+    }
+
+    /// Takes the file for as long as the descriptor is open. Returns whether nobody else has it; a file system that knows no locks has nobody.
+    static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
+
+    static func size(_ descriptor: Int32) -> Int {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+    }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Bench
+
+@Suite("The soak test's plan")
+struct SoakPlanTests {
+    @Test("the same seed and cycle make the same plan, another cycle another one")
+    func repeats() {
+        let plans = [0, 0, 1].map { SoakPlan(people: 16, cycle: $0, seed: 7) }
+        let told = plans.map { plan in plan.visits.map { "\($0.name) \($0.room) \($0.codec) \($0.arrives) \($0.leaves) \($0.deeds.map(\.at))" } }
+        #expect(told[0] == told[1])
+        #expect(told[0] != told[2])
+    }
+
+    @Test("every cycle has as many of each kind, so that its figures compare with another's", arguments: [1, 5, 12, 16, 33])
+    func equal(people: Int) {
+        func counts(_ cycle: Int) -> [String: Int] {
+            var counts: [String: Int] = [:]
+            for visit in SoakPlan(people: people, cycle: cycle, seed: 1).visits {
+                counts["\(visit.door)", default: 0] += 1
+                counts[visit.name.prefix { $0 != " " }.description, default: 0] += 1
+            }
+            return counts
+        }
+        for cycle in 1..<6 { #expect(counts(cycle) == counts(0)) }
+    }
+
+    @Test("everyone who can be forgotten is forgotten before the quiet seconds", arguments: 0..<20)
+    func quiet(cycle: Int) {
+        let plan = SoakPlan(people: 24, cycle: cycle, seed: UInt64(cycle))
+        for visit in plan.visits {
+            // A seat is kept 15 s for a connection that broke, and 30 s for a peer that fell silent; one who answers nothing is missed after 45 s.
+            let kept: Double =
+                switch (visit.exit, visit.door) {
+                case (.leave, _), (.sentAway, _): 0
+                case (.hangUp, .signalling), (.drop, .signalling): 15
+                case (.vanish, _): 47
+                default: 32
+                }
+            #expect(visit.leaves + kept <= SoakPlan.quiet, "\(visit.name) leaves at \(visit.leaves) by \(visit.exit)")
+            #expect(visit.deeds.allSatisfy { $0.at > visit.arrives && $0.at < visit.leaves }, "\(visit.name)")
+        }
+        #expect(SoakPlan.length - SoakPlan.quiet >= SoakSample.interval)
+    }
+
+    @Test("joins keep below five a second, as the server asks of one address", arguments: [4, 16, 40])
+    func pace(people: Int) {
+        let times = SoakPlan(people: people, cycle: 3, seed: 2).visits.map(\.arrives).sorted()
+        for (index, time) in times.enumerated() where index >= 5 { #expect(time - times[index - 5] > 0.8) }
+    }
+}

@@ -1,0 +1,297 @@
+"""Strangers at the HTTP port: whatever they do there, others come in and are served."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import random
+import socket
+import ssl
+import subprocess
+import time
+
+import pytest
+import websockets
+
+from browser import Chromium
+from server import PROGRAM, Server
+from signalling import ask, connect
+
+SECRET = "a secret that only the portal knows"
+ADMIN = "let the administrator in"
+
+
+def token(**claims):
+    def part(data):
+        return base64.urlsafe_b64encode(data).rstrip(b"=")
+    signed = part(json.dumps({"alg": "HS256", "typ": "JWT"}).encode()) + b"." + part(json.dumps(claims).encode())
+    return (signed + b"." + part(hmac.new(SECRET.encode(), signed, hashlib.sha256).digest())).decode()
+
+
+def request(server, method, path, headers, body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    try:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read() or b"null") if "json" in answer.headers.get("Content-Type", "") else None
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("open_files, count", [(256, 600), (None, 1500)])
+def test_silent_connections_keep_nobody_out(tmp_path, open_files, count):
+    with Server(tmp_path / "server", open_files=open_files) as server:
+        streams = []
+        try:
+            # Halfway through it asks for the first time, as somebody does who comes along.
+            for index in range(count):
+                stream = socket.socket()
+                stream.setblocking(False)
+                stream.connect_ex(("127.0.0.1", server.port))
+                streams.append(stream)
+                if index % 100 == 50:
+                    assert server.get("/healthz")[0] == 200
+            for _ in range(20):
+                started = time.monotonic()
+                assert server.get("/healthz")[0] == 200
+                assert time.monotonic() - started < 2
+            metrics = server.get("/metrics")[2].decode()
+            ended = {line.split('"')[1]: float(line.split()[-1]) for line in metrics.splitlines() if line.startswith("tessera_http_connections_ended_total")}
+            assert ended["evicted"] > 0, ended
+            assert len(streams) == count
+        finally:
+            for stream in streams:
+                stream.close()
+
+
+def handshake(server):
+    """The head of a WebSocket handshake."""
+    return (f"GET /signal HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n").encode()
+
+
+def test_nobody_is_waited_for_without_end(tmp_path):
+    """Half a head, no TLS handshake, half a body that drips, silence after an answer, a WebSocket that pings and never joins, a reader
+    that stops."""
+    def seconds_until_closed(port, first, drip=b""):
+        with socket.create_connection(("127.0.0.1", port)) as stream:
+            started = time.monotonic()
+            stream.sendall(first)
+            stream.settimeout(1)
+            while time.monotonic() - started < 45:
+                try:
+                    if not stream.recv(10_000):
+                        return time.monotonic() - started
+                except TimeoutError:
+                    try:
+                        stream.sendall(drip)
+                    except OSError:
+                        return time.monotonic() - started
+                except OSError:
+                    return time.monotonic() - started
+            return time.monotonic() - started
+
+    def seconds_until_reset(port, first):
+        """For a reader that does not read: only what it sends tells it that nobody is there any more."""
+        with socket.socket() as stream:
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stream.connect(("127.0.0.1", port))
+            started = time.monotonic()
+            stream.sendall(first)
+            while time.monotonic() - started < 60:
+                time.sleep(1)
+                try:
+                    stream.sendall(b"G")
+                except OSError:
+                    break
+            return time.monotonic() - started
+
+    secure = Server(tmp_path / "tls", config="http: { tls: { selfSigned: true } }")
+    secure.scheme, secure.context = "https", ssl._create_unverified_context()
+    with Server(tmp_path / "plain") as server, secure:
+        head = b"PUT /api/rooms/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+        # Far more than the sockets of both ends hold: the requests come one right behind the other.
+        greedy = b"GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
+
+        async def run():
+            return await asyncio.gather(*(asyncio.to_thread(*call) for call in [
+                (seconds_until_closed, server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"),
+                (seconds_until_closed, secure.port, b"\x16\x03\x01"),
+                (seconds_until_closed, server.port, head, b"x"),
+                (seconds_until_closed, server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+                (seconds_until_closed, server.port, handshake(server), b"\x89\x80" + bytes(4)),
+                (seconds_until_reset, server.port, greedy),
+            ]))
+        half, tls, body, idle, outside, reader = asyncio.run(run())
+        assert 8 < half < 14 and 8 < tls < 14, (half, tls)
+        assert 28 < body < 36 and 28 < idle < 36 and 28 < outside < 36, (body, idle, outside)
+        assert 28 < reader < 45, reader
+        metrics = server.get("/metrics")[2].decode()
+        for reason in ("head", "body", "idle", "unjoined", "stalled"):
+            assert f'tessera_http_connections_ended_total{{reason="{reason}"}} 1' in metrics, reason
+
+
+def test_thirty_people_behind_one_address_come_back_after_a_restart(tmp_path):
+    """As the page does: at once, and then when the server says so and up to as long again."""
+    async def person(server, number):
+        started = time.monotonic()
+        while time.monotonic() - started < 40:
+            async with await connect(server) as talk:
+                await talk.send(json.dumps({"type": "join", "room": "office", "name": f"Person {number}"}))
+                while (message := json.loads(await asyncio.wait_for(talk.recv(), 10)))["type"] not in ("joined", "error"):
+                    pass
+                if message["type"] == "joined":
+                    return time.monotonic() - started
+                assert message["code"] == "too_fast", message
+            await asyncio.sleep(message["retryAfter"] * random.uniform(1, 2))
+        return None
+
+    async def run(server):
+        return await asyncio.gather(*(person(server, number) for number in range(30)))
+    with Server(tmp_path / "server") as server:
+        for _ in range(2):
+            times = asyncio.run(asyncio.wait_for(run(server), 60))
+            assert None not in times and max(times) < 15, times
+            server.stop()
+            server.start()
+
+
+def test_tessera_call_comes_again_when_many_come_at_once(tmp_path):
+    with Server(tmp_path / "server", config="limits: { joinsPerSecondPerAddress: 1 }") as server:
+        result = subprocess.run(
+            [PROGRAM, "call", server.url, "--room", "r", "--name", "Load", "--count", "8", "--seconds", "14"], capture_output=True, text=True,
+            timeout=60)
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert result.stdout.count(": connected") == 8, result.stdout
+        assert "trying again" in result.stdout, result.stdout
+
+
+def test_one_who_joins_without_end_keeps_no_others_of_the_address_out(tmp_path):
+    """One connection spams joins with a rubbish token or without, another opens anew after each; twenty people come in meanwhile."""
+    with Server(tmp_path / "server") as server:
+        async def spam(stop):
+            while not stop.is_set():
+                try:
+                    async with await connect(server) as talk:
+                        for number in range(200):
+                            await talk.send(json.dumps({"type": "join", "room": f"spam{number}", "name": "Eve", "layout": "none"}))
+                            await asyncio.sleep(0.005)
+                except (OSError, websockets.WebSocketException):
+                    await asyncio.sleep(0.05)
+
+        async def person(number):
+            while True:
+                try:
+                    async with await connect(server) as talk:
+                        await talk.send(json.dumps({"type": "join", "room": "r", "name": f"Person {number}"}))
+                        while (message := json.loads(await asyncio.wait_for(talk.recv(), 5)))["type"] not in ("joined", "error"):
+                            pass
+                        if message["type"] == "joined":
+                            return
+                        assert message["code"] == "too_fast" and message["retryAfter"] >= 1, message
+                        wait = message["retryAfter"]
+                except (OSError, websockets.WebSocketException):
+                    wait = 0.5
+                await asyncio.sleep(wait * (1 + number / 20))
+
+        async def run():
+            stop = asyncio.Event()
+            spammers = [asyncio.ensure_future(spam(stop)) for _ in range(2)]
+            await asyncio.sleep(1)
+            started = time.monotonic()
+            await asyncio.gather(*(person(number) for number in range(20)))
+            took = time.monotonic() - started
+            stop.set()
+            await asyncio.gather(*spammers, return_exceptions=True)
+            return took
+        assert asyncio.run(asyncio.wait_for(run(), 60)) < 12
+
+
+def test_json_floods_before_the_join_hold_up_nobody(server):
+    async def flood(text):
+        while True:
+            try:
+                async with await connect(server) as talk:
+                    while True:
+                        await talk.send(text)
+            except (OSError, websockets.WebSocketException):
+                await asyncio.sleep(0.05)
+
+    async def run():
+        texts = [json.dumps({"type": "join", "x": "y" * 250_000}), "[" + "0," * 120_000 + "0]"]
+        floods = [asyncio.ensure_future(flood(text)) for text in texts * 4]
+        try:
+            await asyncio.sleep(1)
+            for _ in range(10):
+                started = time.monotonic()
+                assert (await asyncio.to_thread(server.get, "/healthz"))[0] == 200
+                assert time.monotonic() - started < 1.5
+        finally:
+            for task in floods:
+                task.cancel()
+            await asyncio.gather(*floods, return_exceptions=True)
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+@pytest.mark.parametrize("headers", [
+    {"Host": "evil.example"}, {"Host": "evil.example:{port}", "Origin": "http://evil.example:{port}"}, {"Host": "localhost", "Via": "1.1 proxy"},
+    {"Host": "localhost", "X-Real-IP": "1.1.1.1"}, {"Host": "localhost", "CF-Connecting-IP": "1.1.1.1"}, {"Host": "localhost", "X-Forwarded-Proto": "https"},
+    {"Host": "localhost", "X-Forwarded-Host": "meet.example"}, {"Host": "localhost", "Forwarded": "for=1.1.1.1"}, {"Host": "meet.example"},
+])
+def test_a_request_that_may_be_another_s_administers_nothing(server, headers):
+    headers = {name: value.format(port=server.port) for name, value in headers.items()}
+    status, body = request(server, "PUT", "/api/rooms/x", headers, b"{}")
+    assert status in (403, 421) and body["error"]["message"]
+    assert server.json("GET", "/api/rooms") == []
+
+
+def test_a_rebinding_page_joins_no_room(server):
+    async def run():
+        origin = f"http://evil.example:{server.port}"
+        with pytest.raises(websockets.WebSocketException):
+            await websockets.connect(server.signal_url, origin=origin, additional_headers={"Host": origin[7:]})
+    asyncio.run(run())
+    assert request(server, "GET", "/api/rooms", {"Host": f"evil.example:{server.port}"})[0] == 421
+
+
+def test_recordings_open_for_the_administrator_and_by_a_link(tmp_path):
+    with Server(tmp_path / "server", config=f"auth: {{ adminToken: '{ADMIN}' }}\n") as server:
+        async def stay():
+            async with await connect(server) as talk:
+                await ask(talk, "joined", type="join", room="r", name="Ada")
+                server.headers = {"Authorization": f"Bearer {ADMIN}"}
+                recording = server.json("POST", "/api/rooms/r/recordings", expect=201)
+                await asyncio.sleep(1)
+                return server.json("POST", f"/api/recordings/{recording['id']}/stop")
+        recording = asyncio.run(asyncio.wait_for(stay(), 30))
+        link = server.json("POST", f"/api/recordings/{recording['id']}/link", {"seconds": 60}, expect=201)
+        whole = server.get(f"/api/recordings/{recording['id']}/file")[2]
+        server.headers = {}
+        assert server.get(f"/api/recordings/{recording['id']}/file")[0] == 401
+        assert server.get("/api/recordings")[0] == 401
+        status, _, data = server.get(link["url"])
+        assert status == 200 and data == whole and data[4:8] == b"ftyp"
+        assert server.get(link["url"][:-1] + ("0" if link["url"][-1] != "0" else "1"))[0] == 401
+
+
+def test_a_guest_s_token_leaves_the_address_bar_and_opens_the_layouts(tmp_path):
+    config = f"auth: {{ mode: token, secret: '{SECRET}' }}\n"
+    with Server(tmp_path / "server", config=config) as server:
+        guest = token(room="kitchen", exp=int(time.time()) + 600, sub="ada")
+
+        async def run():
+            page = await Chromium().start(f"{server.url}/r/kitchen?name=Ada&token={guest}&join=1")
+            try:
+                await page.wait_for("document.getElementById('call')?.hidden === false")
+                assert "token" not in await page.evaluate("location.href")
+                await page.evaluate("document.getElementById('open-layout').click()")
+                await page.wait_for("document.querySelectorAll('#layouts [data-layout]').length >= 8")
+                assert "token" not in await page.evaluate("document.getElementById('link').value")
+                # A reload in the same tab comes in again.
+                await page.call("Page.reload")
+                await page.wait_for("document.readyState === 'complete' && document.getElementById('call')?.hidden === false")
+            finally:
+                await page.close()
+        asyncio.run(asyncio.wait_for(run(), 60))

@@ -1,0 +1,244 @@
+import Basics
+import Foundation
+import Glibc
+import Logging
+import Recording
+import Sockets
+import Testing
+
+@testable import Conference
+
+/// Recordings of a whole conference without any peer: who may, how often, and what disks do to them.
+@Suite("The life of recordings", .serialized)
+struct RecordingLifeTests {
+    private final class Scratch: Sendable {
+        let path = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+        var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+    }
+
+    private func withConference(
+        _ scratch: Scratch, _ disk: TestDisk = TestDisk(), patience: Duration = .seconds(10),
+        change: (inout ConferenceConfiguration) -> Void = { _ in },
+        _ body: (Conference) async throws -> Void
+    ) async throws {
+        var settings = ConferenceConfiguration()
+        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
+        settings.media.tcp = []
+        settings.rooms.settings.width = 320
+        settings.rooms.settings.height = 180
+        settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
+        settings.recording.directory = scratch.path
+        settings.layoutsDirectory = scratch.path + "-layouts"
+        change(&settings)
+        let conference = try Conference(settings, logger: Logger(label: "test"), disk: disk.disk, diskPatience: patience)
+        try conference.start()
+        do { try await body(conference) } catch {
+            disk.unblock()
+            await conference.drain(within: .seconds(2))
+            throw error
+        }
+        disk.unblock()
+        await conference.drain(within: .seconds(5))
+    }
+
+    /// What is paused from its start gets no picture.
+    private func recordNothing(_ conference: Conference, _ room: String) async throws -> RecordingInfo {
+        let recording = try await conference.startRecording(room)
+        try conference.pauseRecording(recording.id)
+        return try await conference.stopRecording(recording.id)
+    }
+
+    private func slowRoom(_ conference: Conference, _ id: String) throws {
+        var change = RoomSettingsChange()
+        change.framesPerSecond = 1
+        try conference.createRoom(id, change)
+    }
+
+    private func metric(_ conference: Conference, _ name: String, _ labels: [String: String] = [:]) -> Double? {
+        conference.metrics().first { sample in sample.name == name && labels.allSatisfy { sample.labels[$0.key] == $0.value } }?.value
+    }
+
+    @Test("starts are counted by room and minute, and what was never begun leaves nothing behind")
+    func starts() async throws {
+        let scratch = Scratch()
+        try await withConference(scratch, change: { $0.recording.startsPerMinute = 3 }) { conference in
+            try slowRoom(conference, "r")
+            for _ in 0..<3 {
+                let ended = try await recordNothing(conference, "r")
+                #expect(ended.state == .failed && ended.failure != nil)
+                #expect(conference.recording(ended.id) == nil)
+            }
+            #expect(scratch.files.isEmpty && conference.recordings().isEmpty)
+            for _ in 0..<20 {
+                let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("r") }
+                #expect(error?.code == "too_fast" && (error?.retryAfter ?? .zero) > .seconds(15))
+            }
+            try conference.endRoom("r")
+            try slowRoom(conference, "r")
+            await #expect(throws: ConferenceError.self) { try await conference.startRecording("r") }
+            #expect(metric(conference, "tessera_recordings_refused_total", ["reason": "rate"]) == 21)
+            #expect(scratch.files.isEmpty)
+            try slowRoom(conference, "other")
+            _ = try await recordNothing(conference, "other")
+        }
+    }
+
+    @Test("two who start at once get one recording")
+    func atOnce() async throws {
+        let scratch = Scratch()
+        let disk = TestDisk()
+        try await withConference(scratch, disk) { conference in
+            try slowRoom(conference, "r")
+            disk.block()
+            let first = Task { try await conference.startRecording("r") }
+            #expect(await eventually { !scratch.files.isEmpty })
+            await #expect(throws: ConferenceError.recordingRunning("r")) { try await conference.startRecording("r") }
+            disk.unblock()
+            #expect(try await first.value.state == .recording)
+        }
+    }
+
+    @Test("a recording that is finished is there by the name of its file, and does not run any more")
+    func finished() async throws {
+        let scratch = Scratch()
+        try await withConference(scratch) { conference in
+            try conference.createRoom("r", RoomSettingsChange())
+            let recording = try await conference.startRecording("r")
+            #expect(recording.file == recording.id + ".mp4")
+            #expect(try conference.recordingPath(recording.id) == scratch.path + "/" + recording.file)
+            var wider = RoomSettingsChange()
+            wider.width = 640
+            #expect { try conference.updateRoom("r", wider) } throws: { ($0 as? ConferenceError)?.code == "conflict" }
+            try await Task.sleep(for: .seconds(1.2))
+            #expect(try conference.pauseRecording(recording.id).state == .paused)
+            let stopped = try await conference.stopRecording(recording.id)
+            #expect(stopped.state == .finished && stopped.failure == nil && stopped.dropped.isEmpty, "\(stopped)")
+            #expect(conference.recordings() == [stopped])
+            #expect(throws: ConferenceError.recordingNotRunning(recording.id)) { try conference.pauseRecording(recording.id) }
+            #expect(throws: ConferenceError.recordingNotFound("none")) { try conference.pauseRecording("none") }
+            let ann = try conference.join(JoinRequest(room: "r", name: "Ann", role: .moderator)) { _ in }
+            await #expect { try await ann.record(.pause) } throws: { ($0 as? ConferenceError)?.code == "conflict" }
+            let bob = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in }
+            await #expect { try await bob.record(.start) } throws: { ($0 as? ConferenceError)?.code == "forbidden" }
+        }
+    }
+
+    @Test("a disk that stands still holds up neither joins nor what is told, and a start says so in time")
+    func blockedStart() async throws {
+        let scratch = Scratch()
+        let disk = TestDisk()
+        disk.block()
+        try await withConference(scratch, disk, patience: .milliseconds(300), change: { $0.recording.start = .onFirstJoin }) { conference in
+            // Each of these joins wants a recording of its room.
+            for number in 0..<4 {
+                let told = Guarded(false)
+                _ = try conference.join(JoinRequest(room: "r\(number)", name: "Ann")) { event in
+                    if case .participants = event { told.locked { $0 = true } }
+                }
+                #expect(await eventually(.seconds(5)) { told.locked { $0 } })
+            }
+            try conference.createRoom("more", RoomSettingsChange())
+            let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("more") }
+            #expect(error?.code == "overloaded" && error?.retryAfter != nil)
+            #expect(conference.recordings().count <= 1)
+            #expect((metric(conference, "tessera_recordings_refused_total", ["reason": "disk"]) ?? 0) >= 1)
+            disk.unblock()
+            // What came too late is taken back.
+            #expect(await eventually { scratch.files.isEmpty && conference.recordings().isEmpty })
+            #expect(try await conference.startRecording("more").state == .recording)
+        }
+    }
+
+    @Test("a disk that stands still in the middle holds up the end of that recording and nothing else")
+    func blockedMiddle() async throws {
+        let scratch = Scratch()
+        let disk = TestDisk()
+        try await withConference(scratch, disk) { conference in
+            for room in ["a", "b"] { try conference.createRoom(room, RoomSettingsChange()) }
+            let recording = try await conference.startRecording("a")
+            disk.block()
+            try await Task.sleep(for: .seconds(1.5))
+            let isStopped = Guarded(false)
+            let stop = Task {
+                let info = try await conference.stopRecording(recording.id)
+                isStopped.locked { $0 = true }
+                return info
+            }
+            #expect(await eventually { conference.room("a")?.recording == nil })
+            for room in ["a", "b"] { _ = try await conference.snapshot(room) }
+            _ = try conference.join(JoinRequest(room: "a", name: "Ann")) { _ in }
+            #expect(!isStopped.locked { $0 })
+            disk.unblock()
+            let info = try await stop.value
+            #expect(info.state == .finished && (info.duration ?? .zero) > .seconds(1), "\(info)")
+        }
+    }
+
+    @Test("where the disk gets full, running ones are closed with a reason before the reserve is touched, and new ones are refused")
+    func lowSpace() async throws {
+        let scratch = Scratch()
+        let disk = TestDisk()
+        try await withConference(scratch, disk, change: { $0.recording.minimumFree = 2 << 30 }) { conference in
+            let errors = Guarded<[String]>([])
+            for room in ["a", "b"] {
+                _ = try conference.join(JoinRequest(room: room, name: "Ann")) { event in
+                    if case .error(let error) = event { errors.locked { $0.append(error.message) } }
+                }
+            }
+            let ids = [try await conference.startRecording("a").id, try await conference.startRecording("b").id]
+            try await Task.sleep(for: .seconds(1.5))
+            disk.setFree(1 << 30)
+            for id in ids {
+                #expect(await eventually { conference.recording(id)?.state == .finished })
+                let info = try #require(conference.recording(id))
+                #expect(info.failure?.contains("1 GiB") == true && info.failure?.contains(scratch.path) == false && info.bytes ?? 0 > 0, "\(info)")
+            }
+            #expect(await eventually { errors.locked { $0.count } == 2 })
+            #expect(conference.room("a")?.recording == nil)
+            let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("a") }
+            #expect(error?.code == "overloaded" && error?.message.contains("2 GiB") == true && error?.message.contains("minimumFree") == true)
+            #expect(metric(conference, "tessera_recordings_refused_total", ["reason": "space"]) == 1)
+            #expect(metric(conference, "tessera_recording_disk_free_bytes") == Double(1 << 30))
+            disk.setFree(100 << 30)
+            #expect(try await conference.startRecording("a").state == .recording)
+        }
+    }
+
+    @Test("the server starts and holds calls while the directory does not answer, and what a crash left open is closed beside them")
+    func directoryHangs() async throws {
+        let scratch = Scratch()
+        var left: [String] = []
+        try await withConference(scratch) { conference in
+            try conference.createRoom("r", RoomSettingsChange())
+            let recording = try await conference.startRecording("r")
+            let path = scratch.path + "/" + recording.file
+            #expect(await eventually { ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0) > 1000 })
+            for number in 0..<5 {
+                left.append("left-\(number)")
+                try FileManager.default.copyItem(atPath: path, toPath: scratch.path + "/left-\(number).mp4")
+            }
+            try await conference.stopRecording(recording.id)
+        }
+        // Whoever reads it waits for somebody who writes it.
+        let pipe = scratch.path + "/hangs.json"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        try await withConference(scratch, patience: .milliseconds(300)) { conference in
+            try conference.createRoom("r", RoomSettingsChange())
+            _ = try await conference.snapshot("r")
+            #expect(conference.recordings().isEmpty)
+            await #expect(throws: ConferenceError.self) { try await conference.startRecording("r") }
+            let writer = open(pipe, O_WRONLY)
+            close(writer)
+            try? FileManager.default.removeItem(atPath: pipe)
+            #expect(await eventually { left.allSatisfy { conference.recording($0)?.state == .finished } })
+            #expect(metric(conference, "tessera_recording_repairs_waiting") == 0)
+            for id in left {
+                #expect(try RecordingRepair.check(file: conference.recordingPath(id)).closedProperly)
+            }
+            #expect(try await conference.startRecording("r").state == .recording)
+            #expect(conference.recordings(limit: 2).count == 2)
+            #expect(conference.recordings(before: conference.recordings(limit: 2).last?.id).count == 5)
+        }
+    }
+}

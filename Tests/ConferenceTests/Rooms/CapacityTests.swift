@@ -1,0 +1,115 @@
+import Basics
+import Testing
+
+@testable import Conference
+
+@Suite("What the server may hold")
+struct CapacityTests {
+    private func client(_ last: UInt32) -> JoinClient { JoinClient(address: .v4(0xC0_00_02_00 | last)) }
+
+    private func capacity() -> Capacity {
+        var limits = ConferenceConfiguration.Limits()
+        (limits.seats, limits.seatsPerAddress) = (5, 2)
+        (limits.rooms, limits.roomsPerAddress) = (2, 1)
+        return Capacity(limits)
+    }
+
+    @Test("one address gets its share, all together theirs, and what ends is free again")
+    func shares() throws {
+        var capacity = capacity()
+        for _ in 0..<2 { try capacity.add(.seats, of: client(1)) }
+        #expect { try capacity.add(.seats, of: client(1)) } throws: {
+            guard case ConferenceError.tooFast(let text, let wait) = $0 else { return false }
+            return text.contains("2 people") && wait == .seconds(30)
+        }
+        for number in 2...4 as ClosedRange<UInt32> { try capacity.add(.seats, of: client(number)) }
+        #expect { try capacity.add(.seats, of: client(5)) } throws: {
+            if case ConferenceError.atCapacity = $0 { true } else { false }
+        }
+        #expect(throws: ConferenceError.self, "without an address in all alone") { try capacity.add(.seats, of: JoinClient()) }
+        capacity.remove(.seats, of: client(1))
+        try capacity.add(.seats, of: client(1))
+        #expect(capacity.count(.seats) == 5 && capacity.count(.rooms) == 0)
+    }
+
+    @Test("the metrics tell limit, use and refusals")
+    func metrics() throws {
+        var capacity = capacity()
+        try capacity.add(.rooms, of: client(1))
+        _ = try? capacity.add(.rooms, of: client(1))
+        func value(_ name: String, _ labels: [String: String]) -> Double? {
+            capacity.samples.first { $0.name == name && $0.labels == labels }?.value
+        }
+        #expect(value("tessera_limit", ["name": "rooms"]) == 2 && value("tessera_limit", ["name": "rooms_per_address"]) == 1)
+        #expect(value("tessera_limited_current", ["name": "rooms"]) == 1)
+        #expect(value("tessera_limit_refusals_total", ["name": "rooms", "reason": "address"]) == 1)
+        #expect(value("tessera_limit_refusals_total", ["name": "rooms", "reason": "total"]) == 0)
+        #expect(value("tessera_limited_current", ["name": "half_open"]) == 0)
+    }
+
+    @Test("a participant may ask now and then, and hears when to come again", arguments: RatedRequest.allCases)
+    func allowance(request: RatedRequest) throws {
+        var now = Instant(nanoseconds: 1_000_000_000)
+        var allowance = SeatAllowance()
+        let (rate, size) = request.allowance
+        for _ in 0..<Int(size) { try allowance.take(request, at: now) }
+        var wait = Duration.zero
+        do throws(ConferenceError) { try allowance.take(request, at: now) } catch { wait = error.retryAfter ?? .zero }
+        #expect(wait > .zero && wait.inSeconds <= 1 / rate + 0.001)
+        now += wait
+        try allowance.take(request, at: now)
+        #expect(throws: ConferenceError.self) { try allowance.take(request, at: now) }
+        for other in RatedRequest.allCases where other != request { try allowance.take(other, at: now) }
+    }
+}
+
+@Suite("The events that wait for one participant")
+struct EventMailboxTests {
+    private func chat(_ text: String) -> ParticipantEvent {
+        .chat(ChatMessage(from: "a", fromName: "A", to: nil, text: text, at: .init(timeIntervalSince1970: 0)))
+    }
+
+    private func name(_ event: ParticipantEvent) -> String {
+        switch event {
+        case .chat(let chat): chat.text
+        case .speaker(let id): "speaker \(id ?? "-")"
+        case .layout(let name): "layout \(name)"
+        default: "\(event)"
+        }
+    }
+
+    private final class Seen: Sendable {
+        let names = Guarded<[String]>([])
+    }
+
+    @Test("of what tells how things are the newest stays, in its place among the rest")
+    func states() {
+        let (seen, counters) = (Seen(), EventCounters())
+        let mailbox = EventMailbox(counters: counters) { event in seen.names.locked { $0.append(self.name(event)) } }
+        #expect(mailbox.put(.speaker("a")), "the first must be fetched")
+        #expect(!mailbox.put(chat("one")))
+        for name in ["grid", "speaker", "single"] { #expect(!mailbox.put(.layout(name))) }
+        #expect(!mailbox.put(.speaker("b")))
+        #expect(!mailbox.run())
+        #expect(seen.names.locked { $0 } == ["one", "layout single", "speaker b"])
+        #expect(counters.replaced.load(ordering: .relaxed) == 3 && counters.dropped.load(ordering: .relaxed) == 0)
+        #expect(mailbox.put(.speaker("c")), "fetched anew")
+    }
+
+    @Test("of messages the oldest go, by number and by bytes, and states stay")
+    func messages() {
+        let (seen, counters) = (Seen(), EventCounters())
+        let mailbox = EventMailbox(counters: counters) { event in seen.names.locked { $0.append(self.name(event)) } }
+        _ = mailbox.put(.layout("grid"))
+        for number in 0..<1000 { _ = mailbox.put(chat("\(number)")) }
+        _ = mailbox.run()
+        #expect(seen.names.locked { $0 }.count == EventMailbox.limit + 1)
+        #expect(seen.names.locked { $0 }.first == "layout grid" && seen.names.locked { $0 }.last == "999")
+        #expect(counters.dropped.load(ordering: .relaxed) == 1000 - EventMailbox.limit)
+        seen.names.locked { $0.removeAll() }
+        let large = String(repeating: "x", count: EventMailbox.byteLimit / 4)
+        for _ in 0..<20 { _ = mailbox.put(chat(large)) }
+        _ = mailbox.run()
+        #expect(seen.names.locked { $0 }.count == 4)
+    }
+}

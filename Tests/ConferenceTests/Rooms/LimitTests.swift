@@ -1,0 +1,269 @@
+import Basics
+import Foundation
+import Logging
+import Sockets
+import Testing
+
+@testable import Conference
+
+/// What one client, one participant or one room may have: a whole conference with small limits.
+@Suite("The limits of a conference", .serialized)
+struct LimitTests {
+    private func withConference(
+        _ change: (inout ConferenceConfiguration) -> Void = { _ in }, _ body: (Conference) async throws -> Void
+    ) async throws {
+        let directory = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var settings = ConferenceConfiguration()
+        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
+        settings.media.tcp = []
+        settings.recording.directory = directory
+        settings.layoutsDirectory = directory + "/layouts"
+        change(&settings)
+        let conference = try Conference(settings, logger: Logger(label: "test"))
+        try conference.start()
+        do { try await body(conference) } catch {
+            await conference.drain(within: .seconds(2))
+            throw error
+        }
+        await conference.drain(within: .seconds(2))
+    }
+
+    private func until(_ limit: Duration = .seconds(10), _ condition: () async -> Bool) async -> Bool {
+        let end = MonotonicClock.now() + limit
+        while MonotonicClock.now() < end {
+            if await condition() { return true }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return await condition()
+    }
+
+    private func join(
+        _ conference: Conference, _ room: String, address: UInt32? = nil, role: Role = .participant,
+        kind: JoinRequest.Kind = .participant, hasSignalling: Bool = true
+    ) throws -> Participant {
+        var request = JoinRequest(room: room, name: "Ann", role: role, kind: kind)
+        request.client.address = address.map { .v4($0) }
+        request.hasSignalling = hasSignalling
+        return try conference.join(request) { _ in }
+    }
+
+    private func value(_ conference: Conference, _ name: String, _ labels: [String: String] = [:]) -> Double? {
+        conference.metrics().first { $0.name == name && $0.labels == labels }?.value
+    }
+
+    private func current(_ conference: Conference, _ name: String) -> Double? {
+        value(conference, "tessera_limited_current", ["name": name])
+    }
+
+    @Test("rooms and seats are counted for who made them, and free again when they end")
+    func roomsAndSeats() async throws {
+        try await withConference({ settings in
+            (settings.limits.rooms, settings.limits.roomsPerAddress) = (3, 2)
+            (settings.limits.seats, settings.limits.seatsPerAddress) = (4, 3)
+        }) { conference in
+            let first = try join(conference, "a", address: 1)
+            _ = try join(conference, "b", address: 1)
+            #expect { try join(conference, "c", address: 1) } throws: { ($0 as? ConferenceError)?.code == "too_fast" }
+            #expect(current(conference, "rooms") == 2 && current(conference, "seats") == 2, "who is refused leaves nothing behind")
+            _ = try join(conference, "c", address: 2)
+            #expect { try join(conference, "d", address: 3) } throws: { ($0 as? ConferenceError)?.code == "overloaded" }
+            #expect(throws: ConferenceError.self) { try conference.createRoom("e", RoomSettingsChange()) }
+            _ = try join(conference, "a", address: 1)
+            #expect { try join(conference, "a", address: 1) } throws: { ($0 as? ConferenceError)?.code == "too_fast" }
+            #expect { try join(conference, "a", address: 4) } throws: { ($0 as? ConferenceError)?.retryAfter == .seconds(30) }
+            first.leave()
+            first.leave()
+            #expect(current(conference, "seats") == 3)
+            _ = try join(conference, "a", address: 4)
+            try conference.endRoom("b")
+            #expect(current(conference, "rooms") == 2 && current(conference, "seats") == 3)
+            _ = try join(conference, "d", address: 1)
+            #expect(value(conference, "tessera_limit_refusals_total", ["name": "rooms", "reason": "total"]) == 2)
+        }
+    }
+
+    @Test("a join that the room refuses counts nothing")
+    func refusedJoins() async throws {
+        try await withConference { conference in
+            var request = JoinRequest(room: "r", name: "Ann", kind: .viewer, asParticipant: "nobody")
+            request.client.address = .v4(1)
+            for _ in 0..<5 { #expect(throws: ConferenceError.self) { try conference.join(request) { _ in } } }
+            request.layout = "none"
+            request.asParticipant = nil
+            request.kind = .participant
+            #expect(throws: ConferenceError.unknownLayout("none")) { try conference.join(request) { _ in } }
+            #expect(current(conference, "rooms") == 0 && current(conference, "seats") == 0)
+        }
+    }
+
+    @Test("who offers and does not connect is counted until it does, leaves, or its offer is no good")
+    func halfOpen() async throws {
+        try await withConference({ $0.limits.halfOpen = 2 }) { conference in
+            let clients = try (0..<3).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
+            let seats = try (0..<3).map { try join(conference, "r", address: UInt32($0)) }
+            #expect(current(conference, "half_open") == 0, "a seat may wait for a camera")
+            await #expect(throws: ConferenceError.self) { try await seats[0].offer("v=0") }
+            #expect(current(conference, "half_open") == 0)
+            let offers = await [clients[0], clients[1], clients[2]].asyncMap { await $0.onLoop { $0.makeOffer(at: $1) } }
+            _ = try await seats[0].offer(offers[0])
+            _ = try await seats[0].offer(offers[0])
+            #expect(current(conference, "half_open") == 1, "once, however often it offers")
+            _ = try await seats[1].offer(offers[1])
+            do throws(ConferenceError) {
+                _ = try await seats[2].offer(offers[2])
+                Issue.record("a third half-open peer was taken")
+            } catch {
+                #expect(error.code == "overloaded" && error.retryAfter == .seconds(5))
+            }
+            seats[0].leave()
+            #expect(current(conference, "half_open") == 1)
+            try await clients[2].call { try await seats[2].offer($0) }
+            #expect(await until { clients[2].seen.isConnected && self.current(conference, "half_open") == 1 })
+            // Of those who come without signalling the seat ends, of others the peer alone.
+            let later = MonotonicClock.now() + .seconds(21)
+            conference.keepHouse(at: later)
+            #expect(current(conference, "half_open") == 0)
+            #expect(seats[1].info != nil)
+            #expect(await until { (try? await conference.fromLoop { host, _ in .success(host.seat(seats[1].id) == nil) }) == true })
+            for client in clients { client.stop() }
+        }
+    }
+
+    @Test("offers are limited for each participant, and an ICE restart is one")
+    func offers() async throws {
+        try await withConference { conference in
+            let seat = try join(conference, "r")
+            var codes: [String] = []
+            for index in 0..<30 {
+                do throws(ConferenceError) {
+                    if index % 2 == 0 { _ = try await seat.offer("v=0") } else { _ = try await seat.restartIce(ufrag: "abcd", password: "x") }
+                } catch { codes.append(error.code) }
+            }
+            #expect(codes.prefix(10).allSatisfy { $0 == "bad_sdp" })
+            #expect(codes.suffix(15).allSatisfy { $0 == "too_fast" })
+            let other = try join(conference, "r")
+            do throws(ConferenceError) { _ = try await other.offer("v=0") } catch { #expect(error.code == "bad_sdp", "another's are its own") }
+        }
+    }
+
+    @Test("viewers write to nobody")
+    func viewers() async throws {
+        try await withConference { conference in
+            let ann = try join(conference, "r")
+            for viewer in [try join(conference, "r", role: .viewer), try join(conference, "r", kind: .viewer)] {
+                #expect { try viewer.chat("hello") } throws: { ($0 as? ConferenceError)?.code == "forbidden" }
+                #expect { try viewer.relay(label: "x", .text("hello")) } throws: { ($0 as? ConferenceError)?.code == "forbidden" }
+            }
+            try ann.chat("hello")
+            var change = ParticipantChange()
+            change.role = .viewer
+            try conference.updateParticipant(ann.id, in: "r", change)
+            #expect(throws: ConferenceError.self) { try ann.chat("hello") }
+        }
+    }
+
+    @Test("chat and states come at the speed of people")
+    func rates() async throws {
+        try await withConference { conference in
+            let (ann, bob) = (try join(conference, "r"), try join(conference, "r"))
+            let said = (0..<100).count { _ in (try? ann.chat("hello")) != nil }
+            #expect((20...30).contains(said))
+            let set = (0..<100).count { (try? ann.setState(audio: $0 % 2 == 0)) != nil }
+            #expect((30...45).contains(set))
+            try bob.chat("I may")
+            let refused = value(conference, "tessera_limit_refusals_total", ["name": "chat", "reason": "rate"])
+            #expect((refused ?? 0) >= 70)
+        }
+    }
+
+    @Test("pictures of one's own are shared, and so many a room has")
+    func views() async throws {
+        try await withConference({ $0.limits.viewsPerRoom = 2 }) { conference in
+            let seats = try (0..<6).map { _ in try join(conference, "r") }
+            let pins = [seats[0].id, seats[1].id]
+            try seats[0].setLayout("speaker", scope: .me, pins: pins)
+            try seats[1].setLayout("speaker", scope: .me, pins: pins.reversed() + pins)
+            try seats[2].setLayout("speaker", scope: .me)
+            #expect(conference.state.locked { $0.rooms["r"]?.scene { _ in nil }.views.count } == 3, "the room's and two")
+            #expect { try seats[3].setLayout("single", scope: .me) } throws: {
+                guard case ConferenceError.atCapacity(let text, _) = $0 else { return false }
+                return text.contains("2 pictures")
+            }
+            #expect(seats[3].layout == "grid", "it keeps the room's")
+            try seats[3].setLayout("speaker", scope: .me, pins: pins)
+            try seats[2].setLayout("single", scope: .me)
+            #expect(seats[2].layout == "single", "one for another is not one more")
+            for seat in seats { try seat.setLayout("grid", scope: .me) }
+            #expect(conference.state.locked { $0.rooms["r"]?.scene { _ in nil }.views.count } == 1)
+            #expect(value(conference, "tessera_limit_refusals_total", ["name": "views", "reason": "total"]) == 1)
+        }
+    }
+
+    @Test("pictures of one's own cannot be toggled as fast as one likes")
+    func toggling() async throws {
+        try await withConference { conference in
+            let seat = try join(conference, "r")
+            _ = try join(conference, "r")
+            var made = 0
+            for index in 0..<100 {
+                guard (try? seat.setLayout(index % 2 == 0 ? "single" : "grid", scope: .me)) != nil else { continue }
+                if index % 2 == 0 { made += 1 }
+            }
+            #expect(made <= 4)
+        }
+    }
+
+    @Test("a room in which nobody is connected does nothing, and can be pictured still")
+    func idle() async throws {
+        try await withConference { conference in
+            for room in 0..<50 { _ = try join(conference, "r\(room)") }
+            #expect(value(conference, "tessera_rooms") == 50 && value(conference, "tessera_room_engines_running") == 0)
+            let png = try await conference.snapshot("r7")
+            #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+            #expect(await until { self.value(conference, "tessera_room_engines_running") == 0 })
+            // Connected, it runs; left, it does not.
+            let client = try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500)
+            let seat = try join(conference, "r7")
+            try await client.call { try await seat.offer($0) }
+            #expect(await until { client.seen.frames > 2 && self.value(conference, "tessera_room_engines_running") == 1 })
+            seat.leave()
+            #expect(await until { self.value(conference, "tessera_room_engines_running") == 0 })
+            client.stop()
+        }
+    }
+
+    @Test("a peer that costs the loop too much is ended, with a reason, and the others notice nothing")
+    func overBudget() async throws {
+        try await withConference { conference in
+            let clients = try (0..<2).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
+            let reasons = Guarded<[LeaveReason]>([])
+            let costly = try conference.join(JoinRequest(room: "r", name: "Eve")) { event in
+                if case .left(let reason) = event { reasons.locked { $0.append(reason) } }
+            }
+            let other = try join(conference, "r")
+            try await clients[0].call { try await costly.offer($0) }
+            try await clients[1].call { try await other.offer($0) }
+            #expect(await until { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 2 } })
+            // What an ordinary peer costs is far too much for this one.
+            conference.onLoop { host, now in
+                host.seat(costly.id)?.loopBudget = LoopBudget(share: 0.001, burst: 0.0002, patience: .milliseconds(100), at: now)
+            }
+            #expect(await until { reasons.locked { $0 } == [.overBudget] })
+            #expect(conference.room("r")?.participants.map(\.id) == [other.id])
+            let frames = clients[1].seen.frames
+            #expect(await until { clients[1].seen.frames > frames + 5 })
+            #expect(value(conference, "tessera_peers_over_budget_total") == 1)
+            #expect((value(conference, "tessera_loop_turn_seconds_count") ?? 0) > 10)
+            for client in clients { client.stop() }
+        }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ body: (Element) async -> Value) async -> [Value] {
+        var result: [Value] = []
+        for element in self { result.append(await body(element)) }
+        return result
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Glibc
+import Recording
+
+@testable import Conference
+
+/// A disk of the recordings that can be made to stand still, or to have little room.
+final class TestDisk: Sendable {
+    private let isBlocked = Guarded(false)
+    private let space = Guarded(DiskSpace(free: 100 << 30, size: 200 << 30))
+
+    func block() { isBlocked.locked { $0 = true } }
+    func unblock() { isBlocked.locked { $0 = false } }
+    func setFree(_ bytes: Int) { space.locked { $0.free = bytes } }
+
+    var disk: RecordingDisk {
+        RecordingDisk { [isBlocked] descriptor, bytes in
+            while isBlocked.locked({ $0 }) { usleep(1000) }
+            return RecordingDisk.systemWrite(descriptor, bytes)
+        } space: { [space] _ in
+            space.locked { $0 }
+        }
+    }
+}
+
+/// Whether a condition comes true within a time.
+func eventually(_ limit: Duration = .seconds(15), _ condition: () async -> Bool) async -> Bool {
+    let end = ContinuousClock.now + limit
+    while ContinuousClock.now < end {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return await condition()
+}

@@ -1,0 +1,59 @@
+import Basics
+import Foundation
+import Glibc
+import Logging
+import Sockets
+import Testing
+
+@testable import Conference
+
+/// A thread of the pool that does not come back, as from a codec that loops.
+@Suite("A blocked worker", .serialized)
+struct BlockedWorkerTests {
+    private func withConference(workers: Int?, _ body: (Conference, () -> Void) async throws -> Void) async throws {
+        var settings = ConferenceConfiguration()
+        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
+        settings.media.tcp = []
+        settings.rooms.settings.width = 320
+        settings.rooms.settings.height = 180
+        settings.recording.directory = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
+        settings.layoutsDirectory = settings.recording.directory
+        settings.workers = workers
+        defer { try? FileManager.default.removeItem(atPath: settings.recording.directory) }
+        let conference = try Conference(settings, logger: Logger(label: "test"))
+        try conference.start()
+        let isBlocked = Guarded(true)
+        let isRunning = Guarded(false)
+        let lane = SerialLane(pool: conference.pool, meter: StageMeter("test"), limit: 1)
+        lane.submit {
+            isRunning.locked { $0 = true }
+            while isBlocked.locked({ $0 }) { usleep(1000) }
+        }
+        #expect(await eventually { isRunning.locked { $0 } })
+        defer { isBlocked.locked { $0 = false } }
+        for room in ["a", "b"] { try conference.createRoom(room, RoomSettingsChange()) }
+        try await body(conference) { isBlocked.locked { $0 = false } }
+        isBlocked.locked { $0 = false }
+        await conference.drain(within: .seconds(2))
+    }
+
+    @Test("the rooms go on with the others, of which there is always one")
+    func others() async throws {
+        try await withConference(workers: nil) { conference, _ in
+            for room in ["a", "b", "a"] { _ = try await conference.snapshot(room) }
+        }
+    }
+
+    @Test("where none is left the overload is seen, sound keeps its clock, and pictures come back with the thread")
+    func none() async throws {
+        try await withConference(workers: 1) { conference, unblock in
+            #expect(await eventually { conference.overload.level > .none })
+            let tick = Guarded(false)
+            conference.audioClock.execute { _ in tick.locked { $0 = true } }
+            #expect(await eventually(.seconds(2)) { tick.locked { $0 } })
+            unblock()
+            _ = try await conference.snapshot("a")
+            _ = try await conference.snapshot("b")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOEmbedded
+
+@testable import Gateway
+
+/// An answer, read to its end.
+struct Answer {
+    var status: Int
+    var headers: HTTPFields
+    var body: [UInt8]
+
+    var json: JSONValue { (try? JSON.decode(JSONValue.self, from: body)) ?? .null }
+    var code: JSONValue? { json["error"]?["code"] }
+}
+
+private struct Collector: ResponseBodyWriter {
+    final class Box: Sendable {
+        let bytes = LockedBytes()
+    }
+    let box: Box
+    mutating func write(_ buffer: ByteBuffer) async throws { box.bytes.append(Array(buffer.readableBytesView)) }
+    consuming func finish(_ trailers: HTTPFields?) async throws {}
+}
+
+/// Bytes behind a lock.
+private final class LockedBytes: @unchecked Sendable {
+    private let lock = NSLock()
+    private var content: [UInt8] = []
+    func append(_ bytes: [UInt8]) { lock.withLock { content += bytes } }
+    var all: [UInt8] { lock.withLock { content } }
+}
+
+/// The doors without a socket.
+struct Host {
+    var doors: Doors
+    var service: FakeRoomService
+
+    init(_ service: FakeRoomService = FakeRoomService(), change: (inout TesseraConfiguration) -> Void = { _ in }) async {
+        var settings = TesseraConfiguration()
+        settings.limits.joinsPerSecondPerAddress = 1000
+        settings.limits.requestsPerSecondPerAddress = 100_000
+        change(&settings)
+        self.service = service
+        doors = await Doors(
+            settings, service: service, assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
+            machineName: "machine", logger: Logger(label: "test"))
+    }
+
+    /// - Parameters:
+    ///   - address: the client's.
+    ///   - local: our end of the connection.
+    ///   - name: the `Host` header.
+    func ask(
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "", from address: String = "127.0.0.1",
+        at local: String = "127.0.0.1", host name: String? = "localhost:8080"
+    ) async throws -> Answer {
+        let head = HTTPRequest(method: method, scheme: "http", authority: name, path: path, headerFields: headers)
+        let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
+        let channel = EmbeddedChannel()
+        channel.remoteAddress = try NIOCore.SocketAddress(ipAddress: address, port: 1000)
+        channel.localAddress = try NIOCore.SocketAddress(ipAddress: local, port: 8080)
+        let context = GatewayContext(source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
+        let response = try await doors.responder.respond(to: request, context: context)
+        let box = Collector.Box()
+        try await response.body.write(Collector(box: box))
+        return Answer(status: response.status.code, headers: response.headers, body: box.bytes.all)
+    }
+}

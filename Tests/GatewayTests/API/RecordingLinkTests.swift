@@ -1,0 +1,87 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Gateway
+
+@Suite struct RecordingLinkTests {
+    private let admin: HTTPFields = [.authorization: "Bearer the administrator"]
+
+    private func host(_ path: String) async -> Host {
+        await Host(FakeRoomService(file: path)) { $0.auth.adminToken = "the administrator" }
+    }
+
+    private func file() -> String {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4").path
+        _ = FileManager.default.createFile(atPath: path, contents: Data((0..<100).map { UInt8($0) }))
+        return path
+    }
+
+    @Test func `as soon as there is a token, recordings are for who has it`() async throws {
+        let path = file()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let host = await host(path)
+        for path in ["/api/recordings", "/api/recordings/rec", "/api/recordings/rec/file"] {
+            #expect(try await host.ask(.get, path).status == 401, "\(path)")
+            #expect(try await host.ask(.get, path, admin).status == 200, "\(path)")
+        }
+        let guests = await Host {
+            $0.auth.mode = .token
+            $0.auth.secret = "the secret of the portal, of 32 bytes"
+        }
+        #expect(try await guests.ask(.get, "/api/recordings", from: "203.0.113.9").status == 403)
+        let open = await Host(FakeRoomService(file: path))
+        #expect(try await open.ask(.get, "/api/recordings/rec/file", from: "203.0.113.9").status == 200)
+    }
+
+    @Test func `a link opens its recording, and no other, until it ends`() async throws {
+        let path = file()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let host = await host(path)
+        #expect(try await host.ask(.post, "/api/recordings/rec/link").status == 401)
+        let made = try await host.ask(.post, "/api/recordings/rec/link", admin, body: #"{"seconds":3600}"#)
+        #expect(made.status == 201 && made.json["expiresAt"] != nil)
+        guard case .string(let url)? = made.json["url"] else { Issue.record("no link"); return }
+        let whole = try await host.ask(.get, url, from: "203.0.113.9")
+        #expect(whole.status == 200 && whole.body.count == 100)
+        #expect(try await host.ask(.get, url, [.range: "bytes=0-9"], from: "203.0.113.9").status == 206)
+        let film: HTTPFields = [.secFetchSite: "cross-site", .secFetchMode: "no-cors"]
+        #expect(try await host.ask(.get, url, film, from: "203.0.113.9").status == 200, "a page of another site may show it")
+        #expect(try await host.ask(.get, url.replacing("/rec/", with: "/other/")).status == 401)
+        #expect(try await host.ask(.get, url.replacing("expires=", with: "expires=9")).status == 401)
+        #expect(try await host.ask(.get, String(url.dropLast())).status == 401)
+        #expect(try await host.ask(.get, "/api/recordings/rec" + url.drop { $0 != "?" }).status == 401, "the file alone")
+        #expect(try await host.ask(.post, "/api/recordings/none/link", admin).status == 404)
+        for body in [#"{"seconds":0}"#, #"{"seconds":604801}"#, #"{"seconds":"x"}"#, #"{"second":1}"#] {
+            #expect(try await host.ask(.post, "/api/recordings/rec/link", admin, body: body).status == 400)
+        }
+    }
+
+    @Test func `links end in time, and with the tokens`() {
+        let links = RecordingLinks(adminToken: "a", secret: "b")
+        let path = links.path(of: "20260704-kitchen", expires: 1000)
+        let signature = String(path.split(separator: "=").last ?? "")
+        func holds(_ links: RecordingLinks, _ id: String = "20260704-kitchen", at time: TimeInterval = 999) -> Bool {
+            links.isValid(signature, id: id, expires: 1000, at: Date(timeIntervalSince1970: time))
+        }
+        #expect(path.hasPrefix("/api/recordings/20260704-kitchen/file?expires=1000&signature="))
+        #expect(holds(links) && !holds(links, at: 1000) && !holds(links, "other"))
+        #expect(holds(RecordingLinks(adminToken: "a", secret: "b")), "after a restart, too")
+        #expect(!holds(RecordingLinks(adminToken: "ab", secret: "")) && !holds(RecordingLinks(adminToken: "", secret: "")))
+    }
+
+    @Test func `where files lie is told to administrators only`() async throws {
+        let host = await host("/var/lib/tessera/recordings/rec.mp4")
+        #expect(try await host.ask(.get, "/api/recordings/rec", admin).json["file"] == "/var/lib/tessera/recordings/rec.mp4")
+        let open = await Host(FakeRoomService(file: "/var/lib/tessera/recordings/rec.mp4"))
+        #expect(try await open.ask(.get, "/api/recordings/rec", from: "203.0.113.9").json["file"] == "rec.mp4")
+    }
+
+    @Test func `more downloads than there are places wait outside`() throws {
+        let places = Places(1)
+        var place = places.take()
+        #expect(place != nil && places.take() == nil)
+        place = nil
+        #expect(places.take() != nil)
+    }
+}

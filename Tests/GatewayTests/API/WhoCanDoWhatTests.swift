@@ -1,0 +1,153 @@
+import Basics
+import Conference
+import Foundation
+import HTTPTypes
+import JWTKit
+import Logging
+import Testing
+
+@testable import Gateway
+
+/// The page says it, the server does it: each cell of its tables is tried.
+@Suite struct WhoCanDoWhatTests {
+    private static let secret = "the secret of the portal, of 32 bytes"
+
+    /// The rows of the table under a heading: cells without their back quotes, by the names of the columns.
+    private static func rows(under heading: String) -> [[String]] {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../../Sources/Gateway/Gateway.docc/WhoCanDoWhat.md")
+        let text = (try? String(contentsOf: page, encoding: .utf8)) ?? ""
+        let section = text.components(separatedBy: "\n## ").first { $0.hasPrefix(heading) } ?? ""
+        return section.split(separator: "\n").filter { $0.hasPrefix("|") && !$0.hasPrefix("|-") }.dropFirst().map { line in
+            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "`", with: "") }
+        }
+    }
+
+    static let routes = rows(under: "Routes")
+    static let messages = rows(under: "Messages")
+
+    private static func token(_ role: String) async throws -> String {
+        try await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256)
+            .sign(TokenClaims(room: "r", role: role, exp: .init(value: .distantFuture)))
+    }
+
+    /// A column of the table of routes: the settings, and who asks.
+    private struct Asker {
+        var mode = TesseraConfiguration.Auth.Mode.open
+        var adminToken = ""
+        var bearer: String?
+        var address = "203.0.113.9"
+
+        static func column(_ index: Int) async throws -> Asker {
+            switch index {
+            case 1: Asker()
+            case 2: Asker(address: "127.0.0.1")
+            case 3: Asker(adminToken: "the administrator")
+            case 4: Asker(mode: .token, adminToken: "the administrator", bearer: "nonsense")
+            case 5: Asker(mode: .token, adminToken: "the administrator", bearer: try await token("participant"))
+            case 6: Asker(mode: .token, adminToken: "the administrator", bearer: try await token("moderator"))
+            default: Asker(mode: .token, adminToken: "the administrator", bearer: "the administrator")
+            }
+        }
+    }
+
+    /// Whether the route lets this asker in: whatever it then says of what is not there.
+    private func isLetIn(_ route: String, room: String, _ asker: Asker) async throws -> Bool {
+        let host = await Host {
+            $0.auth.mode = asker.mode
+            $0.auth.secret = WhoCanDoWhatTests.secret
+            $0.auth.adminToken = asker.adminToken
+        }
+        let parts = route.split(separator: " ", maxSplits: 1).map(String.init)
+        let path = parts[1].replacing("{room}", with: room).replacing("{id}", with: parts[1].contains("/recordings/") ? "rec" : "p1")
+            .replacing("{name}", with: "grid").replacing("{session}", with: "none")
+        var headers: HTTPFields = [.contentType: "application/sdp"]
+        if let bearer = asker.bearer { headers[.authorization] = "Bearer " + bearer }
+        let isOffer = path.hasPrefix("/whip/") || path.hasPrefix("/whep/")
+        let answer = try await host.ask(
+            try #require(HTTPRequest.Method(rawValue: parts[0])), path, headers, body: isOffer ? "v=0\r\n" : "", from: asker.address)
+        #expect(answer.status != 405 && answer.status != 421, "\(route): \(answer.status)")
+        return answer.status != 401 && answer.status != 403
+    }
+
+    @Test func `the page has every route of the server, and no other`() async {
+        let listed = Set(WhoCanDoWhatTests.routes.map { $0[0] })
+        let host = await Host()
+        let all = host.doors.responder.table.routes.filter { $0.method != .options }.map { "\($0.method.rawValue) \($0.path)" }
+        #expect(Set(all).subtracting(listed).isEmpty)
+        #expect(listed.subtracting(all).isEmpty)
+        #expect(listed.count == WhoCanDoWhatTests.routes.count)
+    }
+
+    @Test(arguments: routes)
+    func `each cell of the routes`(row: [String]) async throws {
+        #expect(row.count == 8)
+        for column in 1..<row.count {
+            let asker = try await Asker.column(column)
+            let own = try await isLetIn(row[0], room: "r", asker)
+            let other = try await isLetIn(row[0], room: "other", asker)
+            switch row[column] {
+            case "yes": #expect(own && other, "\(row[0]), column \(column)")
+            case "no": #expect(!own && !other, "\(row[0]), column \(column)")
+            case "own room": #expect(own && !other, "\(row[0]), column \(column)")
+            default: Issue.record("\(row[0]), column \(column): \(row[column])")
+            }
+        }
+    }
+
+    // MARK: Messages
+
+    /// Whether the conference does what a message asks, for a seat with this role.
+    private func isDone(_ message: String, _ role: Role, isProven: Bool, _ service: LiveRoomService) async -> Bool {
+        let room = "room-\(UInt64.random(in: 0...UInt64.max))"
+        do throws(ServiceError) {
+            if message == "join a locked room" { _ = try await service.putRoom(room, RoomPatch(locked: true)) }
+            let kind: JoinDemand.Kind = role == .viewer ? .viewer(as: nil) : .participant
+            let seat = try await service.join(JoinDemand(room: room, name: "Anna", role: role, roleIsProven: isProven, kind: kind)) { _ in }
+            switch message {
+            case "join", "join a locked room": break
+            case "offer": _ = try await seat.answer("v=0\r\n")
+            case "candidate": await seat.add(candidate: "candidate:1 1 udp 1 192.0.2.1 1 typ host")
+            case "state": try await seat.setState(audio: true, video: nil, hand: true)
+            case "layout for me": try await seat.setLayout("speaker", scope: .me, pins: nil)
+            case "layout for the room": try await seat.setLayout("speaker", scope: .room, pins: nil)
+            case "chat": try await seat.chat("hello", to: nil)
+            case "present": try await seat.present(true)
+            case "leave": await seat.leave()
+            default: Issue.record("there is no message \(message)")
+            }
+            return true
+        } catch {
+            let code = error.code
+            return code != "forbidden" && code != "room_locked"
+        }
+    }
+
+    @Test func `each cell of the messages`() async throws {
+        let directory = NSTemporaryDirectory() + "tessera-\(UInt64.random(in: 0...UInt64.max))"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var settings = ConferenceConfiguration()
+        settings.media.udp = [Basics.SocketAddress(.v4(0x7F00_0001), port: 0)]
+        settings.media.tcp = []
+        settings.recording.directory = directory
+        settings.layoutsDirectory = directory + "/layouts"
+        let conference = try Conference(settings, logger: Logger(label: "test"))
+        try conference.start()
+        let service = LiveRoomService(conference: conference)
+        #expect(!WhoCanDoWhatTests.messages.isEmpty)
+        for row in WhoCanDoWhatTests.messages {
+            let columns: [(roles: [Role], isProven: Bool)] = [
+                ([.viewer], false), ([.participant, .presenter, .moderator], false), ([.viewer], true), ([.participant], true), ([.presenter], true),
+                ([.moderator], true),
+            ]
+            #expect(row.count == columns.count + 1)
+            for (cell, column) in zip(row.dropFirst(), columns) {
+                for role in column.roles {
+                    let isDone = await isDone(row[0], role, isProven: column.isProven, service)
+                    #expect(isDone == (cell == "yes"), "\(row[0]), \(role), proven: \(column.isProven)")
+                }
+            }
+        }
+        await conference.drain(within: .seconds(2))
+    }
+}

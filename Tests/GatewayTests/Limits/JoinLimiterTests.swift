@@ -1,0 +1,56 @@
+import Basics
+import Conference
+import Testing
+
+@testable import Gateway
+
+@Suite struct JoinLimiterTests {
+    private func client(_ address: String, _ identity: String? = nil) -> JoinClient {
+        JoinClient(address: IPAddress(address), identity: identity)
+    }
+
+    @Test func `twice the rate comes at once, as many again in turn, and then the time to wait is told`() {
+        let limiter = JoinLimiter(joinsPerSecond: 5, at: .zero)
+        let verdicts = (0..<22).map { _ in limiter.admit(client("192.0.2.1"), at: .zero) }
+        #expect(verdicts[..<10].allSatisfy { $0 == .enter(after: .zero) })
+        #expect(verdicts[10] == .enter(after: .milliseconds(200)) && verdicts[19] == .enter(after: .seconds(2)))
+        #expect(verdicts[20] == .refuse(retryAfter: .milliseconds(2200)))
+        #expect(limiter.admit(client("192.0.2.2"), at: .zero) == .enter(after: .zero), "each address has its own")
+        #expect(limiter.admit(client("192.0.2.1"), at: .zero + .seconds(10)) == .enter(after: .zero))
+    }
+
+    @Test func `an IPv6 network counts as one`() {
+        let limiter = JoinLimiter(joinsPerSecond: 1, at: .zero)
+        #expect(limiter.admit(client("2001:db8::1"), at: .zero) == .enter(after: .zero))
+        #expect(limiter.admit(client("2001:db8::2"), at: .zero) == .enter(after: .zero))
+        #expect(limiter.admit(client("2001:db8::3"), at: .zero) == .enter(after: .seconds(1)))
+        #expect(limiter.admit(client("2001:db8:0:1::3"), at: .zero) == .enter(after: .zero))
+    }
+
+    @Test func `who shows a token is not held up by the others of the address`() {
+        let limiter = JoinLimiter(joinsPerSecond: 1, at: .zero)
+        while case .enter = limiter.admit(client("192.0.2.1"), at: .zero) {}
+        #expect(limiter.admit(client("192.0.2.1", "anna"), at: .zero) == .enter(after: .zero))
+        while case .enter = limiter.admit(client("192.0.2.1", "anna"), at: .zero) {}
+        #expect(limiter.admit(client("192.0.2.1", "bo"), at: .zero) == .enter(after: .zero))
+    }
+
+    @Test func `a join that leads to no seat is given back`() async throws {
+        let limiter = JoinLimiter(joinsPerSecond: 1, at: Gateway.now())
+        var demand = JoinDemand(room: "r", name: "Eve")
+        demand.client = client("192.0.2.1")
+        for _ in 0..<50 {
+            await #expect(throws: ServiceError.self) {
+                try await limiter.join(demand) { demand } join: { _ in throw ServiceError("unknown_layout", "no") }
+            }
+        }
+        #expect(limiter.admit(client("192.0.2.1"), at: Gateway.now()) == .enter(after: .zero))
+    }
+
+    @Test func `wrong tokens cost the joins of the address nothing`() {
+        let limiter = JoinLimiter(joinsPerSecond: 5, at: .zero)
+        let delays = (0..<1000).map { _ in limiter.delay(afterFailureOf: client("192.0.2.1"), at: .zero) }
+        #expect(delays.first == .zero && delays.last == JoinLimiter.failureDelay)
+        #expect(limiter.admit(client("192.0.2.1"), at: .zero) == .enter(after: .zero))
+    }
+}

@@ -1,0 +1,70 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct OutboxTests {
+    private func drain(_ outbox: inout Outbox) -> [Outbox.Message] {
+        var all: [Outbox.Message] = []
+        while let message = outbox.next() { all.append(message) }
+        return all
+    }
+
+    @Test func `messages leave in the order in which they came`() {
+        var outbox = Outbox()
+        for text in ["a", "b", "c"] { _ = outbox.add(.text(text)) }
+        let all = drain(&outbox)
+        #expect(all == [.text("a"), .text("b"), .text("c")])
+        #expect(outbox.count == 0 && outbox.bytes == 0)
+    }
+
+    @Test func `of each kind of state only the newest waits`() {
+        var outbox = Outbox()
+        _ = outbox.add(.text("people 1"), .participants)
+        _ = outbox.add(.text("tiles 1"), .tiles)
+        _ = outbox.add(.text("chat"))
+        _ = outbox.add(.text("people 2"), .participants)
+        let left = drain(&outbox)
+        #expect(left == [.text("tiles 1"), .text("chat"), .text("people 2")])
+        _ = outbox.add(.text("people 3"), .participants)
+        let next = drain(&outbox)
+        #expect(next == [.text("people 3")], "one that is gone is not replaced")
+    }
+
+    @Test func `a client that reads nothing costs no more for all that happens`() {
+        var outbox = Outbox()
+        let list = String(repeating: "x", count: 10_000)
+        let taken = (0..<500).map { _ in outbox.add(.text(list), .participants) }
+        #expect(!taken.contains(false))
+        #expect(outbox.count == 1 && outbox.bytes == 10_000)
+    }
+
+    @Test func `too many bytes, or messages, are the end`() {
+        var large = Outbox()
+        let text = String(repeating: "x", count: 100_000)
+        let taken = (0..<11).map { _ in large.add(.text(text)) }
+        #expect(taken == Array(repeating: true, count: 10) + [false])
+        var many = Outbox()
+        let pings = (0...Outbox.maxMessages).map { _ in many.add(.ping) }
+        #expect(pings.firstIndex(of: false) == Outbox.maxMessages)
+    }
+
+    @Test func `nothing comes behind a farewell`() {
+        var outbox = Outbox()
+        _ = outbox.add(.close(1000, "bye"))
+        _ = outbox.add(.text("more"))
+        let left = drain(&outbox)
+        #expect(left == [.close(1000, "bye")])
+    }
+}
+
+@Suite struct MessageCacheTests {
+    @Test func `what many get is encoded once, what one gets is not kept`() {
+        let cache = MessageCache()
+        let people = ServerMessage.participants([FakeRoomService.anna])
+        #expect(cache.text(of: people) == people.text && cache.text(of: people) == people.text)
+        var other = FakeRoomService.anna
+        other.hand = true
+        #expect(cache.text(of: .participants([other])) == ServerMessage.participants([other]).text)
+        #expect(cache.text(of: .answer(sdp: "v=0")) == ServerMessage.answer(sdp: "v=0").text)
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Glibc
+import Synchronization
+
+@testable import Recording
+
+/// A file system of a size of its own, that can be made to stand still or to fail; what it takes is really written.
+final class FakeDisk: Sendable {
+    private struct State {
+        var free: Int
+        var lowest: Int
+        var failure: Int32?
+        var isBlocked = false
+    }
+    private let size: Int
+    private let state: Mutex<State>
+
+    init(size: Int = 1 << 40, free: Int = 1 << 39) {
+        self.size = size
+        state = Mutex(State(free: free, lowest: free))
+    }
+
+    var free: Int { state.withLock { $0.free } }
+    /// The least that ever was free.
+    var lowest: Int { state.withLock { $0.lowest } }
+
+    /// From here on every write fails with an `errno`; nil: no longer.
+    func fail(_ code: Int32?) { state.withLock { $0.failure = code } }
+    /// From here on every write waits until `unblock`.
+    func block() { state.withLock { $0.isBlocked = true } }
+    func unblock() { state.withLock { $0.isBlocked = false } }
+    /// Others take some of it.
+    func take(_ bytes: Int) { state.withLock { $0.free -= bytes } }
+
+    var disk: RecordingDisk {
+        RecordingDisk { [self] descriptor, bytes in
+            // A thread that waits for a disk; the test ends the wait.
+            while state.withLock({ $0.isBlocked }) { usleep(1000) }
+            let refusal: Int? = state.withLock { state in
+                if let failure = state.failure { return -Int(failure) }
+                if state.free < bytes.count { return -Int(ENOSPC) }
+                state.free -= bytes.count
+                state.lowest = min(state.lowest, state.free)
+                return nil
+            }
+            return refusal ?? RecordingDisk.systemWrite(descriptor, bytes)
+        } space: { [self] _ in
+            DiskSpace(free: free, size: size)
+        }
+    }
+}
