@@ -1,3 +1,4 @@
+import Basics
 import Fuzzing
 
 @testable import Codecs

@@ -28,7 +28,9 @@ enum DescriptionBody {
             work.step(bytes: part.utf8.count)
             if let description = try? SessionDescription(parsing: part) {
                 let written = description.description
-                guard (try? SessionDescription(parsing: written)) != nil else { fatalError("sdp: what we write we cannot read: \(written)") }
+                guard (try? SessionDescription(parsing: written)) != nil else {
+                    fatalError("sdp: of \(part.utf8.count) bytes we wrote \(written.utf8.count) that we cannot read")
+                }
                 answerAsClient(description)
             }
             _ = try? peer.answer(part, at: now)

@@ -56,7 +56,6 @@ enum VideoBody {
 
     private static func seed(_ codec: VideoCodec) -> [UInt8] {
         var script = FuzzScript()
-        script.byte(0)
         for _ in 0..<3 {
             for (index, payload) in MediaSeeds.payloads(codec).enumerated() {
                 script.raw([3, index == 0 ? 4 : 16])
