@@ -87,7 +87,8 @@ final class LoopCore {
             deadline = delegate?.advance(to: MonotonicClock.now())
             flush(at: now)
             sweep(at: now)
-            deadline = [deadline, door.nextDeadline(), restUntil].compactMap(\.self).min()
+            if let end = door.nextDeadline() { deadline = min(deadline ?? end, end) }
+            if let restUntil { deadline = min(deadline ?? restUntil, restUntil) }
             delegate?.turnEnded(since: now)
             if isStopped { break }
         }

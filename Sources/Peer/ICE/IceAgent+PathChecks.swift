@@ -39,10 +39,13 @@ extension IceAgent {
     /// Whether `bytes` may go to the selected path, which they then do: always once its address has answered.
     mutating func maySend(_ bytes: Int) -> Bool {
         guard mode == .lite, let ip = selected?.remote.ip, !isAnswered(ip) else { return true }
-        let received = paths.reduce(0) { $1.flow.remote.ip == ip ? $0.saturatingAdding($1.received) : $0 }
-        let sent = unanswered?.sent ?? 0
-        guard sent + bytes <= received.saturatingMultiplied(by: configuration.unansweredFactor) else { return false }
-        unanswered = (ip, sent + bytes)
+        // Both sides of the account go with the path, so that leaving and coming back begins none anew.
+        var left = -bytes
+        for path in paths where path.flow.remote.ip == ip {
+            left += path.received.saturatingMultiplied(by: configuration.unansweredFactor) - path.sentUnanswered
+        }
+        guard left >= 0, let index = selected.flatMap({ self.index(of: $0) }) else { return false }
+        paths[index].sentUnanswered += bytes
         return true
     }
 
@@ -113,7 +116,10 @@ extension IceAgent {
         paths[index].isAnswered = true
         paths[index].lastAlive = now
         consent(at: now)
-        if preferred?.remote.ip == flow.remote.ip, let preferred { select(preferred) }
+        if let preferred, preferred.remote.ip == flow.remote.ip, let index = self.index(of: preferred) {
+            // What was decided a round trip ago is decided again: the media may have gone on elsewhere meanwhile.
+            if paths[index].isNominated { nominated(index, at: now) } else { prefer(index) }
+        }
         return true
     }
 }

@@ -95,7 +95,7 @@ extension IceAgent {
 
     /// USE-CANDIDATE came. Chrome repeats it in every check of the pair that it uses, Firefox sends it once on every pair that it
     /// checks: so a nomination wins, unless authentic media keeps coming on the nominated flow that is in use.
-    private mutating func nominated(_ index: Int, at now: Instant) {
+    mutating func nominated(_ index: Int, at now: Instant) {
         paths[index].isNominated = true
         let flow = paths[index].flow
         guard selected != flow else {

@@ -40,10 +40,9 @@ public struct IceAgent: Sendable {
     var firstSuccess: Instant?
     /// Where the peer wants its media once a check of ours was answered there.
     var preferred: Flow?
-    /// What was sent to an address that has not answered yet.
-    var unanswered: (ip: IPAddress, sent: Int)?
-    /// The media has been at more than one IP address.
-    var hasMoved = false
+    /// Where the media was at first, and whether it has been elsewhere since.
+    private var firstAddress: IPAddress?
+    private(set) var hasMoved = false
     private let isSeeded: Bool
     private var transmits: [(bytes: [UInt8], flow: Flow)] = []
     private var events: [IceEvent] = []
@@ -259,10 +258,8 @@ public struct IceAgent: Sendable {
     mutating func select(_ flow: Flow) {
         guard selected != flow else { return }
         preferred = nil
-        if unanswered?.ip != flow.remote.ip {
-            hasMoved = hasMoved || unanswered != nil
-            unanswered = (flow.remote.ip, 0)
-        }
+        if let firstAddress, firstAddress != flow.remote.ip { hasMoved = true }
+        firstAddress = firstAddress ?? flow.remote.ip
         selected = flow
         events.append(.selected(flow))
     }

@@ -70,8 +70,9 @@ struct IcePath: Sendable {
     /// A check of our own was answered here, so what we send to this address reaches the peer: a source address can be forged, the answer
     /// to 96 random bits cannot.
     var isAnswered = false
-    /// Authentic bytes that came.
+    /// Authentic bytes that came, and bytes that went before an answer.
     var received = 0
+    var sentUnanswered = 0
     var isNominated = false
     /// When the latest authentic check or response came.
     var lastAlive: Instant

@@ -171,6 +171,33 @@ struct PathCheckTests {
         #expect(!isMoreLater, "the handshake went to another address")
     }
 
+    @Test("Who leaves a forged path and comes back to it gets no second allowance")
+    func comingBack() {
+        var agent = agent()
+        check(&agent, on: flow(Self.home), at: Self.start)
+        agent.handshakeCompleted()
+        var received = 0
+        var sent = 0
+        var now = Self.start
+        for _ in 0..<10 {
+            // Seven seconds there alone, then one at home.
+            for _ in 0..<7 {
+                now += .seconds(1)
+                agent.advance(to: now)
+                check(&agent, on: flow(Self.victim), at: now)
+                received += IceAgentLiteTests.check(nominate: true).count
+                agent.advance(to: now)
+                while agent.selected == flow(Self.victim), agent.maySend(100) { sent += 100 }
+            }
+            check(&agent, on: flow(Self.home), at: now)
+            agent.authenticMedia(on: flow(Self.home), at: now)
+            now += .seconds(3)
+            check(&agent, on: flow(Self.home), at: now)
+            #expect(agent.selected == flow(Self.home))
+        }
+        #expect(sent > 0 && sent <= 3 * received)
+    }
+
     @Test("A flow is not taken by who forges its address, and is by who is really there")
     func theft() {
         var agents = [agent(), agent()]
