@@ -78,7 +78,7 @@ extension Conference {
             tilesChanged: { [weak self] view, tiles in
                 self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
             },
-            speakersChanged: { [weak self] speakers in 
+            speakersChanged: { [weak self] speakers in
                 self?.control.post(.speakers(room: id)) { [weak self] in self?.speakersChanged(id, speakers) }
             })
         return RoomSlot(room: room, engine: engine, client: client)

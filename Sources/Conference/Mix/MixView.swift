@@ -16,9 +16,7 @@ final class MixView: Sendable {
     /// Touched by the lane's jobs only.
     private struct Canvas {
         var compositor: Compositor
-        var tiles: [Tile] = []
-        var members: [LayoutMember] = []
-        var layout: Layout?
+        var arrangement: Arrangement
         var generation: UInt64 = 0
         var picture: Picture?
         var pools: [Int: PicturePool] = [:]
@@ -42,7 +40,7 @@ final class MixView: Sendable {
         self.ladder = ladder
         self.overload = overload
         delays = meters.delays
-        canvas = Confined(Canvas(compositor: Compositor(width: width, height: height)))
+        canvas = Confined(Canvas(compositor: Compositor(width: width, height: height), arrangement: Arrangement(of: id)))
         lane = SerialLane(pool: pool, meter: meters.compose, limit: 1, patience: SerialLane.behindEncoders)
         published = Mutex(TilesInfo(width: width, height: height, tiles: []))
     }
@@ -90,8 +88,8 @@ final class MixView: Sendable {
     private func compose(
         _ tick: Instant, _ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void
     ) {
-        guard let view = scene.views[id] else { return }
-        arrange(view, scene, intakes, tilesChanged)
+        guard scene.views[id] != nil else { return }
+        arrange(scene, intakes, tilesChanged)
         let waiting = snapshots.withLock { snapshots in
             defer { snapshots.removeAll() }
             return snapshots
@@ -101,7 +99,7 @@ final class MixView: Sendable {
 
         let people = Dictionary(scene.people.map { ($0.id, $0) }) { first, _ in first }
         var trace = PictureTrace(composed: MonotonicClock.now())
-        let changed = canvas.value.compositor.compose(tiles: canvas.value.tiles) { id in
+        let changed = canvas.value.compositor.compose(tiles: canvas.value.arrangement.tiles) { id in
             let view = intakes[id]?.view(at: tick)
             if let view, let origin = view.origin,
                 canvas.value.composed.updateValue(view.generation, forKey: id) != view.generation
@@ -127,29 +125,14 @@ final class MixView: Sendable {
     }
 
     /// Places the tiles anew when who is there, who speaks or the layout changed.
-    private func arrange(
-        _ view: Scene.View, _ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void
-    ) {
-        let members = scene.layoutMembers(for: id) { MixView.coarse(intakes[$0]?.aspectRatio ?? 16.0 / 9) }
-        guard let layout = view.layout, members != canvas.value.members || layout != canvas.value.layout else { return }
-        canvas.value.members = members
-        canvas.value.layout = layout
-        canvas.value.compositor.background = layout.background
-        let tiles = layout.arrange(members, canvasWidth: width, canvasHeight: height, previous: canvas.value.tiles)
-        guard tiles != canvas.value.tiles else { return }
-        canvas.value.tiles = tiles
+    private func arrange(_ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void) {
+        let moved = canvas.value.arrangement.follow(scene) { intakes[$0]?.aspectRatio ?? 16.0 / 9 }
+        if let layout = canvas.value.arrangement.layout { canvas.value.compositor.background = layout.background }
+        guard moved else { return }
         canvas.value.composed.removeAll(keepingCapacity: true)
-        published.withLock { info in
-            info.tiles = tiles.map {
-                TilesInfo.Tile(
-                    participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height, label: $0.showsName)
-            }
-        }
+        published.withLock { $0 = canvas.value.arrangement.info(width: width, height: height) }
         tilesChanged()
     }
-
-    /// Senders change their size in small steps as their line changes: the shape must move by more than that to move tiles.
-    private static func coarse(_ ratio: Double) -> Double { (ratio * 8).rounded() / 8 }
 
     private func scale(_ picture: Picture, _ rung: Ladder.Rung) -> Picture {
         let pool = canvas.value.pools[rung.height] ?? PicturePool(width: rung.width, height: rung.height, limit: 3)

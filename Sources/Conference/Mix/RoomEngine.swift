@@ -52,6 +52,8 @@ final class RoomEngine: Sendable {
     private struct State {
         var scene: Scene
         var views: [ViewID: MixView] = [:]
+        /// Who would be where, while the engine stands still.
+        var arrangements: [ViewID: Arrangement] = [:]
         var people: [String: Person] = [:]
         var users: Set<User> = []
         var snapshots = 0
@@ -120,8 +122,23 @@ final class RoomEngine: Sendable {
         if isStart { tick(MonotonicClock.now()) }
     }
 
+    /// Places the tiles of a room of which nobody takes anything: what its views would show is told all the same.
+    private static func arrange(_ state: inout State) -> [(ViewID, TilesInfo)] {
+        state.arrangements = state.arrangements.filter { state.scene.views[$0.key] != nil }
+        var moved: [(ViewID, TilesInfo)] = []
+        for id in state.scene.views.keys {
+            var arrangement = state.arrangements[id] ?? Arrangement(of: id)
+            if arrangement.follow(state.scene, aspect: { _ in 16.0 / 9 }) {
+                moved.append((id, arrangement.info(width: state.scene.width, height: state.scene.height)))
+            }
+            state.arrangements[id] = arrangement
+        }
+        return moved
+    }
+
     /// With the state locked, so that what follows for the clocks follows in order.
     private func start(_ state: inout State) {
+        state.arrangements = [:]
         makeViews(&state)
         startTicking(state.scene.framesPerSecond)
         let (people, scene, recorder) = (state.people, state.scene.people, state.recorder)
@@ -153,12 +170,13 @@ final class RoomEngine: Sendable {
     /// Takes over a new state of the room. Returns whether its renditions are others now, so that every peer must choose again.
     @discardableResult
     func apply(_ scene: Scene) -> Bool {
-        let (ended, reshaped, camerasChanged) = state.withLock { state in
+        let (ended, reshaped, camerasChanged, moved) = state.withLock { state in
             let old = state.scene
             let reshaped =
                 old.width != scene.width || old.height != scene.height || old.framesPerSecond != scene.framesPerSecond
             var ended: [MixView] = []
-            if state.isClosed { return (ended, false, false) }
+            var moved: [(ViewID, TilesInfo)] = []
+            if state.isClosed { return (ended, false, false, moved) }
             for (id, view) in state.views where reshaped || scene.views[id] == nil {
                 ended.append(view)
                 state.views[id] = nil
@@ -168,14 +186,17 @@ final class RoomEngine: Sendable {
                 makeViews(&state)
                 if old.framesPerSecond != scene.framesPerSecond { startTicking(scene.framesPerSecond) }
                 services.audio.execute { [id] in $0.all[id]?.apply(scene.people) }
+            } else {
+                moved = Self.arrange(&state)
             }
             for person in scene.people { state.people[person.id]?.hearsAs = person.hearsAs }
             if reshaped {
                 for person in state.people.values { person.intake.video.setCanvas(width: scene.width, height: scene.height) }
             }
-            return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders)
+            return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders, moved)
         }
         for view in ended { view.close() }
+        for (view, tiles) in moved { tilesChanged(view, tiles) }
         if !ended.isEmpty || camerasChanged { updateShown() }
         return reshaped
     }

@@ -219,6 +219,13 @@ struct LimitTests {
         try await withConference { conference in
             for room in 0..<50 { _ = try join(conference, "r\(room)") }
             #expect(value(conference, "tessera_rooms") == 50 && value(conference, "tessera_room_engines_running") == 0)
+            // It tells who would be where all the same.
+            let (ann, bob) = (try join(conference, "r3"), try join(conference, "r3"))
+            #expect(await until { conference.room("r3")?.tiles.tiles.count == 3 })
+            bob.leave()
+            #expect(await until { conference.room("r3")?.tiles.tiles.count == 2 })
+            try ann.setLayout("single", scope: .room)
+            #expect(await until { conference.room("r3")?.tiles.tiles.count == 1 })
             let png = try await conference.snapshot("r7")
             #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
             #expect(await until { self.value(conference, "tessera_room_engines_running") == 0 })

@@ -1,0 +1,38 @@
+import Mixing
+
+/// Who is where in one view: follows the scene, and moves tiles only when who is there, who speaks or the layout changed. A value; a room
+/// that nobody takes anything of has no more than this.
+struct Arrangement {
+    let view: ViewID
+    private(set) var tiles: [Tile] = []
+    private var members: [LayoutMember] = []
+    private(set) var layout: Layout?
+
+    init(of view: ViewID) { self.view = view }
+
+    /// Returns whether tiles moved.
+    ///
+    /// - Parameter aspect: a participant's width by its height.
+    mutating func follow(_ scene: Scene, aspect: (String) -> Double) -> Bool {
+        guard let layout = scene.views[view]?.layout else { return false }
+        let members = scene.layoutMembers(for: view) { Self.coarse(aspect($0)) }
+        guard members != self.members || layout != self.layout else { return false }
+        self.members = members
+        self.layout = layout
+        let tiles = layout.arrange(members, canvasWidth: scene.width, canvasHeight: scene.height, previous: self.tiles)
+        defer { self.tiles = tiles }
+        return tiles != self.tiles
+    }
+
+    /// Senders change their size in small steps as their line changes: the shape must move by more than that to move tiles.
+    private static func coarse(_ ratio: Double) -> Double { (ratio * 8).rounded() / 8 }
+
+    /// As endpoints are told, on a canvas of this size.
+    func info(width: Int, height: Int) -> TilesInfo {
+        TilesInfo(
+            width: width, height: height,
+            tiles: tiles.map {
+                TilesInfo.Tile(participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height, label: $0.showsName)
+            })
+    }
+}
