@@ -99,7 +99,7 @@ enum DescriptionBody {
         o=- 1 2 IN IP4 127.0.0.1
         s=-
         t=0 0
-        m=video 9 UDP/TLS/RTP/SAVPF {96-99}
+        m=video 9 UDP/TLS/RTP/SAVPF {90-93}
         c=IN IP4 0.0.0.0
         a=ice-ufrag:abcd
         a=ice-pwd:abcdefghijklmnopqrstuvwx
@@ -112,7 +112,7 @@ enum DescriptionBody {
         """
 
     private static let manyLines = [
-        "a=rtpmap:# H264/90000", "a=fmtp:96 x=#", "a=fmtp:# apt=9#", "a=rtcp-fb:* x#", "a=rtcp-fb:96 y#", "a=extmap:# urn:x#", "a=ssrc:1# cname:x",
+        "a=rtpmap:# H264/90000", "a=fmtp:90 x=#", "a=fmtp:# apt=9#", "a=rtcp-fb:* x#", "a=rtcp-fb:90 y#", "a=extmap:# urn:x#", "a=ssrc:1# cname:x",
         "a=ssrc:1 x#:y", "a=ssrc-group:FID 1# 2#", "a=rid:# send", "a=candidate:1 1 udp # 10.0.0.1 9 typ host", "a=x-#:y",
         "a=fingerprint:sha-256 00:#", "m=video 9 UDP/TLS/RTP/SAVPF 9#", "a=group:BUNDLE #",
     ]

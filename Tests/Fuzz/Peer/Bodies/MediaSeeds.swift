@@ -53,9 +53,11 @@ enum MediaSeeds {
     ]
     static let pps: [UInt8] = [0x68, 0xCB, 0x83, 0xCB, 0x20]
 
-    /// The payloads of a keyframe and of the frame behind it.
-    static func payloads(_ codec: VideoCodec) -> [[UInt8]] {
-        [true, false].flatMap { isKeyframe -> [[UInt8]] in
+    static func payloads(_ codec: VideoCodec) -> [[UInt8]] { pictures(codec).flatMap(\.self) }
+
+    /// The payloads of a keyframe, and those of the frame behind it.
+    static func pictures(_ codec: VideoCodec) -> [[[UInt8]]] {
+        [true, false].map { isKeyframe -> [[UInt8]] in
             let frame = frame(codec, isKeyframe: isKeyframe, bytes: 1500, timestamp: 0)
             return frame.fragments.map { fragment -> [UInt8] in
                 var payload: [UInt8] = []

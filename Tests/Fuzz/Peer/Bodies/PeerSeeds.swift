@@ -21,9 +21,12 @@ enum PeerSeeds {
     private static func call(_ offer: Int) -> [UInt8] {
         var script = begin(offer)
         for index in 0..<6 {
-            for (number, payload) in MediaSeeds.payloads(offer == 5 ? .h264 : .vp8).enumerated() {
-                script.raw([Operation.media.rawValue, index == 3 ? 2 | 4 : 4, 2, number == 0 ? 4 : 5])
-                if index == 3 { script.byte(2) }
+            let picture = MediaSeeds.pictures(offer == 5 ? .h264 : .vp8)[index % 2]
+            for (number, payload) in picture.enumerated() {
+                // A new timestamp with the first, the marker with the last; the fourth picture begins with a loss.
+                let isLate = index == 3 && number == 0
+                script.raw([Operation.media.rawValue, (number == 0 ? 4 : 0) | (isLate ? 2 : 0), 2, number == picture.count - 1 ? 5 : 4])
+                if isLate { script.byte(2) }
                 script.byte(0)
                 script.chunk(payload)
             }

@@ -57,10 +57,12 @@ enum VideoBody {
     private static func seed(_ codec: VideoCodec) -> [UInt8] {
         var script = FuzzScript()
         for _ in 0..<3 {
-            for (index, payload) in MediaSeeds.payloads(codec).enumerated() {
-                script.raw([3, index == 0 ? 4 : 16])
-                script.byte(codec == .vp8 ? 0 : 1)
-                script.chunk(payload)
+            for picture in MediaSeeds.pictures(codec) {
+                for (index, payload) in picture.enumerated() {
+                    // A new timestamp with the first, the marker with the last.
+                    script.raw([3, (index == 0 ? 4 : 0) | (index == picture.count - 1 ? 16 : 0), codec == .vp8 ? 0 : 1])
+                    script.chunk(payload)
+                }
             }
             script.raw([0, 40, 1])
         }
