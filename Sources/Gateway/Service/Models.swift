@@ -146,13 +146,6 @@ struct LossesModel: Codable, Sendable, Equatable {
     var audio: Int
 }
 
-struct LossesModel: Codable, Sendable, Equatable {
-    /// Pictures.
-    var video: Int
-    /// Blocks of 20 ms.
-    var audio: Int
-}
-
 struct LayoutModel: Codable, Sendable, Equatable {
     var name: String
     var description: String
