@@ -11,6 +11,8 @@ final class LoopCore {
     static let scratchSize = 16 << 10
     /// A listener rests for so long when the system has no descriptors left: it would be readable without an end.
     static let listenerRest: Duration = .seconds(1)
+    /// The same when enough were taken for now.
+    static let shortRest: Duration = .milliseconds(20)
     /// How often silent and stalled connections are looked for.
     static let sweepInterval: Duration = .seconds(5)
 
@@ -25,6 +27,7 @@ final class LoopCore {
     private var dirty: Set<UInt32> = []
     private var lastSweep = Instant.zero
     private var door: ConnectionDoor
+    private var accepts: TokenBucket
     private var restUntil: Instant?
     private var readsLeft = 0
     private let counters: LoopCounters
@@ -35,8 +38,9 @@ final class LoopCore {
     private enum Source: UInt64 { case wake, udp, listener, connection }
 
     init(
-        sockets: [UDPSocket], listeners: [TCPListener], door: ConnectionDoor, counters: LoopCounters, wake: Int32
+        sockets: [UDPSocket], listeners: [TCPListener], door: ConnectionDoor, accepts: TokenBucket, counters: LoopCounters, wake: Int32
     ) throws(NetworkError) {
+        self.accepts = accepts
         self.sockets = sockets
         self.door = door
         self.counters = counters
@@ -156,6 +160,9 @@ final class LoopCore {
         guard fd >= 0 else { return nil }
         var storage = sockaddr_storage()
         let length = remote.write(to: &storage, family: remote.family)
+        // What a listener's connections inherit.
+        var on: Int32 = 1
+        setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         let result = withUnsafePointer(to: &storage) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(fd, $0, length) }
         }
@@ -181,10 +188,17 @@ final class LoopCore {
 
     private func accept(from listener: TCPListener, at now: Instant) {
         for _ in 0..<LoopCore.acceptsPerTurn {
+            guard accepts.take(at: now) else {
+                increment(counters.heldUp)
+                return rest(until: now + max(accepts.wait(at: now), LoopCore.shortRest))
+            }
             switch listener.accept() {
             case .connection(let fd, let local, let remote): enter(fd, local: local, remote: remote, at: now)
             case .gone: continue
-            case .nothing: return
+            case .nothing:
+                // That one was none.
+                accepts.spend(-1, at: now)
+                return
             case .exhausted:
                 increment(counters.acceptFailures)
                 // A stranger's descriptor may do; otherwise who waits goes on waiting, without keeping this thread awake.

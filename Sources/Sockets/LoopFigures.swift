@@ -17,6 +17,8 @@ public struct MediaLoopFigures: Hashable, Sendable {
     /// Connections without a whole frame for too long, and those whose receiver took nothing for too long.
     public var idle = 0
     public var stalled = 0
+    /// How often those who wait were left waiting, because enough were taken for now.
+    public var heldUp = 0
     /// Accepts that the system refused for lack of descriptors or memory.
     public var acceptFailures = 0
     /// Datagrams and frames that found no room on their way out.
@@ -40,6 +42,7 @@ final class LoopCounters: Sendable {
     let unclaimed = Atomic<Int>(0)
     let idle = Atomic<Int>(0)
     let stalled = Atomic<Int>(0)
+    let heldUp = Atomic<Int>(0)
     let acceptFailures = Atomic<Int>(0)
     let droppedOut = Atomic<Int>(0)
     let unanswerable = Atomic<Int>(0)
@@ -56,6 +59,7 @@ final class LoopCounters: Sendable {
         result.unclaimed = unclaimed.load(ordering: .relaxed)
         result.idle = idle.load(ordering: .relaxed)
         result.stalled = stalled.load(ordering: .relaxed)
+        result.heldUp = heldUp.load(ordering: .relaxed)
         result.acceptFailures = acceptFailures.load(ordering: .relaxed)
         result.droppedOut = droppedOut.load(ordering: .relaxed)
         result.unanswerable = unanswerable.load(ordering: .relaxed)

@@ -31,8 +31,6 @@ final class TCPConnection {
         self.isConnecting = isConnecting
         lastHeard = now
         lastProgress = now
-        var on: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
     deinit { close(descriptor) }

@@ -22,7 +22,8 @@ final class TCPListener {
         // A client's first check follows its handshake at once: whoever connects without a word is the system's, not ours, for a while.
         var silence = TCPListener.longestSilence
         setsockopt(fd, Int32(IPPROTO_TCP), TCP_DEFER_ACCEPT, &silence, socklen_t(MemoryLayout<Int32>.size))
-        // Connections inherit it. The system would let each grow to megabytes for a receiver that does not read.
+        // Connections inherit both. The system would let each buffer grow to megabytes for a receiver that does not read.
+        setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         var room = TCPListener.sendBuffer
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
         if wanted.family == AF_INET6 {
@@ -65,7 +66,11 @@ final class TCPListener {
             default: return .gone
             }
         }
-        guard let remote = SocketAddress(&storage), let local = localAddress(of: fd) else {
+        // Who opened and closed without a word costs no more than this: a listener that defers has its first bytes, or its end, here.
+        var first: UInt8 = 0
+        guard recv(fd, &first, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) != 0, let remote = SocketAddress(&storage),
+            let local = localAddress(of: fd)
+        else {
             close(fd)
             return .gone
         }

@@ -50,6 +50,11 @@ private struct PlainClient: ~Copyable {
     }
 }
 
+private final class KeptClient {
+    let plain: PlainClient
+    init(to address: SocketAddress) { plain = PlainClient(to: address) }
+}
+
 @Suite(.serialized) struct HostileMediaLoopTests {
     @Test("A connection that is not claimed is closed in time, whatever it says; one that is claimed stays", .timeLimit(.minutes(1)))
     func unclaimed() throws {
@@ -95,6 +100,33 @@ private struct PlainClient: ~Copyable {
         #expect(server.figures.displaced == 1)
         #expect(server.figures.refusedInAll == 1)
         #expect(server.figures.connections == clients.count)
+    }
+
+    @Test("So many are taken a second; those who wait come in afterwards", .timeLimit(.minutes(1)))
+    func heldUp() throws {
+        var configuration = MediaLoopConfiguration(tcp: [loopback])
+        configuration.acceptsPerSecond = 20
+        let server = try MediaLoop(configuration)
+        defer { server.stop() }
+        // All wait already when the loop begins to take them.
+        let clients = (0..<50).map { _ in KeptClient(to: server.boundTCP[0]) }
+        for client in clients { client.plain.write([0, 1, 1]) }
+        server.start(delegate: Doorkeeper(server))
+        for client in clients { #expect(client.plain.read() == 3) }
+        #expect(server.figures.accepted == 50)
+        #expect(server.figures.heldUp > 0)
+    }
+
+    @Test("Who opens and closes without a word is let in by nobody", .timeLimit(.minutes(1)))
+    func openAndClose() throws {
+        let server = try MediaLoop(MediaLoopConfiguration(tcp: [loopback]))
+        defer { server.stop() }
+        for _ in 0..<30 { _ = PlainClient(to: server.boundTCP[0]) }
+        server.start(delegate: Doorkeeper(server))
+        let client = PlainClient(to: server.boundTCP[0])
+        client.write([0, 1, 1])
+        #expect(client.read() == 3)
+        #expect(server.figures.accepted == 1)
     }
 
     @Test("Half frames keep nothing alive: only whole ones count")
@@ -198,15 +230,13 @@ private struct PlainClient: ~Copyable {
             let second = PlainClient(to: server.boundTCP[0])
             first.write([0, 1, 1])
             second.write([0, 1, 1])
-            // The lowest free descriptor is where the limit is put.
-            let free = dup(0)
-            close(free)
             var limit = rlimit()
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-            var low = rlimit(rlim_cur: rlim_t(free), rlim_max: limit.rlim_max)
+            var low = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &low)
             server.start(delegate: Doorkeeper(server))
-            usleep(700_000)
+            for _ in 0..<1000 where server.figures.acceptFailures == 0 { usleep(10_000) }
+            usleep(500_000)
             let failures = server.figures.acceptFailures
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             // One each second; without a rest it would be thousands. A busy machine may sleep for longer than it was told.
