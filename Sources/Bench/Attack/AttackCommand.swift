@@ -1,6 +1,7 @@
 import ArgumentParser
 import Basics
 import Foundation
+import Glibc
 import Sockets
 
 /// `bench attack`: what one attacker does to the call of two others.
@@ -54,6 +55,8 @@ struct AttackCommand: AsyncParsableCommand {
             return
         }
         Machine.begin()
+        // A bystander that died is noticed when it does not answer.
+        signal(SIGPIPE, SIG_IGN)
         let program = server ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/tessera"
         guard FileManager.default.isExecutableFile(atPath: program) else { throw ValidationError("there is no server at \(program); --server names one") }
         let scratch = NSTemporaryDirectory() + "tessera-attack-\(ProcessInfo.processInfo.processIdentifier)"

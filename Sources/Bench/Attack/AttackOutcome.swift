@@ -54,6 +54,8 @@ struct AttackOutcome: Codable, Sendable {
         var asksForMemory = true
         var descriptors = 20
         var failedChecks = 0
+        /// Six recordings may be started in a room within a minute, and each that is not empty leaves two.
+        var files = 12
     }
 
     /// Adds what the figures say.
@@ -70,7 +72,7 @@ struct AttackOutcome: Codable, Sendable {
         if memoryPeak > memoryBefore + memoryLimit { faults.append("took \(whole(memoryPeak - memoryBefore)) MB") }
         if bounds.asksForMemory, verdict != .died, memoryBack == nil { faults.append("\(whole(memoryAfter - memoryBefore)) MB kept") }
         if descriptors > bounds.descriptors { faults.append("\(descriptors) descriptors kept") }
-        if files > 2 { faults.append("\(files) files left") }
+        if files > bounds.files { faults.append("\(files) files left") }
         if !faults.isEmpty, verdict == .held { verdict = .harmed }
     }
 }

@@ -97,7 +97,7 @@ final class AttackRunner {
     // MARK: - One row
 
     private func stage(_ shape: ServerUnderTest.Shape) throws -> Stage {
-        if let stage, stage.server.shape == shape, stage.server.isAlive { return stage }
+        if let stage, stage.server.shape == shape, stage.server.isAlive, stage.bystander.status == nil { return stage }
         stage = nil
         let server = try ServerUnderTest(program: program, scratch: scratch, shape: shape)
         // First in line where the system allows it: the bystanders' own delays must not look like the server's.
