@@ -72,6 +72,55 @@ def tmpfs(directory, size):
         subprocess.run(["umount", "-l", str(directory)], check=False)
 
 
+@contextlib.contextmanager
+def freezable(image, directory):
+    """A small disk of its own on `directory`; gives what makes it stand still and what lets it go on."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(image, "wb") as file:
+        file.truncate(64 << 20)
+    made = subprocess.run(["mkfs.ext4", "-q", "-F", str(image)]).returncode == 0
+    if not made or subprocess.run(["mount", "-o", "loop", str(image), str(directory)]).returncode:
+        pytest.skip("this machine mounts no disk images")
+
+    def freeze(on):
+        return subprocess.run(["fsfreeze", "-f" if on else "-u", str(directory)], capture_output=True).returncode == 0
+    try:
+        yield freeze
+    finally:
+        freeze(False)
+        subprocess.run(["umount", "-l", str(directory)], check=False)
+
+
+@call
+def test_a_disk_that_stands_still_holds_up_neither_call_nor_joins(tmp_path):
+    with Server(tmp_path / "server") as server, freezable(tmp_path / "disk", server.recordings) as freeze:
+        async def run():
+            async with pair(server) as (ada, bo):
+                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                await asyncio.sleep(1.5)
+                assert freeze(True)
+                for room in ("rec", "other"):
+                    async with await connect(server) as socket:
+                        before = time.monotonic()
+                        await ask(socket, "joined", type="join", room=room, name="Cy")
+                        assert time.monotonic() - before < 1, "a join waits for the disk"
+                        if room == "other":
+                            status, headers, body = await asyncio.to_thread(server.request, "POST", "/api/rooms/other/recordings")
+                            assert status == 503 and headers["Retry-After"] and b"disk" in body, (status, body)
+                await goes_on(ada, bo)
+                assert freeze(False)
+                await asyncio.sleep(1.5)
+                return await asyncio.to_thread(server.json, "POST", f"/api/recordings/{recording['id']}/stop")
+        finished = asyncio.run(asyncio.wait_for(run(), 60))
+        assert finished["state"] == "finished" and finished["duration"] > 6 and "dropped" not in finished, finished
+        assert all(abs(offset) < 45 for offset in offsets(path(server, finished)))
+        assert decodes_cleanly(path(server, finished))[0]
+        deadline = time.monotonic() + 5
+        while [r["id"] for r in server.json("GET", "/api/recordings")] != [finished["id"]]:
+            assert time.monotonic() < deadline, "what came too late is not taken back"
+            time.sleep(0.1)
+
+
 @call
 def test_a_server_that_was_stopped_for_three_seconds_goes_on_as_if_it_had_slept(tmp_path):
     with Server(tmp_path / "server") as server:
@@ -128,7 +177,9 @@ def test_twenty_recordings_survive_a_kill_and_are_closed_beside_the_calls(tmp_pa
         while any((found := state(server, r))["state"] != "finished" for r in started):
             assert found["state"] == "repairing" and time.monotonic() < deadline, found
             time.sleep(0.1)
-        assert metric(server, "tessera_recording_repairs_waiting") == 0
+        while metric(server, "tessera_recording_repairs_waiting") != 0:
+            assert time.monotonic() < deadline, "repairs still wait"
+            time.sleep(0.1)
         for recording in started:
             assert float(probe(path(server, recording))["format"]["duration"]) > 0.5
             ok, errors = decodes_cleanly(path(server, recording))

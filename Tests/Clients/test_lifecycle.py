@@ -70,7 +70,10 @@ def test_a_second_signal_ends_at_once_and_loses_no_recording(tmp_path):
                 return recording
         recording = asyncio.run(asyncio.wait_for(run(), 60))
         server.start()
-        assert server.json("GET", f"/api/recordings/{recording['id']}")["state"] == "finished"
+        deadline = time.monotonic() + 5
+        while (found := server.json("GET", f"/api/recordings/{recording['id']}"))["state"] != "finished":
+            assert found["state"] == "repairing" and time.monotonic() < deadline, found
+            time.sleep(0.05)
         path = server.recordings / recording["file"].split("/")[-1]
         assert decodes_cleanly(path)[0] and float(probe(path)["format"]["duration"]) > 0.8
 

@@ -1,0 +1,29 @@
+import Basics
+import Testing
+
+@testable import Conference
+
+@Suite("How often recordings start")
+struct RecordingStartsTests {
+    private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+
+    @Test("a room has so many a minute, and is told when the next may begin; others have their own")
+    func rate() {
+        var starts = RecordingStarts(perMinute: 3)
+        for _ in 0..<3 { #expect(starts.take("r", at: at(0)) == nil) }
+        let wait = starts.take("r", at: at(0)) ?? .zero
+        #expect(wait > .seconds(19) && wait < .seconds(21))
+        #expect(starts.take("other", at: at(0)) == nil)
+        #expect(starts.take("r", at: at(21)) == nil)
+        #expect(starts.take("r", at: at(22)) != nil)
+    }
+
+    @Test("rooms that are only names take no more memory than there is, and are forgotten after a minute")
+    func rooms() {
+        var starts = RecordingStarts(perMinute: 3)
+        for number in 0..<RecordingStarts.maxRooms { #expect(starts.take("\(number)", at: at(0)) == nil) }
+        #expect(starts.take("one more", at: at(1)) == .seconds(60))
+        #expect(starts.take("0", at: at(1)) == nil, "who is known goes on")
+        #expect(starts.take("one more", at: at(61)) == nil)
+    }
+}
