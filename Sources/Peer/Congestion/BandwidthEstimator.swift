@@ -110,7 +110,6 @@ struct BandwidthEstimator: Sendable {
     }
     var lossFraction: Double { loss.fraction }
     var isApplicationLimited: Bool { limit.isLimited }
-    var acknowledgedRate: BitRate { BitRate(bitsPerSecond: Int(saturating: acknowledged.rate ?? 0)) }
     var usage: LineUsage { detector.usage }
 
     /// The line is up: the first probes may go.
