@@ -5,7 +5,7 @@ import Testing
 
 /// A thread of the pool that does not come back, as from a codec that loops.
 @Suite("A blocked worker", .serialized)
-struct BlockedWorkerTests {
+struct BlockedWorkerRealTimeTests {
     private func withBlockedWorker(workers: Int?, _ body: (Conference, () -> Void) async throws -> Void) async throws {
         try await withConference({ settings in
             settings.rooms.settings.width = 320

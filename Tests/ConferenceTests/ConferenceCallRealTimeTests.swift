@@ -8,7 +8,7 @@ import Testing
 
 /// A whole conference on loopback, with real sockets and threads. Waits are bounded, and end as soon as what they wait for is there.
 @Suite("A call through a conference", .serialized)
-struct ConferenceCallTests {
+struct ConferenceCallRealTimeTests {
     private final class Log: Sendable {
         private let events = Guarded<[ParticipantEvent]>([])
         func take(_ event: ParticipantEvent) { events.locked { $0.append(event) } }

@@ -7,7 +7,7 @@ import Testing
 
 /// Recordings of a whole conference without any peer: who may, how often, and what disks do to them.
 @Suite("The life of recordings", .serialized)
-struct RecordingLifeTests {
+struct RecordingLifeRealTimeTests {
     private func withSmallRooms(
         _ scratch: Scratch, _ disk: TestDisk? = nil, patience: Duration = .seconds(10), change: (inout ConferenceConfiguration) -> Void = { _ in },
         _ body: (Conference) async throws -> Void
