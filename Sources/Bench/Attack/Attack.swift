@@ -5,11 +5,21 @@ import Synchronization
 
 /// One thing that an attacker may try.
 struct Attack: Sendable {
+    /// How the server differs from the one that is shipped.
+    struct Shape: Hashable, Sendable {
+        /// RLIMIT_NOFILE, soft and hard.
+        var descriptors: Int?
+        /// Joins need a token of this secret.
+        var secret: String?
+
+        static let shipped = Shape()
+    }
+
     /// As in the table: words with hyphens.
     var name: String
     /// What is done, for the page.
     var what: String
-    var shape = ServerUnderTest.Shape.shipped
+    var shape = Shape.shipped
     /// MB above what it was before that the server may take at most meanwhile. The default is what rooms, seats and decoders may come to
     /// within the server's own limits; where a protocol has a window, that is the limit.
     var memory = 400.0
@@ -19,7 +29,7 @@ struct Attack: Sendable {
     var run: @Sendable (AttackContext) throws -> Void
 
     init(
-        _ name: String, _ what: String, shape: ServerUnderTest.Shape = .shipped, memory: Double = 400, prepare: (@Sendable () throws -> Void)? = nil,
+        _ name: String, _ what: String, shape: Shape = .shipped, memory: Double = 400, prepare: (@Sendable () throws -> Void)? = nil,
         run: @escaping @Sendable (AttackContext) throws -> Void
     ) {
         (self.name, self.what, self.shape, self.memory, self.prepare, self.run) = (name, what, shape, memory, prepare, run)

@@ -11,6 +11,8 @@ final class AttackRunner {
     private let seconds: Double
     private var bounds = AttackOutcome.Bounds()
     private var stage: Stage?
+    /// How many were started.
+    private var servers = 0
     private let note: (String) -> Void
     /// Servers whose memory is still looked at, in the background.
     private var parked: [Parked] = []
@@ -29,17 +31,18 @@ final class AttackRunner {
 
     /// A server with its bystanders.
     private struct Stage {
-        var server: ServerUnderTest
+        var server: ServerProcess
+        var shape: Attack.Shape
         var bystander: ChildProcess
         var addresses: [SocketAddress]
     }
 
     /// A server that had its row, and waits for its memory.
     private final class Parked {
-        let server: ServerUnderTest
+        let server: ServerProcess
         let ended: Instant
         let row: Int
-        init(server: ServerUnderTest, ended: Instant, row: Int) { (self.server, self.ended, self.row) = (server, ended, row) }
+        init(server: ServerProcess, ended: Instant, row: Int) { (self.server, self.ended, self.row) = (server, ended, row) }
     }
 
     // MARK: - The table
@@ -96,10 +99,14 @@ final class AttackRunner {
 
     // MARK: - One row
 
-    private func stage(_ shape: ServerUnderTest.Shape) throws -> Stage {
-        if let stage, stage.server.shape == shape, stage.server.isAlive, stage.bystander.status == nil { return stage }
+    private func stage(_ shape: Attack.Shape) throws -> Stage {
+        if let stage, stage.shape == shape, stage.server.isAlive, stage.bystander.status == nil { return stage }
         stage = nil
-        let server = try ServerUnderTest(program: program, scratch: scratch, shape: shape)
+        servers += 1
+        let server = try ServerProcess(
+            program: program, directory: "\(scratch)/\(servers)", arguments: ["--log-level", "warning"],
+            settings: shape.secret.map { ["TESSERA_AUTH_MODE": "token", "TESSERA_AUTH_SECRET": $0] } ?? [:], descriptors: shape.descriptors,
+            endsWithThread: true)
         // First in line where the system allows it: the bystanders' own delays must not look like the server's.
         let script = #"renice -n -15 -p $$ >/dev/null 2>&1; chrt -f -p 1 $$ >/dev/null 2>&1; exec "$@""#
         var arguments = [CommandLine.arguments[0], "bystander", "--http", "\(server.http)"]
@@ -107,7 +114,7 @@ final class AttackRunner {
         let bystander = try ChildProcess(script: script, arguments: arguments)
         guard let ready: BystanderReading.Ready = ask(bystander, nil, within: .seconds(30)) else { throw WireError("the bystanders do not come up") }
         if let fault = ready.fault { throw WireError("the bystanders' call: \(fault)") }
-        let made = Stage(server: server, bystander: bystander, addresses: ready.addresses.compactMap { SocketAddress($0) })
+        let made = Stage(server: server, shape: shape, bystander: bystander, addresses: ready.addresses.compactMap { SocketAddress($0) })
         stage = made
         return made
     }
@@ -120,7 +127,6 @@ final class AttackRunner {
     private func attempt(_ attack: Attack, index: Int) throws -> AttackOutcome {
         try attack.prepare?()
         let stage = try stage(attack.shape)
-        stage.server.rows += 1
         var row = AttackOutcome(name: attack.name)
         let figures = stage.server.figures
         waitForShortTurns(stage)
@@ -129,7 +135,7 @@ final class AttackRunner {
         row.memoryBefore = figures.memory
         row.memoryLimit = attack.memory
         let descriptors = figures.descriptors, files = stage.server.files
-        let before = (machine: MachineTime.now(), server: figures.time, bystander: ProcessFigures(id: stage.bystander.id).time, own: Self.ownTime)
+        let before = (machine: MachineTime.now(), server: figures.time, bystander: stage.bystander.figures.time, own: ProcessFigures.own.time)
         let threads = figures.threads
         let start = MonotonicClock.now()
         let context = AttackContext(
@@ -160,7 +166,7 @@ final class AttackRunner {
         }
         guard stage.server.isAlive else {
             row.verdict = .died
-            row.faults.insert("the server died: \(stage.server.process.obituary)", at: 0)
+            row.faults.insert("the server died: \(stage.server.obituary)", at: 0)
             row.memoryPeak = row.memoryBefore
             self.stage = nil
             return row
@@ -168,7 +174,8 @@ final class AttackRunner {
         let after: BystanderReading.Newcomer? = ask(stage.bystander, "newcomer", within: .seconds(20))
         row.newcomerAfterwards = after.map { $0.fault == nil ? $0.milliseconds : -1 } ?? -1
         if let fault = after?.fault { row.remarks.append("newcomer afterwards: \(fault)") }
-        account(&row, since: before.machine, known: [figures.time - before.server, ProcessFigures(id: stage.bystander.id).time - before.bystander, Self.ownTime - before.own])
+        let known = [figures.time - before.server, stage.bystander.figures.time - before.bystander, ProcessFigures.own.time - before.own]
+        account(&row, since: before.machine, known: known)
         row.memoryPeak = figures.peak
         settle(&row, stage, attack, index: index, ended: ended, descriptors: descriptors, files: files)
         return row
@@ -198,8 +205,6 @@ final class AttackRunner {
         (row.checks, row.failedChecks) = (reading.checks, reading.failedChecks)
         if let end = reading.end { row.faults.append("the bystanders' call ended: \(end)") }
     }
-
-    private static var ownTime: Double { ProcessFigures(id: getpid()).time }
 
     private func account(_ row: inout AttackOutcome, since earlier: MachineTime, known: [Double]) {
         let spent = MachineTime.now().since(earlier)
@@ -235,7 +240,7 @@ final class AttackRunner {
     }
 
     /// A server that still works on what it was sent would take the next one's time.
-    private func waitUntilQuiet(_ server: ServerUnderTest) {
+    private func waitUntilQuiet(_ server: ServerProcess) {
         for _ in 0..<30 {
             let before = server.figures.time
             usleep(1_000_000)

@@ -53,7 +53,7 @@ final class RoomSession {
         settings.workers = workers
         settings.recording.directory = directory
         settings.layoutsDirectory = directory
-        memory.before = Machine.memory
+        memory.before = ProcessFigures.own.memory
         conference = try Conference(settings, logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
         try conference.start()
     }
@@ -126,7 +126,7 @@ final class RoomSession {
     }
 
     func close() async {
-        memory.with = Machine.memory
+        memory.with = ProcessFigures.own.memory
         for fleet in fleets { fleet.stop() }
         await conference.drain(within: .seconds(3))
         try? FileManager.default.removeItem(atPath: directory)
@@ -163,7 +163,7 @@ final class RoomSession {
 
     private struct Snapshot {
         let at = MonotonicClock.now()
-        let threads = Machine.threadTimes
+        let threads = ProcessFigures.own.threads
         let metrics: [MetricSample]
 
         init(_ conference: Conference) { metrics = conference.metrics() }

@@ -39,16 +39,16 @@ struct SoakErrands: Sendable {
         stage.tally.count("HTTP errands")
     }
 
-    private func ask(_ method: String, _ path: String, body: String = "", expect status: Int = 200) async throws -> LoopbackHTTP.Answer {
-        let headers = body.isEmpty ? [:] : ["Content-Type": "application/json"]
-        let answer = try await stage.http.request(method, path, headers: headers, body: body)
+    private func ask(_ method: String, _ path: String, body: String = "", expect status: Int = 200) async throws -> HTTPAnswer {
+        let headers = body.isEmpty ? [] : [("Content-Type", "application/json")]
+        let answer = try await stage.http.fetch(method, path, headers: headers, body: body)
         guard answer.status == status else { throw BenchError("\(method) \(path): \(answer.status) \(answer.text.prefix(200))") }
         return answer
     }
 
-    private func object(_ answer: LoopbackHTTP.Answer) -> [String: Any] {
+    private func object(_ answer: HTTPAnswer) -> [String: Any] {
         (try? JSONSerialization.jsonObject(with: Data(answer.body))) as? [String: Any] ?? [:]
     }
 
-    private func text(_ key: String, of answer: LoopbackHTTP.Answer) -> String { object(answer)[key] as? String ?? "" }
+    private func text(_ key: String, of answer: HTTPAnswer) -> String { object(answer)[key] as? String ?? "" }
 }

@@ -11,7 +11,7 @@ struct SoakGuest: Sendable {
     /// What all guests of a run share.
     struct Stage: Sendable {
         let address: SignallingAddress
-        let http: LoopbackHTTP
+        let http: HTTPWire
         let crowd: Crowd
         let footage: SoakFootage
         let tally: SoakTally

@@ -26,24 +26,25 @@ struct SoakRun: Sendable {
         Machine.begin()
         note("making what the callers send")
         let footage = try SoakFootage()
-        let server = try ServerProcess(program: program, directory: directory, layouts: layouts, settings: Self.settings)
-        try await server.start()
-        note("the server is process \(server.identifier), on port \(server.http.port); its log: \(server.logFile)")
+        // Swift's threads come and go while the server runs.
+        let server = try ServerProcess(
+            program: program, directory: directory, arguments: ["--layouts", layouts], settings: Self.settings, endsWithThread: false)
+        note("the server is process \(server.figures.id), on \(server.http); its log: \(server.logFile)")
         let samples = SampleBox()
         do {
-            try await play(server, footage, samples)
+            try await play(HTTPWire(server: server.http, source: server.http.ip), server.figures, footage, samples)
         } catch is CancellationError {
             tally.fault("the run was cut short")
         } catch {
             tally.fault("\(error)")
         }
-        if !server.isRunning { tally.fault("the server ended by itself: see \(server.logFile)") }
-        let status = await server.stop()
+        if !server.isAlive { tally.fault("the server ended by itself: see \(server.logFile)") }
+        let status = server.stop()
         return try await report(samples.all, status)
     }
 
-    private func play(_ server: ServerProcess, _ footage: SoakFootage, _ samples: SampleBox) async throws {
-        let address = try SignallingAddress("http://127.0.0.1:\(server.http.port)")
+    private func play(_ http: HTTPWire, _ process: ProcessFigures, _ footage: SoakFootage, _ samples: SampleBox) async throws {
+        let address = try SignallingAddress("http://\(http.server)")
         let pair = try SoakPair(address: address)
         defer { pair.crowd.stop() }
         let crowd = try Crowd(places: people, named: "crowd")
@@ -54,8 +55,8 @@ struct SoakRun: Sendable {
                 try await pair.ready()
                 let begin = ContinuousClock.now
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await watch(server, pair, from: begin, into: samples) }
-                    group.addTask { try await cycles(address, server.http, crowd, footage, from: begin) }
+                    group.addTask { try await watch(http, process, pair, from: begin, into: samples) }
+                    group.addTask { try await cycles(address, http, crowd, footage, from: begin) }
                     // The watch ends with the time.
                     try await group.next()
                     group.cancelAll()
@@ -69,7 +70,7 @@ struct SoakRun: Sendable {
     // MARK: - The load
 
     private func cycles(
-        _ address: SignallingAddress, _ http: LoopbackHTTP, _ crowd: Crowd, _ footage: SoakFootage, from begin: ContinuousClock.Instant
+        _ address: SignallingAddress, _ http: HTTPWire, _ crowd: Crowd, _ footage: SoakFootage, from begin: ContinuousClock.Instant
     ) async throws {
         for cycle in 0... {
             let plan = SoakPlan(people: people, cycle: cycle, seed: seed)
@@ -88,21 +89,20 @@ struct SoakRun: Sendable {
     // MARK: - The measurement
 
     private func watch(
-        _ server: ServerProcess, _ pair: SoakPair, from begin: ContinuousClock.Instant, into samples: SampleBox
+        _ http: HTTPWire, _ process: ProcessFigures, _ pair: SoakPair, from begin: ContinuousClock.Instant, into samples: SampleBox
     ) async throws {
         let log = try SoakLog(directory: directory)
-        let own = ProcessInfo.processInfo.processIdentifier
         for watch in pair.watches { _ = watch.read() }
-        var before = (server: ServerReading.processorTime(of: server.identifier), own: ServerReading.processorTime(of: own))
+        var before = (server: process.time, own: ProcessFigures.own.time)
         var last = ContinuousClock.now
         for number in 1...max(1, Int(minutes * 60 / SoakSample.interval)) {
             let time = Double(number) * SoakSample.interval
             try await Task.sleep(until: begin + .milliseconds(Int64(time * 1000)), tolerance: .milliseconds(5))
-            let metrics = try await server.http.request("GET", "/metrics")
+            let metrics = try await http.fetch("GET", "/metrics")
             let now = ContinuousClock.now
             let elapsed = (now - last).inSeconds
-            let reading = ServerReading(process: server.identifier, metrics: metrics.text)
-            let ownTime = ServerReading.processorTime(of: own)
+            let reading = ServerReading(process, metrics: ServerMetrics(metrics.text))
+            let ownTime = ProcessFigures.own.time
             let sample = SoakSample(
                 time: time, server: reading, serverLoad: (reading.processorTime - before.server) / elapsed,
                 clientLoad: (ownTime - before.own) / elapsed, taken: Machine.taken, lips: pair.watches.map { $0.read() })

@@ -32,7 +32,7 @@ struct SoakSample: Sendable {
     var soundGap: Double { lips.map(\.soundGap).max() ?? 0 }
     var pictureGap: Double { lips.map(\.pictureGap).max() ?? 0 }
 
-    func gauge(_ name: String) -> Double { server.gauges[name] ?? 0 }
+    func gauge(_ name: String) -> Double { server.metrics.gauges[name] ?? 0 }
 }
 
 /// Writes samples down as they come, so that a run that is cut short has told what it saw.
@@ -65,7 +65,7 @@ struct SoakLog {
             column.value(sample).map { $0.formatted(.number.precision(.fractionLength(0...3)).grouping(.never).locale(Locale(identifier: "en_US_POSIX"))) } ?? ""
         }
         try table.write(contentsOf: Data((cells.joined(separator: ",") + "\n").utf8))
-        let all: [String: Any] = ["time": sample.time, "gauges": sample.server.gauges, "counters": sample.server.counters]
+        let all: [String: Any] = ["time": sample.time, "gauges": sample.server.metrics.gauges, "counters": sample.server.metrics.counters]
         try metrics.write(contentsOf: try JSONSerialization.data(withJSONObject: all, options: [.sortedKeys]) + Data("\n".utf8))
     }
 

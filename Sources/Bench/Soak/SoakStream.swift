@@ -13,7 +13,7 @@ struct SoakStream: Sendable {
         let options = Crowd.Options(codec: visit.codec, watchesOnly: isViewer, overTCP: visit.overTCP)
         let offer = try await stage.crowd.enter(visit.place, options, source: source)
         let path = "/\(isViewer ? "whep" : "whip")/\(visit.room)?name=\(visit.name.filter { !$0.isWhitespace })"
-        let answer = try await stage.http.request("POST", path, headers: ["Content-Type": "application/sdp"], body: offer)
+        let answer = try await stage.http.fetch("POST", path, headers: [("Content-Type", "application/sdp")], body: offer)
         guard answer.status == 201, let location = answer.headers["location"] else { throw BenchError("\(path): \(answer.status) \(answer.text)") }
         stage.tally.count(isViewer ? "viewers by WHEP" : "publishers by WHIP")
         try await stage.crowd.accept(answer.text, at: visit.place, overTCP: visit.overTCP)
@@ -34,12 +34,12 @@ struct SoakStream: Sendable {
             stage.tally.count("vanished")
         case .hangUp: try await stage.crowd.leave(visit.place)
         case .leave:
-            let answer = try await stage.http.request("DELETE", location)
+            let answer = try await stage.http.fetch("DELETE", location)
             guard answer.status == 200 else { throw BenchError("DELETE \(location): \(answer.status)") }
             try await stage.crowd.leave(visit.place)
         // The room has ended two seconds ago, and its sessions with it.
         case .sentAway:
-            let answer = try await stage.http.request("DELETE", location)
+            let answer = try await stage.http.fetch("DELETE", location)
             guard answer.status == 404 else { throw BenchError("the session outlived its room: DELETE says \(answer.status)") }
             stage.tally.count("sent away")
         }
@@ -51,8 +51,8 @@ struct SoakStream: Sendable {
         guard let offer = made else { return }
         let credentials = offer.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("a=ice-ufrag:") || $0.hasPrefix("a=ice-pwd:") }
         let fragment = (credentials.prefix(2) + ["m=audio 9 UDP/TLS/RTP/SAVPF 0", "a=mid:0"]).map { $0 + "\r\n" }.joined()
-        let answer = try await stage.http.request(
-            "PATCH", location, headers: ["Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*"], body: fragment)
+        let answer = try await stage.http.fetch(
+            "PATCH", location, headers: [("Content-Type", "application/trickle-ice-sdpfrag"), ("If-Match", "*")], body: fragment)
         guard answer.status == 200 else { throw BenchError("PATCH \(location): \(answer.status) \(answer.text)") }
         let theirs = answer.text.split(whereSeparator: \.isNewline)
         func replacement(_ line: Substring) -> Substring {

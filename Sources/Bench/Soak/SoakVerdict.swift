@@ -46,7 +46,7 @@ struct SoakVerdict {
 
     /// Gauges that count what the server holds; not those of time, and not the highest that ever was.
     private static func tables(in samples: [SoakSample]) -> [String] {
-        (samples.last?.server.gauges.keys.sorted() ?? []).filter { name in
+        (samples.last?.server.metrics.gauges.keys.sorted() ?? []).filter { name in
             !["_seconds", "_peak", "_level", "_limit", "_bytes_per"].contains { name.contains($0) }
         }
     }

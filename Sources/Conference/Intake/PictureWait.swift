@@ -16,12 +16,8 @@ package struct PictureWait: Sendable {
     static let silence: Duration = .milliseconds(500)
     /// Repaired so much later than the fastest of the last second is late: a tick and a half, more than the rhythm of the ticks hides.
     static let late: Duration = .milliseconds(50)
-    /// The latest of each such stretch counts …
-    static let stretch: Duration = .milliseconds(500)
-    /// … for so many of them: 10 s, as the sound's own delay is forgotten.
-    static let memory: Int64 = 20
-    /// The least from one late stretch to another that says: it comes again.
-    static let again: Int64 = 2
+    /// For so long stalls are remembered, as the sound's own delay is.
+    static let memory: Duration = .seconds(10)
     /// The worst of them alone is not waited for in full: so much longer a picture may stand, then and when.
     static let bearable: Duration = .milliseconds(33)
     /// How much the sound waits for the picture at most.
@@ -35,13 +31,8 @@ package struct PictureWait: Sendable {
         var shown: Duration
     }
 
-    private struct Stall {
-        var stretch: Int64
-        var delay: Duration
-    }
-
     private var recent: [Recent] = []
-    private var stalls: [Stall] = []
+    private var stalls = RecurringDelays(memory: memory)
     private var usual: Duration = .zero
     private var updated: Instant?
 
@@ -51,7 +42,7 @@ package struct PictureWait: Sendable {
     package mutating func picture(of captureTime: Instant, arrival: Instant, isRepaired: Bool, couldBeShownAt now: Instant) {
         if delay(at: now) == nil {
             recent.removeAll(keepingCapacity: true)
-            stalls.removeAll(keepingCapacity: true)
+            stalls = RecurringDelays(memory: Self.memory)
         }
         if recent.count >= Self.window { recent.removeFirst() }
         let picture = Recent(arrival: arrival - captureTime, shown: now - captureTime)
@@ -63,21 +54,15 @@ package struct PictureWait: Sendable {
         }
         usual = recent.map(\.shown).sorted()[recent.count / 2]
         let fastest = recent.lazy.map(\.arrival).min() ?? .zero
-        let stretch = arrival.nanoseconds / Self.stretch.nanoseconds
-        stalls.removeAll { $0.stretch <= stretch - Self.memory }
-        guard isRepaired, picture.arrival - fastest >= Self.late else { return }
-        if let last = stalls.last, last.stretch == stretch {
-            stalls[stalls.count - 1].delay = max(last.delay, picture.shown)
-        } else {
-            stalls.append(Stall(stretch: stretch, delay: picture.shown))
-        }
+        stalls.forget(at: arrival)
+        if isRepaired, picture.arrival - fastest >= Self.late { stalls.note(picture.shown, at: arrival) }
     }
 
     /// What the sound has to wait for now.
     package var delay: Duration {
-        guard let first = stalls.first, let last = stalls.last, last.stretch - first.stretch >= Self.again else { return usual }
-        let longest = stalls.map(\.delay).sorted().suffix(2)
-        return max(usual, longest.first ?? .zero, (longest.last ?? .zero) - Self.bearable)
+        let longest = stalls.recurring.sorted().suffix(2)
+        guard let second = longest.first, let first = longest.last else { return usual }
+        return max(usual, second, first - Self.bearable)
     }
 
     /// The same; nil when no picture came lately.

@@ -96,7 +96,8 @@ final class VideoIntake: Sendable {
         }
     }
 
-    private let lane: SerialLane
+    /// Decodes; busy as long as a frame waits.
+    let lane: SerialLane
     private let soundDelay: SoundDelay
     private let state = Mutex(State())
     private let decoding: Confined<Decoding>
@@ -130,11 +131,6 @@ final class VideoIntake: Sendable {
 
     /// The canvas of the room, in pixels.
     func setCanvas(width: Int, height: Int) { canvas.store(Int64(width) << 32 | Int64(height), ordering: .relaxed) }
-
-    /// A frame waits or is being decoded.
-    var isDecoding: Bool { lane.isBusy }
-    /// Coded bytes that wait.
-    var waitingBytes: Int { state.withLock { $0.codedBytes } }
 
     /// Some picture has a tile for it, or none has: then nothing is decoded, and the decoder's memory is given back.
     func setShown(_ isShown: Bool) {

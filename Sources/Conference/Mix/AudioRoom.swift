@@ -72,7 +72,7 @@ final class AudioRoom {
     /// The first halves of packets of two ticks.
     private var firstTicks: [EncoderKey: [Float]] = [:]
     /// The settings that are coded, and when somebody took them last.
-    private var codings: [AudioCoding: Instant] = [:]
+    private(set) var codings: [AudioCoding: Instant] = [:]
     private var isSecondTick = false
     /// The tick before this one, and the one before a packet of two ticks began: encoders that take over go on from there.
     private var before = Heard()
@@ -195,9 +195,6 @@ final class AudioRoom {
         if chosen != .least { codings[chosen] = now }
         return chosen
     }
-
-    /// How many settings are coded now.
-    var codingCount: Int { codings.count }
 
     private func encode(_ key: EncoderKey, _ now: Instant) -> Packet {
         let nothing = Packet(payload: [], level: 127)

@@ -112,9 +112,6 @@ final class ConnectionGate: Sendable {
 
     func count(_ ending: Ending) { state.withLock { $0.endings[ending, default: 0] += 1 } }
 
-    /// How many there are.
-    var openCount: Int { state.withLock { $0.tally.count } }
-
     var lines: [MetricLine] {
         let (count, limit, endings) = state.withLock { ($0.tally.count, $0.tally.limit, $0.endings) }
         let gauges = [

@@ -61,8 +61,10 @@ struct BandwidthEstimator: Sendable {
     private var probes: ProbeController
     private var probeEstimator = ProbeEstimator()
     private var receiverLimit: Double?
-    private var describedLimit: Double?
-    private var temporaryLimit: Double?
+    /// What the peer's description takes at most (`b=`), all kinds together; nil: it does not say.
+    var describedLimit: BitRate? { didSet { boundProbes() } }
+    /// What the peer takes at most for now (RFC 5104 §4.2.1), all kinds together; nil: it does not say.
+    var temporaryLimit: BitRate? { didSet { boundProbes() } }
     private var lastFeedback: Instant?
     private var lastFade: Instant?
     /// The estimate before reports stayed away.
@@ -93,7 +95,7 @@ struct BandwidthEstimator: Sendable {
     /// What may be sent now.
     var estimate: BitRate {
         // A receiver's own wish may lie below our floor.
-        let wished = min(receiverLimit ?? .infinity, describedLimit ?? .infinity, temporaryLimit ?? .infinity)
+        let wished = min(receiverLimit ?? .infinity, peerLimit)
         guard wished < Double(lineEstimate.bitsPerSecond) else { return lineEstimate }
         return BitRate(bitsPerSecond: Int(saturating: wished))
     }
@@ -251,7 +253,7 @@ struct BandwidthEstimator: Sendable {
         let told = Double(max(rate.bitsPerSecond, 1000))
         guard !usesFeedback else {
             receiverLimit = told
-            probes.ceiling = min(ceiling, told)
+            boundProbes()
             return
         }
         lastFeedback = now
@@ -263,20 +265,14 @@ struct BandwidthEstimator: Sendable {
             follower.receive(told, sent: measured, beside: sent == nil ? 0 : max(0, limit.sentRate - measured), rate: delay.rate, at: now))
     }
 
-    /// What the peer's description takes at most (`b=`), all kinds together; nil: it does not say.
-    mutating func setDescribedLimit(_ rate: BitRate?) {
-        describedLimit = rate.map { Double($0.bitsPerSecond) }
-        probes.ceiling = min(ceiling, receiverLimit ?? .infinity)
+    /// What the peer said that it takes at most, in bits per second.
+    private var peerLimit: Double {
+        func rate(_ limit: BitRate?) -> Double { limit.map { Double($0.bitsPerSecond) } ?? .infinity }
+        return min(rate(describedLimit), rate(temporaryLimit))
     }
 
-    /// What the peer takes at most for now (RFC 5104 §4.2.1), all kinds together; nil: it does not say.
-    mutating func setTemporaryLimit(_ rate: BitRate?) {
-        temporaryLimit = rate.map { Double($0.bitsPerSecond) }
-        probes.ceiling = min(ceiling, receiverLimit ?? .infinity)
-    }
-
-    private var ceiling: Double {
-        min(Double(configuration.maximum.bitsPerSecond), describedLimit ?? .infinity, temporaryLimit ?? .infinity)
+    private mutating func boundProbes() {
+        probes.ceiling = min(Double(configuration.maximum.bitsPerSecond), peerLimit, receiverLimit ?? .infinity)
     }
 
     /// A packet that leaves without a transport-wide number.

@@ -51,7 +51,7 @@ struct SCTPReassembly {
     private let maximumMessage: Int
     /// In the order of their TSNs.
     private var runs: [Run] = []
-    private var fragments: [UInt32: [UInt8]] = [:]
+    private(set) var fragments: [UInt32: [UInt8]] = [:]
     private var lines: [UInt16: Line] = [:]
     /// Whole messages, in the order in which they are to be delivered.
     private var whole = Queue<Message>()
@@ -65,7 +65,6 @@ struct SCTPReassembly {
         self.maximumMessage = maximumMessage
     }
 
-    var heldFragments: Int { fragments.count }
     /// The next message to deliver.
     var first: Message? { whole.first }
 

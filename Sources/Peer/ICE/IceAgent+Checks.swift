@@ -89,9 +89,8 @@ extension IceAgent {
     mutating func runChecks(at now: Instant) {
         guard remote != nil else { return }
         for index in paths.indices {
-            if case .running(let transaction) = paths[index].check, transaction.nextSend <= now {
-                retransmit(index, transaction, at: now)
-            }
+            // The peer may not know our credentials yet: the pair rests, then tries again until consent expires.
+            if !repeatCheck(index, attempts: configuration.attempts, at: now) { paths[index].isNominated = false }
             if let consent = paths[index].nextConsent, consent <= now { sendConsentCheck(index, at: now) }
         }
         if let failure = selectedFailure, failure <= now, let index = selected.flatMap({ self.index(of: $0) }) {
@@ -104,45 +103,10 @@ extension IceAgent {
         if now >= nextCheck ?? now {
             let ready = paths.indices.filter { if case .waiting(let since) = paths[$0].check { since <= now } else { false } }
             if let index = ready.max(by: { paths[$0].priority < paths[$1].priority }) {
-                start(index, nominating: false, at: now)
+                startCheck(index, nominating: false, at: now)
                 nextCheck = now + configuration.pacing
             }
         }
-    }
-
-    private mutating func start(_ index: Int, nominating: Bool, at now: Instant) {
-        guard let transaction = makeCheck(nominating: nominating, at: now) else { return }
-        send(transaction.bytes, paths[index].flow)
-        paths[index].check = .running(transaction)
-    }
-
-    private mutating func retransmit(_ index: Int, _ transaction: IceTransaction, at now: Instant) {
-        var transaction = transaction
-        guard transaction.sendings < configuration.attempts else {
-            // The peer may not know our credentials yet: the pair rests, then tries again until consent expires.
-            paths[index].check = .waiting(since: now + configuration.maximumRetransmission)
-            paths[index].isNominated = false
-            return
-        }
-        transaction.sendings += 1
-        transaction.interval = min(transaction.interval * 2, configuration.maximumRetransmission)
-        transaction.nextSend = now + transaction.interval
-        send(transaction.bytes, paths[index].flow)
-        paths[index].check = .running(transaction)
-    }
-
-    mutating func makeCheck(nominating: Bool, at now: Instant) -> IceTransaction? {
-        guard let remote else { return nil }
-        var request = STUNMessage(.request, transaction: newTransactionID())
-        request.username = "\(remote.ufrag):\(local.ufrag)"
-        // Of a peer-reflexive candidate (RFC 8445 §7.1.1): type preference 110.
-        request.priority = 110 << 24 | 65_535 << 8 | 255
-        if isControlling { request.iceControlling = tieBreaker } else { request.iceControlled = tieBreaker }
-        request.useCandidate = nominating && isControlling
-        return IceTransaction(
-            id: request.transaction, bytes: request.encoded(password: remote.password), firstSent: now,
-            nextSend: now + configuration.firstRetransmission, interval: configuration.firstRetransmission, sendings: 1,
-            nominates: request.useCandidate, asControlling: isControlling)
     }
 
     /// Takes the best pair that answered: at once when nothing better is still under way.
@@ -156,7 +120,7 @@ extension IceAgent {
             }
         }
         guard !better || now - waitedSince >= configuration.nominationDelay else { return }
-        start(best, nominating: true, at: now)
+        startCheck(best, nominating: true, at: now)
     }
 
     // MARK: Consent

@@ -65,25 +65,12 @@ extension IceAgent {
         case .waiting(let since) where since > now: return
         case .waiting, .none: break
         }
-        guard let transaction = makeCheck(nominating: false, at: now) else { return }
-        send(transaction.bytes, paths[index].flow)
-        paths[index].check = .running(transaction)
+        startCheck(index, nominating: false, at: now)
     }
 
     /// Sends checks again that were not answered, and gives a dead path up for one that is preferred.
     mutating func runPathChecks(at now: Instant) {
-        for index in paths.indices {
-            guard case .running(var transaction) = paths[index].check, transaction.nextSend <= now else { continue }
-            guard transaction.sendings < configuration.pathCheckAttempts else {
-                paths[index].check = .waiting(since: now + configuration.maximumRetransmission)
-                continue
-            }
-            transaction.sendings += 1
-            transaction.interval = min(transaction.interval * 2, configuration.maximumRetransmission)
-            transaction.nextSend = now + transaction.interval
-            send(transaction.bytes, paths[index].flow)
-            paths[index].check = .running(transaction)
-        }
+        for index in paths.indices { repeatCheck(index, attempts: configuration.pathCheckAttempts, at: now) }
         if let due = fallback, due <= now, let preferred { select(preferred) }
     }
 

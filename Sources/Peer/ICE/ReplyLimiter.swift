@@ -2,12 +2,7 @@ import Basics
 
 /// How often each source is answered: spoofed requests must not make us flood someone else.
 struct ReplyLimiter: Sendable {
-    private struct Bucket: Sendable {
-        var tokens: Double
-        var at: Instant
-    }
-
-    private var buckets: [SocketAddress: Bucket] = [:]
+    private var buckets: [SocketAddress: (bucket: TokenBucket, lastAsked: Instant)] = [:]
     private let perSecond: Double
     /// Sources remembered; beyond it the longest silent is forgotten.
     private static let sourceLimit = 64
@@ -18,17 +13,12 @@ struct ReplyLimiter: Sendable {
 
     /// Whether one more reply to `source` is within its rate; a second's worth may come at once.
     mutating func allows(_ source: SocketAddress, at now: Instant) -> Bool {
-        var bucket = buckets[source] ?? Bucket(tokens: perSecond, at: now)
-        bucket.tokens = min(perSecond, bucket.tokens + max(0, (now - bucket.at).inSeconds) * perSecond)
-        bucket.at = now
-        let allowed = bucket.tokens >= 1
-        if allowed { bucket.tokens -= 1 }
-        if buckets[source] == nil, buckets.count >= Self.sourceLimit,
-            let oldest = buckets.min(by: { $0.value.at < $1.value.at })?.key
-        {
+        if buckets[source] == nil, buckets.count >= Self.sourceLimit, let oldest = buckets.min(by: { $0.value.lastAsked < $1.value.lastAsked })?.key {
             buckets[oldest] = nil
         }
-        buckets[source] = bucket
-        return allowed
+        var bucket = buckets[source]?.bucket ?? TokenBucket(rate: perSecond, size: perSecond, at: now)
+        let isAllowed = bucket.take(at: now)
+        buckets[source] = (bucket, now)
+        return isAllowed
     }
 }

@@ -86,7 +86,7 @@ struct MediaSender: Sendable {
             estimatorIsSettled = true
             estimator = BandwidthEstimator(bandwidth, usesFeedback: usesFeedback, firstSequence: numbers.transportSequence)
         }
-        estimator.setDescribedLimit(limit)
+        estimator.describedLimit = limit
     }
 
     /// The line is up; `handshake`: how long that of DTLS took.
@@ -260,7 +260,7 @@ struct MediaSender: Sendable {
         let rate = limits.rate(
             packets: Double(video.stream.meter.rate(at: now).bitsPerSecond) / 8 / size,
             header: Double(counters.bytes - counters.payloadBytes) / packets)
-        estimator.setTemporaryLimit(rate.map { $0 + audio.stream.meter.rate(at: now) })
+        estimator.temporaryLimit = rate.map { $0 + audio.stream.meter.rate(at: now) }
     }
 
     /// Which limits bind the picture, if the peer is to be told.

@@ -67,9 +67,7 @@ struct RetransmissionHistory: Sendable {
 
     /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked for, no repair of it is
     /// known to have arrived, and the budget allows; notes that it goes out again.
-    mutating func take(
-        _ sequence: UInt16, asked: Instant, roundTrip: Duration, at now: Instant, hasArrived: (UInt16) -> Bool = { _ in false }
-    ) -> Packet? {
+    mutating func take(_ sequence: UInt16, asked: Instant, roundTrip: Duration, at now: Instant, hasArrived: (UInt16) -> Bool) -> Packet? {
         let slot = Int(sequence) & (Self.capacity - 1)
         guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= Self.age else { return nil }
         // A little less than a round trip: the peer asks again after one, by its own measure of it. What counts is when it asked: the

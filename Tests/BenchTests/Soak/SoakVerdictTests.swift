@@ -11,12 +11,12 @@ struct SoakVerdictTests {
         (1...minutes * 6).map { number in
             let time = Double(number) * SoakSample.interval
             var sample = SoakSample(
-                time: time, server: ServerReading(process: 0, metrics: ""), serverLoad: 0.5, clientLoad: 0.1, taken: 0,
+                time: time, server: ServerReading(ProcessFigures(id: 0), metrics: ServerMetrics("")), serverLoad: 0.5, clientLoad: 0.1, taken: 0,
                 lips: [LipWatch.Reading(), LipWatch.Reading()])
             sample.server.resident = memory(time / 60) + (sample.isQuiet ? 0 : 60)
             sample.server.anonymous = sample.server.resident
             sample.server.descriptors = descriptors(time / 60) + (sample.isQuiet ? 0 : 15)
-            sample.server.gauges = ["tessera_rooms": sample.isQuiet ? 1 : 5]
+            sample.server.metrics.gauges = ["tessera_rooms": sample.isQuiet ? 1 : 5]
             for place in 0..<2 { sample.lips[place].offsets = offset(time / 60).map { [$0, $0, $0] } ?? [] }
             return sample
         }

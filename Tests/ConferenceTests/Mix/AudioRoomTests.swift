@@ -86,7 +86,7 @@ struct AudioRoomTests {
             for delivery in deliveries { counts[delivery.participant, default: 0] += 1 }
             if tick == 1 { payloads = Set(deliveries.map(\.payload)) }
         }
-        #expect(room.codingCount <= AudioRoom.mostCodings && payloads.count <= AudioRoom.mostCodings + 1)
+        #expect(room.codings.count <= AudioRoom.mostCodings && payloads.count <= AudioRoom.mostCodings + 1)
         // Those with silence suppressed get little, everyone gets something.
         #expect(counts.count == 100)
         var rates: Set<BitRate> = []

@@ -1,6 +1,4 @@
 import Basics
-import Foundation
-import Logging
 import Sockets
 import Testing
 
@@ -9,35 +7,6 @@ import Testing
 /// What one client, one participant or one room may have: a whole conference with small limits.
 @Suite("The limits of a conference", .serialized)
 struct LimitTests {
-    private func withConference(
-        _ change: (inout ConferenceConfiguration) -> Void = { _ in }, _ body: (Conference) async throws -> Void
-    ) async throws {
-        let directory = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        var settings = ConferenceConfiguration()
-        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
-        settings.media.tcp = []
-        settings.recording.directory = directory
-        settings.layoutsDirectory = directory + "/layouts"
-        change(&settings)
-        let conference = try Conference(settings, logger: Logger(label: "test"))
-        try conference.start()
-        do { try await body(conference) } catch {
-            await conference.drain(within: .seconds(2))
-            throw error
-        }
-        await conference.drain(within: .seconds(2))
-    }
-
-    private func until(_ limit: Duration = .seconds(10), _ condition: () async -> Bool) async -> Bool {
-        let end = MonotonicClock.now() + limit
-        while MonotonicClock.now() < end {
-            if await condition() { return true }
-            try? await Task.sleep(for: .milliseconds(10))
-        }
-        return await condition()
-    }
-
     private func join(
         _ conference: Conference, _ room: String, address: UInt32? = nil, role: Role = .participant,
         kind: JoinRequest.Kind = .participant, hasSignalling: Bool = true
@@ -119,13 +88,13 @@ struct LimitTests {
             seats[0].leave()
             #expect(current(conference, "half_open") == 1)
             try await clients[2].call { try await seats[2].offer($0) }
-            #expect(await until { clients[2].seen.isConnected && self.current(conference, "half_open") == 1 })
+            #expect(await eventually { clients[2].seen.isConnected && self.current(conference, "half_open") == 1 })
             // Of those who come without signalling the seat ends, of others the peer alone.
             let later = MonotonicClock.now() + .seconds(21)
             conference.keepHouse(at: later)
             #expect(current(conference, "half_open") == 0)
             #expect(seats[1].info != nil)
-            #expect(await until { (try? await conference.fromLoop { host, _ in .success(host.seat(seats[1].id) == nil) }) == true })
+            #expect(await eventually { (try? await conference.fromLoop { host, _ in .success(host.seat(seats[1].id) == nil) }) == true })
             for client in clients { client.stop() }
         }
     }
@@ -221,21 +190,21 @@ struct LimitTests {
             #expect(value(conference, "tessera_rooms") == 50 && value(conference, "tessera_room_engines_running") == 0)
             // It tells who would be where all the same.
             let (ann, bob) = (try join(conference, "r3"), try join(conference, "r3"))
-            #expect(await until { conference.room("r3")?.tiles.tiles.count == 3 })
+            #expect(await eventually { conference.room("r3")?.tiles.tiles.count == 3 })
             bob.leave()
-            #expect(await until { conference.room("r3")?.tiles.tiles.count == 2 })
+            #expect(await eventually { conference.room("r3")?.tiles.tiles.count == 2 })
             try ann.setLayout("single", scope: .room)
-            #expect(await until { conference.room("r3")?.tiles.tiles.count == 1 })
+            #expect(await eventually { conference.room("r3")?.tiles.tiles.count == 1 })
             let png = try await conference.snapshot("r7")
             #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
-            #expect(await until { self.value(conference, "tessera_room_engines_running") == 0 })
+            #expect(await eventually { self.value(conference, "tessera_room_engines_running") == 0 })
             // Connected, it runs; left, it does not.
             let client = try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500)
             let seat = try join(conference, "r7")
             try await client.call { try await seat.offer($0) }
-            #expect(await until { client.seen.frames > 2 && self.value(conference, "tessera_room_engines_running") == 1 })
+            #expect(await eventually { client.seen.frames > 2 && self.value(conference, "tessera_room_engines_running") == 1 })
             seat.leave()
-            #expect(await until { self.value(conference, "tessera_room_engines_running") == 0 })
+            #expect(await eventually { self.value(conference, "tessera_room_engines_running") == 0 })
             client.stop()
         }
     }
@@ -251,15 +220,15 @@ struct LimitTests {
             let other = try join(conference, "r")
             try await clients[0].call { try await costly.offer($0) }
             try await clients[1].call { try await other.offer($0) }
-            #expect(await until { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 2 } })
+            #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 2 } })
             // What an ordinary peer costs is far too much for this one.
             conference.onLoop { host, now in
                 host.seat(costly.id)?.loopBudget = LoopBudget(share: 0.001, burst: 0.0002, patience: .milliseconds(100), at: now)
             }
-            #expect(await until { reasons.locked { $0 } == [.overBudget] })
+            #expect(await eventually { reasons.locked { $0 } == [.overBudget] })
             #expect(conference.room("r")?.participants.map(\.id) == [other.id])
             let frames = clients[1].seen.frames
-            #expect(await until { clients[1].seen.frames > frames + 5 })
+            #expect(await eventually { clients[1].seen.frames > frames + 5 })
             #expect(value(conference, "tessera_peers_over_budget_total") == 1)
             #expect((value(conference, "tessera_loop_turn_seconds_count") ?? 0) > 10)
             for client in clients { client.stop() }

@@ -1,6 +1,3 @@
-import Basics
-import Foundation
-import Logging
 import Testing
 
 @testable import Conference
@@ -8,23 +5,6 @@ import Testing
 /// When rooms come and go, and what can be done with a recording when: a whole conference without any peer.
 @Suite("The life of rooms")
 struct RoomLifeTests {
-    private func withConference(_ body: (Conference) async throws -> Void) async throws {
-        let directory = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        var settings = ConferenceConfiguration()
-        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
-        settings.media.tcp = []
-        settings.recording.directory = directory
-        settings.layoutsDirectory = directory + "/layouts"
-        let conference = try Conference(settings, logger: Logger(label: "test"))
-        try conference.start()
-        do { try await body(conference) } catch {
-            await conference.drain(within: .seconds(2))
-            throw error
-        }
-        await conference.drain(within: .seconds(2))
-    }
-
     private func join(_ conference: Conference, _ room: String) throws -> Participant {
         try conference.join(JoinRequest(room: room, name: "Ann")) { _ in }
     }

@@ -1,6 +1,8 @@
 import Basics
-import Peer
 import Simulation
+import Testing
+
+@testable import Peer
 
 /// Two identities for the whole run: making keys is the slow part of a call.
 enum CallIdentities {
@@ -76,6 +78,36 @@ extension SimulatedCall {
         guard let clientIdentity = CallIdentities.client, let serverIdentity = CallIdentities.server else { throw MissingIdentity() }
         return try SimulatedCall(
             client: client, server: server, clientIdentity: clientIdentity, serverIdentity: serverIdentity, up: up, down: down, seed: seed)
+    }
+
+    /// A call whose both sides are connected, and have been for `time`.
+    ///
+    /// - Parameters:
+    ///   - limit: how long connecting may take.
+    ///   - prepare: what is done before the offer is made.
+    static func connected(
+        up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64, media: CallMedia? = CallMedia(),
+        client: PeerConfiguration? = nil, server: PeerConfiguration? = nil, within limit: Duration = .seconds(10), for time: Duration = .zero,
+        prepare: (SimulatedCall) -> Void = { _ in }
+    ) throws -> SimulatedCall {
+        let call = try make(up: up, down: down, seed: seed, client: client, server: server)
+        media?.attach(to: call)
+        prepare(call)
+        try call.negotiate()
+        try #require(call.run(atMost: limit) { $0.areConnected }, "not connected within \(limit)")
+        if time > .zero { call.run(for: time) }
+        return call
+    }
+
+    /// The way of the client's datagrams, as the server sees it.
+    static let clientFlow = Flow(.udp, local: serverAddress, remote: clientAddress)
+
+    /// Hands the server a datagram that the client did not send, or not that way. Answers what it has shown of its flow.
+    @discardableResult
+    func inject(_ bytes: [UInt8], from flow: Flow = clientFlow) -> FlowClaim {
+        var bytes = bytes
+        bytes.withUnsafeMutableBytes { server.receive($0, flow: flow, at: now) }
+        return server.latestClaim
     }
 
     func frames(_ side: Side, since: Instant = .distantPast) -> Int {

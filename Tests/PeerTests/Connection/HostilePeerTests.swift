@@ -6,24 +6,20 @@ import Testing
 
 /// What one connected peer does to the loop that it shares with all others: the attacks of the review, on one connection.
 @Suite("A hostile peer behind its keys") struct HostilePeerTests {
-    private func connected(seed: UInt64, codec: VideoCodec = .vp8) throws -> (call: SimulatedCall, media: CallMedia) {
+    private func connected(seed: UInt64, codec: VideoCodec = .vp8) throws -> SimulatedCall {
         var client = PeerConfiguration(role: .client)
         client.videoCodecs = [codec]
         let media = CallMedia()
         media.codec = codec
-        let call = try SimulatedCall.make(seed: seed, client: client)
-        media.attach(to: call)
-        call.client.openChannel(label: "x", at: call.now)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
-        call.run(for: .seconds(1))
-        return (call, media)
+        return try SimulatedCall.connected(seed: seed, media: media, client: client, for: .seconds(1)) { call in
+            call.client.openChannel(label: "x", at: call.now)
+        }
     }
 
     /// Rows `h264-units` and `h264-units-many`: 16 s of silence for everybody, and 664 MB kept.
     @Test("Access units of parameter sets by the thousand cost what their packets cost, and are told in the figures")
     func units() throws {
-        let (call, _) = try connected(seed: 21, codec: .h264)
+        let call = try connected(seed: 21, codec: .h264)
         let section = try #require(call.server.negotiated?.section(.video))
         let source = try #require(section.remoteSources.first)
         let codec = try #require(section.codecs.first)
@@ -79,7 +75,7 @@ import Testing
     /// Row `channel-relay`, seen from the peer that is to get it all and acknowledges nothing.
     @Test("Messages to a peer that acknowledges nothing are refused and counted")
     func deaf() throws {
-        let (call, _) = try connected(seed: 23)
+        let call = try connected(seed: 23)
         call.filter = { side, _ in side == .client }
         var sent = 0
         for _ in 0..<5000 where call.server.sendMessage(.text("x"), label: "x", at: call.now) { sent += 1 }
@@ -90,7 +86,7 @@ import Testing
 
     @Test("A peer in a hurry is slowed down to its budget, loses nothing, and the figures tell")
     func hurry() throws {
-        let (call, _) = try connected(seed: 24)
+        let call = try connected(seed: 24)
         var sent = 0
         while call.client.sendMessage(.text("\(sent)"), label: "x", at: call.now) { sent += 1 }
         call.settle()

@@ -7,15 +7,6 @@ import Testing
 /// A connected peer whose reports say what no receiver would.
 @Suite("Reports of a hostile peer")
 struct HostileReportTests {
-    private func connected(seed: UInt64) throws -> SimulatedCall {
-        let call = try SimulatedCall.make(seed: seed)
-        CallMedia().attach(to: call)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
-        call.run(for: .seconds(2))
-        return call
-    }
-
     /// The call goes on as before.
     private func goesOn(_ call: SimulatedCall) {
         let start = call.now
@@ -35,7 +26,7 @@ struct HostileReportTests {
 
     @Test("Every exponent of TMMBR and REMB, with the extreme mantissas and overheads, about the stream that we send")
     func everyRate() throws {
-        let call = try connected(seed: 1)
+        let call = try SimulatedCall.connected(seed: 1, for: .seconds(2))
         let ours = call.server.sender.video.stream.ssrc
         for exponent in UInt32(0)..<64 {
             for mantissa in [0, 1, 0x1_0000, 0x1_FFFF] as [UInt32] {
@@ -68,7 +59,7 @@ struct HostileReportTests {
 
     @Test("Reports, requests and extended reports with the largest and smallest numbers, about our streams and in any framing")
     func extremes() throws {
-        let call = try connected(seed: 2)
+        let call = try SimulatedCall.connected(seed: 2, for: .seconds(2))
         let video = call.server.sender.video.stream.ssrc
         let audio = call.server.sender.audio.stream.ssrc
         let theirs = try #require(call.server.negotiated?.section(.video)?.remoteSources.first).ssrc
@@ -116,7 +107,7 @@ struct HostileReportTests {
 
     @Test("A feedback makes us look at what we sent, once, whatever it claims to cover")
     func feedbackSpan() throws {
-        let call = try connected(seed: 3)
+        let call = try SimulatedCall.connected(seed: 3, for: .seconds(2))
         let history = call.server.sender.estimator.history
         let base = history.nextSequence &- 32_000
         FuzzBodies.plain(Array(Self.lies(base: base).prefix(36)), into: call.server, at: call.now)
@@ -132,7 +123,7 @@ struct HostileReportTests {
     @Test("Feedback, NACKs and reports that ask for too much are left unread, and a peer that goes on is ended; nobody else's budget is touched")
     func work() throws {
         for flood in [Self.lies(base: 1), Self.packet(0x81, 205, [77, 5] + (0..<290).map { $0 << 16 | 0xFFFF })] {
-            let call = try connected(seed: 4)
+            let call = try SimulatedCall.connected(seed: 4, for: .seconds(2))
             var ended: String?
             call.onEvent = { _, side, event in
                 if side == .server, case .overBudget(let reason) = event { ended = reason }

@@ -9,11 +9,7 @@ struct LostPathTests {
     @Test("Frames that cannot leave do not wake the loop")
     func rests() throws {
         let media = CallMedia()
-        let call = try SimulatedCall.make(seed: 5)
-        media.attach(to: call)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(5)) { $0.areConnected })
-        call.run(for: .seconds(2))
+        let call = try SimulatedCall.connected(seed: 5, media: media, for: .seconds(2))
         let flow = try #require(call.server.statistics(at: call.now).flow)
         call.server.removeFlow(flow, at: call.now)
         var now = call.now

@@ -9,15 +9,6 @@ struct PathTests {
     private static let elsewhere = IPAddress.v4(0xCB00_7109)
     private static let victim = Flow(.udp, local: SimulatedCall.serverAddress, remote: SocketAddress(.v4(0xCB00_7177), port: 53))
 
-    private func connected(seed: UInt64) throws -> SimulatedCall {
-        let call = try SimulatedCall.make(seed: seed)
-        CallMedia().attach(to: call)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
-        call.run(for: .seconds(2))
-        return call
-    }
-
     /// What the client could send from anywhere: it knows both sides' credentials.
     private func check(_ call: SimulatedCall) throws -> [UInt8] {
         let server = try #require(call.server.ice?.local)
@@ -30,16 +21,9 @@ struct PathTests {
         return message.encoded(password: server.password)
     }
 
-    @discardableResult
-    private func send(_ bytes: [UInt8], to call: SimulatedCall, from flow: Flow) -> FlowClaim {
-        var bytes = bytes
-        bytes.withUnsafeMutableBytes { call.server.receive($0, flow: flow, at: call.now) }
-        return call.server.latestClaim
-    }
-
     @Test("The client's IP address changes: media follows within a round trip of the first check")
     func newAddress() throws {
-        let call = try connected(seed: 1)
+        let call = try SimulatedCall.connected(seed: 1, for: .seconds(2))
         call.rebindClient(to: Self.elsewhere)
         call.run(for: .seconds(5))
         let start = call.now
@@ -52,7 +36,7 @@ struct PathTests {
 
     @Test("An ICE restart from another IP address keeps the call")
     func restartElsewhere() throws {
-        let call = try connected(seed: 2)
+        let call = try SimulatedCall.connected(seed: 2, for: .seconds(2))
         call.rebindClient(to: Self.elsewhere)
         try call.negotiate(iceRestart: true)
         call.run(for: .seconds(2))
@@ -64,7 +48,7 @@ struct PathTests {
 
     @Test("A participant who forges checks from elsewhere and falls silent makes nobody else's line full")
     func reflection() throws {
-        let call = try connected(seed: 3)
+        let call = try SimulatedCall.connected(seed: 3, for: .seconds(2))
         var toVictim = 0
         call.onDatagram = { side, bytes, destination in
             if side == .server, destination == Self.victim.remote { toVictim += bytes.count }
@@ -74,7 +58,7 @@ struct PathTests {
         for _ in 0..<100 {
             let bytes = try check(call)
             forged += bytes.count
-            let claim = send(bytes, to: call, from: Self.victim)
+            let claim = call.inject(bytes, from: Self.victim)
             #expect(claim != .answered)
             call.run(for: .milliseconds(200))
         }
@@ -96,9 +80,9 @@ struct PathTests {
         let hello = try DTLSTransport(role: .client, identity: try #require(CallIdentities.client), at: call.now)
         hello.start(at: call.now)
         let bytes = try check(call)
-        send(bytes, to: call, from: Self.victim)
+        call.inject(bytes, from: Self.victim)
         let datagram = try #require(hello.nextTransmit())
-        send(datagram, to: call, from: Self.victim)
+        call.inject(datagram, from: Self.victim)
         call.run(for: .seconds(20))
         #expect(toVictim < 3 * (bytes.count + datagram.count) + 100 + 6 * 120, "\(toVictim)")
     }
@@ -125,12 +109,11 @@ struct PathTests {
 
     @Test("Handshake garbage on a path is no sign of life")
     func handshakeGarbage() throws {
-        let call = try connected(seed: 6)
-        let home = Flow(.udp, local: SimulatedCall.serverAddress, remote: SimulatedCall.clientAddress)
+        let call = try SimulatedCall.connected(seed: 6, for: .seconds(2))
         call.filter = { side, _ in side == .client }
         call.run(for: .milliseconds(100))
         for _ in 0..<80 {
-            send([22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], to: call, from: home)
+            call.inject([22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0])
             call.run(for: .milliseconds(100))
         }
         #expect(call.serverEvents.contains { if case .interrupted = $0 { true } else { false } })

@@ -6,22 +6,10 @@ import Testing
 
 @Suite("What one peer may cost")
 struct PeerBudgetTests {
-    private let flow = Flow(.udp, local: SimulatedCall.serverAddress, remote: SimulatedCall.clientAddress)
-
     private func connected(seed: UInt64, budget: PeerBudget = PeerBudget()) throws -> SimulatedCall {
         var server = PeerConfiguration(role: .server)
         server.budget = budget
-        let call = try SimulatedCall.make(seed: seed, server: server)
-        CallMedia().attach(to: call)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
-        call.run(for: .seconds(1))
-        return call
-    }
-
-    private func send(_ bytes: [UInt8], to call: SimulatedCall) {
-        var bytes = bytes
-        bytes.withUnsafeMutableBytes { call.server.receive($0, flow: flow, at: call.now) }
+        return try SimulatedCall.connected(seed: seed, server: server, for: .seconds(1))
     }
 
     /// Sound of the client's under its own SSRC, made for this.
@@ -53,7 +41,7 @@ struct PeerBudgetTests {
         var sequence: UInt16 = 0
         let start = call.now
         while !call.server.isEnded, call.now - start < .seconds(20) {
-            for _ in 0..<20 { send(try packet(call, &sequence), to: call) }
+            for _ in 0..<20 { call.inject(try packet(call, &sequence)) }
             call.run(for: .milliseconds(20))
         }
         #expect((9...12).contains((call.now - start).inSeconds), "\(call.now - start)")
@@ -72,7 +60,7 @@ struct PeerBudgetTests {
         var sequence: UInt16 = 0
         for _ in 0..<5 {
             for _ in 0..<250 {
-                for _ in 0..<20 { send(try packet(call, &sequence), to: call) }
+                for _ in 0..<20 { call.inject(try packet(call, &sequence)) }
                 call.run(for: .milliseconds(20))
             }
             call.run(for: .seconds(2))
@@ -92,9 +80,9 @@ struct PeerBudgetTests {
             for _ in 0..<40 {
                 var bytes: [UInt8] = [0x80, 111]
                 for _ in 0..<60 { bytes.append(.random(in: 0...255, using: &random)) }
-                send(bytes, to: call)
+                call.inject(bytes)
                 // A handshake that nobody wants, and a check of nobody's.
-                send([22, 254, 253] + bytes, to: call)
+                call.inject([22, 254, 253] + bytes)
             }
             call.run(for: .milliseconds(10))
         }
@@ -114,7 +102,7 @@ struct PeerBudgetTests {
         message.iceControlling = 1
         let bytes = message.encoded(password: server.password)
         for _ in 0..<200 {
-            for _ in 0..<100 { send(bytes, to: call) }
+            for _ in 0..<100 { call.inject(bytes) }
             call.run(for: .milliseconds(100))
         }
         #expect(call.areConnected)
@@ -136,7 +124,7 @@ struct PeerBudgetTests {
         call.filter = { side, bytes in side == .client && (20...63).contains(bytes[0]) }
         call.run(for: .milliseconds(200))
         for _ in 0..<100 {
-            for _ in 0..<50 { send(datagram, to: call) }
+            for _ in 0..<50 { call.inject(datagram) }
             call.run(for: .milliseconds(10))
         }
         #expect(call.server.statistics(at: call.now).overBudgetDatagrams > 4000)

@@ -5,21 +5,10 @@ import Testing
 
 @Suite("Calls between two peers over simulated lines")
 struct SimulatedCallTests {
-    private func connected(
-        up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64, media: CallMedia? = nil,
-        client: PeerConfiguration? = nil, server: PeerConfiguration? = nil, within limit: Duration = .seconds(10)
-    ) throws -> SimulatedCall {
-        let call = try SimulatedCall.make(up: up, down: down, seed: seed, client: client, server: server)
-        media?.attach(to: call)
-        try call.negotiate()
-        try #require(call.run(atMost: limit) { $0.areConnected }, "not connected within \(limit)")
-        return call
-    }
-
     @Test("On a good line both connect within half a second and every frame and packet arrives")
     func good() throws {
         let media = CallMedia()
-        let call = try connected(seed: 1, media: media, within: .milliseconds(800))
+        let call = try SimulatedCall.connected(seed: 1, media: media, within: .milliseconds(800))
         let start = call.now
         call.run(for: .seconds(5))
         #expect(call.frames(.server, since: start) >= 120)
@@ -36,7 +25,7 @@ struct SimulatedCallTests {
     func h264() throws {
         let media = CallMedia()
         media.codec = .h264
-        let call = try connected(seed: 2, media: media)
+        let call = try SimulatedCall.connected(seed: 2, media: media)
         let start = call.now
         call.run(for: .seconds(3))
         #expect(call.frames(.server, since: start) >= 70)
@@ -51,7 +40,7 @@ struct SimulatedCallTests {
         line.reorderingDelay = .milliseconds(15)
         let media = CallMedia()
         media.frameBytes = 1500
-        let call = try connected(up: line, down: line, seed: seed, media: media, within: .seconds(20))
+        let call = try SimulatedCall.connected(up: line, down: line, seed: seed, media: media, within: .seconds(20))
         call.run(for: .seconds(2))
         let start = call.now
         call.run(for: .seconds(20))
@@ -79,7 +68,7 @@ struct SimulatedCallTests {
         server.initialNumbers = numbers
         let media = CallMedia()
         let line = LinkConditions(delay: .milliseconds(20), loss: .random(0.02))
-        let call = try connected(up: line, down: line, seed: 21, media: media, client: client, server: server)
+        let call = try SimulatedCall.connected(up: line, down: line, seed: 21, media: media, client: client, server: server)
         let start = call.now
         call.run(for: .seconds(6))
         #expect(call.frames(.server, since: start) >= 135)
@@ -107,7 +96,7 @@ struct SimulatedCallTests {
     @Test("An ICE restart keeps keys and media")
     func iceRestart() throws {
         let media = CallMedia()
-        let call = try connected(seed: 41, media: media)
+        let call = try SimulatedCall.connected(seed: 41, media: media)
         call.run(for: .seconds(2))
         let ufrags = call.server.localUfrags
         try call.negotiate(iceRestart: true)
@@ -122,7 +111,7 @@ struct SimulatedCallTests {
     @Test("The client's address changes: media follows")
     func addressChange() throws {
         let media = CallMedia()
-        let call = try connected(seed: 51, media: media)
+        let call = try SimulatedCall.connected(seed: 51, media: media)
         call.run(for: .seconds(2))
         call.rebindClient()
         call.run(for: .seconds(5))
@@ -158,7 +147,7 @@ struct SimulatedCallTests {
         var down = LinkConditions(delay: .milliseconds(30), rate: .kilobits(1500))
         let media = CallMedia()
         media.frameBytes = 1800
-        let call = try connected(down: down, seed: 71, media: media)
+        let call = try SimulatedCall.connected(down: down, seed: 71, media: media)
         call.run(for: .seconds(10))
         #expect(call.server.estimate > .kilobits(400))
         down.rate = .kilobits(200)
@@ -175,7 +164,7 @@ struct SimulatedCallTests {
     func statistics() throws {
         let media = CallMedia()
         let line = LinkConditions(delay: .milliseconds(50))
-        let call = try connected(up: line, down: line, seed: 81, media: media)
+        let call = try SimulatedCall.connected(up: line, down: line, seed: 81, media: media)
         call.run(for: .seconds(10))
         let server = call.server.statistics(at: call.now)
         let client = call.client.statistics(at: call.now)
@@ -198,7 +187,7 @@ struct SimulatedCallTests {
     func captureTimes() throws {
         let media = CallMedia()
         let line = LinkConditions(delay: .milliseconds(60), jitter: .milliseconds(15))
-        let call = try connected(up: line, down: line, seed: 91, media: media)
+        let call = try SimulatedCall.connected(up: line, down: line, seed: 91, media: media)
         call.run(for: .seconds(5))
         let start = call.now
         call.run(for: .seconds(5))
@@ -213,7 +202,7 @@ struct SimulatedCallTests {
 
     @Test("A report follows the first packet of each stream at once, and a second soon")
     func earlyReports() throws {
-        let call = try connected(up: LinkConditions(delay: .milliseconds(20)), seed: 31)
+        let call = try SimulatedCall.connected(up: LinkConditions(delay: .milliseconds(20)), seed: 31, media: nil)
         call.onTick = { call, now in
             guard call.now - Instant.zero > .zero, now.ticks(at: 50) * 20_000_000 == now.nanoseconds else { return }
             call.client.send(audio: [0x78, 1, 2, 3], timestamp: now.ticks(at: 48_000), marker: false, level: nil, at: now)
@@ -242,7 +231,7 @@ struct SimulatedCallTests {
     @Test("A request for a keyframe reaches the sender once")
     func keyframeRequest() throws {
         let media = CallMedia()
-        let call = try connected(seed: 101, media: media)
+        let call = try SimulatedCall.connected(seed: 101, media: media)
         call.run(for: .seconds(3))
         let before = call.clientEvents.filter { if case .keyframeRequested = $0 { true } else { false } }.count
         call.server.requestKeyframe(at: call.now)
@@ -253,7 +242,7 @@ struct SimulatedCallTests {
 
     @Test("Closing says goodbye, and the other side hears it")
     func goodbye() throws {
-        let call = try connected(seed: 111)
+        let call = try SimulatedCall.connected(seed: 111, media: nil)
         call.client.close(at: call.now)
         call.run(for: .seconds(1))
         #expect(call.server.isEnded)
@@ -264,7 +253,7 @@ struct SimulatedCallTests {
     func replays() throws {
         func run() throws -> [Int] {
             let line = LinkConditions(delay: .milliseconds(30), loss: .random(0.03))
-            let call = try connected(up: line, down: line, seed: 121, media: CallMedia())
+            let call = try SimulatedCall.connected(up: line, down: line, seed: 121, media: CallMedia())
             call.run(for: .seconds(3))
             return [call.frames(.client) / 4, call.frames(.server) / 4]
         }

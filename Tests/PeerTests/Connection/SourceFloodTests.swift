@@ -6,16 +6,6 @@ import Testing
 
 @Suite("A peer that changes its SSRC with every packet")
 struct SourceFloodTests {
-    private let flow = Flow(.udp, local: SimulatedCall.serverAddress, remote: SimulatedCall.clientAddress)
-
-    private func connected(seed: UInt64) throws -> SimulatedCall {
-        let call = try SimulatedCall.make(seed: seed)
-        CallMedia().attach(to: call)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
-        return call
-    }
-
     /// A packet of the client's, encrypted with its keys.
     private func encrypted(_ call: SimulatedCall, ssrc: UInt32, sequence: UInt16 = 1, isReport: Bool = false) throws -> [UInt8] {
         let type = try #require(call.server.negotiated?.section(.audio)?.codecs.first).payloadType
@@ -35,21 +25,15 @@ struct SourceFloodTests {
         return Array(plain[..<count])
     }
 
-    private func send(_ packet: [UInt8], to call: SimulatedCall) {
-        var packet = packet
-        packet.withUnsafeMutableBytes { call.server.receive($0, flow: flow, at: call.now) }
-    }
-
     @Test("It makes few streams, and its own media and that of its call go on", arguments: [false, true])
     func flood(isReport: Bool) throws {
-        let call = try connected(seed: 1)
-        call.run(for: .seconds(1))
+        let call = try SimulatedCall.connected(seed: 1, for: .seconds(1))
         let start = call.now
         var ssrc: UInt32 = 0x5000_0000
         for _ in 0..<1000 {
             for _ in 0..<10 {
                 ssrc += 1
-                send(try encrypted(call, ssrc: ssrc, isReport: isReport), to: call)
+                call.inject(try encrypted(call, ssrc: ssrc, isReport: isReport))
             }
             call.run(for: .milliseconds(5))
         }
@@ -64,20 +48,20 @@ struct SourceFloodTests {
 
     @Test("What was recorded of an SSRC that lost its place is not taken a second time")
     func replay() throws {
-        let call = try connected(seed: 2)
+        let call = try SimulatedCall.connected(seed: 2)
         let recorded = try encrypted(call, ssrc: 0x6000_0000)
-        send(recorded, to: call)
+        call.inject(recorded)
         let first = try #require(call.server.srtp).statistics.unprotected
-        send(recorded, to: call)
+        call.inject(recorded)
         #expect(call.server.srtp?.statistics.unprotected == first, "libsrtp's own list")
         for step in UInt32(1)...120 {
             call.run(for: .seconds(1))
-            send(try encrypted(call, ssrc: 0x6000_0000 + step), to: call)
+            call.inject(try encrypted(call, ssrc: 0x6000_0000 + step))
         }
         #expect(call.server.statistics(at: call.now).forgottenSources > 0)
         let before = try #require(call.server.srtp).statistics.unprotected
         let refused = call.server.statistics(at: call.now).refusedSources
-        send(recorded, to: call)
+        call.inject(recorded)
         #expect(call.server.srtp?.statistics.unprotected == before)
         #expect(call.server.statistics(at: call.now).refusedSources == refused + 1)
         #expect(call.areConnected)

@@ -66,11 +66,7 @@ struct TemporaryLimitCallTests {
 
     @Test("A limit of another stream is none of ours, and is not answered")
     func others() throws {
-        let call = try SimulatedCall.make(seed: 12)
-        CallMedia().attach(to: call)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(20)) { $0.areConnected })
-        call.run(for: .seconds(5))
+        let call = try SimulatedCall.connected(seed: 12, for: .seconds(5))
         let heard = Heard()
         heard.listen(to: call)
         let request = TemporaryMaxBitrate(senderSSRC: 77, limits: [.init(ssrc: 12_345, bitRate: .kilobits(50), overhead: 20)])

@@ -167,11 +167,7 @@ import Testing
     @Test("An ICE restart on a lossy line keeps the call", arguments: [5, 6, 7] as [UInt64])
     func restartUnderLoss(seed: UInt64) throws {
         let line = LinkConditions(delay: .milliseconds(50), loss: .random(0.15))
-        let call = try SimulatedCall.make(up: line, down: line, seed: seed)
-        CallMedia().attach(to: call)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(20)) { $0.areConnected })
-        call.run(for: .seconds(2))
+        let call = try SimulatedCall.connected(up: line, down: line, seed: seed, within: .seconds(20), for: .seconds(2))
         try call.negotiate(iceRestart: true)
         call.run(for: .seconds(4))
         let start = call.now
@@ -183,9 +179,7 @@ import Testing
 
     @Test("A line that dies ends both sides with a reason, once")
     func consentExpiry() throws {
-        let call = try SimulatedCall.make(seed: 8)
-        try call.negotiate()
-        try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
+        let call = try SimulatedCall.connected(seed: 8, media: nil)
         call.filter = { _, _ in true }
         call.run(for: .seconds(90))
         #expect(call.server.isEnded && call.client.isEnded)

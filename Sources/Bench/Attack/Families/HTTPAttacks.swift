@@ -9,7 +9,7 @@ enum HTTPAttacks {
         Attack("http-silent", "2000 connections that say nothing.") { try hold($0, count: 2000) },
         Attack(
             "http-silent-256", "2000 connections that say nothing, to a server that may have 256 descriptors.",
-            shape: ServerUnderTest.Shape(descriptors: 256)
+            shape: Attack.Shape(descriptors: 256)
         ) { try hold($0, count: 2000) },
         Attack("http-half-head", "500 connections that send a byte of a request's head every two seconds.") { context in
             let head = Array(context.wire().head("GET", "/api/rooms", [("X-Long", String(repeating: "a", count: 400))]).utf8)

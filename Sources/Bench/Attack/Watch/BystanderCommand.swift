@@ -122,10 +122,10 @@ private final class BystanderWatch: Sendable {
     private func loopTurn() -> (wall: Double?, processor: Double?) {
         let wire = HTTPWire(server: server, source: .loopback(0, 4))
         guard let answer = try? wire.request("GET", "/metrics", timeout: .seconds(2)), answer.status == 200 else { return (nil, nil) }
-        let lines = answer.text.split(separator: "\n").filter { $0.hasPrefix("tessera_loop_turn_longest_seconds{") && $0.contains("window=\"15s\"") }
-        func value(_ clock: String) -> Double? {
-            lines.first { $0.contains("clock=\"\(clock)\"") }?.split(separator: " ").last.flatMap { Double($0) }.map { $0 * 1000 }
+        let turns = ServerMetrics(answer.text).gauges.filter {
+            $0.key.hasPrefix("tessera_loop_turn_longest_seconds{") && $0.key.contains("window=\"15s\"")
         }
+        func value(_ clock: String) -> Double? { turns.first { $0.key.contains("clock=\"\(clock)\"") }.map { $0.value * 1000 } }
         return (value("wall"), value("cpu"))
     }
 

@@ -1,7 +1,7 @@
 import Basics
 import Glibc
 
-/// What a socket of the attack bench could not do.
+/// What a socket of the bench could not do.
 struct WireError: Error, CustomStringConvertible {
     var description: String
 

@@ -55,7 +55,7 @@ private final class KeptClient {
     init(to address: SocketAddress) { plain = PlainClient(to: address) }
 }
 
-@Suite(.serialized) struct HostileMediaLoopTests {
+@Suite(.serialized) struct HostileMediaLoopRealTimeTests {
     @Test("A connection that is not claimed is closed in time, whatever it says; one that is claimed stays", .timeLimit(.minutes(1)))
     func unclaimed() throws {
         var configuration = MediaLoopConfiguration(tcp: [loopback])

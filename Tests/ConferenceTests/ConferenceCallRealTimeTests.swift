@@ -1,8 +1,6 @@
 import Basics
 import Codecs
-import Foundation
 import Logging
-import Sockets
 import Peer
 import Testing
 
@@ -10,31 +8,18 @@ import Testing
 
 /// A whole conference on loopback, with real sockets and threads. Waits are bounded, and end as soon as what they wait for is there.
 @Suite("A call through a conference", .serialized)
-struct ConferenceCallTests {
+struct ConferenceCallRealTimeTests {
     private final class Log: Sendable {
         private let events = Guarded<[ParticipantEvent]>([])
         func take(_ event: ParticipantEvent) { events.locked { $0.append(event) } }
         var all: [ParticipantEvent] { events.locked { $0 } }
     }
 
-    private func until(_ limit: Duration = .seconds(15), _ condition: () async -> Bool) async -> Bool {
-        let end = MonotonicClock.now() + limit
-        while MonotonicClock.now() < end {
-            if await condition() { return true }
-            try? await Task.sleep(for: .milliseconds(20))
-        }
-        return await condition()
-    }
-
-    private func conference(_ directory: String) throws -> Conference {
-        var settings = ConferenceConfiguration()
-        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
-        settings.media.tcp = []
+    private func conference(_ scratch: Scratch) throws -> Conference {
+        var settings = ConferenceConfiguration.onLoopback(scratch)
         settings.rooms.settings.width = 640
         settings.rooms.settings.height = 360
         settings.video.renditions = [.init(height: 360, bitRate: .kilobits(600)), .init(height: 180, bitRate: .kilobits(150))]
-        settings.recording.directory = directory
-        settings.layoutsDirectory = directory + "/layouts"
         // However slow the machine is: what is asked for here is one room.
         settings.savesWorkWhenOverloaded = false
         let conference = try Conference(settings, logger: Logger(label: "test"))
@@ -58,9 +43,9 @@ struct ConferenceCallTests {
 
     @Test("two people see each other's colour in its tile, hear the other and not themselves, and are recorded")
     func call() async throws {
-        let directory = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let conference = try conference(directory)
+        let scratch = Scratch()
+        defer { withExtendedLifetime(scratch) {} }
+        let conference = try conference(scratch)
         let red = (y: UInt8(81), u: UInt8(90), v: UInt8(220))
         let blue = (y: UInt8(60), u: UInt8(220), v: UInt8(110))
         let ann = try LoopbackClient(codec: .h264, colour: red, tone: 600)
@@ -73,10 +58,10 @@ struct ConferenceCallTests {
         _ = await ann.onLoop { $0.openChannel(label: "board", at: $1) }
         _ = await bob.onLoop { $0.openChannel(label: "board", at: $1) }
 
-        #expect(await until { ann.seen.isConnected && bob.seen.isConnected })
+        #expect(await eventually { ann.seen.isConnected && bob.seen.isConnected })
         #expect(ann.seen.failure == nil && bob.seen.failure == nil)
         for (client, codec) in [(ann, VideoCodec.h264), (bob, .vp8)] {
-            let isRight = await until {
+            let isRight = await eventually {
                 guard let picture = client.seen.picture, let tiles = conference.room("r")?.tiles, tiles.tiles.count == 2 else {
                     return false
                 }
@@ -90,15 +75,15 @@ struct ConferenceCallTests {
         let recording = try await conference.startRecording("r")
         ann.forgetSound()
         bob.forgetSound()
-        #expect(await until { ann.seen.sound.count > 96_000 && bob.seen.sound.count > 96_000 })
+        #expect(await eventually { ann.seen.sound.count > 96_000 && bob.seen.sound.count > 96_000 })
         let heard = (ann.seen.sound.suffix(48_000), bob.seen.sound.suffix(48_000))
         #expect(strength(of: 1400, in: heard.0) > 0.1)
         #expect(strength(of: 600, in: heard.0) < 0.01)
         #expect(strength(of: 600, in: heard.1) > 0.1)
         #expect(strength(of: 1400, in: heard.1) < 0.01)
 
-        #expect(await until { await ann.onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
-        #expect(await until { bob.seen.messages == [.text("hello")] })
+        #expect(await eventually { await ann.onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
+        #expect(await eventually { bob.seen.messages == [.text("hello")] })
         #expect(ann.seen.messages.isEmpty)
 
         let png = try await conference.snapshot("r")
@@ -114,7 +99,7 @@ struct ConferenceCallTests {
         // A picture of one's own, and a viewer who stands for Ann: her mix, without her voice.
         try bobSeat.setLayout("single", scope: .me, pins: [annSeat.id])
         #expect(
-            await until {
+            await eventually {
                 guard let picture = bob.seen.picture else { return false }
                 let edge = (picture.width - 40, picture.height / 2)
                 let chroma = edge.1 / 2 * picture.uStride + edge.0 / 2
@@ -126,7 +111,7 @@ struct ConferenceCallTests {
             JoinRequest(room: "r", name: "Eve", role: .viewer, kind: .viewer, asParticipant: annSeat.id)
         ) { _ in }
         try await eve.call { try await viewer.offer($0) }
-        #expect(await until { eve.seen.sound.count > 96_000 && eve.seen.frames > 5 })
+        #expect(await eventually { eve.seen.sound.count > 96_000 && eve.seen.frames > 5 })
         let eveHears = eve.seen.sound.suffix(24_000)
         #expect(strength(of: 1400, in: eveHears) > 0.1)
         #expect(strength(of: 600, in: eveHears) < 0.01)
@@ -136,9 +121,9 @@ struct ConferenceCallTests {
         eve.stop()
 
         bobSeat.leave()
-        #expect(await until { conference.room("r")?.tiles.tiles.count == 1 })
+        #expect(await eventually { conference.room("r")?.tiles.tiles.count == 1 })
         let frames = ann.seen.frames
-        #expect(await until(.seconds(5)) { ann.seen.frames > frames })
+        #expect(await eventually(.seconds(5)) { ann.seen.frames > frames })
         await conference.drain(within: .seconds(5))
         let ending = logs.0.all.contains { if case .left(.draining) = $0 { true } else { false } }
         #expect(ending)

@@ -35,7 +35,7 @@ private final class Collector: MediaLoopDelegate {
 
 private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
 
-@Suite struct MediaLoopTests {
+@Suite struct MediaLoopRealTimeTests {
     @Test("datagrams of many sizes come back whole and in order, segmented or not", .timeLimit(.minutes(1)))
     func udpEcho() async throws {
         let server = try MediaLoop(MediaLoopConfiguration(udp: [loopback]))

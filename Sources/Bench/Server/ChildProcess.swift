@@ -1,8 +1,9 @@
 import Basics
+import Foundation
 import Glibc
 import Sockets
 
-/// A program started beside the bench, that ends with it. Used by the thread that started it.
+/// A program started beside the bench, that ends with it. Used by one thread or task at a time.
 final class ChildProcess {
     let id: pid_t
     /// Lines for its standard input, from its standard output.
@@ -13,8 +14,15 @@ final class ChildProcess {
 
     /// Runs `script` with `sh` and `arguments` as its `$@`.
     ///
-    /// - Parameter log: gets standard output and error; nil: standard output is read with `line`, errors go where ours go.
-    init(script: String, arguments: [String], log: String? = nil) throws(WireError) {
+    /// - Parameters:
+    ///   - environment: nil: as ours.
+    ///   - directory: where it runs; nil: where we do.
+    ///   - log: gets standard output and error; nil: standard output is read with `line`, errors go where ours go.
+    ///   - endsWithThread: it is killed when the calling thread ends, however that comes.
+    init(
+        script: String, arguments: [String], environment: [String: String]? = nil, directory: String? = nil, log: String? = nil,
+        endsWithThread: Bool = true
+    ) throws(WireError) {
         var toChild: [Int32] = [-1, -1], fromChild: [Int32] = [-1, -1]
         guard pipe(&toChild) == 0, pipe(&fromChild) == 0 else { throw .system("make pipes") }
         for end in toChild + fromChild { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -28,12 +36,26 @@ final class ChildProcess {
         } else {
             posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
         }
+        // Signals are as a shell leaves them: Swift's threads block all of them, and the bench ignores some. In a group of its own: an
+        // interrupt from the keyboard is for the bench, which ends its children in its own time.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
         // What dies without a word, as a bench that is killed does, must leave no server behind.
-        let words = ["/usr/bin/setpriv", "--pdeathsig", "KILL", "/bin/sh", "-c", script, "sh"] + arguments
-        var strings: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for string in strings { free(string) } }
+        var words = endsWithThread ? ["/usr/bin/setpriv", "--pdeathsig", "KILL"] : []
+        if let directory { words += ["/usr/bin/env", "--chdir=" + directory] }
+        words += ["/bin/sh", "-c", script, "sh"] + arguments
+        var strings = Self.strings(words)
+        var variables = Self.strings((environment ?? ProcessInfo.processInfo.environment).map { "\($0)=\($1)" })
+        defer { for string in strings + variables { free(string) } }
         var id = pid_t()
-        let result = posix_spawn(&id, words[0], &actions, nil, &strings, environ)
+        let result = posix_spawn(&id, words[0], &actions, &attributes, &strings, &variables)
         close(toChild[0])
         close(fromChild[1])
         input = toChild[1]
@@ -47,11 +69,16 @@ final class ChildProcess {
         }
     }
 
+    /// As C wants them: each to be freed, and a null pointer at the end.
+    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] { texts.map { strdup($0) } + [nil] }
+
     deinit {
         kill()
         close(input)
         close(output)
     }
+
+    var figures: ProcessFigures { ProcessFigures(id: id) }
 
     /// The wait status once it has ended; nil while it runs.
     var status: Int32? {
@@ -62,10 +89,18 @@ final class ChildProcess {
         return ended
     }
 
+    /// What it ended with, or the signal that ended it; nil while it runs.
+    var exitStatus: Int32? { status.map { $0 & 127 == 0 ? $0 >> 8 & 255 : $0 & 127 } }
+
     /// How it ended, in words.
     var obituary: String {
-        guard let status else { return "runs" }
-        return status & 127 == 0 ? "exit status \(status >> 8 & 255)" : "signal \(status & 127)"
+        guard let status, let exitStatus else { return "runs" }
+        return (status & 127 == 0 ? "exit status " : "signal ") + "\(exitStatus)"
+    }
+
+    /// Asks it to end.
+    func terminate() {
+        if status == nil { _ = Glibc.kill(id, SIGTERM) }
     }
 
     /// Ends it at once.

@@ -1,45 +1,24 @@
-import Basics
 import Foundation
 import Glibc
-import Logging
 import Recording
-import Sockets
 import Testing
 
 @testable import Conference
 
 /// Recordings of a whole conference without any peer: who may, how often, and what disks do to them.
 @Suite("The life of recordings", .serialized)
-struct RecordingLifeTests {
-    private final class Scratch: Sendable {
-        let path = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
-        deinit { try? FileManager.default.removeItem(atPath: path) }
-        var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-    }
-
-    private func withConference(
-        _ scratch: Scratch, _ disk: TestDisk = TestDisk(), patience: Duration = .seconds(10),
-        change: (inout ConferenceConfiguration) -> Void = { _ in },
+struct RecordingLifeRealTimeTests {
+    private func withSmallRooms(
+        _ scratch: Scratch, _ disk: TestDisk? = nil, patience: Duration = .seconds(10), change: (inout ConferenceConfiguration) -> Void = { _ in },
         _ body: (Conference) async throws -> Void
     ) async throws {
-        var settings = ConferenceConfiguration()
-        settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
-        settings.media.tcp = []
-        settings.rooms.settings.width = 320
-        settings.rooms.settings.height = 180
-        settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
-        settings.recording.directory = scratch.path
-        settings.layoutsDirectory = scratch.path + "-layouts"
-        change(&settings)
-        let conference = try Conference(settings, logger: Logger(label: "test"), disk: disk.disk, diskPatience: patience)
-        try conference.start()
-        do { try await body(conference) } catch {
-            disk.unblock()
-            await conference.drain(within: .seconds(2))
-            throw error
-        }
-        disk.unblock()
-        await conference.drain(within: .seconds(5))
+        try await withConference(
+            { settings in
+                settings.rooms.settings.width = 320
+                settings.rooms.settings.height = 180
+                settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
+                change(&settings)
+            }, in: scratch, disk: disk, diskPatience: patience, body)
     }
 
     /// What is paused from its start gets no picture.
@@ -62,7 +41,7 @@ struct RecordingLifeTests {
     @Test("starts are counted by room and minute, and what was never begun leaves nothing behind")
     func starts() async throws {
         let scratch = Scratch()
-        try await withConference(scratch, change: { $0.recording.startsPerMinute = 1 }) { conference in
+        try await withSmallRooms(scratch, change: { $0.recording.startsPerMinute = 1 }) { conference in
             try slowRoom(conference, "r")
             let ended = try await recordNothing(conference, "r")
             #expect(ended.state == .failed && ended.failure != nil)
@@ -86,7 +65,7 @@ struct RecordingLifeTests {
     func atOnce() async throws {
         let scratch = Scratch()
         let disk = TestDisk()
-        try await withConference(scratch, disk) { conference in
+        try await withSmallRooms(scratch, disk) { conference in
             try slowRoom(conference, "r")
             disk.block()
             let first = Task { try await conference.startRecording("r") }
@@ -100,7 +79,7 @@ struct RecordingLifeTests {
     @Test("a recording that is finished is there by the name of its file, and does not run any more")
     func finished() async throws {
         let scratch = Scratch()
-        try await withConference(scratch) { conference in
+        try await withSmallRooms(scratch) { conference in
             try conference.createRoom("r", RoomSettingsChange())
             let recording = try await conference.startRecording("r")
             #expect(recording.file == recording.id + ".mp4")
@@ -128,7 +107,7 @@ struct RecordingLifeTests {
         let scratch = Scratch()
         let disk = TestDisk()
         disk.block()
-        try await withConference(scratch, disk, patience: .milliseconds(300), change: { $0.recording.start = .onFirstJoin }) { conference in
+        try await withSmallRooms(scratch, disk, patience: .milliseconds(300), change: { $0.recording.start = .onFirstJoin }) { conference in
             // Each of these joins wants a recording of its room.
             for number in 0..<4 {
                 let told = Guarded(false)
@@ -153,7 +132,7 @@ struct RecordingLifeTests {
     func blockedMiddle() async throws {
         let scratch = Scratch()
         let disk = TestDisk()
-        try await withConference(scratch, disk) { conference in
+        try await withSmallRooms(scratch, disk) { conference in
             for room in ["a", "b"] { try conference.createRoom(room, RoomSettingsChange()) }
             let recording = try await conference.startRecording("a")
             disk.block()
@@ -178,7 +157,7 @@ struct RecordingLifeTests {
     func lowSpace() async throws {
         let scratch = Scratch()
         let disk = TestDisk()
-        try await withConference(scratch, disk, change: { $0.recording.minimumFree = 2 << 30 }) { conference in
+        try await withSmallRooms(scratch, disk, change: { $0.recording.minimumFree = 2 << 30 }) { conference in
             let errors = Guarded<[String]>([])
             for room in ["a", "b"] {
                 _ = try conference.join(JoinRequest(room: room, name: "Ann")) { event in
@@ -191,7 +170,9 @@ struct RecordingLifeTests {
             for id in ids {
                 #expect(await eventually { conference.recording(id)?.state == .finished })
                 let info = try #require(conference.recording(id))
-                #expect(info.failure?.contains("2 GiB are to be") == true && info.failure?.contains(scratch.path) == false && info.bytes ?? 0 > 0, "\(info)")
+                #expect(
+                    info.failure?.contains("2 GiB are to be") == true && info.failure?.contains(scratch.path) == false && info.bytes ?? 0 > 0,
+                    "\(info)")
             }
             #expect(await eventually { errors.locked { $0.count } == 2 })
             #expect(conference.room("a")?.recording == nil)
@@ -208,7 +189,7 @@ struct RecordingLifeTests {
     func directoryHangs() async throws {
         let scratch = Scratch()
         var left: [String] = []
-        try await withConference(scratch) { conference in
+        try await withSmallRooms(scratch) { conference in
             try conference.createRoom("r", RoomSettingsChange())
             let recording = try await conference.startRecording("r")
             let path = scratch.path + "/" + recording.file
@@ -222,7 +203,7 @@ struct RecordingLifeTests {
         // Whoever reads it waits for somebody who writes it.
         let pipe = scratch.path + "/hangs.json"
         try #require(mkfifo(pipe, 0o600) == 0)
-        try await withConference(scratch, patience: .milliseconds(300)) { conference in
+        try await withSmallRooms(scratch, patience: .milliseconds(300)) { conference in
             try conference.createRoom("r", RoomSettingsChange())
             _ = try await conference.snapshot("r")
             #expect(conference.recordings().isEmpty)

@@ -1,18 +1,9 @@
 import Basics
+import Dispatch
 import Sockets
 
-/// What an HTTP server said.
-struct HTTPAnswer {
-    var status: Int
-    /// By name in lower case.
-    var headers: [String: String]
-    var body: [UInt8]
-
-    var text: String { String(decoding: body, as: UTF8.self) }
-}
-
 /// HTTP/1.1 by hand, a connection for each request: nothing stands between an attack and the bytes it sends.
-struct HTTPWire {
+struct HTTPWire: Sendable {
     var server: SocketAddress
     /// Whose requests these are.
     var source: IPAddress
@@ -39,38 +30,30 @@ struct HTTPWire {
         try request(method, path, headers: headers + [("Content-Type", "application/json")], body: Array(json.utf8))
     }
 
+    /// For asynchronous callers, who wait longer for a busy server: 20 s.
+    func fetch(_ method: String, _ path: String, headers: [(String, String)] = [], body: String = "") async throws -> HTTPAnswer {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result { try request(method, path, headers: headers, body: Array(body.utf8), timeout: .seconds(20)) })
+            }
+        }
+    }
+
     /// Reads one answer to its end.
     static func answer(on socket: StreamSocket, timeout: Duration) throws(WireError) -> HTTPAnswer {
         let end = MonotonicClock.now() + timeout
         var bytes: [UInt8] = []
-        var parsed: (answer: HTTPAnswer, start: Int)?
+        var head: (answer: HTTPAnswer, length: Int)?
         while true {
-            if parsed == nil { parsed = parse(bytes) }
-            if let parsed, let length = parsed.answer.headers["content-length"].flatMap({ Int($0) }), bytes.count >= parsed.start + length {
-                break
-            }
+            if head == nil { head = HTTPAnswer.head(of: bytes) }
+            if let head, let body = head.answer.headers["content-length"].flatMap({ Int($0) }), bytes.count >= head.length + body { break }
             let left = end - MonotonicClock.now()
             guard left > .zero else { throw WireError("no answer within \(Int(timeout.inSeconds)) s") }
             guard let more = socket.receive(timeout: left) else { break }
             bytes += more
         }
-        guard let (head, start) = parsed ?? parse(bytes) else { throw WireError("closed without an answer") }
-        var answer = head
-        answer.body = Array(bytes[start...])
+        guard let answer = HTTPAnswer(bytes) else { throw WireError("closed without an answer") }
         return answer
-    }
-
-    private static func parse(_ bytes: [UInt8]) -> (answer: HTTPAnswer, start: Int)? {
-        let mark: [UInt8] = [13, 10, 13, 10]
-        guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: mark) }) else { return nil }
-        let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
-        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else { return nil }
-        var headers: [String: String] = [:]
-        for line in lines.dropFirst() {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2 else { continue }
-            headers[parts[0].lowercased()] = String(parts[1].drop { $0 == " " })
-        }
-        return (HTTPAnswer(status: status, headers: headers, body: []), end + 4)
     }
 }

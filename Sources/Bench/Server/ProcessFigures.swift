@@ -1,0 +1,57 @@
+import Foundation
+
+/// What /proc says of a process (proc(5)). Everything is 0 or empty when it is gone; memory is in megabytes of 2^20 bytes.
+struct ProcessFigures: Sendable {
+    let id: pid_t
+
+    /// Of the bench itself.
+    static var own: ProcessFigures { ProcessFigures(id: getpid()) }
+
+    /// Resident memory.
+    var memory: Double { number("VmRSS", in: "status") / 1024 }
+    /// The most that it was since `resetPeak`, or since its start where that is not allowed.
+    var peak: Double { number("VmHWM", in: "status") / 1024 }
+    /// Resident memory with a share only of what others have mapped too.
+    var proportionalMemory: Double { number("Pss", in: "smaps_rollup") / 1024 }
+    /// Resident memory that no file backs.
+    var anonymousMemory: Double { number("Anonymous", in: "smaps_rollup") / 1024 }
+
+    /// clear_refs: 5 lets the peak begin anew.
+    func resetPeak() { try? "5".write(toFile: "/proc/\(id)/clear_refs", atomically: false, encoding: .utf8) }
+
+    var descriptors: Int { entries("fd").count }
+    var threadCount: Int { Int(number("Threads", in: "status")) }
+
+    /// Processor time of living threads in seconds, added up by name without numbers.
+    var threads: [String: Double] {
+        var times: [String: Double] = [:]
+        for thread in entries("task") {
+            guard let name = text("task/\(thread)/comm")?.trimmingCharacters(in: .whitespacesAndNewlines),
+                let nanoseconds = text("task/\(thread)/schedstat")?.split(separator: " ").first.flatMap({ Double($0) })
+            else { continue }
+            let group = name.replacing(#/[-#\d]+$/#, with: "")
+            times[group, default: 0] += nanoseconds / 1e9
+        }
+        return times
+    }
+
+    /// Processor time of the whole process in seconds, threads that ended included.
+    var time: Double {
+        // The second field is the name, which may hold anything.
+        guard let text = text("stat"), let end = text.lastIndex(of: ")") else { return 0 }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        // utime and stime are fields 14 and 15, the first behind the name is field 3.
+        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    private func text(_ name: String) -> String? { try? String(contentsOfFile: "/proc/\(id)/\(name)", encoding: .utf8) }
+
+    private func entries(_ name: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/\(name)")) ?? [] }
+
+    /// Of a line `Key:   123 kB`.
+    private func number(_ key: String, in file: String) -> Double {
+        let line = text(file)?.split(separator: "\n").first { $0.hasPrefix(key + ":") }
+        return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? 0
+    }
+}

@@ -1,0 +1,50 @@
+import Glibc
+import Testing
+
+@testable import Conference
+
+/// A thread of the pool that does not come back, as from a codec that loops.
+@Suite("A blocked worker", .serialized)
+struct BlockedWorkerRealTimeTests {
+    private func withBlockedWorker(workers: Int?, _ body: (Conference, () -> Void) async throws -> Void) async throws {
+        try await withConference({ settings in
+            settings.rooms.settings.width = 320
+            settings.rooms.settings.height = 180
+            settings.workers = workers
+        }) { conference in
+            let isBlocked = Guarded(true)
+            let isRunning = Guarded(false)
+            defer { isBlocked.locked { $0 = false } }
+            let lane = SerialLane(pool: conference.pool, meter: StageMeter("test"), limit: 1)
+            lane.submit {
+                isRunning.locked { $0 = true }
+                while isBlocked.locked({ $0 }) { usleep(1000) }
+            }
+            #expect(await eventually { isRunning.locked { $0 } })
+            for room in ["a", "b"] { try conference.createRoom(room, RoomSettingsChange()) }
+            try await body(conference) { isBlocked.locked { $0 = false } }
+        }
+    }
+
+    @Test("the rooms go on with the others, of which there is always one")
+    func others() async throws {
+        try await withBlockedWorker(workers: nil) { conference, _ in
+            for room in ["a", "b", "a"] { _ = try await conference.snapshot(room) }
+        }
+    }
+
+    @Test("where none is left the overload is seen, sound keeps its clock, and pictures come back with the thread")
+    func none() async throws {
+        try await withBlockedWorker(workers: 1) { conference, unblock in
+            // A room of which nobody takes anything has no ticks that could be late.
+            _ = try await conference.startRecording("a")
+            #expect(await eventually { conference.overload.level > .none })
+            let tick = Guarded(false)
+            conference.audioClock.execute { _ in tick.locked { $0 = true } }
+            #expect(await eventually(.seconds(2)) { tick.locked { $0 } })
+            unblock()
+            _ = try await conference.snapshot("a")
+            _ = try await conference.snapshot("b")
+        }
+    }
+}
