@@ -58,7 +58,8 @@ def test_silent_connections_keep_nobody_out(tmp_path, open_files, count):
                 assert server.get("/healthz")[0] == 200
                 assert time.monotonic() - started < 2
             metrics = server.get("/metrics")[2].decode()
-            ended = {line.split('"')[1]: float(line.split()[-1]) for line in metrics.splitlines() if line.startswith("tessera_http_connections_ended_total")}
+            lines = [line for line in metrics.splitlines() if line.startswith("tessera_http_connections_ended_total")]
+            ended = {line.split('"')[1]: float(line.split()[-1]) for line in lines}
             assert ended["evicted"] > 0, ended
             assert len(streams) == count
         finally:
@@ -237,8 +238,9 @@ def test_json_floods_before_the_join_hold_up_nobody(server):
 
 @pytest.mark.parametrize("headers", [
     {"Host": "evil.example"}, {"Host": "evil.example:{port}", "Origin": "http://evil.example:{port}"}, {"Host": "localhost", "Via": "1.1 proxy"},
-    {"Host": "localhost", "X-Real-IP": "1.1.1.1"}, {"Host": "localhost", "CF-Connecting-IP": "1.1.1.1"}, {"Host": "localhost", "X-Forwarded-Proto": "https"},
-    {"Host": "localhost", "X-Forwarded-Host": "meet.example"}, {"Host": "localhost", "Forwarded": "for=1.1.1.1"}, {"Host": "meet.example"},
+    {"Host": "localhost", "X-Real-IP": "1.1.1.1"}, {"Host": "localhost", "CF-Connecting-IP": "1.1.1.1"},
+    {"Host": "localhost", "X-Forwarded-Proto": "https"}, {"Host": "localhost", "X-Forwarded-Host": "meet.example"},
+    {"Host": "localhost", "Forwarded": "for=1.1.1.1"}, {"Host": "meet.example"},
 ])
 def test_a_request_that_may_be_another_s_administers_nothing(server, headers):
     headers = {name: value.format(port=server.port) for name, value in headers.items()}

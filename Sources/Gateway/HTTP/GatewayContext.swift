@@ -26,8 +26,6 @@ struct RouteRequest: Sendable {
     /// Percent-decoded.
     var parameters: [String: String] = [:]
     var source: RequestSource
-    /// What the access rules found out; nobody before they did.
-    var principal = Principal.anonymous
 
     init(request: Request, context: GatewayContext, source: RequestSource) {
         self.request = request

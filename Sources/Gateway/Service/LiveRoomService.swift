@@ -145,7 +145,7 @@ struct LiveRoomService: RoomService {
             case .tiles(let tiles): events(.tiles(TilesModel(tiles)))
             case .speaker(let id): events(.speaker(id))
             case .layout(let name): events(.layout(name))
-            case .recording(let recording): events(.recording(recording.map { RecordingModel($0).withoutFolder }))
+            case .recording(let recording): events(.recording(recording.map { RecordingModel($0) }))
             case .chat(let chat): events(.chat(ChatModel(from: chat.from, name: chat.fromName, text: chat.text, to: chat.to, at: chat.at)))
             case .line(let line): events(.line(line.json))
             case .left(let reason): events(.left(reason: reason.rawValue))
@@ -175,7 +175,7 @@ private struct LiveSeat: Seat {
                 id: participant.id, name: info?.name ?? demand?.name ?? "", role: info?.role ?? demand?.role ?? .participant,
                 resume: ResumeClaim(id: participant.id, secret: participant.resumeSecret)),
             participants: participant.participants.map { ParticipantModel($0) }, layout: participant.layout,
-            recording: participant.recording.map { RecordingModel($0).withoutFolder })
+            recording: participant.recording.map { RecordingModel($0) })
     }
 
     func answer(_ offer: String) async throws(ServiceError) -> String {
