@@ -59,7 +59,10 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                         try channel.pipeline.syncOperations.addHandlers([
                             NIOWebSocketFrameAggregator(
                                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: maxMessageSize),
-                            WebSocketFaultHandler(farewell: door.oversized),
+                            WebSocketFaultHandler {
+                                ticket.count(.bodySize)
+                                return door.oversized(here.value.isUnlimited)
+                            },
                         ])
                         return .webSocket(
                             try NIOAsyncChannel(wrappingChannelSynchronously: channel), door,
