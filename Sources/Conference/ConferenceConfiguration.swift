@@ -25,8 +25,6 @@ public struct ConferenceConfiguration: Sendable {
         public var tcp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
         /// The addresses to name in candidates; empty: those of this machine's interfaces.
         public var announce: [IPAddress] = []
-        /// The largest data channel message taken, in bytes.
-        public var maxMessageSize = 262_144
         public init() {}
     }
 

@@ -92,7 +92,6 @@ extension ConferenceConfiguration {
         media.udp = [settings.media.listen]
         media.tcp = settings.media.tcp ? [settings.media.listen] : []
         media.announce = settings.media.announce
-        media.maxMessageSize = settings.limits.messageBytes
         rooms.settings.layout = settings.rooms.layout
         rooms.settings.width = settings.rooms.width
         rooms.settings.height = settings.rooms.height
