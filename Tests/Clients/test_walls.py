@@ -134,6 +134,46 @@ def test_nobody_is_waited_for_without_end(tmp_path):
             assert f'tessera_http_connections_ended_total{{reason="{reason}"}} 1' in metrics, reason
 
 
+def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
+    """Each asks for the page's files six hundred times ahead; the sockets of both ends hold far less."""
+    count, largest = 8, 40_000
+    paths = ["/", "/assets/main.js", "/assets/style.css", "/assets/panels.js"]
+
+    def metric(server, name):
+        return sum(float(line.split()[-1]) for line in server.get("/metrics")[2].decode().splitlines() if line.startswith(name))
+
+    with Server(tmp_path / "server") as server:
+        assert max(len(server.get(path)[2]) for path in paths) < largest
+        ahead = b"".join(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() for path in paths) * 150
+        streams = []
+        try:
+            for _ in range(count):
+                stream = socket.socket()
+                stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                stream.connect(("127.0.0.1", server.port))
+                stream.setblocking(False)
+                streams.append(stream)
+                try:
+                    stream.send(ahead)
+                except BlockingIOError:
+                    pass
+            # Until nobody is answered any more but this question.
+            deadline, answers = time.monotonic() + 25, 'tessera_http_requests_total{status="2xx"}'
+            while time.monotonic() < deadline:
+                before = metric(server, answers)
+                time.sleep(1)
+                if metric(server, answers) - before <= 2:
+                    break
+            unsent = metric(server, "tessera_http_unsent_bytes")
+            assert 0 < unsent < count * largest, unsent
+            started = time.monotonic()
+            assert server.get("/healthz")[0] == 200
+            assert time.monotonic() - started < 1
+        finally:
+            for stream in streams:
+                stream.close()
+
+
 def test_thirty_people_behind_one_address_come_back_after_a_restart(tmp_path):
     """As the page does: at once, and then when the server says so and up to as long again."""
     async def person(server, number):

@@ -6,6 +6,9 @@ import Synchronization
 /// A new connection is worth more than one that has been silent: who is refused at the door cannot even ask whether the server lives.
 /// So at a cap the gate closes those that did not ask for anything yet, the oldest first, then those that wait between two requests,
 /// then signalling that is in no room. Only where all do something the new one is refused.
+///
+/// It also counts the bytes that wait for readers. Each connection waits with one answer or with an outbox of messages; where all together
+/// are too many, those go whose readers have taken nothing for the longest time.
 final class ConnectionGate: Sendable {
     /// What a connection is doing, from what can be spared to what cannot.
     enum Phase: Int, Sendable, Comparable {
@@ -23,8 +26,12 @@ final class ConnectionGate: Sendable {
 
     /// Why a connection was ended by us, or not taken; the label of the metric.
     enum Ending: String, Sendable, CaseIterable {
-        case total, address, evicted, tls, head, body, idle, stalled, unjoined, bodySize = "body_size"
+        case total, address, evicted, tls, head, body, idle, stalled, unjoined, pipelined, unsent, bodySize = "body_size"
     }
+
+    /// Bytes of answers and messages that wait for all readers together. From one address there are at most some 80 MB: its 256 connections
+    /// with the longest list each.
+    static let maxUnsent = 256 << 20
 
     /// One connection's place. It is given back by `close`, once.
     final class Ticket: Sendable {
@@ -37,6 +44,10 @@ final class ConnectionGate: Sendable {
         }
 
         func become(_ phase: Phase) { gate.change(id, phase) }
+        /// So many bytes more wait for the reader. May end connections, this one too.
+        func queued(_ bytes: Int) { if bytes > 0 { gate.queued(id, bytes) } }
+        /// So many of them left, or never will.
+        func sent(_ bytes: Int) { if bytes > 0 { gate.sent(id, bytes) } }
         func count(_ ending: Ending) { gate.count(ending) }
         func close() { gate.close(id) }
     }
@@ -46,6 +57,9 @@ final class ConnectionGate: Sendable {
         var phase = Phase.silent
         /// Grows with each change of any connection: the smaller, the longer ago.
         var since: UInt64
+        /// Bytes that wait for the reader, and when it took some last, on the same count.
+        var unsent = 0
+        var moved: UInt64 = 0
         var end: @Sendable () -> Void
     }
 
@@ -54,15 +68,18 @@ final class ConnectionGate: Sendable {
         var connections: [UInt64: Connection] = [:]
         var ofAddress: [IPAddress: Set<UInt64>] = [:]
         var clock: UInt64 = 0
+        var unsent = 0
         var endings: [Ending: Int] = [:]
     }
 
     private let state: Mutex<State>
     /// How many are closed at once where the cap of all is reached, so that a flood does not make us look through all for each of its own.
     private let batch: Int
+    private let maxUnsent: Int
     private let trustedProxies: [IPNetwork]
 
-    init(connections: Int, perAddress: Int, trustedProxies: [IPNetwork] = []) {
+    init(connections: Int, perAddress: Int, maxUnsent: Int = maxUnsent, trustedProxies: [IPNetwork] = []) {
+        self.maxUnsent = maxUnsent
         state = Mutex(State(tally: AddressTally(limit: connections, perAddress: perAddress)))
         batch = max(1, connections / 64)
         self.trustedProxies = trustedProxies
@@ -108,6 +125,24 @@ final class ConnectionGate: Sendable {
         }
     }
 
+    private func queued(_ id: UInt64, _ bytes: Int) {
+        let ended = state.withLock { state in
+            guard state.connections[id] != nil else { return [Connection]() }
+            state.clock += 1
+            state.queue(id, bytes)
+            return state.unsent > maxUnsent ? state.relieve(to: maxUnsent - maxUnsent / 16) : []
+        }
+        for connection in ended { connection.end() }
+    }
+
+    private func sent(_ id: UInt64, _ bytes: Int) {
+        state.withLock { state in
+            guard state.connections[id] != nil else { return }
+            state.clock += 1
+            state.queue(id, -bytes)
+        }
+    }
+
     private func close(_ id: UInt64) { state.withLock { _ = $0.remove(id) } }
 
     func count(_ ending: Ending) { state.withLock { $0.endings[ending, default: 0] += 1 } }
@@ -116,12 +151,18 @@ final class ConnectionGate: Sendable {
     var openCount: Int { state.withLock { $0.tally.count } }
 
     var lines: [MetricLine] {
-        let (count, limit, endings) = state.withLock { ($0.tally.count, $0.tally.limit, $0.endings) }
+        let (count, limit, unsent, endings) = state.withLock { ($0.tally.count, $0.tally.limit, $0.unsent, $0.endings) }
         let gauges = [
             MetricLine(name: "tessera_http_connections", help: "Open HTTP and signalling connections.", kind: .gauge, value: Double(count)),
             MetricLine(
                 name: "tessera_limit_connections", help: "How many HTTP and signalling connections there may be.", kind: .gauge,
                 value: Double(limit)),
+            MetricLine(
+                name: "tessera_http_unsent_bytes", help: "Bytes of answers and messages that wait for their readers.", kind: .gauge,
+                value: Double(unsent)),
+            MetricLine(
+                name: "tessera_limit_unsent_bytes", help: "How many bytes may wait for all readers together.", kind: .gauge,
+                value: Double(maxUnsent)),
         ]
         return gauges
             + Ending.allCases.map { ending in
@@ -134,6 +175,26 @@ final class ConnectionGate: Sendable {
 }
 
 extension ConnectionGate.State {
+    /// Counts bytes that came to wait, or left.
+    fileprivate mutating func queue(_ id: UInt64, _ bytes: Int) {
+        guard var connection = connections[id] else { return }
+        if bytes < 0 || connection.unsent == 0 { connection.moved = clock }
+        connection.unsent += bytes
+        unsent += bytes
+        connections[id] = connection
+    }
+
+    /// Removes those whose readers have taken nothing for the longest time, until no more than `limit` bytes wait.
+    fileprivate mutating func relieve(to limit: Int) -> [ConnectionGate.Connection] {
+        var ended: [ConnectionGate.Connection] = []
+        for (id, _) in connections.filter({ $0.value.unsent > 0 }).sorted(by: { $0.value.moved < $1.value.moved }) {
+            guard unsent > limit else { break }
+            if let connection = remove(id) { ended.append(connection) }
+        }
+        endings[.unsent, default: 0] += ended.count
+        return ended
+    }
+
     /// Removes up to `count` of those that can be spared, of `address` or of all.
     fileprivate mutating func spare(_ address: IPAddress?, upTo count: Int) -> [ConnectionGate.Connection] {
         let candidates = address.map { Array(ofAddress[$0] ?? []) } ?? Array(connections.keys)
@@ -151,6 +212,7 @@ extension ConnectionGate.State {
     fileprivate mutating func remove(_ id: UInt64) -> ConnectionGate.Connection? {
         guard let connection = connections.removeValue(forKey: id) else { return nil }
         tally.remove(connection.address)
+        unsent -= connection.unsent
         if let key = connection.address {
             ofAddress[key]?.remove(id)
             if ofAddress[key]?.isEmpty == true { ofAddress[key] = nil }

@@ -6,7 +6,7 @@ import NIOCore
 /// nothing for half a minute is gone.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
-    typealias OutboundIn = NIOAny
+    typealias OutboundIn = IOData
 
     /// What the client has to do next.
     enum Wait: Sendable {
@@ -104,16 +104,18 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        let bytes = unwrapOutboundIn(data).readableBytes
         if unwritten == 0 { lastProgress = context.eventLoop.now }
         unwritten += 1
-        let here = NIOLoopBound(self, eventLoop: context.eventLoop)
-        written.futureResult.whenComplete { _ in here.value.wrote() }
+        written.futureResult.assumeIsolated().whenComplete { _ in self.wrote(bytes) }
+        ticket.queued(bytes)
         context.write(data, promise: written)
         schedule()
     }
 
-    private func wrote() {
+    private func wrote(_ bytes: Int) {
         unwritten -= 1
+        ticket.sent(bytes)
         if let context { lastProgress = context.eventLoop.now }
     }
 

@@ -66,6 +66,36 @@ import Testing
         #expect(ended.all.isEmpty && gate.openCount == 50)
     }
 
+    @Test func `bytes that wait are counted for all, and beyond the limit those go who took nothing for the longest time`() throws {
+        let gate = ConnectionGate(connections: 10, perAddress: 10, maxUnsent: 1600)
+        func value(_ name: String) -> Double? { gate.lines.first { $0.name == name }?.value }
+        let (stuck, slow, quick) = (try #require(open(gate, "stuck")), try #require(open(gate, "slow")), try #require(open(gate, "quick")))
+        slow.queued(500)
+        stuck.queued(500)
+        slow.sent(100)
+        quick.queued(600)
+        #expect(ended.all.isEmpty && value("tessera_http_unsent_bytes") == 1500)
+        quick.queued(101)
+        #expect(ended.all == ["stuck"], "the slow one took some since")
+        #expect(value("tessera_http_unsent_bytes") == 1101)
+        stuck.sent(500)
+        stuck.close()
+        #expect(value("tessera_http_unsent_bytes") == 1101, "what it waited with was given back with it")
+        quick.sent(701)
+        slow.close()
+        #expect(value("tessera_http_unsent_bytes") == 0 && gate.openCount == 1)
+        #expect(gate.lines.contains { $0.labels.first?.1 == "unsent" && $0.value == 1 })
+    }
+
+    @Test func `two hundred readers that take nothing are ended before they hold more than the limit together`() {
+        let gate = ConnectionGate(connections: 1000, perAddress: 1000, maxUnsent: 1 << 20)
+        let tickets = (0..<200).compactMap { open(gate, "\($0)") }
+        for _ in 0..<50 { for ticket in tickets { ticket.queued(1000) } }
+        let held = gate.lines.first { $0.name == "tessera_http_unsent_bytes" }?.value ?? 0
+        #expect(tickets.count == 200 && held <= 1 << 20)
+        #expect(Set(ended.all).count == ended.all.count && ended.all.count == 200 - gate.openCount)
+    }
+
     @Test func `what was refused and closed is counted`() {
         let gate = ConnectionGate(connections: 10, perAddress: 1)
         open(gate, "a")?.become(.busy)
