@@ -89,7 +89,7 @@ public struct ConferenceConfiguration: Sendable {
 
     /// What all clients together, and one client's address, may have of the server at once.
     ///
-    /// Each has a metric `tessera_limit_…` (see `Conference.metrics`). One too many is answered with `ConferenceError.atCapacity` or
+    /// Each has a metric `tessera_limit{name}` (see `Conference.metrics`). One too many is answered with `ConferenceError.atCapacity` or
     /// `ConferenceError.tooFast`.
     public struct Limits: Sendable, Equatable {
         /// Rooms in all, and rooms that joins of one address made.

@@ -164,7 +164,7 @@ def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
                 time.sleep(1)
                 if metric(server, answers) - before <= 2:
                     break
-            unsent = metric(server, "tessera_http_unsent_bytes")
+            unsent = metric(server, 'tessera_limited_current{name="unsent_bytes"}')
             assert 0 < unsent < count * largest, unsent
             started = time.monotonic()
             assert server.get("/healthz")[0] == 200

@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Synchronization
 
 /// Counts HTTP and signalling connections, in all and for each address, and makes room when there are too many.
@@ -24,9 +25,9 @@ final class ConnectionGate: Sendable {
         static func < (first: Phase, second: Phase) -> Bool { first.rawValue < second.rawValue }
     }
 
-    /// Why a connection was ended by us, or not taken; the label of the metric.
+    /// Why a connection was ended by us; the label of the metric.
     enum Ending: String, Sendable, CaseIterable {
-        case total, address, evicted, tls, head, body, idle, stalled, unjoined, pipelined, unsent, bodySize = "body_size"
+        case evicted, tls, head, body, idle, stalled, unjoined, pipelined, unsent, bodySize = "body_size"
     }
 
     /// Bytes of answers and messages that wait for all readers together. From one address there are at most some 80 MB: its 256 connections
@@ -94,15 +95,10 @@ final class ConnectionGate: Sendable {
         let key = address.flatMap { address in trustedProxies.contains { $0.contains(address) } ? nil : address.clientPrefix }
         let (result, spared) = state.withLock { state in
             var spared: [Connection] = []
-            var refusal = state.tally.add(key)
-            if let reason = refusal {
+            if let reason = state.tally.refusal(of: key) {
                 spared = state.spare(reason == .address ? key : nil, upTo: reason == .address ? 1 : batch)
-                if !spared.isEmpty { refusal = state.tally.add(key) }
             }
-            if let refusal {
-                state.endings[refusal == .total ? .total : .address, default: 0] += 1
-                return (Result<Ticket, Refused>.failure(Refused(reason: refusal)), spared)
-            }
+            if let refusal = state.tally.add(key) { return (Result<Ticket, Refused>.failure(Refused(reason: refusal)), spared) }
             state.clock += 1
             let id = state.clock
             state.connections[id] = Connection(address: key, since: id, end: end)
@@ -151,25 +147,14 @@ final class ConnectionGate: Sendable {
     var openCount: Int { state.withLock { $0.tally.count } }
 
     var lines: [MetricLine] {
-        let (count, limit, unsent, endings) = state.withLock { ($0.tally.count, $0.tally.limit, $0.unsent, $0.endings) }
-        let gauges = [
-            MetricLine(name: "tessera_http_connections", help: "Open HTTP and signalling connections.", kind: .gauge, value: Double(count)),
-            MetricLine(
-                name: "tessera_limit_connections", help: "How many HTTP and signalling connections there may be.", kind: .gauge,
-                value: Double(limit)),
-            MetricLine(
-                name: "tessera_http_unsent_bytes", help: "Bytes of answers and messages that wait for their readers.", kind: .gauge,
-                value: Double(unsent)),
-            MetricLine(
-                name: "tessera_limit_unsent_bytes", help: "How many bytes may wait for all readers together.", kind: .gauge,
-                value: Double(maxUnsent)),
-        ]
-        return gauges
+        let (tally, unsent, endings) = state.withLock { ($0.tally, $0.unsent, $0.endings) }
+        let caps = tally.samples("connections") + MetricSample.limit("unsent_bytes", of: maxUnsent, current: unsent)
+        return caps.map { MetricLine($0) }
             + Ending.allCases.map { ending in
                 MetricLine(
                     name: "tessera_http_connections_ended_total",
-                    help: "Connections refused at a cap (total, address), closed to make room (evicted), or closed for what they did not do in time.",
-                    kind: .counter, labels: [("reason", ending.rawValue)], value: Double(endings[ending] ?? 0))
+                    help: "Connections closed to make room (evicted, unsent), or for what they did, or did not do in time.", kind: .counter,
+                    labels: [("reason", ending.rawValue)], value: Double(endings[ending] ?? 0))
             }
     }
 }

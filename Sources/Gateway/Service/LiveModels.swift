@@ -51,6 +51,14 @@ extension RecordingModel {
     }
 }
 
+extension MetricLine {
+    init(_ sample: MetricSample) {
+        self.init(
+            name: sample.name, help: sample.help, kind: sample.kind == .counter ? .counter : .gauge,
+            labels: sample.labels.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, value: sample.value)
+    }
+}
+
 extension LineState {
     var json: JSONValue {
         [

@@ -107,11 +107,7 @@ struct LiveRoomService: RoomService {
     }
 
     func metrics() async -> [MetricLine] {
-        conference.metrics().map { sample in
-            MetricLine(
-                name: sample.name, help: sample.help, kind: sample.kind == .counter ? .counter : .gauge,
-                labels: sample.labels.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, value: sample.value)
-        }
+        conference.metrics().map { MetricLine($0) }
     }
 
     // MARK: Seats

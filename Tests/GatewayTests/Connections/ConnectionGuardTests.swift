@@ -175,7 +175,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
     }
 
-    private var unsent: Double? { gate.lines.first { $0.name == "tessera_http_unsent_bytes" }?.value }
+    private var unsent: Double? { gate.lines.first { $0.name == "tessera_limited_current" && $0.labels.first?.1 == "unsent_bytes" }?.value }
 
     @Test func `whoever asks ahead and reads nothing has one answer waiting, and nothing more is read`() throws {
         _ = try guarded(.head, isDammed: true)
