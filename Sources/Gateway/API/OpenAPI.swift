@@ -145,6 +145,8 @@ enum OpenAPI {
             "freezes": Schema.integer, "audioVideoOffsetMs": Schema.number,
             "received": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
             "sent": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
+            // What of the participant's was not taken.
+            "refused": Schema.object(PeerFaults().named.mapValues { _ in Schema.integer }),
         ]),
         "Stream": Schema.object([
             "codec": Schema.string, "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.number,

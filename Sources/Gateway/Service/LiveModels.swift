@@ -78,6 +78,7 @@ extension ParticipantStatistics {
             "freezes": .integer(freezes), "audioVideoOffsetMs": .number(audioVideoOffset.inMilliseconds),
             "received": ["audio": receivedAudio.json, "video": receivedVideo.json],
             "sent": ["audio": sentAudio.json, "video": sentVideo.json],
+            "refused": .object(faults.named.mapValues { .integer($0) }),
         ]
     }
 }
