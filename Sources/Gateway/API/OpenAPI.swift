@@ -33,7 +33,7 @@ enum OpenAPI {
             ["name": .string(String(segment.dropFirst().dropLast())), "in": "path", "required": true, "schema": Schema.string]
         }
         parameters += description.parameters.map { parameter in
-            ["name": .string(parameter.name), "in": .string(parameter.place), "description": .string(parameter.words), "schema": Schema.string]
+            ["name": .string(parameter.name), "in": .string(parameter.place), "description": .string(parameter.words), "schema": parameter.schema]
         }
         var answers: [String: JSONValue] = [:]
         for answer in description.answers {

@@ -42,6 +42,17 @@ struct RouteRequest: Sendable {
         request.uri.queryParameters.get(name).flatMap { $0.replacing("+", with: " ").removingPercentEncoding ?? $0 }
     }
 
+    /// A query parameter that is a whole number; nil if it is not there.
+    ///
+    /// - Throws: 400 with what is allowed.
+    func wholeNumber(_ name: String, in range: ClosedRange<Int>) throws(APIError) -> Int? {
+        guard let text = query(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw .badRequest("\(name): a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
     /// The room in the path, if it can be one.
     func room() throws(APIError) -> String {
         let room = parameter("room")

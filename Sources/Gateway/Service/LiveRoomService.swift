@@ -81,7 +81,9 @@ struct LiveRoomService: RoomService {
         do { return RecordingModel(try await conference.stopRecording(id)) } catch { throw ServiceError(error) }
     }
 
-    func recordings() async -> [RecordingModel] { conference.recordings().map { RecordingModel($0) } }
+    func recordings(before id: String?, limit: Int) async -> [RecordingModel] {
+        conference.recordings(before: id, limit: limit).map { RecordingModel($0) }
+    }
 
     func recording(_ id: String) async throws(ServiceError) -> RecordingModel {
         guard let recording = conference.recording(id) else { throw ServiceError(.recordingNotFound(id)) }
