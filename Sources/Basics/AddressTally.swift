@@ -28,18 +28,20 @@ public struct AddressTally: Sendable {
     /// How many `address` has now.
     public func count(of address: IPAddress) -> Int { counts[address.clientPrefix] ?? 0 }
 
-    /// Counts one more of `address`, or says why not. nil counts in all only.
+    /// What stands against one more of `address` now. nil counts in all only. Asking refuses nothing: whoever can make room asks first.
+    public func refusal(of address: IPAddress?) -> Refusal? {
+        if let address, count(of: address) >= limitPerAddress { return .address }
+        return count >= limit ? .total : nil
+    }
+
+    /// Counts one more of `address`, or says why not, and counts that.
     public mutating func add(_ address: IPAddress?) -> Refusal? {
-        let key = address?.clientPrefix
-        var refusal: Refusal?
-        if count >= limit { refusal = .total }
-        if let key, counts[key, default: 0] >= limitPerAddress { refusal = .address }
-        if let refusal {
+        if let refusal = refusal(of: address) {
             refused[refusal, default: 0] += 1
             return refusal
         }
         count += 1
-        if let key { counts[key, default: 0] += 1 }
+        if let key = address?.clientPrefix { counts[key, default: 0] += 1 }
         return nil
     }
 

@@ -25,8 +25,6 @@ public struct ConferenceConfiguration: Sendable {
         public var tcp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
         /// The addresses to name in candidates; empty: those of this machine's interfaces.
         public var announce: [IPAddress] = []
-        /// The largest data channel message taken, in bytes.
-        public var maxMessageSize = 262_144
         public init() {}
     }
 
@@ -91,7 +89,7 @@ public struct ConferenceConfiguration: Sendable {
 
     /// What all clients together, and one client's address, may have of the server at once.
     ///
-    /// Each has a metric `tessera_limit_…` (see `Conference.metrics`). One too many is answered with `ConferenceError.atCapacity` or
+    /// Each has a metric `tessera_limit{name}` (see `Conference.metrics`). One too many is answered with `ConferenceError.atCapacity` or
     /// `ConferenceError.tooFast`.
     public struct Limits: Sendable, Equatable {
         /// Rooms in all, and rooms that joins of one address made.

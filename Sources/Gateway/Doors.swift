@@ -50,10 +50,15 @@ struct Doors: Sendable {
         table.addDescription(version: Gateway.version)
 
         self.signalling = signalling
-        let oversized = ServerMessage.error(
-            code: "bad_message", message: "a message may have at most \(configuration.limits.messageBytes) bytes (limits.messageBytes)",
-            fatal: true)
-        webSocketDoors = [WebSocketDoor(path: "/signal", checksOrigin: true, oversized: oversized.text) { await signalling.serve($0) }]
+        let (inside, outside) = (SignallingBudget.tooLargeInside(configuration.limits), SignallingBudget.tooLargeOutside)
+        webSocketDoors = [
+            WebSocketDoor(path: "/signal", checksOrigin: true) { isInside in
+                let error = isInside ? inside : outside
+                return ServerMessage.error(code: error.code, message: error.message, fatal: true).text
+            } serve: {
+                await signalling.serve($0)
+            }
+        ]
         responder = GatewayResponder(
             table: table, rules: rules, access: AccessPolicy(adminToken: auth.adminToken, verifier: verifier, links: links), limits: limits,
             figures: figures, usesTLS: usesTLS, notices: Notices(logger))

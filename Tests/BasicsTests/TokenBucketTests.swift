@@ -48,6 +48,9 @@ import Testing
         let refusals = [one, one, one, two, two, nil].map { tally.add($0) }
         #expect(refusals == [nil, nil, .address, nil, .total, .total])
         #expect(tally.refused == [.address: 1, .total: 2])
+        let asked = [one, two, nil].map { tally.refusal(of: $0) }
+        #expect(asked == [.address, .total, .total])
+        #expect(tally.refused == [.address: 1, .total: 2], "asking refuses nothing")
         tally.remove(one)
         #expect(tally.count == 2)
         #expect(tally.count(of: one) == 1)

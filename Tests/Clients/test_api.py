@@ -231,3 +231,19 @@ def test_rubbish_at_every_door_disturbs_nobody_and_fills_no_memory(server):
             await ada.leave()
             await bo.leave()
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_recordings_are_listed_in_pages(server):
+    for room in "abc":
+        server.json("PUT", f"/api/rooms/{room}", {}, expect=201)
+        server.json("POST", f"/api/rooms/{room}/recordings", expect=201)
+
+    def rooms(query):
+        return [recording["room"] for recording in server.json("GET", "/api/recordings" + query)]
+    assert rooms("") == rooms("?limit=3") == ["c", "b", "a"]
+    page = server.json("GET", "/api/recordings?limit=2")
+    assert [recording["room"] for recording in page] == ["c", "b"]
+    assert rooms(f"?limit=2&before={page[-1]['id']}") == ["a"]
+    for query in ("limit=0", "limit=x", "before=none"):
+        error = server.json("GET", "/api/recordings?" + query, expect=400)["error"]
+        assert error["message"].startswith(query.split("=")[0] + ":"), error

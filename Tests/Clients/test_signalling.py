@@ -79,7 +79,8 @@ def test_who_takes_a_seat_back_puts_the_old_connection_out(server):
     asyncio.run(run())
 
 
-def test_an_oversized_message_is_told_and_closes_only_its_own_connection(server):
+@pytest.mark.parametrize("joins, limit", [(True, "262144"), (False, "16384")], ids=["in a room", "in no room"])
+def test_an_oversized_message_is_told_and_closes_only_its_own_connection(server, joins, limit):
     async def fragments():
         for _ in range(6):
             yield "x" * 100_000
@@ -87,15 +88,30 @@ def test_an_oversized_message_is_told_and_closes_only_its_own_connection(server)
     async def run():
         async with await connect(server) as a:
             await ask(a, "joined", type="join", room="r", name="Ada")
-            for text in (json.dumps({"type": "chat", "text": "x" * 600_000}), fragments()):
+            texts = [json.dumps({"type": "chat", "text": "x" * 600_000}), fragments()]
+            # One frame may have so much, and a stranger may not send it.
+            texts += [] if joins else [json.dumps({"type": "join", "room": "r", "name": "Bo", "token": "x" * 200_000})]
+            for text in texts:
                 async with await connect(server) as b:
-                    # Who is in no room yet may send far less, and is cut off without words.
-                    await ask(b, "joined", type="join", room="r", name="Bo")
-                    await b.send(text)
+                    if joins:
+                        await ask(b, "joined", type="join", room="r", name="Bo")
+                    sending = asyncio.ensure_future(b.send(text))
                     error = await read(b, "error")
-                    assert error["code"] == "bad_message" and error["fatal"] and "262144" in error["message"], error
+                    assert error["code"] == "bad_message" and error["fatal"] and limit in error["message"], error
                     with pytest.raises(websockets.ConnectionClosed) as closed:
                         await asyncio.wait_for(b.recv(), 5)
                     assert closed.value.rcvd.code == 1009
+                    await asyncio.gather(sending, return_exceptions=True)
             await ask(a, "error", type="dance")
+            metrics = server.get("/metrics")[2].decode()
+            assert f'tessera_http_connections_ended_total{{reason="body_size"}} {len(texts)}' in metrics
+    asyncio.run(run())
+
+
+def test_a_stranger_s_large_message_that_came_whole_is_told_and_the_connection_stays(server):
+    async def run():
+        async with await connect(server) as socket:
+            error = await ask(socket, "error", type="join", room="r", name="Bo", token="x" * 20_000)
+            assert error["code"] == "bad_message" and error["fatal"] is False and "16384" in error["message"], error
+            assert (await ask(socket, "joined", type="join", room="r", name="Bo"))["you"]["name"] == "Bo"
     asyncio.run(run())

@@ -58,7 +58,8 @@ def test_silent_connections_keep_nobody_out(tmp_path, open_files, count):
                 assert server.get("/healthz")[0] == 200
                 assert time.monotonic() - started < 2
             metrics = server.get("/metrics")[2].decode()
-            ended = {line.split('"')[1]: float(line.split()[-1]) for line in metrics.splitlines() if line.startswith("tessera_http_connections_ended_total")}
+            lines = [line for line in metrics.splitlines() if line.startswith("tessera_http_connections_ended_total")]
+            ended = {line.split('"')[1]: float(line.split()[-1]) for line in lines}
             assert ended["evicted"] > 0, ended
             assert len(streams) == count
         finally:
@@ -131,6 +132,46 @@ def test_nobody_is_waited_for_without_end(tmp_path):
         metrics = server.get("/metrics")[2].decode()
         for reason in ("head", "body", "idle", "unjoined", "stalled"):
             assert f'tessera_http_connections_ended_total{{reason="{reason}"}} 1' in metrics, reason
+
+
+def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
+    """Each asks for the page's files six hundred times ahead; the sockets of both ends hold far less."""
+    count, largest = 8, 40_000
+    paths = ["/", "/assets/main.js", "/assets/style.css", "/assets/panels.js"]
+
+    def metric(server, name):
+        return sum(float(line.split()[-1]) for line in server.get("/metrics")[2].decode().splitlines() if line.startswith(name))
+
+    with Server(tmp_path / "server") as server:
+        assert max(len(server.get(path)[2]) for path in paths) < largest
+        ahead = b"".join(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() for path in paths) * 150
+        streams = []
+        try:
+            for _ in range(count):
+                stream = socket.socket()
+                stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                stream.connect(("127.0.0.1", server.port))
+                stream.setblocking(False)
+                streams.append(stream)
+                try:
+                    stream.send(ahead)
+                except BlockingIOError:
+                    pass
+            # Until nobody is answered any more but this question.
+            deadline, answers = time.monotonic() + 25, 'tessera_http_requests_total{status="2xx"}'
+            while time.monotonic() < deadline:
+                before = metric(server, answers)
+                time.sleep(1)
+                if metric(server, answers) - before <= 2:
+                    break
+            unsent = metric(server, 'tessera_limited_current{name="unsent_bytes"}')
+            assert 0 < unsent < count * largest, unsent
+            started = time.monotonic()
+            assert server.get("/healthz")[0] == 200
+            assert time.monotonic() - started < 1
+        finally:
+            for stream in streams:
+                stream.close()
 
 
 def test_thirty_people_behind_one_address_come_back_after_a_restart(tmp_path):
@@ -237,8 +278,9 @@ def test_json_floods_before_the_join_hold_up_nobody(server):
 
 @pytest.mark.parametrize("headers", [
     {"Host": "evil.example"}, {"Host": "evil.example:{port}", "Origin": "http://evil.example:{port}"}, {"Host": "localhost", "Via": "1.1 proxy"},
-    {"Host": "localhost", "X-Real-IP": "1.1.1.1"}, {"Host": "localhost", "CF-Connecting-IP": "1.1.1.1"}, {"Host": "localhost", "X-Forwarded-Proto": "https"},
-    {"Host": "localhost", "X-Forwarded-Host": "meet.example"}, {"Host": "localhost", "Forwarded": "for=1.1.1.1"}, {"Host": "meet.example"},
+    {"Host": "localhost", "X-Real-IP": "1.1.1.1"}, {"Host": "localhost", "CF-Connecting-IP": "1.1.1.1"},
+    {"Host": "localhost", "X-Forwarded-Proto": "https"}, {"Host": "localhost", "X-Forwarded-Host": "meet.example"},
+    {"Host": "localhost", "Forwarded": "for=1.1.1.1"}, {"Host": "meet.example"},
 ])
 def test_a_request_that_may_be_another_s_administers_nothing(server, headers):
     headers = {name: value.format(port=server.port) for name, value in headers.items()}

@@ -91,10 +91,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     private func take(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, for seat: PeerSeat, at now: Instant) {
         let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
-        guard seat.loopBudget.admits(isCheck: isCheck, turn: turn, at: now) else {
-            counters.overBudget.wrappingAdd(1, ordering: .relaxed)
-            return
-        }
+        guard seat.loopBudget.admits(isCheck: isCheck, turn: turn, at: now) else { return }
         let took = charging(seat) { seat.peer.receive(datagram, flow: flow, at: now) }
         seat.loopBudget.noted(took)
         touch(seat)
@@ -374,7 +371,7 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     private func noteFaults(_ seat: PeerSeat, _ statistics: PeerStatistics) {
-        let faults = PeerFaults(statistics)
+        let faults = PeerFaults(statistics, overLoopBudget: seat.loopBudget.dropped)
         counters.add(faults, since: seat.lastFaults)
         seat.lastFaults = faults
     }

@@ -52,34 +52,5 @@ struct Capacity: Sendable {
         }
     }
 
-    var samples: [MetricSample] {
-        Kind.allCases.flatMap { kind -> [MetricSample] in
-            guard let tally = tallies[kind] else { return [] }
-            return MetricSample.limit(kind.rawValue, of: tally.limit, current: tally.count)
-                + [MetricSample.limit(kind.rawValue + "_per_address", of: tally.limitPerAddress)]
-                + [AddressTally.Refusal.total, .address].map {
-                    MetricSample.refusals(kind.rawValue, reason: $0.rawValue, tally.refused[$0] ?? 0)
-                }
-        }
-    }
-}
-
-extension MetricSample {
-    /// A cap of `limits`, and how much of it is used.
-    static func limit(_ name: String, of limit: Int, current: Int) -> [MetricSample] {
-        [
-            self.limit(name, of: limit),
-            MetricSample("tessera_limited_current", "How many there are of what has a limit.", .gauge, Double(current), labels: ["name": name]),
-        ]
-    }
-
-    static func limit(_ name: String, of limit: Int) -> MetricSample {
-        MetricSample("tessera_limit", "What the server, or one client, may have at most.", .gauge, Double(limit), labels: ["name": name])
-    }
-
-    static func refusals(_ name: String, reason: String, _ count: Int) -> MetricSample {
-        MetricSample(
-            "tessera_limit_refusals_total", "What was refused because of a limit.", .counter, Double(count),
-            labels: ["name": name, "reason": reason])
-    }
+    var samples: [MetricSample] { Kind.allCases.flatMap { kind in tallies[kind]?.samples(kind.rawValue) ?? [] } }
 }

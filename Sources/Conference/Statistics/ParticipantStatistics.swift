@@ -42,6 +42,8 @@ public struct ParticipantStatistics: Hashable, Sendable {
     /// Audio before video is positive.
     public var audioVideoOffset = Duration.zero
     public var isConnected = false
+    /// What of the participant's was not taken.
+    public var faults = PeerFaults()
 
     public init() {}
 }

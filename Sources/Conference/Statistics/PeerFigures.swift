@@ -28,6 +28,7 @@ enum PeerFigures {
         result.renditionReason = seat.reason
         if let flow = all.flow { result.transport = "\(flow.transport) \(flow.remote)" }
         result.isConnected = seat.isConnected
+        result.faults = PeerFaults(all, overLoopBudget: seat.loopBudget.dropped)
         return result
     }
 

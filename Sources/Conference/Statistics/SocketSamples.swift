@@ -10,10 +10,10 @@ extension MediaLoopFigures {
         func count(_ name: String, _ help: String, _ value: Int, _ reason: String) -> MetricSample {
             MetricSample(name, help, .counter, Double(value), labels: ["reason": reason])
         }
-        return MetricSample.limit("media_connections", of: limits.mediaConnections, current: connections) + [
-            MetricSample.limit("media_connections_per_address", of: limits.mediaConnectionsPerAddress),
-            MetricSample.refusals("media_connections", reason: "total", refusedInAll),
-            MetricSample.refusals("media_connections", reason: "address", refusedOfAddress),
+        let caps = MetricSample.limits(
+            "media_connections", of: limits.mediaConnections, perAddress: limits.mediaConnectionsPerAddress, current: connections,
+            refused: [.total: refusedInAll, .address: refusedOfAddress])
+        return caps + [
             MetricSample(
                 "tessera_media_connections_unclaimed", "Media connections over TCP that no peer has shown to be its own.", .gauge,
                 Double(strangers)),

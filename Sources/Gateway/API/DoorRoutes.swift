@@ -29,10 +29,10 @@ extension RouteTable {
         let sdp: JSONValue = ["type": "string", "description": "SDP (RFC 8866)"]
         for direction in [WHIPDoor.Direction.whip, .whep] {
             let isWhip = direction == .whip
-            let parameters: [(place: String, name: String, words: String)] =
+            let parameters: [RouteDescription.Parameter] =
                 isWhip
-                ? [("query", "name", "The name to show.")]
-                : [("query", "name", "The viewer's name."), ("query", "as", "A participant's id: that participant's own mix.")]
+                ? [.query("name", "The name to show.")]
+                : [.query("name", "The viewer's name."), .query("as", "A participant's id: that participant's own mix.")]
             add(
                 Route(
                     .post, "/\(direction.rawValue)/{room}", .door,
@@ -49,7 +49,7 @@ extension RouteTable {
                     .patch, session, .door,
                     RouteDescription(
                         tag: "doors", summary: "Candidates, or an ICE restart",
-                        parameters: [("header", "If-Match", "The session's ETag, or * for a restart.")],
+                        parameters: [.header("If-Match", "The session's ETag, or * for a restart.")],
                         body: (SDPFragment.contentType, sdp),
                         answers: [.empty(204, "Taken."), .file(200, "The restart's answer.", SDPFragment.contentType)],
                         failures: [400, 404, 409, 412, 415, 428, 429])

@@ -33,7 +33,7 @@ enum OpenAPI {
             ["name": .string(String(segment.dropFirst().dropLast())), "in": "path", "required": true, "schema": Schema.string]
         }
         parameters += description.parameters.map { parameter in
-            ["name": .string(parameter.name), "in": .string(parameter.place), "description": .string(parameter.words), "schema": Schema.string]
+            ["name": .string(parameter.name), "in": .string(parameter.place), "description": .string(parameter.words), "schema": parameter.schema]
         }
         var answers: [String: JSONValue] = [:]
         for answer in description.answers {
@@ -145,6 +145,8 @@ enum OpenAPI {
             "freezes": Schema.integer, "audioVideoOffsetMs": Schema.number,
             "received": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
             "sent": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
+            // What of the participant's was not taken.
+            "refused": Schema.object(PeerFaults().named.mapValues { _ in Schema.integer }),
         ]),
         "Stream": Schema.object([
             "codec": Schema.string, "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.number,

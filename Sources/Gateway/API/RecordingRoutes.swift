@@ -1,3 +1,4 @@
+import Conference
 import Foundation
 import Hummingbird
 import Synchronization
@@ -21,17 +22,27 @@ extension RouteTable {
             Route(
                 .get, "/api/recordings", .recordings,
                 RouteDescription(
-                    tag: "recordings", summary: "All recordings",
-                    answers: [.json("The list, running ones first.", Schema.list(of: Schema.ref("Recording")))])
-            ) { asked in .json(await service.recordings().map { asked.principal == .admin ? $0 : $0.withoutFolder }) })
+                    tag: "recordings", summary: "The recordings, a page at a time",
+                    parameters: [
+                        .query(
+                            "limit", "How many at most; \(Conference.recordingsAtOnce) if nothing is said.",
+                            Schema.integer(1...Conference.maxRecordingsAtOnce)),
+                        .query("before", "The id of a recording: those that began before it. The last one of a page gives the next page."),
+                    ],
+                    answers: [.json("The list, the newest first.", Schema.list(of: Schema.ref("Recording")))], failures: [400])
+            ) { asked in
+                let limit = try asked.wholeNumber("limit", in: 1...Conference.maxRecordingsAtOnce) ?? Conference.recordingsAtOnce
+                let before = asked.query("before")
+                if let before, (try? await service.recording(before)) == nil {
+                    throw APIError.badRequest("before: there is no such recording (any more); leave it out to begin with the newest")
+                }
+                return .json(await service.recordings(before: before, limit: limit))
+            })
         add(
             Route(
                 .get, "/api/recordings/{id}", .recordings,
                 RouteDescription(tag: "recordings", summary: "One recording", answers: [one], failures: [404])
-            ) { asked in
-                let recording = try await service.recording(asked.parameter("id"))
-                return .json(asked.principal == .admin ? recording : recording.withoutFolder)
-            })
+            ) { asked in .json(try await service.recording(asked.parameter("id"))) })
         add(
             Route(
                 .patch, "/api/recordings/{id}", .admin,
@@ -84,8 +95,8 @@ extension RouteTable {
                 RouteDescription(
                     tag: "recordings", summary: "The MP4",
                     parameters: [
-                        ("header", "Range", "One range of bytes."), ("query", "expires", "Of a signed link: its end, in seconds since 1970."),
-                        ("query", "signature", "Of a signed link."),
+                        .header("Range", "One range of bytes."), .query("expires", "Of a signed link: its end, in seconds since 1970."),
+                        .query("signature", "Of a signed link."),
                     ],
                     answers: [.file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"), .empty(304, "Unchanged.")],
                     failures: [404, 416, 503])

@@ -8,16 +8,14 @@ extension RouteTable {
                 .get, "/api/rooms", .reader,
                 RouteDescription(
                     tag: "rooms", summary: "All rooms", answers: [.json("The rooms.", Schema.list(of: Schema.ref("RoomSummary")))])
-            ) { asked in
-                .json(await service.rooms().map { $0.seen(by: asked.principal) })
-            })
+            ) { _ in .json(await service.rooms()) })
         add(
             Route(
                 .get, "/api/rooms/{room}", .reader,
                 RouteDescription(
                     tag: "rooms", summary: "One room with its participants, tiles, renditions and recording",
                     answers: [.json("The room.", Schema.ref("Room"))], failures: [404])
-            ) { asked in .json(try await service.room(try asked.room()).seen(by: asked.principal)) })
+            ) { asked in .json(try await service.room(try asked.room())) })
         add(
             Route(
                 .put, "/api/rooms/{room}", .admin,
@@ -89,23 +87,5 @@ extension RouteTable {
                     tag: "participants", summary: "What is received from a participant and sent to it",
                     answers: [.json("The figures.", Schema.ref("Statistics"))], failures: [404])
             ) { asked in .json(try await service.statistics(of: asked.parameter("id"), in: try asked.room())) })
-    }
-}
-
-extension RoomSummary {
-    fileprivate func seen(by principal: Principal) -> RoomSummary {
-        guard principal != .admin, let recording else { return self }
-        var room = self
-        room.recording = recording.withoutFolder
-        return room
-    }
-}
-
-extension RoomDetail {
-    fileprivate func seen(by principal: Principal) -> RoomDetail {
-        guard principal != .admin, let recording else { return self }
-        var room = self
-        room.recording = recording.withoutFolder
-        return room
     }
 }

@@ -17,10 +17,24 @@ struct RouteDescription: Sendable {
         static func file(_ words: String, _ type: String) -> Answer { file(200, words, type) }
     }
 
+    /// A parameter beside those of the path.
+    struct Parameter: Sendable {
+        var place: String
+        var name: String
+        var words: String
+        var schema: JSONValue
+
+        static func query(_ name: String, _ words: String, _ schema: JSONValue = Schema.string) -> Parameter {
+            Parameter(place: "query", name: name, words: words, schema: schema)
+        }
+        static func header(_ name: String, _ words: String) -> Parameter {
+            Parameter(place: "header", name: name, words: words, schema: Schema.string)
+        }
+    }
+
     var tag: String
     var summary: String
-    /// Query and header parameters: place, name, words.
-    var parameters: [(place: String, name: String, words: String)] = []
+    var parameters: [Parameter] = []
     var body: (type: String, schema: JSONValue)?
     var answers: [Answer]
     /// The codes of its refusals.

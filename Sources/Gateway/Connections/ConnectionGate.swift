@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Synchronization
 
 /// Counts HTTP and signalling connections, in all and for each address, and makes room when there are too many.
@@ -6,6 +7,9 @@ import Synchronization
 /// A new connection is worth more than one that has been silent: who is refused at the door cannot even ask whether the server lives.
 /// So at a cap the gate closes those that did not ask for anything yet, the oldest first, then those that wait between two requests,
 /// then signalling that is in no room. Only where all do something the new one is refused.
+///
+/// It also counts the bytes that wait for readers. Each connection waits with one answer or with an outbox of messages; where all together
+/// are too many, those go whose readers have taken nothing for the longest time.
 final class ConnectionGate: Sendable {
     /// What a connection is doing, from what can be spared to what cannot.
     enum Phase: Int, Sendable, Comparable {
@@ -21,10 +25,14 @@ final class ConnectionGate: Sendable {
         static func < (first: Phase, second: Phase) -> Bool { first.rawValue < second.rawValue }
     }
 
-    /// Why a connection was ended by us, or not taken; the label of the metric.
+    /// Why a connection was ended by us; the label of the metric.
     enum Ending: String, Sendable, CaseIterable {
-        case total, address, evicted, tls, head, body, idle, stalled, unjoined, bodySize = "body_size"
+        case evicted, tls, head, body, idle, stalled, unjoined, pipelined, unsent, bodySize = "body_size"
     }
+
+    /// Bytes of answers and messages that wait for all readers together. From one address there are at most some 80 MB: its 256 connections
+    /// with the longest list each.
+    static let maxUnsent = 256 << 20
 
     /// One connection's place. It is given back by `close`, once.
     final class Ticket: Sendable {
@@ -37,6 +45,10 @@ final class ConnectionGate: Sendable {
         }
 
         func become(_ phase: Phase) { gate.change(id, phase) }
+        /// So many bytes more wait for the reader. May end connections, this one too.
+        func queued(_ bytes: Int) { if bytes > 0 { gate.queued(id, bytes) } }
+        /// So many of them left, or never will.
+        func sent(_ bytes: Int) { if bytes > 0 { gate.sent(id, bytes) } }
         func count(_ ending: Ending) { gate.count(ending) }
         func close() { gate.close(id) }
     }
@@ -46,6 +58,9 @@ final class ConnectionGate: Sendable {
         var phase = Phase.silent
         /// Grows with each change of any connection: the smaller, the longer ago.
         var since: UInt64
+        /// Bytes that wait for the reader, and when it took some last, on the same count.
+        var unsent = 0
+        var moved: UInt64 = 0
         var end: @Sendable () -> Void
     }
 
@@ -54,15 +69,18 @@ final class ConnectionGate: Sendable {
         var connections: [UInt64: Connection] = [:]
         var ofAddress: [IPAddress: Set<UInt64>] = [:]
         var clock: UInt64 = 0
+        var unsent = 0
         var endings: [Ending: Int] = [:]
     }
 
     private let state: Mutex<State>
     /// How many are closed at once where the cap of all is reached, so that a flood does not make us look through all for each of its own.
     private let batch: Int
+    private let maxUnsent: Int
     private let trustedProxies: [IPNetwork]
 
-    init(connections: Int, perAddress: Int, trustedProxies: [IPNetwork] = []) {
+    init(connections: Int, perAddress: Int, maxUnsent: Int = maxUnsent, trustedProxies: [IPNetwork] = []) {
+        self.maxUnsent = maxUnsent
         state = Mutex(State(tally: AddressTally(limit: connections, perAddress: perAddress)))
         batch = max(1, connections / 64)
         self.trustedProxies = trustedProxies
@@ -77,15 +95,10 @@ final class ConnectionGate: Sendable {
         let key = address.flatMap { address in trustedProxies.contains { $0.contains(address) } ? nil : address.clientPrefix }
         let (result, spared) = state.withLock { state in
             var spared: [Connection] = []
-            var refusal = state.tally.add(key)
-            if let reason = refusal {
+            if let reason = state.tally.refusal(of: key) {
                 spared = state.spare(reason == .address ? key : nil, upTo: reason == .address ? 1 : batch)
-                if !spared.isEmpty { refusal = state.tally.add(key) }
             }
-            if let refusal {
-                state.endings[refusal == .total ? .total : .address, default: 0] += 1
-                return (Result<Ticket, Refused>.failure(Refused(reason: refusal)), spared)
-            }
+            if let refusal = state.tally.add(key) { return (Result<Ticket, Refused>.failure(Refused(reason: refusal)), spared) }
             state.clock += 1
             let id = state.clock
             state.connections[id] = Connection(address: key, since: id, end: end)
@@ -108,29 +121,62 @@ final class ConnectionGate: Sendable {
         }
     }
 
+    private func queued(_ id: UInt64, _ bytes: Int) {
+        let ended = state.withLock { state in
+            guard state.connections[id] != nil else { return [Connection]() }
+            state.clock += 1
+            state.queue(id, bytes)
+            return state.unsent > maxUnsent ? state.relieve(to: maxUnsent - maxUnsent / 16) : []
+        }
+        for connection in ended { connection.end() }
+    }
+
+    private func sent(_ id: UInt64, _ bytes: Int) {
+        state.withLock { state in
+            guard state.connections[id] != nil else { return }
+            state.clock += 1
+            state.queue(id, -bytes)
+        }
+    }
+
     private func close(_ id: UInt64) { state.withLock { _ = $0.remove(id) } }
 
     func count(_ ending: Ending) { state.withLock { $0.endings[ending, default: 0] += 1 } }
 
     var lines: [MetricLine] {
-        let (count, limit, endings) = state.withLock { ($0.tally.count, $0.tally.limit, $0.endings) }
-        let gauges = [
-            MetricLine(name: "tessera_http_connections", help: "Open HTTP and signalling connections.", kind: .gauge, value: Double(count)),
-            MetricLine(
-                name: "tessera_limit_connections", help: "How many HTTP and signalling connections there may be.", kind: .gauge,
-                value: Double(limit)),
-        ]
-        return gauges
+        let (tally, unsent, endings) = state.withLock { ($0.tally, $0.unsent, $0.endings) }
+        let caps = tally.samples("connections") + MetricSample.limit("unsent_bytes", of: maxUnsent, current: unsent)
+        return caps.map { MetricLine($0) }
             + Ending.allCases.map { ending in
                 MetricLine(
                     name: "tessera_http_connections_ended_total",
-                    help: "Connections refused at a cap (total, address), closed to make room (evicted), or closed for what they did not do in time.",
-                    kind: .counter, labels: [("reason", ending.rawValue)], value: Double(endings[ending] ?? 0))
+                    help: "Connections closed to make room (evicted, unsent), or for what they did, or did not do in time.", kind: .counter,
+                    labels: [("reason", ending.rawValue)], value: Double(endings[ending] ?? 0))
             }
     }
 }
 
 extension ConnectionGate.State {
+    /// Counts bytes that came to wait, or left.
+    fileprivate mutating func queue(_ id: UInt64, _ bytes: Int) {
+        guard var connection = connections[id] else { return }
+        if bytes < 0 || connection.unsent == 0 { connection.moved = clock }
+        connection.unsent += bytes
+        unsent += bytes
+        connections[id] = connection
+    }
+
+    /// Removes those whose readers have taken nothing for the longest time, until no more than `limit` bytes wait.
+    fileprivate mutating func relieve(to limit: Int) -> [ConnectionGate.Connection] {
+        var ended: [ConnectionGate.Connection] = []
+        for (id, _) in connections.filter({ $0.value.unsent > 0 }).sorted(by: { $0.value.moved < $1.value.moved }) {
+            guard unsent > limit else { break }
+            if let connection = remove(id) { ended.append(connection) }
+        }
+        endings[.unsent, default: 0] += ended.count
+        return ended
+    }
+
     /// Removes up to `count` of those that can be spared, of `address` or of all.
     fileprivate mutating func spare(_ address: IPAddress?, upTo count: Int) -> [ConnectionGate.Connection] {
         let candidates = address.map { Array(ofAddress[$0] ?? []) } ?? Array(connections.keys)
@@ -148,6 +194,7 @@ extension ConnectionGate.State {
     fileprivate mutating func remove(_ id: UInt64) -> ConnectionGate.Connection? {
         guard let connection = connections.removeValue(forKey: id) else { return nil }
         tally.remove(connection.address)
+        unsent -= connection.unsent
         if let key = connection.address {
             ofAddress[key]?.remove(id)
             if ofAddress[key]?.isEmpty == true { ofAddress[key] = nil }

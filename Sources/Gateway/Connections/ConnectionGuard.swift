@@ -6,7 +6,7 @@ import NIOCore
 /// nothing for half a minute is gone.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
-    typealias OutboundIn = NIOAny
+    typealias OutboundIn = IOData
 
     /// What the client has to do next.
     enum Wait: Sendable {
@@ -37,6 +37,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
     /// waits in memory, whoever sent it.
     static let outsideBytes = 128 * 1024
 
+    /// More came than `allow` allows. What comes from then on is dropped here, so that it fills no memory, and still read: a socket that is
+    /// closed with unread bytes resets the connection, and the words that say why get lost. Whoever hears of it ends the connection.
+    struct AllowanceSpent: Error, Equatable {}
+
     /// Nothing of what was written has left for so long.
     static let stallLimit = TimeAmount.seconds(30)
 
@@ -45,6 +49,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     private var waitsSince = NIODeadline.uptimeNanoseconds(0)
     /// Bytes that may still come; nil: as many as want to.
     private var allowance: Int?
+    private var isSpent = false
     private var unwritten = 0
     private var lastProgress = NIODeadline.uptimeNanoseconds(0)
     private var context: ChannelHandlerContext?
@@ -64,8 +69,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
         schedule()
     }
 
-    /// How many bytes may come from now on; nil: as many as want to. Called on the event loop.
+    /// How many bytes may come from now on, before `AllowanceSpent` goes up the pipeline; nil: as many as want to. Called on the event loop.
     func allow(bytes: Int?) { allowance = bytes }
+
+    /// Whether as many bytes may come as want to.
+    var isUnlimited: Bool { allowance == nil }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -82,28 +90,32 @@ final class ConnectionGuard: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // The next request begins.
         if wait == .idle { expect(.head) }
+        if isSpent { return }
         if let left = allowance {
-            allowance = left - unwrapInboundIn(data).readableBytes
-            guard left >= 0 else {
-                ticket.count(.bodySize)
-                return context.close(promise: nil)
+            let bytes = unwrapInboundIn(data).readableBytes
+            guard bytes <= left else {
+                isSpent = true
+                return context.fireErrorCaught(AllowanceSpent())
             }
+            allowance = left - bytes
         }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        let bytes = unwrapOutboundIn(data).readableBytes
         if unwritten == 0 { lastProgress = context.eventLoop.now }
         unwritten += 1
-        let here = NIOLoopBound(self, eventLoop: context.eventLoop)
-        written.futureResult.whenComplete { _ in here.value.wrote() }
+        written.futureResult.assumeIsolated().whenComplete { _ in self.wrote(bytes) }
+        ticket.queued(bytes)
         context.write(data, promise: written)
         schedule()
     }
 
-    private func wrote() {
+    private func wrote(_ bytes: Int) {
         unwritten -= 1
+        ticket.sent(bytes)
         if let context { lastProgress = context.eventLoop.now }
     }
 

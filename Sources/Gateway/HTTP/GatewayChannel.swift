@@ -29,6 +29,15 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     /// The largest WebSocket message in bytes; a larger one is told to the client and ends the connection with code 1009.
     let maxMessageSize: Int
 
+    /// Bytes that are read at once. What they bring is taken apart at once: the smallest requests make eight times as much of them in memory,
+    /// the smallest frames twenty times. A large offer or body is a few reads.
+    static let readBytes = 4096
+    /// Bytes that the system may keep for us, which Linux doubles for its own books. It would let a connection have 6 MB, and NIO reads all of
+    /// it at once when a client ends its side, whoever waits for what.
+    private static let receiveBuffer: SocketOptionValue = 65_536
+    /// Messages of a WebSocket that wait for the one before them; then no more is read. Each has up to `maxMessageSize`.
+    private static let waitingMessages = NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark(lowWatermark: 1, highWatermark: 2)
+
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let ticket: ConnectionGate.Ticket
         let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress(withoutZone: $0) }
@@ -38,6 +47,11 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
         }
         channel.closeFuture.whenComplete { _ in ticket.close() }
         return channel.eventLoop.makeCompletedFuture {
+            if let options = channel.syncOptions {
+                try options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: GatewayChannel.readBytes))
+                try options.setOption(.maxMessagesPerRead, value: 1)
+                try options.setOption(.socketOption(.so_rcvbuf), value: GatewayChannel.receiveBuffer)
+            }
             let admission = WebSocketAdmission(doors: doors, rules: rules)
             let connection = ConnectionGuard(ticket, wait: isTLS ? .tls : .head)
             let here = NIOLoopBound(connection, eventLoop: channel.eventLoop)
@@ -59,14 +73,21 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                         try channel.pipeline.syncOperations.addHandlers([
                             NIOWebSocketFrameAggregator(
                                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: maxMessageSize),
-                            WebSocketFaultHandler(farewell: door.oversized),
+                            WebSocketFaultHandler {
+                                ticket.count(.bodySize)
+                                return door.oversized(here.value.isUnlimited)
+                            },
                         ])
                         return .webSocket(
-                            try NIOAsyncChannel(wrappingChannelSynchronously: channel), door,
+                            try NIOAsyncChannel(
+                                wrappingChannelSynchronously: channel, configuration: .init(backPressureStrategy: GatewayChannel.waitingMessages)),
+                            door,
                             WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) { isInside in
                                 ticket.become(isInside ? .busy : .outside)
                                 loop.execute { here.value.allow(bytes: isInside ? nil : ConnectionGuard.outsideBytes) }
-                            } count: { ticket.count($0) })
+                            } count: {
+                                ticket.count($0)
+                            })
                     }
                 })
             let encoder = HTTPResponseEncoder()

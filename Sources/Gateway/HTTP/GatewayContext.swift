@@ -26,8 +26,6 @@ struct RouteRequest: Sendable {
     /// Percent-decoded.
     var parameters: [String: String] = [:]
     var source: RequestSource
-    /// What the access rules found out; nobody before they did.
-    var principal = Principal.anonymous
 
     init(request: Request, context: GatewayContext, source: RequestSource) {
         self.request = request
@@ -42,6 +40,17 @@ struct RouteRequest: Sendable {
     /// A query parameter, decoded.
     func query(_ name: String) -> String? {
         request.uri.queryParameters.get(name).flatMap { $0.replacing("+", with: " ").removingPercentEncoding ?? $0 }
+    }
+
+    /// A query parameter that is a whole number; nil if it is not there.
+    ///
+    /// - Throws: 400 with what is allowed.
+    func wholeNumber(_ name: String, in range: ClosedRange<Int>) throws(APIError) -> Int? {
+        guard let text = query(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw .badRequest("\(name): a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
     }
 
     /// The room in the path, if it can be one.

@@ -32,7 +32,7 @@ struct GatewayResponder: HTTPResponder {
                 asked.parameters = parameters
                 try checkHost(route, asked)
                 try checkRate(route, asked)
-                asked.principal = try await access.check(route.access, asked)
+                try await access.check(route.access, asked)
                 try checkOrigin(route, asked)
                 let response = try await route.handler(asked)
                 return request.method == .head ? response.createHeadResponse() : response

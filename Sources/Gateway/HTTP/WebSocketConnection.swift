@@ -11,8 +11,9 @@ struct WebSocketDoor: Sendable {
     var path: String
     /// Whether pages of other origins are turned away.
     var checksOrigin: Bool
-    /// What a client is told in a text frame whose message was larger than allowed, before the connection closes with 1009.
-    var oversized: String?
+    /// What a client is told in a text frame whose message was larger than allowed, before the connection closes with 1009: it differs for
+    /// those who are in a room and those who are not.
+    var oversized: @Sendable (_ isInside: Bool) -> String?
     /// Runs until the talk is over.
     var serve: @Sendable (WebSocketConnection) async -> Void
 }

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOWebSocket
 
-/// Ends a WebSocket whose client sent what cannot be read on: a frame or message beyond the limit (1009, behind the door's own words), or a
-/// breach of the protocol (1002).
+/// Ends a WebSocket whose client sent what cannot be read on: a frame or message beyond the limit, or more than a stranger may (1009, behind
+/// the door's own words), or a breach of the protocol (1002).
 ///
 /// Stands behind the aggregator, whose faults NIO's own handler, in front of it, would never see.
 final class WebSocketFaultHandler: ChannelInboundHandler {
@@ -14,11 +14,11 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
     /// resets the connection, and the farewell with it.
     private static let patience = TimeAmount.seconds(1)
 
-    private let farewell: String?
+    private let farewell: () -> String?
     private var isOver = false
 
-    /// - Parameter farewell: a text frame before the close frame, for messages that are too large.
-    init(farewell: String?) { self.farewell = farewell }
+    /// - Parameter farewell: asked once, for messages that are too large; what it says goes into a text frame before the close frame.
+    init(farewell: @escaping () -> String?) { self.farewell = farewell }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if isOver {
@@ -32,7 +32,7 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
         guard let code = WebSocketFaultHandler.closeCode(for: error) else { return context.fireErrorCaught(error) }
         if isOver { return }
         isOver = true
-        if code == .messageTooLarge, let farewell {
+        if code == .messageTooLarge, let farewell = farewell() {
             let words = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: farewell))
             context.write(wrapOutboundOut(words), promise: nil)
         }
@@ -47,7 +47,7 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
     private static func closeCode(for error: any Error) -> WebSocketErrorCode? {
         switch error {
         case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
-            NIOWebSocketFrameAggregator.Error.tooManyFragments:
+            NIOWebSocketFrameAggregator.Error.tooManyFragments, is ConnectionGuard.AllowanceSpent:
             .messageTooLarge
         case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error: .protocolError
         // What still comes behind the frame that could not be read.

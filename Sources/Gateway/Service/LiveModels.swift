@@ -51,6 +51,14 @@ extension RecordingModel {
     }
 }
 
+extension MetricLine {
+    init(_ sample: MetricSample) {
+        self.init(
+            name: sample.name, help: sample.help, kind: sample.kind == .counter ? .counter : .gauge,
+            labels: sample.labels.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, value: sample.value)
+    }
+}
+
 extension LineState {
     var json: JSONValue {
         [
@@ -70,6 +78,7 @@ extension ParticipantStatistics {
             "freezes": .integer(freezes), "audioVideoOffsetMs": .number(audioVideoOffset.inMilliseconds),
             "received": ["audio": receivedAudio.json, "video": receivedVideo.json],
             "sent": ["audio": sentAudio.json, "video": sentVideo.json],
+            "refused": .object(faults.named.mapValues { .integer($0) }),
         ]
     }
 }
@@ -92,7 +101,6 @@ extension ConferenceConfiguration {
         media.udp = [settings.media.listen]
         media.tcp = settings.media.tcp ? [settings.media.listen] : []
         media.announce = settings.media.announce
-        media.maxMessageSize = settings.limits.messageBytes
         rooms.settings.layout = settings.rooms.layout
         rooms.settings.width = settings.rooms.width
         rooms.settings.height = settings.rooms.height

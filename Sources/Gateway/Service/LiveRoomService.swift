@@ -81,7 +81,9 @@ struct LiveRoomService: RoomService {
         do { return RecordingModel(try await conference.stopRecording(id)) } catch { throw ServiceError(error) }
     }
 
-    func recordings() async -> [RecordingModel] { conference.recordings().map { RecordingModel($0) } }
+    func recordings(before id: String?, limit: Int) async -> [RecordingModel] {
+        conference.recordings(before: id, limit: limit).map { RecordingModel($0) }
+    }
 
     func recording(_ id: String) async throws(ServiceError) -> RecordingModel {
         guard let recording = conference.recording(id) else { throw ServiceError(.recordingNotFound(id)) }
@@ -107,11 +109,7 @@ struct LiveRoomService: RoomService {
     }
 
     func metrics() async -> [MetricLine] {
-        conference.metrics().map { sample in
-            MetricLine(
-                name: sample.name, help: sample.help, kind: sample.kind == .counter ? .counter : .gauge,
-                labels: sample.labels.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, value: sample.value)
-        }
+        conference.metrics().map { MetricLine($0) }
     }
 
     // MARK: Seats
@@ -145,7 +143,7 @@ struct LiveRoomService: RoomService {
             case .tiles(let tiles): events(.tiles(TilesModel(tiles)))
             case .speaker(let id): events(.speaker(id))
             case .layout(let name): events(.layout(name))
-            case .recording(let recording): events(.recording(recording.map { RecordingModel($0).withoutFolder }))
+            case .recording(let recording): events(.recording(recording.map { RecordingModel($0) }))
             case .chat(let chat): events(.chat(ChatModel(from: chat.from, name: chat.fromName, text: chat.text, to: chat.to, at: chat.at)))
             case .line(let line): events(.line(line.json))
             case .left(let reason): events(.left(reason: reason.rawValue))
@@ -175,7 +173,7 @@ private struct LiveSeat: Seat {
                 id: participant.id, name: info?.name ?? demand?.name ?? "", role: info?.role ?? demand?.role ?? .participant,
                 resume: ResumeClaim(id: participant.id, secret: participant.resumeSecret)),
             participants: participant.participants.map { ParticipantModel($0) }, layout: participant.layout,
-            recording: participant.recording.map { RecordingModel($0).withoutFolder })
+            recording: participant.recording.map { RecordingModel($0) })
     }
 
     func answer(_ offer: String) async throws(ServiceError) -> String {

@@ -130,13 +130,6 @@ struct RecordingModel: Codable, Sendable, Equatable {
     var dropped: LossesModel?
     /// Why it failed, or ended early.
     var error: String?
-
-    /// As all may see it: where the server keeps its files is for administrators.
-    var withoutFolder: RecordingModel {
-        var model = self
-        model.file = String(file.split(separator: "/").last ?? "")
-        return model
-    }
 }
 
 struct LossesModel: Codable, Sendable, Equatable {

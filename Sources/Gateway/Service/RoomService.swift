@@ -24,7 +24,8 @@ protocol RoomService: Sendable {
     func startRecording(_ room: String) async throws(ServiceError) -> RecordingModel
     func setRecording(_ id: String, paused: Bool) async throws(ServiceError) -> RecordingModel
     func stopRecording(_ id: String) async throws(ServiceError) -> RecordingModel
-    func recordings() async -> [RecordingModel]
+    /// The newest first, so many at most; with `id` those that began before that one.
+    func recordings(before id: String?, limit: Int) async -> [RecordingModel]
     func recording(_ id: String) async throws(ServiceError) -> RecordingModel
     /// The path of a recording's MP4.
     func recordingFile(_ id: String) async throws(ServiceError) -> String

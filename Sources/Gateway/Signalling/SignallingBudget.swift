@@ -17,6 +17,15 @@ struct SignallingBudget: Sendable {
     private static let (insideRate, insideBurst) = (50.0, 300.0)
     /// The largest message outside a room: a `join` with a token of 8 KiB and names.
     static let outsideBytes = 16_384
+    /// Said to who sends more: a message that came whole is left unread, and one that fills the connection's allowance ends it.
+    static let tooLargeOutside = ServiceError(
+        "bad_message",
+        "before the join a message may have at most \(outsideBytes) bytes, and all together \(ConnectionGuard.outsideBytes): "
+            + "send a shorter join first, and everything else behind it")
+    static func tooLargeInside(_ limits: TesseraConfiguration.Limits) -> ServiceError {
+        ServiceError(
+            "bad_message", "a message may have at most \(limits.messageBytes) bytes (limits.messageBytes): send less, or more of them")
+    }
     /// Bytes a second of JSON that are read: twice what a page sends that offers anew each second.
     private static let byteRate = 65_536.0
     /// Offers a second, and at once. A page offers once per change and waits for the answer.
@@ -52,10 +61,7 @@ struct SignallingBudget: Sendable {
             let rate = Int(isInside ? Self.insideRate : Self.outsideRate)
             return .refuse(ServiceError("too_fast", "at most \(rate) messages a second", retryAfter: .seconds(1)))
         }
-        guard isInside || count <= Self.outsideBytes else {
-            let words = "before the join a message may have at most \(Self.outsideBytes) bytes"
-            return wasBad(at: now) ?? .refuse(ServiceError("bad_message", words))
-        }
+        guard isInside || count <= Self.outsideBytes else { return wasBad(at: now) ?? .refuse(Self.tooLargeOutside) }
         guard bytes.take(Double(count), at: now) else {
             return .refuse(
                 ServiceError("too_fast", "at most \(Int(Self.byteRate) / 1024) KiB a second", retryAfter: bytes.wait(for: Double(count), at: now)))

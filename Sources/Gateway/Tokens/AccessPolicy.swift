@@ -21,7 +21,7 @@ enum Access: Sendable, Equatable, CaseIterable {
 }
 
 /// Who asks.
-enum Principal: Sendable, Equatable {
+private enum Principal: Sendable, Equatable {
     case anonymous
     /// With a token for rooms.
     case guest(TokenClaims)
@@ -35,24 +35,24 @@ struct AccessPolicy: Sendable {
     let links: RecordingLinks
 
     /// - Throws: 401 or 403.
-    func check(_ access: Access, _ asked: RouteRequest) async throws(APIError) -> Principal {
+    func check(_ access: Access, _ asked: RouteRequest) async throws(APIError) {
         let principal = await principal(of: asked, access)
-        if principal == .admin { return .admin }
+        if principal == .admin { return }
         switch access {
         case .everyone, .door:
-            return principal
+            return
         case .reader:
-            if verifier == nil { return principal }
+            if verifier == nil { return }
             // A guest's token opens the guest's room, and no list of others.
-            if let room = asked.parameters["room"], case .guest(let claims) = principal, claims.covers(room: room) { return principal }
+            if let room = asked.parameters["room"], case .guest(let claims) = principal, claims.covers(room: room) { return }
         case .guest:
-            if verifier == nil { return principal }
-            if case .guest = principal { return principal }
+            if verifier == nil { return }
+            if case .guest = principal { return }
         case .recordings:
-            if verifier == nil, adminToken.isEmpty { return principal }
+            if verifier == nil, adminToken.isEmpty { return }
         case .recordingFile:
-            if verifier == nil, adminToken.isEmpty { return principal }
-            if links.allow(asked, at: Date()) { return principal }
+            if verifier == nil, adminToken.isEmpty { return }
+            if links.allow(asked, at: Date()) { return }
         case .admin:
             break
         }

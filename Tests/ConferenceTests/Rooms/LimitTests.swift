@@ -209,6 +209,34 @@ struct LimitTests {
         }
     }
 
+    @Test("what of a peer's is not taken stands in its statistics, and in the metrics")
+    func refused() async throws {
+        try await withConference { conference in
+            let client = try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500)
+            let seat = try join(conference, "r")
+            try await client.call { try await seat.offer($0) }
+            #expect(await until { client.seen.isConnected && client.seen.frames > 2 })
+            let before = try await conference.statistics(seat.id, in: "r").faults
+            let flow = try #require(await client.onLoop { $0.statistics(at: $1).flow })
+            // An SRTP packet of nobody's: a header, and what no key of ours has signed.
+            let packet = [0x80, 96, 0, 1, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0x78] + [UInt8](repeating: 7, count: 60)
+            for _ in 0..<10 { client.loop.execute { [loop = client.loop] in packet.withUnsafeBytes { loop.send($0, flow: flow) } } }
+            var now = before
+            let isCounted = await until {
+                now = (try? await conference.statistics(seat.id, in: "r").faults) ?? before
+                return now[.undecryptable] + now[.sources] >= before[.undecryptable] + before[.sources] + 10
+            }
+            #expect(isCounted, "\(before.named), then \(now.named)")
+            let isInMetrics = await until {
+                let reasons = ["undecryptable", "source"].map { self.value(conference, "tessera_packets_refused_total", ["reason": $0]) ?? 0 }
+                return reasons.reduce(0, +) >= 10
+            }
+            #expect(isInMetrics)
+            seat.leave()
+            client.stop()
+        }
+    }
+
     @Test("a peer that costs the loop too much is ended, with a reason, and the others notice nothing")
     func overBudget() async throws {
         try await withConference { conference in
@@ -230,6 +258,7 @@ struct LimitTests {
             let frames = clients[1].seen.frames
             #expect(await eventually { clients[1].seen.frames > frames + 5 })
             #expect(value(conference, "tessera_peers_over_budget_total") == 1)
+            #expect(value(conference, "tessera_packets_refused_total", ["reason": "over_budget"]) ?? 0 > 0)
             #expect((value(conference, "tessera_loop_turn_seconds_count") ?? 0) > 10)
             for client in clients { client.stop() }
         }

@@ -16,6 +16,8 @@ final class FakeRoomService: RoomService {
         var endsWhileAnswering = false
         var recordingError: ServiceError?
         var recording: RecordingModel?
+        /// Recordings that are over, the newest first.
+        var finished: [String] = []
         var demands: [JoinDemand] = []
         var events: [@Sendable (SeatEvent) -> Void] = []
     }
@@ -100,9 +102,16 @@ final class FakeRoomService: RoomService {
         recording.bytes = 100
         return recording
     }
-    func recordings() async -> [RecordingModel] { state.withLock { $0.recording.map { [$0] } ?? [] } }
+    func recordings(before id: String?, limit: Int) async -> [RecordingModel] {
+        let finished = state.withLock { $0.finished }.map { RecordingModel(id: $0, room: "r", file: file, state: .finished) }
+        let all = (state.withLock { $0.recording.map { [$0] } } ?? []) + finished
+        let start = id.flatMap { id in all.firstIndex { $0.id == id } }.map { $0 + 1 } ?? 0
+        return Array(all[start...].prefix(limit))
+    }
     func recording(_ id: String) async throws(ServiceError) -> RecordingModel {
-        guard id == "rec" else { throw ServiceError("recording_not_found", "there is no recording \(id)") }
+        guard id == "rec" || state.withLock({ $0.finished.contains(id) }) else {
+            throw ServiceError("recording_not_found", "there is no recording \(id)")
+        }
         return RecordingModel(id: id, room: "r", file: file, state: .finished)
     }
     func recordingFile(_ id: String) async throws(ServiceError) -> String { try await recording(id).file }

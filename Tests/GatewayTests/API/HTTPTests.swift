@@ -83,6 +83,34 @@ import Testing
         #expect(stopped.json["state"] == "finished" && stopped.json["duration"] == 2.5 && stopped.json["bytes"] == 100)
     }
 
+    @Test func `recordings come in pages`() async throws {
+        let host = await Host()
+        host.service.state.withLock { $0.finished = (0..<250).reversed().map { "rec-\($0)" } }
+        func page(_ query: String) async throws -> [String] {
+            guard case .array(let items) = try await host.ask(.get, "/api/recordings" + query).json else { return [] }
+            return items.compactMap { if case .string(let id)? = $0["id"] { id } else { nil } }
+        }
+        #expect(try await page("").count == 100, "what nobody asks for is not sent")
+        #expect(try await page("?limit=1000").count == 250)
+        #expect(try await page("?limit=2") == ["rec-249", "rec-248"])
+        #expect(try await page("?limit=2&before=rec-248") == ["rec-247", "rec-246"])
+        #expect(try await page("?before=rec-1") == ["rec-0"])
+        #expect(try await page("?before=rec-0").isEmpty)
+    }
+
+    @Test(arguments: [
+        ("limit=0", "limit: a whole number from 1 to 1000"), ("limit=1001", "limit: a whole number from 1 to 1000"),
+        ("limit=-1", "limit: a whole number from 1 to 1000"), ("limit=", "limit: a whole number from 1 to 1000"),
+        ("limit=many", "limit: a whole number from 1 to 1000"), ("limit=99999999999999999999", "limit: a whole number from 1 to 1000"),
+        ("before=none", "before: there is no such recording (any more); leave it out to begin with the newest"),
+        ("before=", "before: there is no such recording (any more); leave it out to begin with the newest"),
+    ])
+    func `a page that cannot be is refused with what to change`(query: String, words: String) async throws {
+        let answer = try await Host().ask(.get, "/api/recordings?" + query)
+        #expect(answer.status == 400 && answer.code == "bad_request")
+        #expect(answer.json["error"]?["message"] == .string(words))
+    }
+
     @Test func `a recording's file comes in ranges`() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4").path
         #expect(FileManager.default.createFile(atPath: path, contents: Data((0..<100).map { UInt8($0) })))

@@ -113,6 +113,10 @@ import Testing
             case "layout for the room": try await seat.setLayout("speaker", scope: .room, pins: nil)
             case "chat": try await seat.chat("hello", to: nil)
             case "present": try await seat.present(true)
+            case "record: start": try await seat.record(.start)
+            case "record: stop what another started":
+                _ = try await service.startRecording(room)
+                try await seat.record(.stop)
             case "leave": await seat.leave()
             default: Issue.record("there is no message \(message)")
             }

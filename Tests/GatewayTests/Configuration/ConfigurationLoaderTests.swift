@@ -74,6 +74,32 @@ import Testing
         #expect(settings.http.listen.port == 3)
     }
 
+    /// What the conference is told with these settings.
+    private func recording(
+        _ yaml: String, _ environment: [String: String], _ flag: (String, String)? = nil
+    ) throws -> ConferenceConfiguration.Recording {
+        let flags = flag.map { [ConfigurationLoader.Flag(name: "--flag", path: $0.0, values: [$0.1])] } ?? []
+        return ConferenceConfiguration(try load(yaml, environment: environment, flags: flags)).recording
+    }
+
+    @Test func `what recordings leave of the disk comes from the file, the environment and a flag, and reaches the conference`() throws {
+        let (yaml, environment) = ("recording: {minimumFree: 2GiB}", ["TESSERA_RECORDING_MINIMUMFREE": "3GiB"])
+        #expect(try recording("", [:]).minimumFree == 1 << 30)
+        #expect(try recording(yaml, [:]).minimumFree == 2 << 30)
+        #expect(try recording(yaml, environment).minimumFree == 3 << 30)
+        #expect(try recording(yaml, environment, ("recording.minimumFree", "4GiB")).minimumFree == 4 << 30)
+        #expect(faults("", environment: ["TESSERA_RECORDING_MINIMUMFREE": "much"]).first?.contains("TESSERA_RECORDING_MINIMUMFREE") == true)
+    }
+
+    @Test func `how many recordings a room may start comes from the file, the environment and a flag, and reaches the conference`() throws {
+        let (yaml, environment) = ("recording: {startsPerMinute: 2}", ["TESSERA_RECORDING_STARTSPERMINUTE": "3"])
+        #expect(try recording("", [:]).startsPerMinute == 6)
+        #expect(try recording(yaml, [:]).startsPerMinute == 2)
+        #expect(try recording(yaml, environment).startsPerMinute == 3)
+        #expect(try recording(yaml, environment, ("recording.startsPerMinute", "4")).startsPerMinute == 4)
+        #expect(faults("recording: {startsPerMinute: 0}").first?.contains("1 to 1000") == true)
+    }
+
     @Test func `lists in the environment are comma-separated or YAML`() throws {
         let settings = try load(
             "",

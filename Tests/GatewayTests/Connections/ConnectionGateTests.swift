@@ -18,7 +18,12 @@ import Testing
         try? gate.open(IPAddress(address)) { [ended] in ended.note(name) }.get()
     }
 
-    private func count(_ gate: ConnectionGate) -> Double { gate.lines.first { $0.name == "tessera_http_connections" }?.value ?? .nan }
+    private func value(_ gate: ConnectionGate, _ name: String, _ labels: [String]) -> Double? {
+        gate.lines.first { $0.name == name && $0.labels.map(\.1) == labels }?.value
+    }
+
+    private func count(_ gate: ConnectionGate) -> Int { Int(value(gate, "tessera_limited_current", ["connections"]) ?? -1) }
+    private func unsent(_ gate: ConnectionGate) -> Double? { value(gate, "tessera_limited_current", ["unsent_bytes"]) }
 
     @Test func `a full house closes the oldest that said nothing, then who idles, then who is in no room, and never who is busy`() throws {
         let gate = ConnectionGate(connections: 4, perAddress: 4)
@@ -68,12 +73,51 @@ import Testing
         #expect(ended.all.isEmpty && count(gate) == 50)
     }
 
+    @Test func `bytes that wait are counted for all, and beyond the limit those go who took nothing for the longest time`() throws {
+        let gate = ConnectionGate(connections: 10, perAddress: 10, maxUnsent: 1600)
+        let (stuck, slow, quick) = (try #require(open(gate, "stuck")), try #require(open(gate, "slow")), try #require(open(gate, "quick")))
+        slow.queued(500)
+        stuck.queued(500)
+        slow.sent(100)
+        quick.queued(600)
+        #expect(ended.all.isEmpty && unsent(gate) == 1500)
+        quick.queued(101)
+        #expect(ended.all == ["stuck"], "the slow one took some since")
+        #expect(unsent(gate) == 1101)
+        stuck.sent(500)
+        stuck.close()
+        #expect(unsent(gate) == 1101, "what it waited with was given back with it")
+        quick.sent(701)
+        slow.close()
+        #expect(unsent(gate) == 0 && count(gate) == 1)
+        #expect(gate.lines.contains { $0.labels.first?.1 == "unsent" && $0.value == 1 })
+    }
+
+    @Test func `two hundred readers that take nothing are ended before they hold more than the limit together`() {
+        let gate = ConnectionGate(connections: 1000, perAddress: 1000, maxUnsent: 1 << 20)
+        let tickets = (0..<200).compactMap { open(gate, "\($0)") }
+        for _ in 0..<50 { for ticket in tickets { ticket.queued(1000) } }
+        #expect(tickets.count == 200 && unsent(gate) ?? .infinity <= 1_048_576)
+        #expect(Set(ended.all).count == ended.all.count && ended.all.count == 200 - count(gate))
+    }
+
     @Test func `what was refused and closed is counted`() {
         let gate = ConnectionGate(connections: 10, perAddress: 1)
         open(gate, "a")?.become(.busy)
         #expect(open(gate, "b") == nil)
         gate.count(.head)
-        func value(_ reason: String) -> Double? { gate.lines.first { $0.labels.first?.1 == reason }?.value }
-        #expect(value("address") == 1 && value("head") == 1 && value("total") == 0)
+        #expect(value(gate, "tessera_limit", ["connections"]) == 10 && value(gate, "tessera_limit", ["connections_per_address"]) == 1)
+        #expect(value(gate, "tessera_limited_current", ["connections"]) == 1)
+        let refused = ["total", "address"].map { value(gate, "tessera_limit_refusals_total", ["connections", $0]) }
+        #expect(refused == [0, 1])
+        #expect(value(gate, "tessera_http_connections_ended_total", ["head"]) == 1)
+    }
+
+    @Test func `one that makes room for another is not refused`() {
+        let gate = ConnectionGate(connections: 1, perAddress: 1)
+        for name in ["a", "b", "c"] { _ = open(gate, name) }
+        let refused = ["total", "address"].map { value(gate, "tessera_limit_refusals_total", ["connections", $0]) }
+        #expect(refused == [0, 0])
+        #expect(value(gate, "tessera_http_connections_ended_total", ["evicted"]) == 2)
     }
 }

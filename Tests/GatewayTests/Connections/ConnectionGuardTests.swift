@@ -16,6 +16,15 @@ private final class Dam: ChannelOutboundHandler {
     }
 }
 
+/// A socket whose output is closed still reads; an `EmbeddedChannel` would be closed altogether.
+private final class HalfOpen: ChannelOutboundHandler {
+    typealias OutboundIn = NIOAny
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if case .output = mode { promise?.succeed() } else { context.close(mode: mode, promise: promise) }
+    }
+}
+
 /// Counts how often the socket is asked for more.
 private final class ReadCounter: ChannelOutboundHandler {
     typealias OutboundIn = NIOAny
@@ -38,7 +47,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         let connection = ConnectionGuard(ticket, wait: wait)
         let watch = RequestWatch(ticket, connection)
         var handlers: [any ChannelHandler] = isDammed ? [dam] : []
-        handlers += [connection, watch]
+        handlers += [connection, HTTPResponseEncoder(), watch]
         try channel.pipeline.syncOperations.addHandlers(handlers)
         try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return (connection, watch)
@@ -47,7 +56,7 @@ private final class ReadCounter: ChannelOutboundHandler {
     private func pass(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
 
     private var head: HTTPServerRequestPart { .head(HTTPRequestHead(version: .http1_1, method: .PUT, uri: "/")) }
-    private var answer: HTTPServerResponsePart { .head(HTTPResponseHead(version: .http1_1, status: .ok)) }
+    private var answer: HTTPServerResponsePart { .head(HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "1"])) }
 
     private func ended(_ reason: String) -> Bool { gate.lines.contains { $0.labels.first?.1 == reason && $0.value == 1 } }
 
@@ -97,6 +106,8 @@ private final class ReadCounter: ChannelOutboundHandler {
         pass(600)
         #expect(channel.isActive)
         try channel.writeOutbound(answer)
+        pass(600)
+        #expect(channel.isActive)
         try channel.writeOutbound(HTTPServerResponsePart.end(nil))
         pass(29)
         #expect(channel.isActive)
@@ -126,29 +137,112 @@ private final class ReadCounter: ChannelOutboundHandler {
             return turns == 1 ? .zero : .seconds(1)
         }
         let reads = ReadCounter()
-        try channel.pipeline.syncOperations.addHandlers([reads, connection, watch])
+        try channel.pipeline.syncOperations.addHandlers([reads, connection, HTTPResponseEncoder(), watch])
         try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        func request(_ path: String) throws {
-            try channel.writeInbound(HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: path)))
-            try channel.writeInbound(HTTPServerRequestPart.end(nil))
-        }
-        func passed() throws -> [String] {
-            var paths: [String] = []
-            while let part = try channel.readInbound(as: HTTPServerRequestPart.self) { if case .head(let head) = part { paths.append(head.uri) } }
-            return paths
-        }
         for path in ["/1", "/2", "/3"] { try request(path) }
         #expect(try passed() == ["/1"])
+        try reply()
         let before = reads.count
         channel.read()
         #expect(reads.count == before)
         pass(1)
         #expect(try passed() == ["/2"])
+        try reply()
         #expect(reads.count == before, "the third still waits")
         pass(1)
         #expect(try passed() == ["/3"])
         #expect(reads.count == before + 1)
         _ = try? channel.finish()
+    }
+
+    private func request(_ path: String) throws {
+        try channel.writeInbound(HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: path)))
+        try channel.writeInbound(HTTPServerRequestPart.end(nil))
+    }
+
+    /// The paths of the requests that came through.
+    private func passed() throws -> [String] {
+        var paths: [String] = []
+        while let part = try channel.readInbound(as: HTTPServerRequestPart.self) { if case .head(let head) = part { paths.append(head.uri) } }
+        return paths
+    }
+
+    /// The answer to the request that was passed on last.
+    private func reply(_ bytes: Int = 1) throws {
+        let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "\(bytes)"])
+        channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(repeating: 120, count: bytes))), promise: nil)
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+    }
+
+    private var unsent: Double? { gate.lines.first { $0.name == "tessera_limited_current" && $0.labels.first?.1 == "unsent_bytes" }?.value }
+
+    @Test func `whoever asks ahead and reads nothing has one answer waiting, and nothing more is read`() throws {
+        _ = try guarded(.head, isDammed: true)
+        let reads = ReadCounter()
+        try channel.pipeline.syncOperations.addHandler(reads, position: .first)
+        for number in 1...100 { try request("/\(number)") }
+        #expect(try passed() == ["/1"])
+        try reply(100_000)
+        #expect(try passed().isEmpty, "the first answer is not sent yet")
+        #expect((100_000...100_200).contains(unsent ?? 0))
+        let before = reads.count
+        channel.read()
+        #expect(reads.count == before)
+        for promise in dam.held { promise.succeed() }
+        dam.held = []
+        #expect(try passed() == ["/2"])
+        #expect(unsent == 0)
+        try reply(100_000)
+        #expect((100_000...100_200).contains(unsent ?? 0))
+        pass(30)
+        #expect(!channel.isActive && ended("stalled"))
+        for promise in dam.held { promise.fail(ChannelError.ioOnClosedChannel) }
+    }
+
+    @Test func `answers that leave bring on the next request, and the end of the input comes behind them all`() throws {
+        final class Ends: ChannelInboundHandler {
+            typealias InboundIn = HTTPServerRequestPart
+            var count = 0
+            func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+                if case .inputClosed? = event as? ChannelEvent { count += 1 }
+            }
+        }
+        _ = try guarded(.head)
+        let ends = Ends()
+        try channel.pipeline.syncOperations.addHandler(ends)
+        for path in ["/1", "/2", "/3"] { try request(path) }
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        for path in ["/1", "/2", "/3"] {
+            #expect(try passed() == [path])
+            #expect(ends.count == (path == "/3" ? 1 : 0))
+            try reply()
+        }
+        pass(30)
+        #expect(!channel.isActive && ended("idle"))
+    }
+
+    @Test func `more requests at once than a read can bring end the connection`() throws {
+        _ = try guarded(.head)
+        for number in 0...500 { try request("/\(number)") }
+        #expect(channel.isActive)
+        try channel.writeInbound(head)
+        #expect(!channel.isActive && ended("pipelined"))
+        #expect(try passed() == ["/0"])
+    }
+
+    @Test func `what comes behind the last answer holds no place`() throws {
+        _ = try guarded(.head)
+        try channel.pipeline.syncOperations.addHandler(HalfOpen(), position: .first)
+        try request("/1")
+        try request("/2")
+        // What the server does after the answer to a request with `Connection: close`.
+        try reply()
+        channel.close(mode: .output, promise: nil)
+        pass(29)
+        #expect(channel.isActive)
+        pass(1)
+        #expect(!channel.isActive && ended("idle"))
     }
 
     @Test func `a reader that takes nothing for thirty seconds is cut off, one that takes a little is not`() throws {

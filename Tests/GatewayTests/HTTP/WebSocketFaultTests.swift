@@ -10,7 +10,7 @@ import Testing
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandlers([
             NIOWebSocketFrameAggregator(minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 10, maxAccumulatedFrameSize: limit),
-            WebSocketFaultHandler(farewell: "too large"),
+            WebSocketFaultHandler { "too large" },
         ])
         try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return channel
@@ -56,6 +56,79 @@ import Testing
         #expect(closeCode(try channel.readOutbound(as: WebSocketFrame.self)) == 1002)
         try channel.writeInbound(WebSocketFrame(fin: true, opcode: .connectionClose, data: ByteBuffer()))
         #expect(!channel.isActive, "the client's own close ends the wait")
+    }
+
+    /// Counts the bytes that come past the guard.
+    private final class Meter: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        var bytes = 0
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            bytes += unwrapInboundIn(data).readableBytes
+            context.fireChannelRead(data)
+        }
+    }
+
+    /// What a socket's bytes go through, with the guard's allowance for strangers.
+    private func stranger(_ meter: Meter) throws -> (EmbeddedChannel, ConnectionGuard) {
+        let channel = EmbeddedChannel()
+        let connection = ConnectionGuard(try ConnectionGate(connections: 1, perAddress: 1).open(nil) {}.get(), wait: .nothing)
+        connection.allow(bytes: ConnectionGuard.outsideBytes)
+        try channel.pipeline.syncOperations.addHandlers([
+            connection, meter, WebSocketFrameEncoder(), ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: 262_144)),
+            NIOWebSocketFrameAggregator(minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: 262_144),
+            WebSocketFaultHandler { connection.isUnlimited ? "inside" : "outside" },
+        ])
+        try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        return (channel, connection)
+    }
+
+    /// Masked text in frames of this size, each announced with eight bytes (RFC 6455 §5.2); all but the last to be continued.
+    private func frames(_ sizes: [Int]) -> [UInt8] {
+        sizes.enumerated().flatMap { index, size -> [UInt8] in
+            let first: UInt8 = (index == 0 ? 0x01 : 0x00) | (index == sizes.count - 1 ? 0x80 : 0x00)
+            let length = (0..<8).map { UInt8(truncatingIfNeeded: size >> (56 - 8 * $0)) }
+            return [first, 0xFF] + length + [0, 0, 0, 0] + [UInt8](repeating: 120, count: size)
+        }
+    }
+
+    private func send(_ bytes: [UInt8], to channel: EmbeddedChannel) throws {
+        for start in stride(from: 0, to: bytes.count, by: 4096) {
+            try channel.writeInbound(ByteBuffer(bytes: bytes[start..<min(start + 4096, bytes.count)]))
+        }
+    }
+
+    private func sent(_ channel: EmbeddedChannel) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let buffer = try channel.readOutbound(as: ByteBuffer.self) { bytes += Array(buffer.readableBytesView) }
+        return bytes
+    }
+
+    @Test(arguments: [[200_000], [60_000, 60_000, 60_000], [600_000], [131_072]])
+    func `a stranger who sends too much is told so and ends with 1009, and no more of it is kept`(sizes: [Int]) throws {
+        let meter = Meter()
+        let (channel, _) = try stranger(meter)
+        try send(frames(sizes), to: channel)
+        #expect(try sent(channel) == [0x81, 7] + Array("outside".utf8) + [0x88, 2, 0x03, 0xF1], "once, and 1009 is 0x03F1")
+        #expect(meter.bytes <= ConnectionGuard.outsideBytes)
+        #expect(channel.isActive, "what still comes is read and dropped, or a reset would take the farewell")
+        #expect(try channel.readInbound(as: WebSocketFrame.self) == nil)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    @Test func `who is in a room may send more than a stranger, and has words of its own`() throws {
+        let meter = Meter()
+        let (channel, connection) = try stranger(meter)
+        try send(frames([100_000]), to: channel)
+        connection.allow(bytes: nil)
+        try send(frames([200_000]), to: channel)
+        let sizes = try (0..<2).map { _ in try channel.readInbound(as: WebSocketFrame.self)?.data.readableBytes }
+        #expect(sizes == [100_000, 200_000])
+        #expect(try sent(channel).isEmpty)
+        try send(frames([600_000]), to: channel)
+        #expect(try sent(channel) == [0x81, 6] + Array("inside".utf8) + [0x88, 2, 0x03, 0xF1])
+        _ = try? channel.finish()
     }
 
     @Test func `messages within the limit pass`() throws {

@@ -16,11 +16,13 @@ import Testing
     @Test func `before the join messages are small and few`() {
         var budget = budget()
         let large = budget.received(bytes: 17_000, isInside: false, at: .zero)
-        #expect(code(large) == "bad_message")
+        #expect(large == .refuse(SignallingBudget.tooLargeOutside), "what came whole leaves the connection")
+        let largest = budget.received(bytes: 16_384, isInside: false, at: .zero)
+        #expect(largest == .take)
         let inside = budget.received(bytes: 17_000, isInside: true, at: .zero)
         #expect(inside == .take)
         let verdicts = (0..<100).map { _ in budget.received(bytes: 100, isInside: false, at: .zero) }
-        #expect(verdicts.count { $0 == .take } == 29)
+        #expect(verdicts.count { $0 == .take } == 28)
         #expect(code(verdicts.last) == "too_fast")
         let later = (1...100).count { budget.received(bytes: 100, isInside: false, at: .zero + .milliseconds($0 * 100)) == .take }
         #expect(later == 100, "ten a second")
