@@ -1,6 +1,7 @@
 """Clients whose address changes in the middle of a call: behind a NAT that forgot them, and on another network."""
 
 import asyncio
+import json
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from aiortc_peer import AiortcPeer
 from browser import Chromium, Firefox
 from media import TONES, tone_level
+from page import Page
 from people import BrowserPeer, PythonPeer, eventually, page_url
 from server import ADDRESS, Server, from_outside
 
@@ -127,3 +129,34 @@ def test_a_nat_that_gives_another_address_interrupts_a_call_until_the_next_check
             await ada.leave()
     with Server(tmp_path / "server", origin=pages, announce=[ADDRESS]) as server:
         asyncio.run(asyncio.wait_for(run(server), 90))
+
+
+def test_the_page_keeps_its_seat_when_its_address_changes(tmp_path, far_network):
+    """First the NAT's, for everything: the media finds the way by itself, and the socket is dead without a word. Then the machine's own."""
+    async def run(server):
+        far = far_network("delay=15ms")
+        page = Page(far)
+        await page.open(from_outside(f"{server.url}/r/move?name=Ada&join=1"), 1280, 800, False, tmp_path)
+        try:
+            await page.is_moving()
+            await page.wait_for("probe.last('line')")
+            seat = await page.evaluate("probe.last('joined').you.id")
+            for number, (change, limit) in enumerate([(lambda: far.move("all"), 6), (far.change_address, 20)]):
+                begun = time.monotonic()
+                change()
+                # What was under way has arrived by then.
+                await asyncio.sleep(0.4)
+                await page.is_moving(limit)
+                moving = time.monotonic() - begun
+                joined = "probe.messages.filter(message => message.type === 'joined')"
+                await page.wait_for(f"{joined}.length === {number + 2}", 20)
+                print(f"the picture moves again after {moving:.1f} s, the socket is back after {time.monotonic() - begun:.1f} s")
+                await page.wait_for("document.getElementById('notice').hidden")
+                assert await page.evaluate(f"{joined}.every(message => message.you.id === {json.dumps(seat)})")
+                assert [person["id"] for person in server.json("GET", "/api/rooms/move")["participants"]] == [seat]
+            await page.is_moving()
+            assert not await page.evaluate("probe.problems.length"), await page.evaluate("probe.problems")
+        finally:
+            await page.close()
+    with Server(tmp_path / "server", announce=[ADDRESS]) as server:
+        asyncio.run(asyncio.wait_for(run(server), 120))
