@@ -44,6 +44,8 @@ final class HostCounters: Sendable {
     let endedOverBudget = Atomic<Int>(0)
     /// Data channel messages of those who may not talk.
     let refusedMessages = Atomic<Int>(0)
+    /// Reliable data channels that were closed since their peer took messages too slowly.
+    let closedChannels = Atomic<Int>(0)
 
     func add(_ new: PeerFaults, since old: PeerFaults) {
         malformed.wrappingAdd(new.malformed &- old.malformed, ordering: .relaxed)
@@ -74,6 +76,7 @@ final class HostCounters: Sendable {
             sample(refused, help, ignoredChecks, ["reason": "check"]),
             sample("tessera_peers_over_budget_total", "Peers that were ended for what they cost the loop.", endedOverBudget),
             sample("tessera_messages_refused_total", "Data channel messages of those who may not talk.", refusedMessages),
+            sample("tessera_channels_closed_total", "Reliable data channels closed since the peer took messages too slowly.", closedChannels),
             sample("tessera_packets_unanswered_total", "Datagrams that were not sent since nobody answered there.", unanswered),
         ]
     }
