@@ -80,14 +80,14 @@ class AiortcPeer:
         self.direction, self.camera, self.socket_options = direction, camera, {}
         self.server, self.room, self.name, self.colour, self.frequency, self.codec = server, room, name, colour, frequency, codec
         self.messages, self.tiles, self.id, self.participants = [], None, None, []
-        self.picture, self.picture_times, self.sound = None, [], np.zeros(0, np.float32)
+        self.picture, self.picture_times, self.sound, self.samples = None, [], np.zeros(0, np.float32), 0
         self.data_channel, self.received_data = data_channel, []
         self.tasks = []
         self.waiters = []
 
-    async def join(self, edit_answer=lambda sdp: sdp):
+    async def join(self, edit_answer=lambda sdp: sdp, **wishes):
         self.socket = await websockets.connect(self.server.signal_url, max_size=1 << 20, **self.socket_options)
-        await self.send(type="join", room=self.room, name=self.name)
+        await self.send(type="join", room=self.room, name=self.name, **wishes)
         joined = await self.next("joined")
         self.id, self.resume = joined["you"]["id"], joined["you"]["resume"]
         self.participants = joined.get("participants", [])
@@ -174,6 +174,7 @@ class AiortcPeer:
             samples = frame.to_ndarray().reshape(-1).astype(np.float32) / 32768
             if len(frame.layout.channels) == 2:
                 samples = samples.reshape(-1, 2).mean(axis=1)
+            self.samples += len(samples)
             self.sound = np.concatenate([self.sound, samples])[-48000 * 6:]
 
     def rgb(self):
@@ -223,14 +224,18 @@ class Address:
         self.signal_url = signal_url
 
 
-async def main(signal_url, room, name, colour, frequency):
+async def main(signal_url, room, name, colour, frequency, reports=""):
+    """`reports`: a line for each tenth of a second: samples and pictures that came so far."""
     aiortc.rtcrtpreceiver.RemoteBitrateEstimator = GoodLine
     peer = AiortcPeer(Address(signal_url), room, name, colour, float(frequency))
     await peer.join()
     print(peer.id, flush=True)
+    while reports:
+        print(peer.samples, len(peer.picture_times), flush=True)
+        await asyncio.sleep(0.1)
     await asyncio.sleep(300)
 
 
 if __name__ == "__main__":
-    # A participant in a process of its own, to be killed or stopped.
+    # A participant in a process of its own, to be killed, stopped or put into another network.
     asyncio.run(main(*sys.argv[1:]))

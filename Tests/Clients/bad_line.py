@@ -14,8 +14,9 @@ import time
 import numpy as np
 
 from browser import Chromium
+from far_network import FarNetwork
 from media import COLOURS, TONES
-from server import ADDRESS, Server
+from server import ADDRESS, Server, from_outside
 from people import BrowserPeer, page_url
 
 BENCH = os.environ.get("BENCH", "Bench")
@@ -85,6 +86,8 @@ class Row:
     # The clean one's picture has grain, so that the room's takes all of its rate. Not where the full picture is reached: two browsers and a
     # server on two cores do not make it in time.
     grain: bool = False
+    # No UDP comes through, so media goes over TCP; the line is then one of a network of the joiner's own, with a router's second of queue.
+    tcp: bool = False
 
 
 @dataclasses.dataclass
@@ -103,6 +106,9 @@ class Outcome:
     after: dict
     # The part of the processors' time that was not ours.
     taken: float
+    # udp or tcp, and the ms from the joiner's offer to its first picture.
+    transport: str
+    first: float
 
     def gaps(self, over):
         """The stretches without a new picture that last longer than `over` seconds: (from, length)."""
@@ -178,15 +184,27 @@ ROWS = {
     "loss5": Row(
         "5 % random loss, 60 ms round trip", "no freeze over 500 ms; sound concealed under 1 %", "rate=3M,delay=30ms,loss=0.05", 40),
     "loss10": Row("10 % random loss, 60 ms round trip", "under 2 freezes over 500 ms a minute", "rate=3M,delay=30ms,loss=0.1", 40),
+    "tcp": Row(
+        "no UDP; TCP over 1 Mbit/s, 50 ms round trip", "picture and sound continuous; the delay does not grow", "rate=1M,delay=25ms", 40, grain=True, tcp=True),
     "dead": Row(
         "dead for 3 s, then back", "sound and picture back within 1 s, delay normal within 5 s", "rate=2M,delay=25ms", 40,
         ((20, "dead"), (23, "rate=2M,delay=25ms"))),
 }
 
 
+def line(server, row, seed):
+    """The row's line, the network of who is behind it, and what the test page has to know of it."""
+    if not row.tcp:
+        relay = Relay(server, row.link, row.link, seed)
+        return relay, None, f"&relay={relay.port}"
+    far = FarNetwork(row.link)
+    far.block_udp()
+    return far, far, ""
+
+
 async def measure(server, pages, row, seed=1):
     """A clean Chromium that only sends, with a clock in its picture, and the one behind the bad line."""
-    relay = Relay(server, row.link, row.link, seed)
+    relay, far, query = line(server, row, seed)
     machine = Machine()
     browsers = []
     room = f"bad-{row.name[:5].strip()}-{seed}".replace(" ", "").replace("%", "").replace(".", "")
@@ -195,7 +213,8 @@ async def measure(server, pages, row, seed=1):
             page_url(pages, server, room, "Clean", "green", 160, "H264") + "&clock=1&speech=1&direction=sendonly" + ("&grain=1" if row.grain else ""))
         browsers.append(clean)
         await clean.wait_for("state.connected && state.id", timeout=30)
-        bad = await Chromium().start(page_url(pages, server, room, "Bad", "blue", TONES[1], "H264") + f"&relay={relay.port}")
+        url = page_url(pages, server, room, "Bad", "blue", TONES[1], "H264") + query
+        bad = await Chromium(far).start(from_outside(url) if far else url)
         browsers.append(bad)
         peer = await BrowserPeer(bad, "Bad", "blue", TONES[1]).joined()
         started = time.monotonic()
@@ -217,9 +236,10 @@ async def measure(server, pages, row, seed=1):
             await asyncio.sleep(max(0, 0.25 - (time.monotonic() - started - now)))
         frames = np.array(await bad.evaluate("state.frameTimes"))
         delays = [(t, d) for t, d in await bad.evaluate("state.delays") if d is not None]
+        transport = await bad.evaluate("stats().then(s => s.locals[s.pair.localCandidateId].protocol)")
         return Outcome(
             row, samples, (frames - origin) / 1000, np.array([((t - origin) / 1000, d) for t, d in delays]).reshape(-1, 2), sound, before,
-            await figures(), machine.taken())
+            await figures(), machine.taken(), transport, await bad.evaluate("state.firstFrame"))
     finally:
         for browser in browsers:
             await browser.close()
@@ -258,6 +278,13 @@ def aims(key, outcome):
         return [
             (long <= 1, freezes), (outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"), (outcome.rate() < 150, f"{outcome.rate():.0f} kbit/s"),
             (outcome.delay(0.95) < 400, f"delay p95 {outcome.delay(0.95):.0f} ms"),
+        ]
+    if key == "tcp":
+        middle = (outcome.row.settled + outcome.row.seconds) / 2
+        before, after = outcome.delay(0.5, end=middle), outcome.delay(0.5, start=middle)
+        return [
+            (long <= 1, freezes), (outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"),
+            (after < before + 50, f"delay p50 {before:.0f} ms in the first half, {after:.0f} in the second"),
         ]
     if key == "dead":
         back = outcome.row.changes[1][0]

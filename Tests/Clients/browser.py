@@ -1,13 +1,13 @@
 """Headless browsers driven by their own remote protocols: Chromium by CDP, Firefox by WebDriver BiDi. No driver program."""
 
 import asyncio
+import http.client
 import itertools
 import json
 import shutil
 import subprocess
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 import websockets
@@ -16,7 +16,9 @@ from server import free_port
 
 
 class Browser:
-    def __init__(self):
+    def __init__(self, far=None):
+        """`far`: the network that it is in (FarNetwork); None: the test's own."""
+        self.far = far
         self.profile = Path(tempfile.mkdtemp(prefix="tessera-browser-"))
         self.port = free_port()
         self.ids = itertools.count(1)
@@ -25,8 +27,24 @@ class Browser:
         self.process = None
 
     async def connect(self, url):
-        self.socket = await websockets.connect(url, max_size=1 << 26)
+        there = {"sock": await asyncio.to_thread(self.far.connect, self.port)} if self.far else {}
+        self.socket = await websockets.connect(url, max_size=1 << 26, **there)
         self.reader = asyncio.ensure_future(self.read())
+
+    def run(self, command, **options):
+        self.process = subprocess.Popen(
+            [*(self.far.prefix if self.far else []), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+
+    def get(self, path):
+        """What its remote protocol's HTTP port says."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        if self.far:
+            connection.sock = self.far.connect(self.port)
+        connection.request("GET", path)
+        try:
+            return json.load(connection.getresponse())
+        finally:
+            connection.close()
 
     async def read(self):
         async for text in self.socket:
@@ -78,22 +96,23 @@ class Browser:
 
 
 class Chromium(Browser):
-    async def start(self, url, width=1280, height=800, mobile=False, flags=()):
-        self.process = subprocess.Popen([
+    async def start(self, url, width=1280, height=800, mobile=False, flags=(), trusted=None):
+        """`trusted`: an address whose page gets a camera though it comes neither from loopback nor over TLS; None: of `url`."""
+        origin = "/".join((trusted or url).split("/")[:3])
+        self.run([
             "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--allow-loopback-in-peer-connection",
             "--autoplay-policy=no-user-gesture-required", "--disable-background-timer-throttling",
             "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
             f"--user-data-dir={self.profile}", f"--remote-debugging-port={self.port}", "--remote-allow-origins=*",
-            f"--window-size={width},{height}", *flags, "about:blank",
-        ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            f"--window-size={width},{height}", f"--unsafely-treat-insecure-origin-as-secure={origin}", *flags, "about:blank",
+        ])
         deadline = time.monotonic() + 30
         while True:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/list", timeout=2) as response:
-                    page = next(t for t in json.load(response) if t["type"] == "page")
-                    break
-            except (OSError, StopIteration):
+                page = next(target for target in self.get("/json/list") if target["type"] == "page")
+                break
+            except (OSError, http.client.HTTPException, StopIteration):
                 if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(0.1)
@@ -133,16 +152,17 @@ class Firefox(Browser):
         "media.peerconnection.ice.obfuscate_host_addresses": False, "media.autoplay.default": 0,
         "media.autoplay.blocking_policy": 0, "media.autoplay.block-webaudio": False, "remote.active-protocols": 1, "browser.shell.checkDefaultBrowser": False,
         "datareporting.policy.dataSubmissionEnabled": False, "app.update.enabled": False, "network.captive-portal-service.enabled": False,
-        "toolkit.startup.max_resumed_crashes": -1, "dom.min_background_timeout_value": 4, "media.peerconnection.ice.loopback": True,
+        "toolkit.startup.max_resumed_crashes": -1, "media.devices.insecure.enabled": True, "media.getusermedia.insecure.enabled": True,
+        "dom.min_background_timeout_value": 4, "media.peerconnection.ice.loopback": True,
     }
 
     async def start(self, url, microphone=1000):
         """`microphone`: the tone in Hz of the fake one."""
         lines = [f'user_pref("{key}", {json.dumps(value)});' for key, value in [*self.PREFERENCES.items(), ("media.navigator.audio.fake_frequency", microphone)]]
         (self.profile / "user.js").write_text("\n".join(lines))
-        self.process = subprocess.Popen([
+        self.run([
             "firefox-esr", "--headless", "--no-remote", "--profile", str(self.profile), f"--remote-debugging-port={self.port}", "about:blank",
-        ], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"HOME": str(self.profile), "PATH": "/usr/bin:/bin", "MOZ_DISABLE_CONTENT_SANDBOX": "1"})
+        ], env={"HOME": str(self.profile), "PATH": "/usr/bin:/bin", "MOZ_DISABLE_CONTENT_SANDBOX": "1"})
         deadline = time.monotonic() + 40
         while True:
             try:

@@ -14,6 +14,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from aiortc_peer import GoodLine  # noqa: E402
+from far_network import FarNetwork  # noqa: E402
 from server import Server  # noqa: E402
 
 
@@ -47,7 +48,7 @@ def serve_pages():
             pass
 
     handler = functools.partial(Quiet, directory=str(HERE / "pages"))
-    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    web = http.server.ThreadingHTTPServer(("0.0.0.0", 0), handler)
     threading.Thread(target=web.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{web.server_port}"
     web.shutdown()
@@ -63,6 +64,19 @@ def pages():
 def needs_address():
     if "PEER_ADDRESS" not in os.environ:
         pytest.skip("this machine does not allow network namespaces, and these clients need an address beside loopback")
+
+
+@pytest.fixture
+def needs_far_network(needs_address):
+    if not os.access("/dev/net/tun", os.W_OK):
+        pytest.skip("this machine has no TUN devices")
+
+
+@pytest.fixture
+def far_network(needs_far_network):
+    """Makes networks of their own for clients far away, and ends them with the test."""
+    with contextlib.ExitStack() as networks:
+        yield lambda link="": networks.enter_context(FarNetwork(link))
 
 
 @pytest.fixture

@@ -1,9 +1,16 @@
-"""What is in a recorded file, by ffmpeg's eyes and ears."""
+"""Recordings of a server from their start to their end, and what is in the file, by ffmpeg's eyes and ears and by `tessera recording check`."""
 
+import asyncio
 import json
+import re
+import signal
 import subprocess
+import time
 
 import numpy as np
+
+from people import pair
+from server import PROGRAM
 
 
 def probe(path):
@@ -28,3 +35,76 @@ def sound(path):
 def decodes_cleanly(path):
     result = subprocess.run(["ffmpeg", "-v", "error", "-xerror", "-i", str(path), "-f", "null", "-"], capture_output=True, text=True)
     return result.returncode == 0 and not result.stderr.strip(), result.stderr[-2000:]
+
+
+def offsets(file):
+    """A/V offsets in ms at the start and at the end, by `tessera recording check`."""
+    check = subprocess.run([PROGRAM, "recording", "check", str(file)], capture_output=True, text=True, timeout=30)
+    assert check.returncode == 0, check.stdout + check.stderr
+    return [float(value) for value in re.findall(r"([+-][\d.]+) ms", check.stdout)]
+
+
+def plays(file, seconds=0.5):
+    """Asserts that the file lasts for `seconds` at least and decodes without a fault."""
+    length = float(probe(file)["format"]["duration"])
+    assert length > seconds, length
+    ok, errors = decodes_cleanly(file)
+    assert ok, errors
+
+
+def is_whole(file, seconds=0.5, end=45):
+    """That, and that it is closed and its sound stays with its picture: within 45 ms, at the end within `end` where something else ended the
+    tracks."""
+    plays(file, seconds)
+    start, last = offsets(file)
+    assert abs(start) < 45 and abs(last) < end, (start, last)
+
+
+def begin(server, room="rec"):
+    return server.json("POST", f"/api/rooms/{room}/recordings", expect=201)
+
+
+def state(server, recording):
+    return server.json("GET", f"/api/recordings/{recording['id']}")
+
+
+def path(server, recording):
+    return server.recordings / recording["file"]
+
+
+async def stop(server, recording):
+    """Ends it as people do, and returns its entry."""
+    finished = await asyncio.to_thread(server.json, "POST", f"/api/recordings/{recording['id']}/stop")
+    assert finished["state"] == "finished", finished
+    return finished
+
+
+async def ended(server, recording, timeout, what):
+    """Waits until something else has ended it, and returns its entry."""
+    deadline = time.monotonic() + timeout
+    while (now := await asyncio.to_thread(state, server, recording))["state"] == "recording":
+        assert time.monotonic() < deadline, what
+        await asyncio.sleep(0.1)
+    return now
+
+
+def recorded_until_killed(server, seconds, *signals):
+    """A call of two that is recorded when the server ends: (recording, tiles, colours by participant)."""
+    async def run():
+        async with pair(server) as (ada, bo):
+            recording = begin(server)
+            await asyncio.sleep(seconds)
+            for each in signals or [signal.SIGKILL]:
+                server.process.send_signal(each)
+            await asyncio.to_thread(server.process.wait, 3)
+            return recording, ada.tiles, {ada.id: "red", bo.id: "blue"}
+    return asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def mended(server, recording, timeout=15):
+    """Waits until a server that was started again has closed it, and returns its entry."""
+    deadline = time.monotonic() + timeout
+    while (found := state(server, recording))["state"] != "finished":
+        assert found["state"] == "repairing" and time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return found

@@ -26,6 +26,11 @@ def free_port():
 SMALL = {"TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_ROOMS_FRAMESPERSECOND": "15"}
 
 
+def from_outside(url):
+    """The same for a client in a network of its own, for whom loopback is its own."""
+    return url.replace("127.0.0.1", ADDRESS)
+
+
 class Server:
     """`with Server(tmp_path) as server:` starts one and waits until it answers. Rooms are `SMALL` unless `full`."""
 
@@ -67,7 +72,7 @@ class Server:
             command += ["--config", str(path)]
         environment = {key: value for key, value in os.environ.items() if key != "TESSERA"} | self.environment
         if self.origin:
-            environment["TESSERA_HTTP_ALLOWEDORIGINS"] = self.origin
+            environment["TESSERA_HTTP_ALLOWEDORIGINS"] = f"{self.origin},{from_outside(self.origin)}"
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=self.directory, env=environment,
             preexec_fn=self.limit_files if self.open_files else None)

@@ -35,6 +35,21 @@ def test_a_browser_behind_five_per_cent_of_loss_goes_on_seeing_and_hearing(full_
     assert len(outcome.frames) > 200
 
 
+def test_a_browser_without_udp_sees_and_hears_over_a_thin_line_without_growing_delay(full_server, pages, needs_far_network):
+    outcome = run(full_server, pages, "tcp", 25)
+    middle = (outcome.row.settled + outcome.row.seconds) / 2
+    before, after = (outcome.delay(0.5, start, end) for start, end in ((None, middle), (middle, None)))
+    queues = [queue for at, *_, queue in outcome.samples if at > outcome.row.settled]
+    print(f"first picture after {outcome.first:.0f} ms, {outcome.rate():.0f} kbit/s, {outcome.shares()}, delay p50 {before:.0f} then {after:.0f} ms, "
+          f"p95 {outcome.delay(0.95):.0f} ms, queue of the line up to {max(queues)} ms, concealed {outcome.concealed():.2f} %, "
+          f"gaps over 0.5 s {outcome.gaps(0.5)}, {len(outcome.frames)} pictures")
+    assert outcome.transport == "tcp"
+    assert outcome.rate() < 1000
+    assert outcome.concealed() < 5
+    assert len(outcome.gaps(1)) == 0, outcome.gaps(1)
+    assert after < before + 150 and outcome.delay(0.95) < 1000, (before, after)
+
+
 # One call in three here: aiortc answers late on a busy machine, which looks like a queue, and then it stays where it is for longer.
 @pytest.mark.flaky(reruns=3)
 def test_aiortc_on_a_clean_line_climbs_to_the_top_by_its_own_remb(server):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from aiortc_peer import AiortcPeer
+from aiortc_peer import AiortcPeer, HTTPPeer
 from browser import Chromium, Firefox
 from media import TONES
 from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
@@ -65,6 +65,44 @@ def test_two_aiortc_peers_see_and_hear_each_other(server, codec):
         finally:
             for peer in peers:
                 await peer.peer.close()
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+@pytest.mark.usefixtures("needs_address", "good_line")
+def test_a_viewer_s_data_channel_messages_reach_nobody(server):
+    """Neither of one who came by WHEP nor of one who joined as a viewer; both get what the others say."""
+    def refused():
+        metrics = server.get("/metrics")[2].decode().splitlines()
+        return next(float(line.split()[-1]) for line in metrics if line.startswith("tessera_messages_refused_total"))
+
+    async def run():
+        ada = await AiortcPeer(server, "data", "Ada", "red", TONES[0], data_channel="tools").join()
+        bo = await AiortcPeer(server, "data", "Bo", "blue", TONES[1], data_channel="tools").join()
+        whep = await HTTPPeer(server, "data", "Whep", "green", TONES[2], data_channel="tools", direction="recvonly").join("whep")
+        role = await AiortcPeer(server, "data", "Role", "cyan", TONES[3], data_channel="tools").join(role="viewer")
+        everybody = [ada, bo, whep, role]
+        try:
+            deadline = time.monotonic() + 15
+            while any(peer.channel.readyState != "open" for peer in everybody):
+                assert time.monotonic() < deadline, "the channels did not open"
+                await asyncio.sleep(0.05)
+            for viewer in (whep, role):
+                for number in range(5):
+                    viewer.channel.send(f"{viewer.name} says {number}")
+                    viewer.channel.send(bytes([number]))
+            # Behind theirs, so that theirs would have come before.
+            while await asyncio.to_thread(refused) < 20:
+                assert time.monotonic() < deadline, f"{refused()} were refused"
+                await asyncio.sleep(0.05)
+            ada.channel.send("hello")
+            while any(peer.received_data[-1:] != ["hello"] for peer in (bo, whep, role)):
+                assert time.monotonic() < deadline, [peer.received_data for peer in everybody]
+                await asyncio.sleep(0.05)
+            assert [peer.received_data for peer in everybody] == [[], ["hello"], ["hello"], ["hello"]]
+            assert refused() == 20
+        finally:
+            for peer in everybody:
+                await peer.close()
     asyncio.run(asyncio.wait_for(run(), 60))
 
 

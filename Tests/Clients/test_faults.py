@@ -2,39 +2,27 @@
 
 import asyncio
 import contextlib
+import json
 import os
-import re
 import resource
 import signal
 import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from media import TONES, tone_level
+from media import tone_level
 from people import pair
-from recorded import decodes_cleanly, probe
-from server import PROGRAM, Server
+from recorded import begin, ended, is_whole, mended, offsets, path, plays, stop
+from server import Server
 from signalling import ask, connect
+from tokens import ADMIN, SECRET, token
+
+HERE = Path(__file__).parent
 
 call = pytest.mark.usefixtures("needs_address", "good_line")
-
-
-async def until(condition, timeout, what):
-    deadline = time.monotonic() + timeout
-    while not (found := await asyncio.to_thread(condition)):
-        assert time.monotonic() < deadline, what
-        await asyncio.sleep(0.1)
-    return found
-
-
-def state(server, recording):
-    return server.json("GET", f"/api/recordings/{recording['id']}")
-
-
-def path(server, recording):
-    return server.recordings / recording["file"]
 
 
 async def goes_on(*peers, seconds=6):
@@ -48,13 +36,6 @@ async def goes_on(*peers, seconds=6):
             return
         assert time.monotonic() < deadline, f"pictures go on: {moves}, sound: {heard}"
         await asyncio.sleep(0.1)
-
-
-def offsets(file):
-    """A/V offsets in ms at the start and at the end, by `tessera recording check`."""
-    check = subprocess.run([PROGRAM, "recording", "check", str(file)], capture_output=True, text=True, timeout=30)
-    assert check.returncode == 0, check.stdout + check.stderr
-    return [float(value) for value in re.findall(r"([+-][\d.]+) ms", check.stdout)]
 
 
 def metric(server, name):
@@ -96,7 +77,7 @@ def test_a_disk_that_stands_still_holds_up_neither_call_nor_joins(tmp_path):
     with Server(tmp_path / "server") as server, freezable(tmp_path / "disk", server.recordings) as freeze:
         async def run():
             async with pair(server) as (ada, bo):
-                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                recording = begin(server)
                 await asyncio.sleep(1.5)
                 assert freeze(True)
                 for room in ("rec", "other"):
@@ -110,11 +91,10 @@ def test_a_disk_that_stands_still_holds_up_neither_call_nor_joins(tmp_path):
                 await goes_on(ada, bo)
                 assert freeze(False)
                 await asyncio.sleep(1.5)
-                return await asyncio.to_thread(server.json, "POST", f"/api/recordings/{recording['id']}/stop")
+                return await stop(server, recording)
         finished = asyncio.run(asyncio.wait_for(run(), 60))
-        assert finished["state"] == "finished" and finished["duration"] > 6 and "dropped" not in finished, finished
-        assert all(abs(offset) < 45 for offset in offsets(path(server, finished)))
-        assert decodes_cleanly(path(server, finished))[0]
+        assert finished["duration"] > 6 and "dropped" not in finished, finished
+        is_whole(path(server, finished))
         deadline = time.monotonic() + 5
         while [r["id"] for r in server.json("GET", "/api/recordings")] != [finished["id"]]:
             assert time.monotonic() < deadline, "what came too late is not taken back"
@@ -126,7 +106,7 @@ def test_a_server_that_was_stopped_for_three_seconds_goes_on_as_if_it_had_slept(
     with Server(tmp_path / "server") as server:
         async def run():
             async with pair(server) as (ada, bo):
-                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                recording = begin(server)
                 await asyncio.sleep(2)
                 server.process.send_signal(signal.SIGSTOP)
                 await asyncio.sleep(3)
@@ -138,11 +118,10 @@ def test_a_server_that_was_stopped_for_three_seconds_goes_on_as_if_it_had_slept(
                 assert metric(server, "tessera_picture_ticks_skipped_total") >= 20
                 assert [p["id"] for p in server.json("GET", "/api/rooms/rec")["participants"]] == [ada.id, bo.id]
                 await asyncio.sleep(1)
-                return await asyncio.to_thread(server.json, "POST", f"/api/recordings/{recording['id']}/stop")
+                return await stop(server, recording)
         finished = asyncio.run(asyncio.wait_for(run(), 60))
-        assert finished["state"] == "finished" and finished["duration"] > 5, finished
-        assert all(abs(offset) < 45 for offset in offsets(path(server, finished))), offsets(path(server, finished))
-        assert decodes_cleanly(path(server, finished))[0]
+        assert finished["duration"] > 5, finished
+        is_whole(path(server, finished))
 
 
 def test_twenty_recordings_survive_a_kill_and_are_closed_beside_the_calls(tmp_path):
@@ -174,16 +153,11 @@ def test_twenty_recordings_survive_a_kill_and_are_closed_beside_the_calls(tmp_pa
         new = server.json("POST", "/api/rooms/meanwhile/recordings", expect=201)
         assert new["state"] == "recording", "new ones begin while the old ones are closed"
         deadline = time.monotonic() + 30
-        while any((found := state(server, r))["state"] != "finished" for r in started):
-            assert found["state"] == "repairing" and time.monotonic() < deadline, found
-            time.sleep(0.1)
+        for recording in started:
+            plays(path(server, mended(server, recording, 30)))
         while metric(server, "tessera_recording_repairs_waiting") != 0:
             assert time.monotonic() < deadline, "repairs still wait"
             time.sleep(0.1)
-        for recording in started:
-            assert float(probe(path(server, recording))["format"]["duration"]) > 0.5
-            ok, errors = decodes_cleanly(path(server, recording))
-            assert ok, errors
         listed = server.json("GET", "/api/recordings")
         assert listed[0]["id"] == new["id"] and len(listed) == 21
 
@@ -195,27 +169,25 @@ def test_a_disk_that_others_fill_ends_recordings_in_order_and_refuses_new_ones(t
 
         async def run():
             async with pair(server) as (ada, bo):
-                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                recording = begin(server)
                 await asyncio.sleep(2.5)
                 # A tenth is left free of a disk that is smaller than `recording.minimumFree`.
                 filler.write_bytes(bytes(60 << 20))
-                ended = await until(lambda: (now := state(server, recording))["state"] != "recording" and now, 5, "it goes on on a full disk")
-                assert ended["state"] == "finished" and "minimumFree" in ended["error"] and str(server.recordings) not in ended["error"], ended
+                over = await ended(server, recording, 5, "it goes on on a full disk")
+                assert over["state"] == "finished" and "minimumFree" in over["error"] and str(server.recordings) not in over["error"], over
                 for peer in (ada, bo):
                     assert [m for m in peer.messages if m["type"] == "error" and not m["fatal"]], "nobody was told"
                 status, headers, body = server.request("POST", "/api/rooms/rec/recordings")
                 assert status == 503 and headers["Retry-After"] and b"minimumFree" in body, (status, body)
                 await goes_on(ada, bo)
                 filler.unlink()
-                again = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                again = begin(server)
                 await asyncio.sleep(1.5)
-                assert (await asyncio.to_thread(server.json, "POST", f"/api/recordings/{again['id']}/stop"))["state"] == "finished"
-                return ended
-        ended = asyncio.run(asyncio.wait_for(run(), 60))
+                await stop(server, again)
+                return over
+        over = asyncio.run(asyncio.wait_for(run(), 60))
         # The ends of the two tracks are where the disk ended them, up to half a second of fragment apart.
-        start, end = offsets(path(server, ended))
-        assert abs(start) < 45 and abs(end) < 500, (start, end)
-        assert decodes_cleanly(path(server, ended))[0]
+        is_whole(path(server, over), end=500)
 
 
 @call
@@ -223,15 +195,15 @@ def test_a_directory_that_goes_in_the_middle_ends_the_recording_and_not_the_call
     with Server(tmp_path / "server") as server, tmpfs(server.recordings, "64m"):
         async def run():
             async with pair(server) as (ada, bo):
-                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                recording = begin(server)
                 await asyncio.sleep(2)
                 subprocess.run(["umount", "-l", str(server.recordings)], check=True)
-                ended = await until(lambda: (now := state(server, recording))["state"] != "recording" and now, 8, "nobody noticed")
-                assert ended["state"] == "failed" and "taken away" in ended["error"], ended
+                over = await ended(server, recording, 8, "nobody noticed")
+                assert over["state"] == "failed" and "taken away" in over["error"], over
                 await goes_on(ada, bo)
-                again = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                again = begin(server)
                 await asyncio.sleep(1.5)
-                assert (await asyncio.to_thread(server.json, "POST", f"/api/recordings/{again['id']}/stop"))["state"] == "finished"
+                await stop(server, again)
         asyncio.run(asyncio.wait_for(run(), 60))
 
 
@@ -240,14 +212,13 @@ def test_a_limit_of_file_sizes_ends_the_recording_and_not_the_server(tmp_path):
     with Server(tmp_path / "server") as server:
         async def run():
             async with pair(server) as (ada, bo):
-                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+                recording = begin(server)
                 resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (150_000, 150_000))
-                ended = await until(lambda: (now := state(server, recording))["state"] != "recording" and now, 15, "nobody noticed")
-                assert ended["state"] == "failed" and ended["error"], ended
+                over = await ended(server, recording, 15, "nobody noticed")
+                assert over["state"] == "failed" and over["error"], over
                 await goes_on(ada, bo)
-                return ended
-        ended = asyncio.run(asyncio.wait_for(run(), 60))
-        assert decodes_cleanly(path(server, ended))[0] and float(probe(path(server, ended))["format"]["duration"]) > 0.5
+                return over
+        plays(path(server, asyncio.run(asyncio.wait_for(run(), 60))))
 
 
 def test_recordings_at_twenty_five_a_second_are_refused_and_leave_nothing(tmp_path):
@@ -272,38 +243,103 @@ def test_recordings_at_twenty_five_a_second_are_refused_and_leave_nothing(tmp_pa
         assert server.recordings.stat().st_mode & 0o777 == 0o750
 
 
-FAKETIME = Path(f"/usr/lib/{os.uname().machine}-linux-gnu/faketime/libfaketimeMT.so.1")
+HOUR = 3600
+
+
+@pytest.fixture(scope="module")
+def preloaded_clock(tmp_path_factory):
+    library = tmp_path_factory.mktemp("clock") / "clock.so"
+    made = subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", str(library), str(HERE / "clock.c"), "-ldl"], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    return library
 
 
 @call
-@pytest.mark.skipif(not FAKETIME.exists(), reason="libfaketime is not installed")
-@pytest.mark.xfail(reason="under libfaketime's preload the server sees no arguments and prints its help: not traced yet")
-def test_a_clock_that_is_set_back_by_an_hour_changes_neither_the_call_nor_its_recordings(tmp_path):
+def test_a_clock_that_is_set_back_by_an_hour_changes_neither_the_call_nor_its_recordings(tmp_path, preloaded_clock):
+    """Nor who may come in: tokens and links end by the clock that the server has then."""
     clock = tmp_path / "clock"
-    clock.write_text("+0\n")
-    server = Server(tmp_path / "server")
-    server.environment |= {
-        "LD_PRELOAD": str(FAKETIME), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
+    admin = {"Authorization": f"Bearer {ADMIN}"}
+    # Recordings of a server that has an admin token are read with it; rooms stay open to everybody.
+    server = Server(tmp_path / "server", config=f"auth: {{ adminToken: '{ADMIN}' }}\n")
+    server.headers = admin
+    server.environment |= {"LD_PRELOAD": str(preloaded_clock), "WALL_CLOCK": str(clock)}
+
+    def set_to(offset):
+        # In one piece: the server may read it at any moment.
+        (tmp_path / "new").write_text(str(offset))
+        (tmp_path / "new").rename(clock)
+
+    def link(recording):
+        return server.json("POST", f"/api/recordings/{recording['id']}/link", {"seconds": 60}, expect=201)["url"]
+
+    def opens(url):
+        server.headers = {}
+        try:
+            return server.get(url)[0] == 200
+        finally:
+            server.headers = admin
 
     async def run():
         async with pair(server) as (ada, bo):
-            first = server.json("POST", "/api/rooms/rec/recordings", expect=201)
-            await asyncio.sleep(2)
-            clock.write_text("-1h\n")
+            before = begin(server)
+            await asyncio.sleep(1.5)
+            before = await stop(server, before)
+            early = link(before)
+            first = begin(server)
+            await asyncio.sleep(1.5)
+            for peer in (ada, bo):
+                peer.picture_times = peer.picture_times[-1:]
+            set_to(-HOUR)
             await goes_on(ada, bo)
-            first = await asyncio.to_thread(server.json, "POST", f"/api/recordings/{first['id']}/stop")
-            second = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+            await asyncio.sleep(1)
+            gaps = [max(np.diff(p.picture_times)) for p in (ada, bo)]
+            first = await stop(server, first)
+            second = begin(server)
             assert second["startedAt"] < first["startedAt"] and second["id"] < first["id"], "the clock was not set back"
             await asyncio.sleep(2)
-            second = await asyncio.to_thread(server.json, "POST", f"/api/recordings/{second['id']}/stop")
-            return first, second
+            second = await stop(server, second)
+            people = [p["id"] for p in server.json("GET", "/api/rooms/rec")["participants"]]
+            assert people == [ada.id, bo.id], people
+            return before, first, second, early, gaps
+    set_to(0)
     with server:
-        first, second = asyncio.run(asyncio.wait_for(run(), 60))
-        assert [r["id"] for r in server.json("GET", "/api/recordings")] == [second["id"], first["id"]], "the newest first, whatever the clock says"
-        for recording in (first, second):
-            assert 1.5 < recording["duration"] < 12, recording
-            assert all(abs(offset) < 45 for offset in offsets(path(server, recording)))
+        before, first, second, early, gaps = asyncio.run(asyncio.wait_for(run(), 60))
+        print(f"longest gaps of the picture {[f'{1000 * gap:.0f} ms' for gap in gaps]}, lengths {[r['duration'] for r in (before, first, second)]}, "
+              f"offsets {[offsets(path(server, r)) for r in (before, first, second)]}")
+        assert max(gaps) < 1, gaps
+        order = [second["id"], first["id"], before["id"]]
+        assert [r["id"] for r in server.json("GET", "/api/recordings")] == order, "the newest first, whatever the clock says"
+        for recording in (before, first, second):
+            assert 1 < recording["duration"] < 12, recording
+            is_whole(path(server, recording))
+        # A link of before is good for its minute and the hour that comes twice; one of now for a minute of the clock.
+        late = link(first)
+        assert opens(early) and opens(late)
+        set_to(-HOUR + 90)
+        assert opens(early) and not opens(late)
+        set_to(90)
+        assert not opens(early) and not opens(late)
+        set_to(-HOUR)
         server.stop()
         server.start()
-        assert [r["id"] for r in server.json("GET", "/api/recordings")] == [second["id"], first["id"]]
+        assert [r["id"] for r in server.json("GET", "/api/recordings")] == order
+
+
+def test_a_token_ends_by_the_clock_that_the_server_has_then(tmp_path, preloaded_clock):
+    clock = tmp_path / "clock"
+    server = Server(tmp_path / "server", config=f"auth: {{ mode: token, secret: '{SECRET}', adminToken: '{ADMIN}' }}\n")
+    server.environment |= {"LD_PRELOAD": str(preloaded_clock), "WALL_CLOCK": str(clock)}
+    now = int(time.time())
+    fresh, stale = (token({"room": "r", "exp": now + life}) for life in (600, -600))
+
+    async def joins(token):
+        async with await connect(server) as talk:
+            await talk.send(json.dumps({"type": "join", "room": "r", "name": "Ada", "token": token}))
+            while (message := json.loads(await asyncio.wait_for(talk.recv(), 5)))["type"] not in ("joined", "error"):
+                pass
+            return message["type"] == "joined"
+    clock.write_text("0")
+    with server:
+        for offset, expected in [(0, (True, False)), (-HOUR, (True, True)), (HOUR, (False, False))]:
+            clock.write_text(str(offset))
+            assert tuple(asyncio.run(joins(each)) for each in (fresh, stale)) == expected, offset

@@ -1,9 +1,6 @@
 """Start and end of the server with a call in it, disks that fill, and what the configuration promises."""
 
 import asyncio
-import base64
-import hashlib
-import hmac
 import json
 import os
 import signal
@@ -15,9 +12,10 @@ import pytest
 import websockets
 
 from people import pair
-from recorded import decodes_cleanly, probe
+from recorded import begin, decodes_cleanly, ended, is_whole, mended, path, plays, recorded_until_killed
 from server import PROGRAM, ROOT, Server
 from signalling import ask
+from tokens import ADMIN, SECRET, token
 
 call = pytest.mark.usefixtures("needs_address", "good_line")
 
@@ -46,36 +44,15 @@ def test_sigterm_in_a_recorded_call_closes_the_recording_and_tells_everyone(tmp_
                 assert await asyncio.to_thread(server.process.wait, 12) == 0
                 assert time.monotonic() - started < 10
                 return recordings[0]
-        recording = asyncio.run(asyncio.wait_for(run(), 60))
-        path = server.recordings / recording["file"].split("/")[-1]
-        assert float(probe(path)["format"]["duration"]) > 1.5
-        ok, errors = decodes_cleanly(path)
-        assert ok, errors
-        check = subprocess.run([PROGRAM, "recording", "check", str(path)], capture_output=True, text=True)
-        assert check.returncode == 0, check.stdout + check.stderr
+        is_whole(path(server, asyncio.run(asyncio.wait_for(run(), 60))), seconds=1.5)
 
 
 @call
 def test_a_second_signal_ends_at_once_and_loses_no_recording(tmp_path):
     with Server(tmp_path / "server") as server:
-        async def run():
-            async with pair(server) as (ada, bo):
-                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
-                await asyncio.sleep(2)
-                server.process.send_signal(signal.SIGTERM)
-                server.process.send_signal(signal.SIGINT)
-                started = time.monotonic()
-                await asyncio.to_thread(server.process.wait, 5)
-                assert time.monotonic() - started < 3
-                return recording
-        recording = asyncio.run(asyncio.wait_for(run(), 60))
+        recording, *_ = recorded_until_killed(server, 2, signal.SIGTERM, signal.SIGINT)
         server.start()
-        deadline = time.monotonic() + 5
-        while (found := server.json("GET", f"/api/recordings/{recording['id']}"))["state"] != "finished":
-            assert found["state"] == "repairing" and time.monotonic() < deadline, found
-            time.sleep(0.05)
-        path = server.recordings / recording["file"].split("/")[-1]
-        assert decodes_cleanly(path)[0] and float(probe(path)["format"]["duration"]) > 0.8
+        is_whole(path(server, mended(server, recording, 5)), seconds=0.8, end=500)
 
 
 @call
@@ -86,11 +63,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_call(tmp_path):
         try:
             async def run():
                 async with pair(server) as (ada, bo):
-                    recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
-                    deadline = time.monotonic() + 20
-                    while (now := server.json("GET", f"/api/recordings/{recording['id']}"))["state"] == "recording":
-                        assert time.monotonic() < deadline, "the disk is full and nobody noticed"
-                        await asyncio.sleep(0.2)
+                    now = await ended(server, begin(server), 20, "the disk is full and nobody noticed")
                     for peer in (ada, bo):
                         assert (await told(peer, "error"))["fatal"] is False
                         assert (await told(peer, "recording"))
@@ -101,24 +74,11 @@ def test_a_full_disk_ends_the_recording_and_not_the_call(tmp_path):
                         await asyncio.sleep(0.1)
                     return now
             recording = asyncio.run(asyncio.wait_for(run(), 60))
-            path = server.recordings / recording["file"].split("/")[-1]
-            assert float(probe(path)["format"]["duration"]) > 0.5
-            assert decodes_cleanly(path)[0], decodes_cleanly(path)[1]
+            plays(path(server, recording))
         finally:
             server.process.kill()
             server.process.wait()
             subprocess.run(["umount", "-l", str(server.recordings)], check=True)
-
-
-def token(claims, secret, algorithm="HS256"):
-    def part(data):
-        return base64.urlsafe_b64encode(data).rstrip(b"=")
-    signed = part(json.dumps({"alg": algorithm, "typ": "JWT"}).encode()) + b"." + part(json.dumps(claims).encode())
-    return (signed + b"." + part(hmac.new(secret.encode(), signed, hashlib.sha256).digest())).decode()
-
-
-SECRET = "a secret that only the portal knows"
-ADMIN = "let the administrator in"
 
 
 def test_tokens_let_in_whom_they_name_and_nobody_else(tmp_path):
@@ -268,15 +228,8 @@ def test_a_layout_file_that_changes_is_taken_up_and_a_broken_one_is_not(tmp_path
 @call
 def test_a_cut_off_recording_is_seen_and_mended_by_the_command(tmp_path):
     with Server(tmp_path / "server") as server:
-        async def run():
-            async with pair(server) as (ada, bo):
-                recording = server.json("POST", "/api/rooms/rec/recordings", expect=201)
-                await asyncio.sleep(4)
-                server.process.kill()
-                server.process.wait()
-                return recording
-        asyncio.run(asyncio.wait_for(run(), 60))
-        cut = next(f for f in server.recordings.iterdir() if f.suffix != ".json" and f.stat().st_size > 1000)
+        recording, *_ = recorded_until_killed(server, 4)
+        cut = path(server, recording)
 
         def tessera(*arguments):
             return subprocess.run([PROGRAM, "recording", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=30)

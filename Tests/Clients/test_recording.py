@@ -1,7 +1,6 @@
 """A call recorded, decoded again, and killed in the middle."""
 
 import asyncio
-import signal
 import subprocess
 import time
 
@@ -9,8 +8,8 @@ import pytest
 
 from media import TONES, colour_at, nearest_colour, tone_level
 from people import pair
-from recorded import decodes_cleanly, frame_at, probe, sound
-from server import PROGRAM, Server
+from recorded import begin, frame_at, is_whole, mended, path, probe, recorded_until_killed, sound, stop
+from server import Server
 
 
 def check_tiles(path, tiles, expected, times):
@@ -27,29 +26,25 @@ def test_a_recording_shows_and_sounds_like_the_call(full_server, codecs):
     server = full_server
     async def run():
         async with pair(server, codecs=codecs) as (ada, bo):
-            started = server.json("POST", "/api/rooms/rec/recordings", expect=201)
+            started = begin(server)
             assert started["state"] == "recording"
             assert server.request("POST", "/api/rooms/rec/recordings")[0] == 409
             before = time.monotonic()
             await asyncio.sleep(6)
             length = time.monotonic() - before
-            finished = await asyncio.to_thread(server.json, "POST", f"/api/recordings/{started['id']}/stop")
+            finished = await stop(server, started)
             return started, finished, length, ada.tiles, {ada.id: "red", bo.id: "blue"}
     started, finished, length, tiles, expected = asyncio.run(asyncio.wait_for(run(), 60))
-    assert finished["state"] == "finished"
-    path = server.recordings / finished["file"].split("/")[-1]
-    if not path.exists():
-        path = next(server.recordings.rglob(finished["file"].split("/")[-1]))
-    info = probe(path)
+    file = path(server, finished)
+    info = probe(file)
     kinds = {s["codec_type"]: s for s in info["streams"]}
     assert kinds["video"]["codec_name"] == "h264" and kinds["audio"]["codec_name"] == "aac"
     assert (kinds["video"]["width"], kinds["video"]["height"]) == (1280, 720)
     assert abs(float(info["format"]["duration"]) - length) < 0.6
     assert abs(float(kinds["video"]["duration"]) - float(kinds["audio"]["duration"])) < 0.1
-    ok, errors = decodes_cleanly(path)
-    assert ok, errors
-    check_tiles(path, tiles, expected, [0.5, 3, 5])
-    samples = sound(path)
+    is_whole(file)
+    check_tiles(file, tiles, expected, [0.5, 3, 5])
+    samples = sound(file)
     for second in (1, 3, 4):
         part = samples[second * 48000:(second + 1) * 48000]
         assert tone_level(part, TONES[0]) > 0.05 and tone_level(part, TONES[1]) > 0.05
@@ -60,27 +55,12 @@ def test_a_recording_shows_and_sounds_like_the_call(full_server, codecs):
 @pytest.mark.usefixtures("needs_address")
 def test_kill_in_the_middle_loses_at_most_the_last_fragment(tmp_path):
     with Server(tmp_path / "server", full=True) as server:
-        async def run():
-            async with pair(server) as (ada, bo):
-                started = server.json("POST", "/api/rooms/rec/recordings", expect=201)
-                await asyncio.sleep(7)
-                server.process.send_signal(signal.SIGKILL)
-                server.process.wait()
-                return started, ada.tiles, {ada.id: "red", bo.id: "blue"}
-        started, tiles, expected = asyncio.run(asyncio.wait_for(run(), 60))
+        recording, tiles, expected = recorded_until_killed(server, 7)
         server.start()
-        deadline = time.monotonic() + 15
-        while (recording := server.json("GET", f"/api/recordings/{started['id']}"))["state"] != "finished":
-            assert time.monotonic() < deadline, recording
-            time.sleep(0.2)
-        path = next(server.recordings.rglob(recording["file"].split("/")[-1]))
-        info = probe(path)
-        assert 4.5 < float(info["format"]["duration"]) < 7.5
-        ok, errors = decodes_cleanly(path)
-        assert ok, errors
-        check_tiles(path, tiles, expected, [0.5, 3])
-        check = subprocess.run([PROGRAM, "recording", "check", str(path)], capture_output=True, text=True)
-        assert check.returncode == 0, check.stdout + check.stderr
+        file = path(server, mended(server, recording))
+        assert 4.5 < float(probe(file)["format"]["duration"]) < 7.5
+        is_whole(file, end=500)
+        check_tiles(file, tiles, expected, [0.5, 3])
 
 
 @pytest.mark.usefixtures("needs_address")

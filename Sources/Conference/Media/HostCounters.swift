@@ -9,6 +9,8 @@ final class HostCounters: Sendable {
     /// Data channel messages of those who may not talk.
     let refusedMessages = Atomic<Int>(0)
     private let faults = Mutex(PeerFaults())
+    /// Reliable data channels that were closed since their peer took messages too slowly.
+    let closedChannels = Atomic<Int>(0)
 
     func add(_ new: PeerFaults, since old: PeerFaults) {
         if new != old { faults.withLock { $0.add(new, since: old) } }
@@ -23,6 +25,7 @@ final class HostCounters: Sendable {
             sample("tessera_network_bytes_total", "Bytes of datagrams.", bytesSent, ["direction": "out"]),
             sample("tessera_peers_over_budget_total", "Peers that were ended for what they cost the loop.", endedOverBudget),
             sample("tessera_messages_refused_total", "Data channel messages of those who may not talk.", refusedMessages),
+            sample("tessera_channels_closed_total", "Reliable data channels closed since the peer took messages too slowly.", closedChannels),
         ] + faults.withLock { $0 }.samples
     }
 }

@@ -313,7 +313,12 @@ final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         var receivers = 0
         for seat in byRoom[room] ?? [] where seat.id != message.from {
             guard let open = seat.channels[message.label], let channel = open.theirs ?? open.ours else { continue }
-            seat.peer.sendMessage(content, on: channel, at: now)
+            if !seat.peer.sendMessage(content, on: channel, at: now), seat.peer.leavesHole(content, on: channel) {
+                // It reads too slowly and a message is lost. Who asked for a channel without holes is told by its end, behind all that came
+                // before, and may open another.
+                seat.peer.closeChannel(channel, at: now)
+                counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
+            }
             touch(seat)
             receivers += 1
         }

@@ -2,6 +2,8 @@
 
 const RESTART_AFTER = 3000;
 const ANSWER_WITHIN = 6000;
+// The server tells of the line once a second.
+const TOLD_WITHIN = 8000;
 
 export class Connection extends EventTarget {
   constructor(signalling, iceServers, { audio, video }) {
@@ -18,6 +20,8 @@ export class Connection extends EventTarget {
     };
     this.pc.onicecandidate = ({ candidate }) => signalling.send({ type: 'candidate', candidate: candidate?.toJSON() ?? null }, false);
     this.pc.onconnectionstatechange = () => this.watch();
+    this.told = () => this.waitForLine();
+    signalling.addEventListener('line', this.told);
   }
 
   get isConnected() { return this.pc.connectionState === 'connected'; }
@@ -56,6 +60,13 @@ export class Connection extends EventTarget {
     if (wasWaiting || !this.isConnected) await this.offer({ iceRestart: true });
   }
 
+  /// Where media goes on and the server seems silent, the socket is dead without a word: a NAT gave this machine another address. Without
+  /// a new one the server would take the seat for left.
+  waitForLine() {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => { if (this.isConnected && this.signalling.joined) this.signalling.reopen(); }, TOLD_WITHIN);
+  }
+
   /// A way that failed gets new ICE credentials; DTLS and the streams go on.
   watch() {
     const state = this.pc.connectionState;
@@ -72,6 +83,8 @@ export class Connection extends EventTarget {
   close() {
     clearTimeout(this.restart);
     clearTimeout(this.patience);
+    clearTimeout(this.silence);
+    this.signalling.removeEventListener('line', this.told);
     this.pc.onconnectionstatechange = null;
     this.pc.close();
   }

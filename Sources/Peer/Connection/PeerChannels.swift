@@ -59,6 +59,7 @@ struct PeerChannels {
         transport?.send(message, on: id, at: now) ?? false
     }
 
+    func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool { transport?.leavesHole(message, on: id) ?? false }
     func close(_ id: ChannelID, at now: Instant) { transport?.close(id, at: now) }
     func shutdown(at now: Instant) { transport?.shutdown(at: now) }
     func receive(_ packet: [UInt8], at now: Instant) { transport?.receive(packet, at: now) }
@@ -111,6 +112,10 @@ extension PeerConnection {
         guard let id = channels.channel(labelled: label) else { return false }
         return sendMessage(message, on: id, at: now)
     }
+
+    /// Whether a message that `sendMessage` refused, and that is not sent again, leaves a hole in a channel that was opened to lose nothing.
+    /// One that is longer than what the peer takes does not: it asked for none such.
+    public func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool { channels.leavesHole(message, on: id) }
 
     public func closeChannel(_ id: ChannelID, at now: Instant) {
         channels.close(id, at: now)

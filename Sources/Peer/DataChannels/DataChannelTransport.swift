@@ -8,6 +8,14 @@ public typealias ChannelID = UInt16
 public enum DataChannelMessage: Hashable, Sendable {
     case text(String)
     case binary([UInt8])
+
+    /// In bytes.
+    var count: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .binary(let bytes): bytes.count
+        }
+    }
 }
 
 /// What the data channels tell their owner.
@@ -125,6 +133,13 @@ public final class DataChannelTransport {
         var reliability = channel.reliability
         if !channel.acknowledged { reliability.unordered = false }
         return association.send(payload, ppid: ppid, stream: id, reliability, at: now)
+    }
+
+    /// Whether a message that `send` refused, and that is not sent again, leaves a hole: the channel is open, it was opened to lose nothing
+    /// (neither by a count of retransmissions nor by a time), and the peer takes messages of this length.
+    public func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool {
+        guard let channel = channels[id], !channel.closing, message.count <= maximumOutgoing else { return false }
+        return channel.reliability.retransmissions == nil && channel.reliability.lifetime == nil
     }
 
     /// Closes a channel once what was sent on it has arrived; `closed` follows when the peer has agreed.

@@ -155,8 +155,10 @@ public struct IceAgent: Sendable {
         recover(at: now)
         guard selected != flow, isControlled else { return }
         guard let current = selected.flatMap({ self.index(of: $0) }) else { return prefer(index) }
+        // Nominated or not: behind a NAT that gives another address, Firefox and aiortc go on with the pair that they have, whose consent
+        // checks nominate nothing. A peer sends on its selected pair alone (RFC 8445 §12.1), so its media tells which that is.
         let quiet = paths[current].lastMedia.map { now - $0 >= configuration.mediaMovesSelection } ?? true
-        if quiet, paths[index].isNominated || !paths[current].isNominated { prefer(index) }
+        if quiet { prefer(index) }
     }
 
     /// Forgets a flow that ended (TCP). If it was selected, the best of the others takes over.

@@ -23,7 +23,7 @@ public struct IceConfiguration: Sendable {
     public var consentInterval: Duration = .milliseconds(2500)
     /// Media on the selected flow so recently keeps it selected against a mere nomination (Firefox nominates all that it checks).
     public var mediaKeepsSelection: Duration = .seconds(2)
-    /// Without media on the selected flow for so long, media on another nominated one moves the selection.
+    /// Without media on the selected flow for so long, media on another one moves the selection.
     public var mediaMovesSelection: Duration = .milliseconds(200)
     /// Replies per second and source: a browser needs 20, and 4 flows may share an address.
     public var repliesPerSecond = 100.0

@@ -84,6 +84,27 @@ import Testing
         #expect(statistics.backlog <= 1 << 20)
     }
 
+    @Test("A channel that is closed with a full backlog delivers that first, in order, and then tells its end")
+    func closedBehindItsBacklog() throws {
+        let (call, _) = try connected(seed: 25)
+        let opened = call.serverEvents.lazy.compactMap { if case .channelOpened(let id, "x", true) = $0 { id } else { nil } }.first
+        let channel = try #require(opened)
+        let filler = String(repeating: "x", count: 10_000)
+        call.filter = { side, _ in side == .client }
+        var sent = 0
+        while call.server.sendMessage(.text("\(sent) \(filler)"), on: channel, at: call.now) { sent += 1 }
+        let tooLong = DataChannelMessage.binary([UInt8](repeating: 0, count: 1 << 20))
+        #expect(sent > 90 && call.server.leavesHole(.text(filler), on: channel) && !call.server.leavesHole(tooLong, on: channel))
+        call.server.closeChannel(channel, at: call.now)
+        #expect(!call.server.leavesHole(.text(filler), on: channel) && !call.server.sendMessage(.text("late"), on: channel, at: call.now))
+        call.run(for: .seconds(2))
+        #expect(call.messages(.client).isEmpty)
+        call.filter = { _, _ in false }
+        call.run(for: .seconds(15))
+        #expect(call.messages(.client) == (0..<sent).map { .text("\($0) \(filler)") })
+        #expect(call.clientEvents.contains { if case .channelClosed(channel) = $0 { true } else { false } })
+    }
+
     @Test("A peer in a hurry is slowed down to its budget, loses nothing, and the figures tell")
     func hurry() throws {
         let call = try connected(seed: 24)

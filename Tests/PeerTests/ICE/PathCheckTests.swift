@@ -126,6 +126,29 @@ struct PathCheckTests {
         #expect(agent.selected == tcp)
     }
 
+    @Test("A peer that nominates once is followed by its media when a NAT gives it another port or address")
+    func natForgets() {
+        for (moved, isSameAddress) in [(flow(Self.home, 8), true), (flow(Self.victim), false)] {
+            var agent = agent()
+            check(&agent, on: flow(Self.home), at: Self.start)
+            answer(&agent, on: flow(Self.home), at: Self.start)
+            for step in 0..<50 { agent.authenticMedia(on: flow(Self.home), at: Self.start + .milliseconds(step * 20)) }
+            // Its media is not taken before its next check, and that one nominates nothing.
+            let now = Self.start + .seconds(5)
+            agent.authenticMedia(on: moved, at: now)
+            #expect(agent.selected == flow(Self.home))
+            check(&agent, on: moved, nominate: false, at: now)
+            agent.authenticMedia(on: moved, at: now + .milliseconds(1))
+            #expect((agent.selected == moved) == isSameAddress, "another address has to answer first")
+            answer(&agent, on: moved, at: now + .milliseconds(40))
+            #expect(agent.selected == moved)
+            // What was late from the old one changes nothing.
+            agent.authenticMedia(on: moved, at: now + .milliseconds(60))
+            agent.authenticMedia(on: flow(Self.home), at: now + .milliseconds(70))
+            #expect(agent.selected == moved)
+        }
+    }
+
     @Test("The first address gets three times what came from it, until it answers or the handshake ends")
     func allowance() {
         for isHandshake in [false, true] {

@@ -1,0 +1,112 @@
+"""A browser with the web client in it, and what a hand and an eye need there."""
+
+import asyncio
+import json
+import time
+
+from browser import Chromium
+
+# A small probe beside the page: the sockets it opens with what came in on them, and a screen that is a canvas.
+PROBE = """
+(() => {
+  const Native = WebSocket;
+  window.probe = { sockets: [], messages: [], problems: [] };
+  window.WebSocket = class extends Native {
+    constructor(...all) {
+      super(...all);
+      probe.sockets.push(this);
+      this.addEventListener('message', ({ data }) => probe.messages.push(JSON.parse(data)));
+    }
+  };
+  addEventListener('error', event => probe.problems.push(event.message));
+  addEventListener('unhandledrejection', event => probe.problems.push(String(event.reason)));
+  document.addEventListener('securitypolicyviolation', event => probe.problems.push(`CSP: ${event.violatedDirective} ${event.blockedURI}`));
+  probe.last = type => probe.messages.findLast(message => message.type === type);
+  probe.screen = () => {
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [1280, 720];
+    const pen = canvas.getContext('2d');
+    let turn = 0;
+    setInterval(() => {
+      pen.fillStyle = '#e0e0ff';
+      pen.fillRect(0, 0, 1280, 720);
+      pen.fillStyle = '#202060';
+      pen.fillRect(100 + turn++ % 40 * 10, 300, 80, 80);
+    }, 80);
+    return canvas.captureStream(12);
+  };
+})();
+"""
+
+# How far a control sticks out of the window, for every one that can be seen; an empty list is right.
+OUTSIDE = """
+[...document.querySelectorAll('button, input, select, [role=tab]')].filter(control => control.checkVisibility()).map(control => {
+  const box = control.getBoundingClientRect();
+  // What a list scrolls out of sight is reachable by scrolling it.
+  const list = control.closest('.choices, .people, #messages');
+  const isOut = box.left < -0.5 || box.right > innerWidth + 0.5 || (!list && (box.top < -0.5 || box.bottom > innerHeight + 0.5));
+  return isOut ? `${control.id || control.textContent} ${Math.round(box.left)},${Math.round(box.top)} ${Math.round(box.right)},${Math.round(box.bottom)}` : null;
+}).filter(Boolean)
+"""
+
+
+class Page(Chromium):
+    """A browser with the web client in it, and what a hand and an eye need."""
+
+    async def open(self, url, width, height, mobile, shots):
+        self.shots = shots
+        await self.start("about:blank", width, height, trusted=url)
+        await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if mobile else 1, mobile=mobile)
+        await self.call("Page.addScriptToEvaluateOnNewDocument", source=PROBE)
+        await self.call("Page.navigate", url=url)
+        await self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
+        return self
+
+    async def click(self, selector):
+        """At the middle of what is seen, so that whatever covers it gets the click."""
+        box = await self.evaluate(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{ block: 'nearest' }});"
+            " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, b.width]; })()")
+        assert box[2] > 0, f"{selector} cannot be seen"
+        for kind in ("mousePressed", "mouseReleased"):
+            await self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+
+    async def type(self, selector, text):
+        await self.evaluate(f"(document.querySelector({json.dumps(selector)}).select(), 0)")
+        await self.evaluate(f"(document.querySelector({json.dumps(selector)}).focus(), 0)")
+        await self.call("Input.insertText", text=text)
+
+    async def key(self, key):
+        for kind in ("keyDown", "keyUp"):
+            await self.call("Input.dispatchKeyEvent", type=kind, key=key)
+
+    async def shot(self, name):
+        await self.screenshot(self.shots / f"{name}.png")
+
+    async def fits(self, where):
+        overflow = await self.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert overflow <= 0, f"{where}: {overflow} pixels of horizontal scroll"
+        outside = await self.evaluate(OUTSIDE)
+        assert not outside, f"{where}: outside of the window: {outside}"
+
+    async def is_moving(self, timeout=15):
+        """The picture is decoded, and frames go on coming."""
+        frames = "document.getElementById('mix').getVideoPlaybackQuality().totalVideoFrames"
+        await self.wait_for("document.getElementById('mix').videoWidth > 0", timeout)
+        before = await self.evaluate(frames)
+        await self.wait_for(f"{frames} > {before} + 5", timeout)
+
+    def people(self):
+        return self.evaluate(
+            "[...document.querySelectorAll('#people-list li')].map(row => [row.querySelector('.who').textContent,"
+            " [...row.querySelectorAll('svg')].map(icon => icon.getAttribute('aria-label'))])")
+
+    async def person(self, name, mark, timeout=8):
+        """Waits until the list shows this mark beside the name."""
+        deadline = time.monotonic() + timeout
+        while True:
+            people = await self.people()
+            if any(who.startswith(name) and mark in marks for who, marks in people):
+                return
+            assert time.monotonic() < deadline, f"no “{mark}” at {name}: {people}"
+            await asyncio.sleep(0.1)
