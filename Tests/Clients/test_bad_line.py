@@ -36,7 +36,7 @@ def test_a_browser_behind_five_per_cent_of_loss_goes_on_seeing_and_hearing(full_
 
 
 def test_a_browser_without_udp_sees_and_hears_over_a_thin_line_without_growing_delay(full_server, pages, needs_far_network):
-    outcome = run(full_server, pages, "tcp", 25)
+    outcome = run(full_server, pages, "tcp", 20)
     middle = (outcome.row.settled + outcome.row.seconds) / 2
     before, after = (outcome.delay(0.5, start, end) for start, end in ((None, middle), (middle, None)))
     queues = [queue for at, *_, queue in outcome.samples if at > outcome.row.settled]
