@@ -215,19 +215,19 @@ struct LimitTests {
             let client = try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500)
             let seat = try join(conference, "r")
             try await client.call { try await seat.offer($0) }
-            #expect(await until { client.seen.isConnected && client.seen.frames > 2 })
+            #expect(await eventually { client.seen.isConnected && client.seen.frames > 2 })
             let before = try await conference.statistics(seat.id, in: "r").faults
             let flow = try #require(await client.onLoop { $0.statistics(at: $1).flow })
             // An SRTP packet of nobody's: a header, and what no key of ours has signed.
             let packet = [0x80, 96, 0, 1, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0x78] + [UInt8](repeating: 7, count: 60)
             for _ in 0..<10 { client.loop.execute { [loop = client.loop] in packet.withUnsafeBytes { loop.send($0, flow: flow) } } }
             var now = before
-            let isCounted = await until {
+            let isCounted = await eventually {
                 now = (try? await conference.statistics(seat.id, in: "r").faults) ?? before
                 return now[.undecryptable] + now[.sources] >= before[.undecryptable] + before[.sources] + 10
             }
             #expect(isCounted, "\(before.named), then \(now.named)")
-            let isInMetrics = await until {
+            let isInMetrics = await eventually {
                 let reasons = ["undecryptable", "source"].map { self.value(conference, "tessera_packets_refused_total", ["reason": $0]) ?? 0 }
                 return reasons.reduce(0, +) >= 10
             }
