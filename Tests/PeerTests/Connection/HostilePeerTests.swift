@@ -86,7 +86,7 @@ import Testing
 
     @Test("A channel that is closed with a full backlog delivers that first, in order, and then tells its end")
     func closedBehindItsBacklog() throws {
-        let (call, _) = try connected(seed: 25)
+        let call = try connected(seed: 25)
         let opened = call.serverEvents.lazy.compactMap { if case .channelOpened(let id, "x", true) = $0 { id } else { nil } }.first
         let channel = try #require(opened)
         let filler = String(repeating: "x", count: 10_000)
