@@ -7,6 +7,15 @@
 /// Bytes that the process has allocated and not freed. 0 where the allocator is not glibc's, as under a sanitizer.
 size_t fuzzing_heap(void);
 
+/// What an input costs.
+enum fuzzing_kind { FUZZING_TIME, FUZZING_MEMORY };
+#define FUZZING_KINDS 2
+/// Steps of cost that a fuzzer tells from one another.
+#define FUZZING_LEVELS 32
+
+/// Shows libFuzzer that the input reached all levels up to this one.
+void fuzzing_show_cost(enum fuzzing_kind kind, uint32_t level);
+
 /// libFuzzer's loop over inputs; only where that is linked.
 int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*one)(const uint8_t *data, size_t size));
 

@@ -13,6 +13,8 @@ enum VideoBody {
     private static let types: [UInt8: VideoCodec] = [96: .vp8, 97: .h264]
     /// What one input may stand for: a second of 4 Mbit/s.
     private static let mostBytes = 512 << 10
+    /// One operation's part of it, so that something can come behind: the packet that ends the picture.
+    private static let mostBurst = 384 << 10
 
     private static let mostOperations = 400
 
@@ -36,7 +38,8 @@ enum VideoBody {
                 let payload = VideoPayload(&input)
                 let jump = shape & 2 == 0 ? 1 : Int64(Int8(bitPattern: input.byte()))
                 timestamp += shape & 4 == 0 ? 0 : shape & 8 == 0 ? 3600 : Int64(Int32(bitPattern: input.number32()))
-                for copy in 0..<copies where work.bytes < mostBytes {
+                let end = min(work.bytes + mostBurst, mostBytes)
+                for copy in 0..<copies where work.bytes < end {
                     sequence += jump
                     let bytes = payload.bytes(copy)
                     work.step(bytes: bytes.count + 12)
