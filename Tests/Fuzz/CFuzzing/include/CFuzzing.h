@@ -16,6 +16,10 @@ enum fuzzing_kind { FUZZING_TIME, FUZZING_MEMORY };
 /// Shows libFuzzer that the input reached all levels up to this one.
 void fuzzing_show_cost(enum fuzzing_kind kind, uint32_t level);
 
+/// Ends the process as a finding unless it is called again within so many seconds of processor time. libFuzzer's own limit is of the clock on
+/// the wall, in which a process that was stopped, or got no processor, takes long as well.
+void fuzzing_allow(uint32_t seconds);
+
 /// libFuzzer's loop over inputs; only where that is linked.
 int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*one)(const uint8_t *data, size_t size));
 
