@@ -12,10 +12,8 @@ let package = Package(
         .executable(name: "tessera", targets: ["tessera"]),
         .library(name: "Peer", targets: ["Peer"]),
         // What Tests/Fuzz, a package of its own, takes apart.
-        .library(name: "Fuzzing", targets: ["Fuzzing"]),
-        .library(name: "FuzzedPeer", targets: ["Fuzzing", "Basics", "Sockets", "Peer"]),
-        .library(name: "FuzzedMedia", targets: ["Fuzzing", "Basics", "Codecs", "Mixing"]),
-        .library(name: "FuzzedGateway", targets: ["Fuzzing", "Gateway"]),
+        .library(
+            name: "Fuzzing", targets: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Gateway"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -129,10 +127,8 @@ let package = Package(
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),
         .target(name: "Fuzzing", dependencies: ["Basics", "CFuzzing"], path: "Tests/Fuzz/Fuzzing", swiftSettings: strict),
         .testTarget(
-            name: "PeerFuzzTests", dependencies: ["Fuzzing", "Basics", "Sockets", "Peer"], path: "Tests/Fuzz/Peer", swiftSettings: strict),
-        .testTarget(
-            name: "MediaFuzzTests", dependencies: ["Fuzzing", "Basics", "Codecs", "Mixing"], path: "Tests/Fuzz/Media", swiftSettings: strict),
-        .testTarget(name: "GatewayFuzzTests", dependencies: ["Fuzzing", "Gateway"], path: "Tests/Fuzz/Gateway", swiftSettings: strict),
+            name: "FuzzTests", dependencies: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Gateway"],
+            path: "Tests/Fuzz/Bodies", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,30 +1,31 @@
 import CFuzzing
 import Foundation
+import FuzzBodies
 import Fuzzing
 
-/// Runs libFuzzer on one of a program's targets.
+/// Runs libFuzzer on one target.
 ///
-///     fuzz-peer --list                       the targets, one a line
-///     fuzz-peer --seeds FOLDER               writes seeds and dictionaries of all targets
-///     fuzz-peer TARGET --measure FOLDER      what the dearest inputs of a folder cost
-///     fuzz-peer TARGET [libFuzzer's own arguments]
-public enum Driver {
+///     fuzz --list                       group, name and what it covers of each target, a line each
+///     fuzz --seeds FOLDER               writes seeds and dictionaries of all targets
+///     fuzz TARGET --measure FOLDER      what the dearest inputs of a folder cost
+///     fuzz TARGET [libFuzzer's own arguments]
+@main enum Driver {
     /// Set once, before the first input: what libFuzzer calls has no context.
     nonisolated(unsafe) private static var target: FuzzTarget?
 
-    public static func main(_ targets: [FuzzTarget]) {
+    static func main() {
         let arguments = CommandLine.arguments
         switch arguments.count > 1 ? arguments[1] : "--list" {
         case "--list":
-            for target in targets { print(target.name, target.covers, separator: "\t") }
+            for (group, targets) in FuzzTargets.groups { for target in targets { print(group, target.name, target.covers, separator: "\t") } }
         case "--seeds" where arguments.count == 3:
             do {
-                for target in targets { try target.writeSeeds(to: URL(fileURLWithPath: arguments[2])) }
+                for target in FuzzTargets.all { try target.writeSeeds(to: URL(fileURLWithPath: arguments[2])) }
             } catch {
                 fail("\(error)")
             }
         case let name:
-            guard let chosen = targets.first(where: { $0.name == name }) else { fail("there is no target \(name)") }
+            guard let chosen = FuzzTargets.all.first(where: { $0.name == name }) else { fail("there is no target \(name)") }
             target = chosen
             if arguments.count == 4, arguments[2] == "--measure" { return measure(chosen, arguments[3]) }
             fuzz(chosen, Array(arguments.dropFirst(2)))
@@ -55,7 +56,11 @@ public enum Driver {
         }
     }
 
+    /// Of processor time: an input that never ends.
+    private static let longestRun: UInt32 = 20
+
     private static func one(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+        fuzzing_allow(longestRun)
         target?.run(Array(UnsafeBufferPointer(start: bytes, count: count)))
         return 0
     }

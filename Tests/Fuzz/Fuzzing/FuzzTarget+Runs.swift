@@ -12,9 +12,12 @@ extension FuzzTarget {
         }
     }
 
-    /// What was found once: the files of `Crashers/NAME` beside this source, as tests run on the machine that built them.
+    /// `Crashers` beside this source: tests run on the machine that built them.
+    public static let crasherFolder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../Crashers").standardizedFileURL
+
+    /// What was found once: the files of `Crashers/NAME`.
     public func crashers() throws -> [(name: String, bytes: [UInt8])] {
-        let folder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../Crashers/\(name)").standardizedFileURL
+        let folder = Self.crasherFolder.appendingPathComponent(name)
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
         return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).sorted { $0.path < $1.path }
             .map { ($0.lastPathComponent, Array(try Data(contentsOf: $0))) }

@@ -1,5 +1,9 @@
 /// One way in from outside: a parser or a whole machine, what its bytes look like, and what they may cost.
-public struct FuzzTarget: Sendable {
+public struct FuzzTarget: Sendable, CustomStringConvertible {
+    /// How often an input may be over its limits before it counts: other tests use the heap at the same time, and a page fault or a neighbour
+    /// on the same core is no finding.
+    private static let tries = 4
+
     /// Its name on the command line and its folder in `Crashers`.
     public let name: String
     /// What it covers, for people.
@@ -31,16 +35,15 @@ public struct FuzzTarget: Sendable {
     /// Authentic inputs to start from.
     public var seeds: [[UInt8]] { makeSeeds() }
 
-    /// Runs one input. A trap in what is under test is a finding, and so is too much time or memory: both end the process.
-    ///
-    /// What was over its limit gets a second try: a page fault or a neighbour on the same core is no finding.
-    public func run(_ bytes: [UInt8]) {
-        guard let first = attempt(bytes), attempt(bytes) != nil else { return }
-        fatalError("\(name): \(first)")
-    }
+    public var description: String { name }
 
-    /// What was over its limit, if anything was.
-    private func attempt(_ bytes: [UInt8]) -> String? { measure(bytes).fault }
+    /// Runs one input. A trap in what is under test is a finding, and so is too much time or memory: both end the process.
+    public func run(_ bytes: [UInt8]) {
+        let first = measure(bytes)
+        first.show()
+        guard let fault = first.fault, (1..<Self.tries).allSatisfy({ _ in measure(bytes).fault != nil }) else { return }
+        fatalError("\(name): \(fault)")
+    }
 
     /// Runs one input and says what it cost.
     public func measure(_ bytes: [UInt8]) -> Work {

@@ -63,6 +63,19 @@ public struct Work: CustomStringConvertible {
     public var timeShare: Double { used / allowance }
     public var memoryShare: Double { Double(heapHeld) / Double(limits.memory) }
 
+    /// Shows a fuzzer how near to its limits an input came, as if each step nearer were new code: it keeps what costs more than all before,
+    /// and so climbs towards what is quadratic.
+    func show() {
+        fuzzing_show_cost(FUZZING_TIME, Self.level(timeShare))
+        fuzzing_show_cost(FUZZING_MEMORY, Self.level(memoryShare))
+    }
+
+    /// 0 below 1/16 of what is allowed, then one more for each quarter of an octave.
+    static func level(_ share: Double) -> UInt32 {
+        guard share >= 1.0 / 16 else { return 0 }
+        return UInt32(min(4 * log2(share * 16) + 1, Double(FUZZING_LEVELS - 1)))
+    }
+
     /// What it cost, in words.
     public var description: String {
         "\(bytes) bytes in \(steps) steps took \(Self.milliseconds(used)) of \(Self.milliseconds(allowance)) ms and held \(heapHeld >> 10) of \(limits.memory >> 10) KiB"
@@ -81,7 +94,7 @@ public struct Work: CustomStringConvertible {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    private static var heap: Int { Int(fuzzing_heap()) }
+    static var heap: Int { Int(fuzzing_heap()) }
 
     private static func milliseconds(_ duration: Duration) -> String { String(Double(Int(duration / .microseconds(10))) / 100) }
 }

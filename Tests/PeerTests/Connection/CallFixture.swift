@@ -20,32 +20,9 @@ final class CallMedia {
     private var tick = 0
     private(set) var framesSent = 0
 
-    /// A VP8 frame that a depacketizer takes: RFC 6386 §9.1 header and filler.
     func frame(isKeyframe: Bool, at now: Instant) -> PacketizedVideoFrame {
-        let size = isKeyframe ? frameBytes * 4 : frameBytes
-        var data: [UInt8]
-        switch codec {
-        case .vp8:
-            let tag: UInt32 = (isKeyframe ? 0 : 1) | 1 << 4 | UInt32(size / 2) << 5
-            data = [UInt8(truncatingIfNeeded: tag), UInt8(truncatingIfNeeded: tag >> 8), UInt8(truncatingIfNeeded: tag >> 16)]
-            if isKeyframe { data += [0x9D, 0x01, 0x2A, 0x80, 0x02, 0x68, 0x01] }
-        case .h264:
-            data = []
-            if isKeyframe {
-                // A 640×360 constrained baseline SPS and a PPS.
-                data += [0, 0, 0, 1, 0x67, 0x42, 0xC0, 0x1E, 0xD9, 0x00, 0xA0, 0x2F, 0xF9, 0x61, 0x00, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00, 0x03, 0x00, 0x3C, 0x8F, 0x16, 0x2E, 0x48]
-                data += [0, 0, 0, 1, 0x68, 0xCB, 0x83, 0xCB, 0x20]
-                data += [0, 0, 0, 1, 0x65, 0x88]
-            } else {
-                data += [0, 0, 0, 1, 0x41, 0x9A]
-            }
-        }
-        while data.count < size { data.append(UInt8(truncatingIfNeeded: data.count &* 31) | 1) }
         framesSent += 1
-        return PacketizedVideoFrame(
-            EncodedVideoFrame(
-                codec: codec, data: data, isKeyframe: isKeyframe, timestamp: now.ticks(at: 90_000), width: isKeyframe ? 640 : 0,
-                height: isKeyframe ? 360 : 0))
+        return SimulatedFrame.make(codec, isKeyframe: isKeyframe, bytes: isKeyframe ? frameBytes * 4 : frameBytes, timestamp: now.ticks(at: 90_000))
     }
 
     func attach(to call: SimulatedCall) {

@@ -5,20 +5,23 @@ import Fuzzing
 
 /// The connected peer as a whole: everything that its far end, who has all the keys, can say in one life, in any order, while the server
 /// sends media of its own.
-enum PeerBody {
+enum ConnectionBody {
     static let target = FuzzTarget(
-        "peer", covers: "a connected peer: media, reports, channels, offers, checks and time in one stream",
+        "connection", covers: "a connected peer: media, reports, channels, offers, checks and time in one stream",
         limits: WorkLimits(base: .milliseconds(8), perByte: .nanoseconds(100), perStep: .microseconds(20), memory: 12 << 20), maximumLength: 4096,
-        seeds: { PeerSeeds.all }, body: run)
+        seededRounds: 200,
+        seeds: { ConnectionSeeds.all }, body: run)
 
     /// What one input may stand for.
     private static let mostBytes = 512 << 10
+    /// One operation's part of it, so that something can come behind.
+    private static let mostBurst = 256 << 10
     private static let mostOperations = 200
 
     private static func run(_ input: FuzzInput, _ work: inout Work) {
         var input = input
         let choice = Int(input.byte())
-        guard let peer = ConnectedPeer(choice: choice) else { fatalError("peer: no connection with offer \(choice)") }
+        guard let peer = ConnectedPeer(choice: choice) else { fatalError("connection: none with offer \(choice)") }
         var media = RTPScript()
         work.start()
         var operations = 0
@@ -41,13 +44,14 @@ enum PeerBody {
         case .media:
             guard let session = peer.server.negotiated else { return }
             let flow = STUNBody.flow(0)
-            for packet in media.packets(&input, of: session) where work.bytes < mostBytes { peer.receive(rtp: packet, on: flow, &work) }
+            let end = min(work.bytes + mostBurst, mostBytes)
+            for packet in media.packets(&input, of: session) where work.bytes < end { peer.receive(rtp: packet, on: flow, &work) }
         case .reports: peer.receive(rtcp: script(peer).compound(&input), &work)
         case .rawMedia: peer.receive(rtp: input.chunk(), &work)
         case .rawReports: peer.receive(rtcp: input.chunk(), &work)
         case .channels:
-            let left = mostBytes - work.bytes
-            peer.withChannels({ $0.packets(&input, most: left) }, &work)
+            let most = min(mostBurst, mostBytes - work.bytes)
+            peer.withChannels({ $0.packets(&input, most: most) }, &work)
         case .check: check(&input, peer, &work)
         case .datagram:
             let flow = STUNBody.flow(input.below(8))

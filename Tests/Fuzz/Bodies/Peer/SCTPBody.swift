@@ -8,10 +8,12 @@ enum SCTPBody {
     static let target = FuzzTarget(
         "sctp", covers: "an established SCTP association: chunks, reassembly, acknowledgements, resets",
         limits: WorkLimits(perByte: .nanoseconds(200), memory: 6 << 20),
-        maximumLength: 8192, seeds: { seeds }, body: run)
+        maximumLength: 8192, seededRounds: 400, seeds: { seeds }, body: run)
 
     /// What one input may stand for.
     private static let mostBytes = 512 << 10
+    /// One operation's part of it, so that something can come behind.
+    private static let mostBurst = 384 << 10
 
     private static let mostOperations = 200
 
@@ -39,7 +41,7 @@ enum SCTPBody {
                 }
             case 2: association.reset(UInt16(input.byte() & 7), at: now)
             default:
-                for packet in script.packets(&input, most: mostBytes - work.bytes) {
+                for packet in script.packets(&input, most: min(mostBurst, mostBytes - work.bytes)) {
                     work.step(bytes: packet.count + 12)
                     deliver(packet, to: association, at: now)
                 }

@@ -1,5 +1,6 @@
 import Basics
 import Fuzzing
+import Simulation
 
 @testable import Peer
 
@@ -216,7 +217,7 @@ final class ConnectedPeer {
         work.step(bytes: size)
         let isKeyframe = wantsKeyframe
         wantsKeyframe = false
-        server.send(MediaSeeds.frame(codec, isKeyframe: isKeyframe, bytes: size, timestamp: now.ticks(at: 90_000)), at: now)
+        server.send(SimulatedFrame.make(codec, isKeyframe: isKeyframe, bytes: size, timestamp: now.ticks(at: 90_000)), at: now)
     }
 
     func sendSound(_ payload: [UInt8], _ work: inout Work) {

@@ -13,6 +13,8 @@ enum VideoBody {
     private static let types: [UInt8: VideoCodec] = [96: .vp8, 97: .h264]
     /// What one input may stand for: a second of 4 Mbit/s.
     private static let mostBytes = 512 << 10
+    /// One operation's part of it, so that something can come behind: the packet that ends the picture.
+    private static let mostBurst = 384 << 10
 
     private static let mostOperations = 400
 
@@ -36,7 +38,8 @@ enum VideoBody {
                 let payload = VideoPayload(&input)
                 let jump = shape & 2 == 0 ? 1 : Int64(Int8(bitPattern: input.byte()))
                 timestamp += shape & 4 == 0 ? 0 : shape & 8 == 0 ? 3600 : Int64(Int32(bitPattern: input.number32()))
-                for copy in 0..<copies where work.bytes < mostBytes {
+                let end = min(work.bytes + mostBurst, mostBytes)
+                for copy in 0..<copies where work.bytes < end {
                     sequence += jump
                     let bytes = payload.bytes(copy)
                     work.step(bytes: bytes.count + 12)
@@ -66,13 +69,22 @@ enum VideoBody {
             }
             script.raw([0, 40, 1])
         }
-        // Many packets in one picture: parameter sets, fragments, parts of a VP8 frame; each with the slice that ends it.
-        for many: [UInt8] in codec == .h264 ? [[3, 10, 0x68, 2], [5, 0x01, 0, 20]] : [[6, 1, 0x00, 0, 20]] {
+        // Many packets in one picture: parameter sets, fragments, parts of a VP8 frame, between the one that begins it and the one that ends it.
+        let many: [(first: [UInt8], many: [UInt8], last: [UInt8])] =
+            switch codec {
+            case .h264:
+                [
+                    ([0x41, 0x9A], [3, 10, 0x68, 2], [0x41, 0x9A, 0x80, 1]),
+                    ([0x7C, 0x81, 0x9A], [5, 0x01, 0, 20], [0x7C, 0x41, 0x80, 1]),
+                ]
+            case .vp8: [([0x10, 1, 0, 0, 1], [6, 1, 0x00, 0, 20], [0x00, 1])]
+            }
+        for picture in many {
             script.raw([3, 4, codec == .h264 ? 1 : 0])
-            script.chunk(codec == .h264 ? [0x41, 0x9A] : [0x10, 0, 0, 0, 1])
-            script.raw([3, 1, 11] + many)
+            script.chunk(picture.first)
+            script.raw([3, 1, 11] + picture.many)
             script.raw([3, 16, codec == .h264 ? 1 : 0])
-            script.chunk(codec == .h264 ? [0x41, 0x9A, 0x80, 1] : [0x00, 1])
+            script.chunk(picture.last)
         }
         return script.bytes
     }

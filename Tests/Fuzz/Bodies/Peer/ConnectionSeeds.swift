@@ -4,8 +4,8 @@ import Fuzzing
 @testable import Peer
 
 /// Scripts for a connected peer: calls as they are, and one of everything that may be said in them.
-enum PeerSeeds {
-    private typealias Operation = PeerBody.Operation
+enum ConnectionSeeds {
+    private typealias Operation = ConnectionBody.Operation
 
     static var all: [[UInt8]] {
         ConnectedPeer.offers.indices.flatMap { offer in [call(offer), reports(offer), channels(offer), offers(offer)] } + captured

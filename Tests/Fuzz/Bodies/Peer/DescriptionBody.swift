@@ -12,7 +12,7 @@ enum DescriptionBody {
     static let target = FuzzTarget(
         "sdp", covers: "session descriptions: parse, write, answer, offer again, restart",
         limits: WorkLimits(base: .milliseconds(10), perByte: .nanoseconds(500)),
-        maximumLength: 32_768, words: words, seeds: { seeds }, body: run)
+        maximumLength: 32_768, seededRounds: 300, words: words, seeds: { seeds }, body: run)
 
     /// Descriptions of one peer behind one another, with a line of `===` between them.
     private static func run(_ input: FuzzInput, _ work: inout Work) {
@@ -99,7 +99,7 @@ enum DescriptionBody {
         o=- 1 2 IN IP4 127.0.0.1
         s=-
         t=0 0
-        m=video 9 UDP/TLS/RTP/SAVPF {90-93}
+        m=video 9 UDP/TLS/RTP/SAVPF {90-99}
         c=IN IP4 0.0.0.0
         a=ice-ufrag:abcd
         a=ice-pwd:abcdefghijklmnopqrstuvwx
@@ -107,7 +107,7 @@ enum DescriptionBody {
         a=setup:actpass
         a=mid:0
         a=rtcp-mux
-        *4 a=rtpmap:9# VP8/90000
+        *10 a=rtpmap:9# VP8/90000
 
         """
 

@@ -1,4 +1,0 @@
-import Driver
-import GatewayBodies
-
-Driver.main(GatewayTargets.all)

@@ -1,4 +1,0 @@
-import Driver
-import MediaBodies
-
-Driver.main(MediaTargets.all)

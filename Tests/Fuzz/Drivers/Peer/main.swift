@@ -1,4 +1,0 @@
-import Driver
-import PeerBodies
-
-Driver.main(PeerTargets.all)
