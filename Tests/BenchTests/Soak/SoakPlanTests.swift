@@ -25,6 +25,16 @@ struct SoakPlanTests {
         for cycle in 1..<6 { #expect(counts(cycle) == counts(0)) }
     }
 
+    @Test("a room is ended from outside only with somebody in it", arguments: 0..<60)
+    func ended(cycle: Int) {
+        let plan = SoakPlan(people: 24, cycle: cycle, seed: 1)
+        for errand in plan.errands {
+            guard case .end(let room) = errand.what else { continue }
+            #expect(plan.visits.contains { $0.room == room && $0.arrives < errand.at && $0.leaves > errand.at && $0.exit == .sentAway })
+        }
+        #expect((0..<8).contains { SoakPlan(people: 24, cycle: $0, seed: 1).visits.contains { $0.exit == .sentAway } }, "it does happen")
+    }
+
     @Test("everyone who can be forgotten is forgotten before the quiet seconds", arguments: 0..<20)
     func quiet(cycle: Int) {
         let plan = SoakPlan(people: 24, cycle: cycle, seed: UInt64(cycle))
