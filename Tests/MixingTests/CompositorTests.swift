@@ -140,6 +140,42 @@ import Testing
         }
     }
 
+    /// Each size costs memory for as long as the process lives.
+    @Test("Labels come in few sizes, each near the one wanted") func sizes() {
+        let wanted = Array(stride(from: 9.0, through: 60, by: 0.1))
+        #expect(Set(wanted.map(TextRenderer.labelSize)).count <= 20)
+        for size in wanted { #expect(abs(Double(TextRenderer.labelSize(nearest: size)) - size) <= size / 8) }
+    }
+
+    @Test("Overlays of a thousand names stay within the cache, and the one used last is kept") func cache() throws {
+        let text = TextRenderer()
+        var last: Overlay?
+        for index in 0..<200 {
+            let overlay = text.overlay(.initials(name: "Guest \(index)", diameter: 200 + index))
+            last = overlay
+            #expect(text.cachedBytes <= TextRenderer.cacheBytes)
+        }
+        #expect(text.cachedBytes > TextRenderer.cacheBytes / 2)
+        #expect(text.overlay(.initials(name: "Guest 199", diameter: 399)) === last)
+    }
+
+    @Test("Initials grow with the disc and stay in its middle", arguments: ["Anna Kovács", "山田 太郎", "ليلى حداد"])
+    func discs(name: String) throws {
+        for diameter in [32, 48, 140, 320] {
+            let disc = try #require(TextRenderer.shared.overlay(.initials(name: name, diameter: diameter)))
+            let canvas = Picture(width: diameter, height: diameter)
+            canvas.fill(y: 16, u: 128, v: 128)
+            disc.blend(over: canvas, x: 0, y: 0)
+            let rows = (0..<diameter).filter { row in (0..<diameter).contains { canvas.y[row * canvas.yStride + $0] > 200 } }
+            let columns = (0..<diameter).filter { column in (0..<diameter).contains { canvas.y[$0 * canvas.yStride + column] > 200 } }
+            for ink in [rows, columns] {
+                let (first, last) = (try #require(ink.first), try #require(ink.last))
+                #expect(abs(Double(first + last + 1 - diameter) / 2) < Double(diameter) * 0.05, "\(diameter)")
+                #expect((0.1...0.7).contains(Double(last + 1 - first) / Double(diameter)), "\(diameter)")
+            }
+        }
+    }
+
     @Test("Initials follow the script", arguments: [
         ("Anna Maria Kovács", "AK"), ("madonna", "M"), ("山田 太郎", "山"), ("ليلى حداد", "ل"), ("", "?"), ("  ", "?"),
     ])

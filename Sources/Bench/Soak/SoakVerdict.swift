@@ -49,7 +49,7 @@ struct SoakVerdict {
     /// recordings, and not the highest that ever was.
     private static func tables(in samples: [SoakSample]) -> [String] {
         (samples.last?.server.metrics.gauges.keys.sorted() ?? []).filter { name in
-            !["_seconds", "_peak", "_level", "_limit", "_bytes_per", "_disk_", "_recordings_known", "tessera_limit{"].contains { name.contains($0) }
+            !["_seconds", "_peak", "_level", "_limit", "_bytes_per", "_cache_", "_disk_", "_recordings_known", "tessera_limit{"].contains { name.contains($0) }
         }
     }
 

@@ -1,4 +1,5 @@
 import Basics
+import Mixing
 import Sockets
 import Synchronization
 
@@ -34,6 +35,8 @@ extension Conference {
             MetricSample(
                 "tessera_encode_failures_total", "Frames that an encoder could not make.", .counter,
                 Double(figures.encodeFailures)),
+            MetricSample(
+                "tessera_text_cache_bytes", "Names and marks kept drawn, for all rooms.", .gauge, Double(TextRenderer.shared.cachedBytes)),
         ]
         for (name, backlog) in [("loop", loop.backlog), ("audio", audioClock.backlog), ("control", control.backlog)] {
             samples.append(

@@ -101,7 +101,7 @@ struct TilePainter {
         guard tile.showsName && !appearance.name.isEmpty || appearance.isMuted else { return }
         // Readable in small tiles, modest in large ones.
         let scale = Double(canvasHeight) / 720
-        let fontSize = Int(max(9, min(max(Double(tile.height) * 0.075, 13 * scale), 20 * scale)).rounded())
+        let fontSize = TextRenderer.labelSize(nearest: max(9, min(max(Double(tile.height) * 0.075, 13 * scale), 20 * scale)))
         let key = TextRenderer.Key.label(
             text: tile.showsName ? appearance.name : "", fontSize: fontSize, maxWidth: tile.width - 2 * inset,
             isMuted: appearance.isMuted)
