@@ -39,14 +39,16 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2"),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
+        .target(name: "CThreads"),
         .target(name: "CSockets"),
         // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift array
         // literals, which cost the compiler a minute for 150 KB.
         .target(name: "CWeb"),
 
         .target(name: "Basics", swiftSettings: strict),
+        .target(name: "Threads", dependencies: ["Basics", "CThreads"], swiftSettings: strict),
         // Not called Network: Hummingbird and NIO ask `canImport(Network)` to find out whether they are on Apple's platforms.
-        .target(name: "Sockets", dependencies: ["Basics", "CSockets"], swiftSettings: strict),
+        .target(name: "Sockets", dependencies: ["Basics", "Threads", "CSockets"], swiftSettings: strict),
         .target(name: "Peer", dependencies: ["Basics", "COpenSSL", "CSRTP"], swiftSettings: strict),
         .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
         .target(name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict),
@@ -55,7 +57,7 @@ let package = Package(
         .target(
             name: "Conference",
             dependencies: [
-                "Basics", "Sockets", "Peer", "Codecs", "Mixing", "Recording",
+                "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "Recording",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .target(
@@ -82,7 +84,7 @@ let package = Package(
         .target(
             name: "Call",
             dependencies: [
-                "Basics", "Sockets", "Peer", "Codecs", "Recording", "CFFmpeg",
+                "Basics", "Threads", "Sockets", "Peer", "Codecs", "Recording",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -101,21 +103,22 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
                 "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
 
         .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: strict),
-        .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
+        .testTarget(name: "ThreadsTests", dependencies: ["Threads"], swiftSettings: strict),
+        .testTarget(name: "SocketsTests", dependencies: ["Sockets", "Threads"], swiftSettings: strict),
         .testTarget(
             name: "PeerTests", dependencies: ["Peer", "Simulation"], resources: [.copy("Fixtures")],
             swiftSettings: strict),
         .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: strict),
         .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),
         .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
-        .testTarget(name: "ConferenceTests", dependencies: ["Conference", "Simulation"], swiftSettings: strict),
+        .testTarget(name: "ConferenceTests", dependencies: ["Conference", "Simulation", "Threads"], swiftSettings: strict),
         .testTarget(name: "ScenariosTests", dependencies: ["Scenarios"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",

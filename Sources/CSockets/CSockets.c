@@ -1,9 +1,7 @@
 #define _GNU_SOURCE
 #include "CSockets.h"
 
-#include <malloc.h>
 #include <netinet/udp.h>
-#include <pthread.h>
 #include <string.h>
 
 _Static_assert(sizeof(struct net_message) == sizeof(struct mmsghdr), "net_message must mirror mmsghdr");
@@ -79,8 +77,6 @@ int net_can_segment(int fd) {
     return getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, &length) == 0;
 }
 
-void net_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
-
 int net_accept(int fd, struct sockaddr_storage *remote) {
     socklen_t length = sizeof *remote;
     return accept4(fd, (struct sockaddr *)remote, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -93,6 +89,3 @@ int net_receive_batch(int fd, struct net_message *messages, unsigned int count) 
 int net_send_batch(int fd, struct net_message *messages, unsigned int count) {
     return sendmmsg(fd, (struct mmsghdr *)messages, count, MSG_DONTWAIT);
 }
-
-void net_release_memory(void) { malloc_trim(0); }
-void net_map_blocks_from(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }

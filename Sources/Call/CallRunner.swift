@@ -1,7 +1,6 @@
 import Basics
 import Foundation
 import Sockets
-import Synchronization
 
 /// Runs `tessera call`: one or many headless participants against a server.
 public enum CallRunner {

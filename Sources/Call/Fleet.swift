@@ -3,6 +3,7 @@ import Codecs
 import Sockets
 import Peer
 import Synchronization
+import Threads
 
 /// Many headless participants on one thread and one source: what each sends is encoded once, so that twenty cost little more than one.
 public final class Fleet: Sendable {

@@ -1,6 +1,7 @@
 import Basics
 import Sockets
 import Peer
+import Threads
 
 /// The participants of a fleet, on the loop's thread.
 final class FleetCore: MediaLoopDelegate {

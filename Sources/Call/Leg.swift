@@ -1,5 +1,4 @@
 import Basics
-import Sockets
 import Peer
 
 /// One headless participant's media: a peer connection on its own UDP socket. Confined to the loop's thread.

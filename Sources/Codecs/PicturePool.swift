@@ -1,4 +1,5 @@
-import Synchronization
+import Basics
+
 
 /// Pictures of one size whose memory is used again.
 ///
@@ -27,7 +28,7 @@ public final class PicturePool: Sendable {
     final class Store: Sendable {
         let shape: PictureShape
         private let limit: Int
-        private let idle = Mutex<[Idle]>([])
+        private let idle = Guarded<[Idle]>([])
 
         /// Memory that nobody but the store refers to: that makes it Sendable.
         private struct Idle: @unchecked Sendable { let memory: UnsafeMutableRawPointer }

@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Mixing
-import Sockets
+import Threads
 
 /// How a room changes: every change goes through `change`, which tells everyone what is new and lets the media follow.
 extension Conference {
@@ -10,7 +10,7 @@ extension Conference {
     func change<Result>(
         _ room: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result {
-        try state.locked { state throws(ConferenceError) in
+        try state.withLock { state throws(ConferenceError) in
             guard var slot = state.rooms[room] else { throw .roomNotFound(room) }
             let old = slot.room
             let oldViews = slot.views
@@ -25,7 +25,7 @@ extension Conference {
     func changeRoom<Result>(
         of participant: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result {
-        guard let room = state.locked({ $0.seats[participant]?.room }) else { throw .participantNotFound(participant) }
+        guard let room = state.withLock({ $0.seats[participant]?.room }) else { throw .participantNotFound(participant) }
         return try change(room, body)
     }
 
@@ -82,7 +82,7 @@ extension Conference {
     }
 
     func tell(_ participant: String, _ event: ParticipantEvent) {
-        state.locked { state in
+        state.withLock { state in
             guard let room = state.seats[participant]?.room, let slot = state.rooms[room] else { return }
             tell(slot, participant, event)
         }
@@ -103,14 +103,14 @@ extension Conference {
             slot.room.media(participant, isConnected: isConnected, at: since)
             tell(slot, participant, .connection(isConnected))
         }
-        if isConnected { state.locked { $0.endHalfOpen(participant) } }
+        if isConnected { state.withLock { $0.endHalfOpen(participant) } }
     }
 
     /// The connection is over for good. Who has a door of their own may offer anew; others have left.
     ///
     /// - Parameter why: a sentence for the log; nil where the peer said goodbye.
     func mediaEnded(_ participant: String, _ reason: LeaveReason, _ why: String?) {
-        let found = state.locked { state -> (Member, String)? in
+        let found = state.withLock { state -> (Member, String)? in
             state.endHalfOpen(participant)
             guard let room = state.seats[participant]?.room, let member = state.rooms[room]?.room.member(participant) else { return nil }
             return (member, room)
@@ -123,7 +123,7 @@ extension Conference {
     }
 
     func relayed(_ message: RelayedMessage, in room: String) {
-        state.locked { state in
+        state.withLock { state in
             guard let slot = state.rooms[room] else { return }
             for (id, listener) in slot.listeners where listener.receivesMessages && id != message.from {
                 put(.message(message), in: listener.mailbox)
@@ -132,7 +132,7 @@ extension Conference {
     }
 
     func tilesChanged(_ room: String, _ view: ViewID, _ tiles: TilesInfo) {
-        state.locked { state in
+        state.withLock { state in
             guard var slot = state.rooms[room], slot.tiles[view] != tiles else { return }
             slot.tiles[view] = tiles
             for id in slot.listeners.keys where slot.view(of: id) == view { tell(slot, id, .tiles(tiles)) }
@@ -151,7 +151,7 @@ extension Conference {
 
     /// A peer that did not connect in time is forgotten. Who has signalling may offer anew; others have left.
     private func giveUpConnecting(_ id: String) {
-        let staysSeated = state.locked { state in
+        let staysSeated = state.withLock { state in
             state.endHalfOpen(id)
             let member = state.seats[id].flatMap { state.rooms[$0.room]?.room.member(id) }
             return member.map { $0.hasSignalling && !$0.endsWithMedia && $0.signallingLostAt == nil } ?? false
@@ -165,7 +165,7 @@ extension Conference {
 
     /// A few times a second, on the control thread.
     func keepHouse(at now: Instant) {
-        let (expired, abandoned, unconnected) = state.locked { state in
+        let (expired, abandoned, unconnected) = state.withLock { state in
             var expired: [String] = []
             var abandoned: [String] = []
             let unconnected = state.unconnected(at: now)

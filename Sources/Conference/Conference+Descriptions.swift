@@ -1,6 +1,6 @@
 import Basics
 import Peer
-import Sockets
+import Threads
 
 /// Reads session descriptions, one at a time: what a flood of offers costs is one thread's time of the cooperative pool, and none of the
 /// loop's. Who waits here holds a request, whose number the endpoints bound.
@@ -32,7 +32,7 @@ extension Conference {
     /// - Parameter connects: a peer is made, or connects anew.
     private func plan(_ id: String, connects: Bool) throws(ConferenceError) -> Plan {
         let now = MonotonicClock.now()
-        return try state.locked { state throws(ConferenceError) in
+        return try state.withLock { state throws(ConferenceError) in
             guard let seat = state.seats[id], let slot = state.rooms[seat.room], let intake = slot.engine.intake(id),
                 let member = slot.room.member(id)
             else { throw .participantNotFound(id) }
@@ -72,7 +72,7 @@ extension Conference {
                 return result
             }
         } catch {
-            if plan.beginsToConnect { state.locked { $0.endHalfOpen(id) } }
+            if plan.beginsToConnect { state.withLock { $0.endHalfOpen(id) } }
             throw error
         }
     }
@@ -98,7 +98,7 @@ extension Conference {
         do {
             description = try await descriptions.read(offer)
         } catch {
-            if plan.beginsToConnect { state.locked { $0.endHalfOpen(id) } }
+            if plan.beginsToConnect { state.withLock { $0.endHalfOpen(id) } }
             throw error
         }
         return try await onSeat(id, plan, after: description) { seat, host, now in

@@ -18,7 +18,7 @@ extension Conference {
     }
 
     public func deleteLayout(_ name: String) throws(ConferenceError) {
-        let isUsed = state.locked { state in
+        let isUsed = state.withLock { state in
             state.rooms.values.contains { slot in
                 slot.room.settings.layout == name || slot.room.members.contains { $0.view?.layout == name }
             }
@@ -48,7 +48,7 @@ extension Conference {
     }
 
     private func relayout(_ names: Set<String>) {
-        let rooms = state.locked { state in
+        let rooms = state.withLock { state in
             state.rooms.filter { _, slot in
                 names.contains(slot.room.settings.layout)
                     || slot.room.members.contains { $0.view.map { names.contains($0.layout) } ?? false }

@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import Sockets
+import Threads
 
 extension Conference {
     // MARK: - Coming
@@ -14,7 +14,7 @@ extension Conference {
         let id = Self.token(12)
         let secret = Self.token(32)
         let now = MonotonicClock.now()
-        let mustRecord = try state.locked { state throws(ConferenceError) in
+        let mustRecord = try state.withLock { state throws(ConferenceError) in
             if state.isDraining { throw .draining }
             var slot: RoomSlot
             let isNew = state.rooms[request.room] == nil
@@ -71,7 +71,7 @@ extension Conference {
     public func resume(
         id: String, secret: String, events: @escaping @Sendable (ParticipantEvent) -> Void
     ) throws(ConferenceError) -> Participant {
-        guard let room = state.locked({ $0.seats[id]?.room }) else {
+        guard let room = state.withLock({ $0.seats[id]?.room }) else {
             throw .unauthorized("This seat is not kept any more: join anew.")
         }
         try change(room) { slot throws(ConferenceError) in
@@ -94,7 +94,7 @@ extension Conference {
     // MARK: - Seen from outside
 
     public func participant(_ id: String, in room: String) throws(ConferenceError) -> ParticipantInfo {
-        try state.locked { state throws(ConferenceError) in
+        try state.withLock { state throws(ConferenceError) in
             guard let slot = state.rooms[room] else { throw .roomNotFound(room) }
             guard let member = slot.room.member(id) else { throw .participantNotFound(id) }
             return member.info
@@ -124,16 +124,16 @@ extension Conference {
             return slot.room.leave(id, at: MonotonicClock.now())
         }
         guard isGone == true else { return }
-        state.locked { $0.removeSeat(id) }
+        state.withLock { $0.removeSeat(id) }
         onLoop { host, now in host.remove(id, at: now) }
         figures.ended(at: MonotonicClock.now())
     }
 
     /// Undoes a join that led to nothing: the room is as before, and one that was made for it is gone.
     func withdraw(_ id: String) {
-        guard let room = state.locked({ $0.seats[id]?.room }) else { return }
+        guard let room = state.withLock({ $0.seats[id]?.room }) else { return }
         leave(id, .left)
-        state.locked { state in
+        state.withLock { state in
             guard let slot = state.rooms[room], slot.firstGuest?.id == id, slot.room.members.isEmpty else { return }
             state.rooms[room]?.isReserved = slot.firstGuest?.foundRoom ?? false
         }

@@ -1,17 +1,17 @@
 import Basics
 import Codecs
 import Foundation
-import Sockets
 import Peer
+import Threads
 
 extension Conference {
     // MARK: - Rooms
 
     public func rooms() -> [RoomInfo] {
-        state.locked { $0.rooms.values.map(Self.info).sorted { $0.createdAt < $1.createdAt } }
+        state.withLock { $0.rooms.values.map(Self.info).sorted { $0.createdAt < $1.createdAt } }
     }
 
-    public func room(_ id: String) -> RoomInfo? { state.locked { $0.rooms[id].map(Self.info) } }
+    public func room(_ id: String) -> RoomInfo? { state.withLock { $0.rooms[id].map(Self.info) } }
 
     private static func info(_ slot: RoomSlot) -> RoomInfo {
         let settings = slot.room.settings
@@ -32,7 +32,7 @@ extension Conference {
     public func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool) {
         if room(id) != nil { return (try updateRoom(id, change), false) }
         try checkLayout(change.layout)
-        return try state.locked { state throws(ConferenceError) in
+        return try state.withLock { state throws(ConferenceError) in
             var slot = try makeRoom(id, in: &state, change, for: JoinClient())
             slot.isReserved = true
             state.rooms[id] = slot
@@ -86,13 +86,13 @@ extension Conference {
 
     /// Ends the call for everyone.
     public func endRoom(_ id: String) throws(ConferenceError) {
-        guard state.locked({ $0.rooms[id] }) != nil else { throw .roomNotFound(id) }
+        guard state.withLock({ $0.rooms[id] }) != nil else { throw .roomNotFound(id) }
         end(id, reason: .roomEnded)
     }
 
     /// - Parameter condition: the room stays if this is false by now.
     func end(_ id: String, reason: LeaveReason, if condition: (RoomSlot) -> Bool = { _ in true }) {
-        let slot: RoomSlot? = state.locked { state in
+        let slot: RoomSlot? = state.withLock { state in
             guard let slot = state.rooms[id], condition(slot) else { return nil }
             state.rooms[id] = nil
             state.capacity.remove(.rooms, of: slot.client)
@@ -112,7 +112,7 @@ extension Conference {
 
     /// The current composite as PNG: one for all who ask within half a second.
     public func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8] {
-        guard let engine = state.locked({ $0.rooms[room]?.engine }) else { throw .roomNotFound(room) }
+        guard let engine = state.withLock({ $0.rooms[room]?.engine }) else { throw .roomNotFound(room) }
         let answer = await withCheckedContinuation { (continuation: CheckedContinuation<Snapshots.Answer, Never>) in
             let ticket = snapshots.ask(room, at: MonotonicClock.now()) { continuation.resume(returning: $0) }
             guard let ticket else { return }

@@ -1,5 +1,5 @@
 import Basics
-import Sockets
+import Threads
 
 /// The seats of all rooms: who may ask for how much, and who is still being connected.
 extension Conference.State {
@@ -48,12 +48,12 @@ extension Conference.State {
 extension Conference {
     /// Takes one `request` of a participant's allowance; one too many is refused and counted.
     func allow(_ request: RatedRequest, _ id: String) throws(ConferenceError) {
-        try state.locked { state throws(ConferenceError) in try state.allow(request, id, at: MonotonicClock.now()) }
+        try state.withLock { state throws(ConferenceError) in try state.allow(request, id, at: MonotonicClock.now()) }
     }
 
     /// Whether a picture of one's own may be made now. One that somebody of the room has already costs nothing.
     func allowView(_ view: Member.PersonalView, _ id: String, in room: String) throws(ConferenceError) {
-        try state.locked { state throws(ConferenceError) in
+        try state.withLock { state throws(ConferenceError) in
             guard let known = state.rooms[room]?.room.personalViews, !known.contains(view) else { return }
             if overload.level > .none {
                 state.refusals.count(.overload)

@@ -5,7 +5,7 @@ import Mixing
 import Sockets
 import Peer
 import Recording
-import Synchronization
+import Threads
 
 /// A conference server without its doors: rooms, participants, their media, recordings.
 ///
@@ -49,7 +49,7 @@ public final class Conference: Sendable {
 
     /// Lets the clocks and lanes, which exist before the conference, reach it.
     final class Relay: Sendable {
-        let conference = Mutex<WeakConference>(WeakConference())
+        let conference = Guarded<WeakConference>(WeakConference())
         struct WeakConference: Sendable { weak var value: Conference? }
         var current: Conference? { conference.withLock { $0.value } }
     }
@@ -120,7 +120,7 @@ public final class Conference: Sendable {
         recordingControl.open()
     }
 
-    public var isDraining: Bool { state.locked { $0.isDraining } }
+    public var isDraining: Bool { state.withLock { $0.isDraining } }
     /// No new rooms are taken.
     public var isOverloaded: Bool { overload.refusesRooms }
 
@@ -129,7 +129,7 @@ public final class Conference: Sendable {
     /// Runs `body` on the loop. Returns whether it will be run: not after the end.
     @discardableResult
     func onLoop(_ body: @escaping @Sendable (PeerHost, Instant) -> Void) -> Bool {
-        loopGate.locked { isClosed in
+        loopGate.withLock { isClosed in
             if isClosed { return false }
             loop.execute { [host] in body(host, MonotonicClock.now()) }
             return true
@@ -151,13 +151,13 @@ public final class Conference: Sendable {
 
     /// No joins, recordings closed, peers told, threads ended; returns at the latest after `limit`.
     public func drain(within limit: Duration) async {
-        let wasDraining = state.locked { state in
+        let wasDraining = state.withLock { state in
             defer { state.isDraining = true }
             return state.isDraining
         }
         if wasDraining { return }
         recordingControl.stopRepairs()
-        let running = state.locked { $0.rooms.values.compactMap(\.recording) }
+        let running = state.withLock { $0.rooms.values.compactMap(\.recording) }
         // Whichever is first: a disk that hangs must not keep the server from going down.
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let once = Once(continuation)
@@ -172,7 +172,7 @@ public final class Conference: Sendable {
                 once.resume(())
             }
         }
-        let rooms = state.locked { Array($0.rooms.keys) }
+        let rooms = state.withLock { Array($0.rooms.keys) }
         for room in rooms { end(room, reason: .draining) }
         // The doors hear of it before the control thread ends; the peers' goodbyes leave with the loop's last turn.
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
@@ -181,7 +181,7 @@ public final class Conference: Sendable {
         control.stop()
         audioClock.stop()
         videoClock.stop()
-        loopGate.locked { $0 = true }
+        loopGate.withLock { $0 = true }
         loop.stop()
         pool.stop()
     }

@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import Sockets
+import Threads
 
 /// One seat in a room, as its door holds it.
 public final class Participant: Sendable {
@@ -27,7 +27,7 @@ public final class Participant: Sendable {
     public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
 
     private func slot<Result>(_ body: (RoomSlot) -> Result) -> Result? {
-        conference.state.locked { $0.rooms[room].map(body) }
+        conference.state.withLock { $0.rooms[room].map(body) }
     }
 
     // MARK: - Media
@@ -79,7 +79,7 @@ public final class Participant: Sendable {
                 try slot.room.setLayout(name, scope: scope, pins: pins, by: id, viewLimit: limit)
             }
         } catch {
-            if case .atCapacity = error { conference.state.locked { $0.refusals.count(.total) } }
+            if case .atCapacity = error { conference.state.withLock { $0.refusals.count(.total) } }
             throw error
         }
     }

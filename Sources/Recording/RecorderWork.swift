@@ -1,11 +1,10 @@
 import Basics
 import Dispatch
 import Glibc
-import Synchronization
 
 /// What happens on a recorder's queue: sessions one after the other, their closing, and what to do when one fails.
 ///
-/// `@unchecked Sendable`: only the recorder's serial queue touches its variables; what closing threads touch is in a Mutex.
+/// `@unchecked Sendable`: only the recorder's serial queue touches its variables; what closing threads touch is in a `Guarded`.
 final class RecorderWork: @unchecked Sendable {
     struct Shape: Sendable {
         var file: String
@@ -31,7 +30,7 @@ final class RecorderWork: @unchecked Sendable {
     /// The length of the parts that are closed.
     private var earlierLength: RecordingSession.Time = 0
     private let closing = DispatchGroup()
-    private let closed = Mutex<[Int: Result<RecordingReport, RecordingError>]>([:])
+    private let closed = Guarded<[Int: Result<RecordingReport, RecordingError>]>([:])
 
     init(
         _ shape: Shape, onKeyframeNeeded: @escaping @Sendable () -> Void,

@@ -1,3 +1,4 @@
+import Basics
 import Synchronization
 
 /// What a recording lost because the disk was too slow for it.
@@ -57,7 +58,7 @@ final class RecordingBacklog: Sendable {
     }
 
     private let memory: RecordingMemory
-    private let load = Mutex(Load())
+    private let load = Guarded(Load())
 
     init(_ memory: RecordingMemory) { self.memory = memory }
 

@@ -1,6 +1,7 @@
 import Basics
 import CSockets
 import Glibc
+import Threads
 
 /// What runs on the loop's thread: epoll over the sockets, and the delegate's deadlines.
 final class LoopCore {
@@ -61,7 +62,7 @@ final class LoopCore {
 
     var isCurrentThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
 
-    func run(takeWork: () -> (work: [@Sendable () -> Void], isStopped: Bool)) {
+    func run(takeWork: () -> Mailbox<Never, @Sendable () -> Void>.Batch) {
         thread = pthread_self()
         let capacity = 64
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
@@ -86,8 +87,8 @@ final class LoopCore {
                 }
             }
             let taken = takeWork()
-            for work in taken.work { work() }
-            isStopped = taken.isStopped
+            for work in taken.messages { work() }
+            isStopped = taken.isLast
             deadline = delegate?.advance(to: MonotonicClock.now())
             flush(at: now)
             sweep(at: now)

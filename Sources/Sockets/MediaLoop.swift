@@ -1,7 +1,7 @@
 import Basics
 import CSockets
 import Glibc
-import Synchronization
+import Threads
 
 /// Which ports a loop listens on.
 public struct MediaLoopConfiguration: Sendable {
@@ -52,15 +52,10 @@ public final class MediaLoop: Sendable {
 
     private let counters = LoopCounters()
     private let wakeDescriptor: Int32
-    private let inbox = Mutex<Inbox>(Inbox())
+    private let inbox = Mailbox<Never, @Sendable () -> Void>()
     /// Handed to the thread at start; from then on only the thread touches it.
-    private let core: Mutex<LoopBox?>
-    private let onThread = Mutex<LoopBox?>(nil)
-
-    private struct Inbox {
-        var work = Backlog<@Sendable () -> Void>()
-        var isStopped = false
-    }
+    private let core: Guarded<LoopBox?>
+    private let onThread = Guarded<LoopBox?>(nil)
 
     /// Binds everything at once, so that a taken port is known before anything starts.
     public init(_ configuration: MediaLoopConfiguration) throws(NetworkError) {
@@ -77,7 +72,7 @@ public final class MediaLoop: Sendable {
             limit: configuration.connections, perAddress: configuration.connectionsPerAddress, patience: configuration.claimTime)
         let accepts = TokenBucket(
             rate: configuration.acceptsPerSecond, size: configuration.acceptsPerSecond * 2, at: MonotonicClock.now())
-        core = Mutex(
+        core = Guarded(
             LoopBox(
                 core: try LoopCore(sockets: sockets, listeners: listeners, door: door, accepts: accepts, counters: counters, wake: wake)))
     }
@@ -92,23 +87,18 @@ public final class MediaLoop: Sendable {
         box.core.delegate = delegate
         onThread.withLock { $0 = box }
         DedicatedThread.start(name, niceness: niceness) { [self] in
-            box.core.run(takeWork: takeWork)
+            box.core.run(takeWork: inbox.take)
             onThread.withLock { $0 = nil }
         }
     }
 
     /// Runs `work` on the loop's thread soon, in order. Never blocks; dropped when the loop has stopped.
     public func execute(_ work: @escaping @Sendable () -> Void) {
-        let wasEmpty = inbox.withLock { inbox in
-            if inbox.isStopped { return false }
-            inbox.work.append(work)
-            return inbox.work.count == 1
-        }
-        if wasEmpty { wakeUp() }
+        if inbox.post(work) { wakeUp() }
     }
 
     /// Work that was handed over and not yet begun.
-    public var backlog: BacklogFigures { inbox.withLock { BacklogFigures(waiting: $0.work.count, peak: $0.work.peak) } }
+    public var backlog: BacklogFigures { inbox.backlog }
 
     /// Queues a datagram; it leaves at the end of the loop's turn, together with its neighbours. On the loop's thread only.
     public func send(_ bytes: UnsafeRawBufferPointer, flow: Flow) {
@@ -138,19 +128,13 @@ public final class MediaLoop: Sendable {
 
     /// Ends the thread after what is queued was sent.
     public func stop() {
-        inbox.withLock { $0.isStopped = true }
+        inbox.stop()
         wakeUp()
     }
 
     private func wakeUp() {
         var one: UInt64 = 1
         _ = write(wakeDescriptor, &one, 8)
-    }
-
-    private func takeWork() -> (work: [@Sendable () -> Void], isStopped: Bool) {
-        inbox.withLock { inbox in
-            (inbox.work.takeAll(), inbox.isStopped)
-        }
     }
 
     /// Only the loop's own thread comes past the check.

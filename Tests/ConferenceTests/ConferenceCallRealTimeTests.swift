@@ -11,8 +11,8 @@ import Testing
 struct ConferenceCallRealTimeTests {
     private final class Log: Sendable {
         private let events = Guarded<[ParticipantEvent]>([])
-        func take(_ event: ParticipantEvent) { events.locked { $0.append(event) } }
-        var all: [ParticipantEvent] { events.locked { $0 } }
+        func take(_ event: ParticipantEvent) { events.withLock { $0.append(event) } }
+        var all: [ParticipantEvent] { events.withLock { $0 } }
     }
 
     private func conference(_ scratch: Scratch) throws -> Conference {

@@ -1,7 +1,6 @@
 import Basics
 import Codecs
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Recording
@@ -158,7 +157,7 @@ import Testing
     func pause() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
-        let wanted = Mutex(0)
+        let wanted = Guarded(0)
         let recorder = try MP4Recorder(
             file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
             onKeyframeNeeded: { wanted.withLock { $0 += 1 } }, onFailure: { Issue.record("\($0)") })
@@ -203,7 +202,7 @@ import Testing
     func fullDisk() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
-        let failures = Mutex<[RecordingError]>([])
+        let failures = Guarded<[RecordingError]>([])
         let recorder = try MP4Recorder(
             file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, disk: FakeDisk(free: 20_000).disk,
             onFailure: { error in failures.withLock { $0.append(error) } })

@@ -1,7 +1,6 @@
 import Basics
 import CSockets
 import Glibc
-import Synchronization
 import Testing
 
 @testable import Sockets

@@ -1,6 +1,6 @@
 import Basics
-import Synchronization
 import Testing
+import Threads
 
 @testable import Sockets
 

@@ -1,7 +1,6 @@
 import Basics
 import Glibc
-import Sockets
-import Synchronization
+import Threads
 
 /// One thing that an attacker may try.
 struct Attack: Sendable {
@@ -51,7 +50,7 @@ final class AttackContext: Sendable {
     /// Where the bystanders' media comes to, as everybody on the way can see.
     let bystanders: [SocketAddress]
     let end: Instant
-    private let notes = Mutex(Notes())
+    private let notes = Guarded(Notes())
     /// Attackers give way: the processor's time is not what is attacked.
     private static let niceness: Int32 = 10
 

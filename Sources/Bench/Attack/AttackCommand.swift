@@ -2,7 +2,7 @@ import ArgumentParser
 import Basics
 import Foundation
 import Glibc
-import Sockets
+import Threads
 
 /// `bench attack`: what one attacker does to the call of two others.
 struct AttackCommand: AsyncParsableCommand {

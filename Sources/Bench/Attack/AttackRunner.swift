@@ -1,8 +1,7 @@
 import Basics
 import Foundation
 import Glibc
-import Sockets
-import Synchronization
+import Threads
 
 /// Runs attacks one after the other, each against a server with a call on it. Confined to one thread.
 final class AttackRunner {

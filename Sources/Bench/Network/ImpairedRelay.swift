@@ -1,7 +1,6 @@
 import Basics
 import Simulation
 import Sockets
-import Synchronization
 
 /// A bad line in real time between one client and a server: what the client sends to the near socket reaches the server from the far
 /// one, and back, each way over the same seeded link that the simulated rows use.
@@ -17,9 +16,9 @@ final class ImpairedRelay: MediaLoopDelegate {
 
     /// Shared with the thread that reads commands.
     final class Board: Sendable {
-        let tallies = Mutex<[Tally]>([Tally(), Tally()])
+        let tallies = Guarded<[Tally]>([Tally(), Tally()])
         /// What the ways become next: down, up.
-        let changes = Mutex<[LinkConditions?]>([nil, nil])
+        let changes = Guarded<[LinkConditions?]>([nil, nil])
 
         /// Down, up; the longest queues begin anew.
         func read() -> [Tally] {

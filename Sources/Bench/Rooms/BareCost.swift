@@ -2,7 +2,7 @@ import Basics
 import Codecs
 import Glibc
 import Mixing
-import Sockets
+import Threads
 
 /// Which part of a peer's picture goes where.
 struct Place: Hashable, Sendable {

@@ -4,8 +4,7 @@ import Codecs
 import Conference
 import Foundation
 import Logging
-import Sockets
-import Synchronization
+import Threads
 
 /// One conference with its peers on loopback, all in this process: the server's threads are told from the clients' by their names.
 final class RoomSession {
@@ -92,7 +91,7 @@ final class RoomSession {
 
     /// When the first keyframe was whole at the client.
     private final class FirstPicture: Sendable {
-        private let state = Mutex<Result<Instant, BenchError>?>(nil)
+        private let state = Guarded<Result<Instant, BenchError>?>(nil)
 
         func note(_ event: Fleet.Event) {
             state.withLock { state in

@@ -1,7 +1,6 @@
 import Basics
 import Codecs
-import Sockets
-import Synchronization
+import Threads
 
 /// How fast the machine is right now: the processor time of one fixed piece of codec work, done five times a second beside whatever
 /// else is measured. Processors that share a core, a cache or a host slow one another down, and a room keeps more of them busy than
@@ -14,7 +13,7 @@ final class SpeedProbe: Sendable {
         var isStopped = false
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Begins on a thread of its own.
     init(_ footage: Footage) throws(BenchError) {

@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Glibc
-import Sockets
+import Threads
 
 /// A program started beside the bench, that ends with it. Used by one thread or task at a time.
 final class ChildProcess {

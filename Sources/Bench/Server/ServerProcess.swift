@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Glibc
-import Sockets
+import Threads
 
 /// A `tessera serve` of the bench's own on free ports of loopback, as it is shipped but for what a run needs. Confined to who started it, and
 /// killed when that lets go of it.

@@ -2,6 +2,7 @@ import Basics
 import Peer
 import Simulation
 import Sockets
+import Threads
 
 /// Callers on one thread, each with sockets of its own. What they do is told to them by name of their place.
 final class Crowd: Sendable {

@@ -3,8 +3,7 @@ import Call
 import Codecs
 import Dispatch
 import Peer
-import Sockets
-import Synchronization
+import Threads
 
 /// Watches what one of the pair receives: when the other's flashes and beeps are shown and heard, and how long nothing came.
 /// Decoding runs on a queue of its own, so that the network never waits for it.

@@ -1,8 +1,9 @@
-import Synchronization
+import Basics
+
 
 /// The samples of a run so far, for whoever judges it, however it ended.
 final class SampleBox: Sendable {
-    private let samples = Mutex<[SoakSample]>([])
+    private let samples = Guarded<[SoakSample]>([])
 
     func append(_ sample: SoakSample) { samples.withLock { $0.append(sample) } }
     var all: [SoakSample] { samples.withLock { $0 } }

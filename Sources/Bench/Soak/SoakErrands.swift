@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// What a program asks of the HTTP interface while the calls go on.
 struct SoakErrands: Sendable {

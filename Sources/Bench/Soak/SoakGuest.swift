@@ -3,8 +3,6 @@ import Call
 import Foundation
 import Peer
 import Simulation
-import Sockets
-import Synchronization
 
 /// Plays one visit of the plan against the server by the native signalling.
 struct SoakGuest: Sendable {
@@ -35,7 +33,7 @@ struct SoakGuest: Sendable {
             var isLeaving = false
             var wasSentAway = false
         }
-        let state = Mutex(State())
+        let state = Guarded(State())
     }
 
     private enum Outcome: Sendable { case resume, done }
@@ -67,7 +65,7 @@ struct SoakGuest: Sendable {
     }
 
     private func connection(_ progress: Progress) async throws -> Outcome {
-        let result = Mutex(Outcome.done)
+        let result = Guarded(Outcome.done)
         try await SignallingClient.withConnection(
             to: stage.address, decode: SoakMessage.init(json:), answersPings: { progress.state.withLock { !$0.isSilent } }
         ) { messages, sender in

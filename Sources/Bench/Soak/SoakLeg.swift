@@ -1,7 +1,6 @@
 import Basics
 import Peer
 import Simulation
-import Sockets
 
 /// The media of one caller of the soak test: a peer connection, the line that it is on, and what it sends. Confined to the crowd's loop.
 final class SoakLeg {

@@ -1,4 +1,5 @@
-import Synchronization
+import Basics
+
 
 /// What was done so far, and what went wrong.
 final class SoakTally: Sendable {
@@ -10,7 +11,7 @@ final class SoakTally: Sendable {
 
     /// Faults that are kept word by word.
     private static let kept = 200
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }
 

@@ -1,6 +1,6 @@
 import Basics
 import Dispatch
-import Sockets
+import Threads
 
 /// HTTP/1.1 by hand, a connection for each request: nothing stands between an attack and the bytes it sends.
 struct HTTPWire: Sendable {

@@ -1,6 +1,6 @@
 import Basics
 import Foundation
-import Sockets
+import Threads
 
 /// A client's end of `/signal` by hand (RFC 6455): honest, or with whatever an attack puts in. One thread at a time.
 final class SignalWire {

@@ -1,6 +1,6 @@
 import Basics
 import Glibc
-import Sockets
+import Threads
 
 /// A TCP connection that waits, from an address of choice. One thread at a time.
 final class StreamSocket {

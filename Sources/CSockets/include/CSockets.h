@@ -39,12 +39,4 @@ struct net_message {
 /// recvmmsg(2) and sendmmsg(2) without waiting.
 int net_receive_batch(int fd, struct net_message *messages, unsigned int count);
 int net_send_batch(int fd, struct net_message *messages, unsigned int count);
-
-/// Gives memory that the allocator holds and nobody uses back to the system: malloc_trim(3). May take milliseconds.
-void net_release_memory(void);
-/// From now on blocks of at least so many bytes are mapped one by one, and go back to the system when they are freed: mallopt(3).
-void net_map_blocks_from(int bytes);
-
-/// Names the calling thread, for `top -H` and debuggers.
-void net_name_thread(const char *name);
 #endif

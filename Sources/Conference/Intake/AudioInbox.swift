@@ -1,3 +1,4 @@
+import Basics
 import Peer
 import Synchronization
 
@@ -6,7 +7,7 @@ final class AudioInbox: Sendable {
     /// 2 s of packets of 20 ms: the audio thread comes every 20 ms.
     private static let limit = 100
 
-    private let packets = Mutex<[ReceivedAudioPacket]>([])
+    private let packets = Guarded<[ReceivedAudioPacket]>([])
     private let counters: IntakeCounters
 
     init(counters: IntakeCounters = IntakeCounters()) { self.counters = counters }

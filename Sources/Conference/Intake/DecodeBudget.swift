@@ -25,15 +25,15 @@ final class SharedDecodeBudget: Sendable {
     /// Pictures up to this size are many and small; what larger ones keep is counted.
     static let usualPixels = 1920 * 1088
 
-    private let pixels: Mutex<TokenBucket>
-    private let kept = Mutex(0)
+    private let pixels: Guarded<TokenBucket>
+    private let kept = Guarded(0)
     /// Pixels that decoders of large pictures may keep: half a second's worth, 830 MB of the default, which is eleven senders of
     /// 3840 × 2160 with four references.
     private let keptLimit: Int
 
     init(pixelsPerSecond: Int, at now: Instant) {
         let rate = Double(max(1, pixelsPerSecond))
-        pixels = Mutex(TokenBucket(rate: rate, size: max(rate, Double(VideoFormat.maxPixels)), at: now))
+        pixels = Guarded(TokenBucket(rate: rate, size: max(rate, Double(VideoFormat.maxPixels)), at: now))
         keptLimit = max(pixelsPerSecond / 2, 6 * VideoFormat.maxPixels)
     }
 

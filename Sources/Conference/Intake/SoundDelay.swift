@@ -22,7 +22,7 @@ final class SoundDelay: Sendable {
 
     // MARK: - Pictures
 
-    private let wait = Mutex(PictureWait())
+    private let wait = Guarded(PictureWait())
     private let picture = Atomic<Int64>(0)
     private let pictureAt = Atomic<Int64>(.min)
 

@@ -1,8 +1,8 @@
 import Basics
 import Codecs
-import Sockets
 import Peer
 import Synchronization
+import Threads
 
 /// What decoding takes of the server.
 struct DecodeServices: Sendable {
@@ -99,7 +99,7 @@ final class VideoIntake: Sendable {
     /// Decodes; busy as long as a frame waits.
     let lane: SerialLane
     private let soundDelay: SoundDelay
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let decoding: Confined<Decoding>
     private let shared: SharedDecodeBudget
     private let counters: IntakeCounters

@@ -1,6 +1,6 @@
 import Basics
-import Sockets
 import Peer
+import Threads
 
 extension Conference {
     /// A connection for one participant. On the loop.
@@ -21,7 +21,7 @@ extension Conference {
 
     public func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
         _ = try participant(id, in: room)
-        let intake = state.locked { $0.rooms[room]?.engine.intake(id) }
+        let intake = state.withLock { $0.rooms[room]?.engine.intake(id) }
         var figures = try await fromLoop { host, now -> Result<ParticipantStatistics, ConferenceError> in
             guard let seat = host.seat(id) else { return .success(ParticipantStatistics()) }
             return .success(PeerFigures.statistics(of: seat, at: now))

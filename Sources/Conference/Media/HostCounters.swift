@@ -1,3 +1,4 @@
+import Basics
 import Synchronization
 
 /// What all peers together did, those that are gone included. Written by the loop, read by the metrics.
@@ -8,7 +9,7 @@ final class HostCounters: Sendable {
     let endedOverBudget = Atomic<Int>(0)
     /// Data channel messages of those who may not talk.
     let refusedMessages = Atomic<Int>(0)
-    private let faults = Mutex(PeerFaults())
+    private let faults = Guarded(PeerFaults())
     /// Reliable data channels that were closed since their peer took messages too slowly.
     let closedChannels = Atomic<Int>(0)
 

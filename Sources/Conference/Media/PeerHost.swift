@@ -2,6 +2,7 @@ import Basics
 import Sockets
 import Peer
 import Synchronization
+import Threads
 
 /// What happens on the loop that the rooms must know. Called on the loop; must not block.
 struct HostEvents: Sendable {

@@ -1,5 +1,4 @@
 import Basics
-import Sockets
 import Peer
 
 /// One participant's peer connection and what it takes of the room. Lives on the loop.

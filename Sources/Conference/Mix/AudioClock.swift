@@ -1,6 +1,6 @@
 import Basics
-import Sockets
 import Synchronization
+import Threads
 
 /// The audio clock of all rooms: its own thread, real-time where the system allows it, a tick each 20 ms. Never waits for video, a disk,
 /// or a lock that is held across an encode.
@@ -16,12 +16,7 @@ final class AudioClock: Sendable {
         func remove(_ id: String) { all[id] = nil }
     }
 
-    private struct Inbox {
-        var work = Backlog<@Sendable (Rooms) -> Void>()
-        var isStopped = false
-    }
-
-    private let inbox = Mutex(Inbox())
+    private let inbox = Mailbox<Never, @Sendable (Rooms) -> Void>()
     private let meter: StageMeter
     private let deliver: @Sendable ([AudioDelivery]) -> Void
     let lateness = Atomic<Int64>(0)
@@ -33,9 +28,9 @@ final class AudioClock: Sendable {
     }
 
     /// Runs `work` on the thread before the next tick.
-    func execute(_ work: @escaping @Sendable (Rooms) -> Void) { inbox.withLock { $0.work.append(work) } }
-    var backlog: BacklogFigures { inbox.withLock { BacklogFigures(waiting: $0.work.count, peak: $0.work.peak) } }
-    func stop() { inbox.withLock { $0.isStopped = true } }
+    func execute(_ work: @escaping @Sendable (Rooms) -> Void) { inbox.post(work) }
+    var backlog: BacklogFigures { inbox.backlog }
+    func stop() { inbox.stop() }
 
     func start() {
         // Above every thread of normal priority, below the kernel's own.
@@ -44,11 +39,9 @@ final class AudioClock: Sendable {
             var tick = Instant(ticks: MonotonicClock.now().ticks(at: 50) + 1, at: 50)
             while true {
                 MonotonicClock.sleep(until: tick)
-                let (work, isStopped) = inbox.withLock { inbox in
-                    (inbox.work.takeAll(), inbox.isStopped)
-                }
-                if isStopped { return }
-                for work in work { work(rooms) }
+                let batch = inbox.take()
+                if batch.isLast { return }
+                for work in batch.messages { work(rooms) }
                 let late = MonotonicClock.now() - tick
                 lateness.store(late.nanoseconds, ordering: .relaxed)
                 run(rooms, at: tick)

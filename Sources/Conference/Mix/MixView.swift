@@ -1,8 +1,8 @@
 import Basics
 import Codecs
 import Mixing
-import Sockets
 import Synchronization
+import Threads
 
 /// One composed picture of a room with its renditions: the room's, or a participant's own.
 ///
@@ -26,9 +26,9 @@ final class MixView: Sendable {
 
     private let canvas: Confined<Canvas>
     private let lane: SerialLane
-    private let renditions = Mutex<[RenditionKey: Rendition]>([:])
-    private let published: Mutex<TilesInfo>
-    private let snapshots = Mutex<[@Sendable (Picture) -> Void]>([])
+    private let renditions = Guarded<[RenditionKey: Rendition]>([:])
+    private let published: Guarded<TilesInfo>
+    private let snapshots = Guarded<[@Sendable (Picture) -> Void]>([])
     private let overload: OverloadState
     private let delays: PictureDelays
     let lateTicks = Atomic<Int>(0)
@@ -42,7 +42,7 @@ final class MixView: Sendable {
         delays = meters.delays
         canvas = Confined(Canvas(compositor: Compositor(width: width, height: height), arrangement: Arrangement(of: id)))
         lane = SerialLane(pool: pool, meter: meters.compose, limit: 1, patience: SerialLane.behindEncoders)
-        published = Mutex(TilesInfo(width: width, height: height, tiles: []))
+        published = Guarded(TilesInfo(width: width, height: height, tiles: []))
     }
 
     var tiles: TilesInfo { published.withLock { $0 } }

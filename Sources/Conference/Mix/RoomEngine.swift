@@ -2,8 +2,8 @@ import Basics
 import Codecs
 import Mixing
 import Peer
-import Sockets
 import Synchronization
+import Threads
 
 /// What all rooms' media share.
 struct MediaServices: Sendable {
@@ -63,7 +63,7 @@ final class RoomEngine: Sendable {
         var isRunning: Bool { !users.isEmpty && !isClosed }
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let services: MediaServices
     private let rungs: [ConferenceConfiguration.Rung]
     private let audio: ConferenceConfiguration.Audio
@@ -83,7 +83,7 @@ final class RoomEngine: Sendable {
         self.audio = audio
         self.tilesChanged = tilesChanged
         self.speakersChanged = speakersChanged
-        state = Mutex(State(scene: scene))
+        state = Guarded(State(scene: scene))
     }
 
     /// Of the coded sound on a good line.

@@ -1,6 +1,6 @@
 import Basics
-import Sockets
 import Synchronization
+import Threads
 
 /// The picture clock of all rooms: one thread with absolute deadlines.
 ///
@@ -21,7 +21,7 @@ final class VideoClock: Sendable {
     /// A room that appears is noticed after this at the latest.
     private static let longestSleep = Duration.milliseconds(20)
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let overload: OverloadState
     /// How late the last tick was, in nanoseconds, and how many were skipped.
     let lateness = Atomic<Int64>(0)

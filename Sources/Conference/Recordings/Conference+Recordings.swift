@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Recording
-import Sockets
+import Threads
 
 extension Conference {
     // MARK: - Starting
@@ -11,7 +11,7 @@ extension Conference {
     /// - Parameter participant: who asks for it; nil: an administrator, or the configuration.
     @discardableResult
     public func startRecording(_ room: String, by participant: String? = nil) async throws(ConferenceError) -> RecordingInfo {
-        let known: (settings: RoomSettings, isRunning: Bool)? = state.locked { state in
+        let known: (settings: RoomSettings, isRunning: Bool)? = state.withLock { state in
             state.rooms[room].map { ($0.room.settings, $0.recording != nil) }
         }
         guard let known else { throw .roomNotFound(room) }
@@ -102,7 +102,7 @@ extension Conference {
     }
 
     private func keyframeForRecording(of room: String) {
-        let found = state.locked { state in state.rooms[room].flatMap { slot in slot.recording.map { ($0, slot.engine) } } }
+        let found = state.withLock { state in state.rooms[room].flatMap { slot in slot.recording.map { ($0, slot.engine) } } }
         if let found { found.0.requestKeyframe(found.1) }
     }
 
@@ -119,7 +119,7 @@ extension Conference {
     }
 
     private func roomOfRecording(_ id: String) throws(ConferenceError) -> String {
-        let room = state.locked { state in state.rooms.first { $0.value.recording?.id == id }?.key }
+        let room = state.withLock { state in state.rooms.first { $0.value.recording?.id == id }?.key }
         if let room { return room }
         throw recording(id) == nil ? .recordingNotFound(id) : .recordingNotRunning(id)
     }

@@ -2,7 +2,7 @@ import Basics
 import Dispatch
 import Logging
 import Recording
-import Sockets
+import Threads
 
 /// What all recordings of the server share: the directory, the queue that waits for its disk, the reserve, and what was refused or lost.
 final class RecordingControl: Sendable {
@@ -63,20 +63,20 @@ final class RecordingControl: Sendable {
     }
 
     /// nil until it was read for the first time.
-    var catalogue: RecordingCatalogue? { state.locked { $0.catalogue } }
+    var catalogue: RecordingCatalogue? { state.withLock { $0.catalogue } }
 
     /// On the queue: the directory's catalogue; where it could not be opened at the start it is tried again.
     func readyCatalogue() throws(RecordingError) -> RecordingCatalogue {
         if let catalogue { return catalogue }
         let made = try RecordingCatalogue(directory: directory, disk: disk)
         let repairs = RecordingRepairs(made)
-        state.locked { state in
+        state.withLock { state in
             state.catalogue = made
             state.repairs = repairs
         }
         if repairs.waiting > 0 { logger.notice("\(repairs.waiting) recordings were left open and are closed beside the calls") }
         DedicatedThread.start("repairs", niceness: Self.repairNiceness) { [self] in
-            repairs.run(reserve: reserve, while: { state.locked { !$0.isStopped } }) { entry, left in
+            repairs.run(reserve: reserve, while: { state.withLock { !$0.isStopped } }) { entry, left in
                 logger.notice("recording \(entry.id) was left open, now \(entry.state.rawValue); \(left) wait")
             }
         }
@@ -84,8 +84,8 @@ final class RecordingControl: Sendable {
     }
 
     /// The repair that runs goes on to its end, or is done again at the next start.
-    func stopRepairs() { state.locked { $0.isStopped = true } }
-    var repairsWaiting: Int { state.locked { $0.repairs }?.waiting ?? 0 }
+    func stopRepairs() { state.withLock { $0.isStopped = true } }
+    var repairsWaiting: Int { state.withLock { $0.repairs }?.waiting ?? 0 }
 
     /// Runs `body` on the disk's queue.
     func onDisk<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
@@ -110,7 +110,7 @@ final class RecordingControl: Sendable {
 
     /// Counts a start of a room, which `endStart` then ends.
     func beginStart(_ room: String, at now: Instant) throws(ConferenceError) {
-        try state.locked { state throws(ConferenceError) in
+        try state.withLock { state throws(ConferenceError) in
             if state.starting.contains(room) { throw .recordingRunning(room) }
             if let wait = state.starts.take(room, at: now) {
                 state.refused[.rate, default: 0] += 1
@@ -120,33 +120,33 @@ final class RecordingControl: Sendable {
         }
     }
 
-    func endStart(_ room: String) { state.locked { _ = $0.starting.remove(room) } }
-    func refuse(_ refusal: Refusal) { state.locked { $0.refused[refusal, default: 0] += 1 } }
-    var refused: [Refusal: Int] { state.locked { $0.refused } }
+    func endStart(_ room: String) { state.withLock { _ = $0.starting.remove(room) } }
+    func refuse(_ refusal: Refusal) { state.withLock { $0.refused[refusal, default: 0] += 1 } }
+    var refused: [Refusal: Int] { state.withLock { $0.refused } }
 
     // MARK: - What runs
 
-    func add(_ recording: RoomRecording) { state.locked { $0.alive[recording.id] = recording } }
+    func add(_ recording: RoomRecording) { state.withLock { $0.alive[recording.id] = recording } }
 
     /// It is closed.
     func remove(_ recording: RoomRecording) {
         let losses = recording.losses
-        state.locked { state in
+        state.withLock { state in
             if state.alive.removeValue(forKey: recording.id) != nil { state.lost = state.lost + losses }
         }
     }
 
-    var alive: [String: RoomRecording] { state.locked { $0.alive } }
+    var alive: [String: RoomRecording] { state.withLock { $0.alive } }
 
     /// What slow disks lost since the start.
     var losses: RecordingLosses {
-        state.locked { state in state.alive.values.reduce(state.lost) { $0 + $1.losses } }
+        state.withLock { state in state.alive.values.reduce(state.lost) { $0 + $1.losses } }
     }
 
     /// What is new in `losses` since somebody was told, as a sentence.
     func newLosses() -> String? {
         let losses = losses
-        let new = state.locked { state in
+        let new = state.withLock { state in
             defer { state.lossesTold = losses.video + losses.audio }
             return losses.video + losses.audio - state.lossesTold
         }
@@ -157,14 +157,14 @@ final class RecordingControl: Sendable {
 
     /// Looks at the free space, unless a look still waits for the disk, and tells when the reserve is touched.
     func look(_ isLow: @escaping @Sendable (RecordingError) -> Void) {
-        let mustLook = state.locked { state in
+        let mustLook = state.withLock { state in
             defer { state.isLooking = true }
             return !state.isLooking
         }
         guard mustLook else { return }
         queue.async { [self] in
             do throws(RecordingError) { try reserve.checkRunning() } catch { isLow(error) }
-            state.locked { $0.isLooking = false }
+            state.withLock { $0.isLooking = false }
         }
     }
 }

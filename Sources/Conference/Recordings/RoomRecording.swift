@@ -36,7 +36,7 @@ final class RoomRecording: Sendable {
     }
 
     var info: RecordingInfo {
-        var info = state.locked { $0.info }
+        var info = state.withLock { $0.info }
         info.dropped = losses
         return info
     }
@@ -50,11 +50,11 @@ final class RoomRecording: Sendable {
         let recorder = recorder
         let found = engine.record(
             member, video: { recorder.append($0) }, audio: { recorder.append(audio: $0, timestamp: $1) })
-        state.locked { $0.key = found?.key }
+        state.withLock { $0.key = found?.key }
     }
 
     func requestKeyframe(_ engine: RoomEngine) {
-        if let key = state.locked({ $0.key }) { engine.rendition(key)?.requestKeyframe() }
+        if let key = state.withLock({ $0.key }) { engine.rendition(key)?.requestKeyframe() }
     }
 
     func pause(at now: Instant) -> RecordingInfo {
@@ -69,18 +69,18 @@ final class RoomRecording: Sendable {
     }
 
     private func set(_ from: RecordingInfo.State, to new: RecordingInfo.State) -> RecordingInfo {
-        state.locked { state in
+        state.withLock { state in
             if state.info.state == from { state.info.state = new }
         }
         return info
     }
 
     /// It is going to be finished because of this.
-    func end(because reason: RecordingError) { state.locked { $0.reason = $0.reason ?? reason } }
+    func end(because reason: RecordingError) { state.withLock { $0.reason = $0.reason ?? reason } }
 
     /// Takes nothing more and closes the file. Returns when that is complete. `engine`: what it is attached to.
     func finish(_ engine: RoomEngine?) async -> RecordingInfo {
-        let task = state.locked { state in
+        let task = state.withLock { state in
             if let running = state.finish { return running }
             if let key = state.key { engine?.endRecording(member, key) }
             state.key = nil
@@ -95,12 +95,12 @@ final class RoomRecording: Sendable {
         let result: Result<RecordingSummary, RecordingError>
         do throws(RecordingError) {
             var summary = try await recorder.finish()
-            summary.failure = state.locked { $0.reason } ?? summary.failure
+            summary.failure = state.withLock { $0.reason } ?? summary.failure
             result = .success(summary)
         } catch {
             result = .failure(error)
         }
-        state.locked { state in
+        state.withLock { state in
             switch result {
             case .success(let summary):
                 state.info.duration = summary.duration

@@ -1,8 +1,7 @@
 import Basics
 import Codecs
-import Sockets
 import Peer
-import Synchronization
+import Threads
 
 /// Names one encode of a room: whoever has the same key gets the same bits.
 struct RenditionKey: Hashable, Sendable {
@@ -31,7 +30,7 @@ final class Rendition: Sendable {
         var encodeTime = Duration.zero
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let lane: SerialLane
     private let overload: OverloadState
     private let delays: PictureDelays
@@ -48,7 +47,7 @@ final class Rendition: Sendable {
         self.key = key
         self.rung = rung
         self.parameterSetID = parameterSetID
-        state = Mutex(State(control: RenditionControl(rung: rung, isSlides: key.choice == .slides)))
+        state = Guarded(State(control: RenditionControl(rung: rung, isSlides: key.choice == .slides)))
         self.overload = overload
         self.deliver = deliver
         delays = meters.delays

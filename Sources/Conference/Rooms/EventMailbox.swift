@@ -1,3 +1,4 @@
+import Basics
 import Synchronization
 
 /// The events that wait for one participant's endpoint. Of what only says how things are now, the newest stays; of messages so many, and
@@ -15,7 +16,7 @@ final class EventMailbox: Sendable {
         var isScheduled = false
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let deliver: @Sendable (ParticipantEvent) -> Void
     private let counters: EventCounters
 

@@ -1,7 +1,6 @@
 import Basics
 import Codecs
-import Sockets
-import Synchronization
+import Threads
 
 /// PNG pictures of rooms: one for all who ask within half a second, made one at a time by the pool.
 final class Snapshots: Sendable {
@@ -32,7 +31,7 @@ final class Snapshots: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let lane: SerialLane
 
     init(pool: WorkPool, meter: StageMeter) {

@@ -1,12 +1,12 @@
 import Basics
 import Mixing
-import Sockets
 import Synchronization
+import Threads
 
 extension Conference {
     /// What the metrics page shows.
     public func metrics() -> [MetricSample] {
-        let (rooms, people, recordings, engines, limits) = state.locked { state in
+        let (rooms, people, recordings, engines, limits) = state.withLock { state in
             (
                 state.rooms.count, state.rooms.values.reduce(0) { $0 + $1.room.members.count },
                 state.rooms.values.filter { $0.recording != nil }.count, state.rooms.values.map(\.engine),

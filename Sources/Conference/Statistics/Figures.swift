@@ -1,6 +1,6 @@
 import Basics
 import Logging
-import Sockets
+import Threads
 
 /// The server's own counters, and when what is done now and then was done last.
 final class Figures: Sendable {
@@ -25,7 +25,7 @@ final class Figures: Sendable {
 
     /// Whether `chore` is due again; then it counts as done.
     func isDue(_ chore: Chore, every period: Duration, at now: Instant) -> Bool {
-        state.locked { state in
+        state.withLock { state in
             if let last = state.last[chore], now - last < period { return false }
             state.last[chore] = now
             return true
@@ -34,12 +34,12 @@ final class Figures: Sendable {
 
     /// A room or a seat ended: glibc keeps the memory of its pictures for later, which may never come.
     func ended(at now: Instant) {
-        state.locked { $0.releaseMemory = max($0.releaseMemory ?? .distantPast, now + Self.afterwork) }
+        state.withLock { $0.releaseMemory = max($0.releaseMemory ?? .distantPast, now + Self.afterwork) }
     }
 
     /// Whether memory is to be given back now: once after something ended, and not more often than each `releasePeriod`.
     func mustReleaseMemory(at now: Instant) -> Bool {
-        state.locked { state in
+        state.withLock { state in
             guard let due = state.releaseMemory, now >= due, now >= state.releasedMemory + Self.releasePeriod else { return false }
             state.releaseMemory = nil
             state.releasedMemory = now
@@ -48,12 +48,12 @@ final class Figures: Sendable {
     }
 
     /// Peers whose connection failed, by what became of them.
-    var peersFailed: [LeaveReason: Int] { state.locked { $0.peersFailed } }
+    var peersFailed: [LeaveReason: Int] { state.withLock { $0.peersFailed } }
 
     /// Counted always, told so often as `peerLines` has it: what the peer did wrong is no fault of ours.
     func peerFailed(_ why: String, _ reason: LeaveReason, participant: String, room: String, _ logger: Logger) {
         let now = MonotonicClock.now()
-        let untold: Int? = state.locked { state in
+        let untold: Int? = state.withLock { state in
             state.peersFailed[reason, default: 0] += 1
             var bucket = state.peerLog ?? TokenBucket(rate: Self.peerLines.perSecond, size: Self.peerLines.atOnce, at: now)
             defer { state.peerLog = bucket }
@@ -70,11 +70,11 @@ final class Figures: Sendable {
         logger.notice("a peer's connection ended: \(why)", metadata: metadata)
     }
 
-    var encodeFailures: Int { state.locked { $0.encodeFailures } }
+    var encodeFailures: Int { state.withLock { $0.encodeFailures } }
 
     /// Counted always, told at most each ten seconds.
     func encodeFailed(_ text: String, _ logger: Logger?) {
-        state.locked { $0.encodeFailures += 1 }
+        state.withLock { $0.encodeFailures += 1 }
         if isDue(.encodeLog, every: .seconds(10), at: MonotonicClock.now()) { logger?.error("encode failed: \(text)") }
     }
 }

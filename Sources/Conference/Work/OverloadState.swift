@@ -14,7 +14,7 @@ final class OverloadState: Sendable {
     private let ticks = Atomic<Int>(0)
     private let slowEncodes = Atomic<Int>(0)
     private let encodes = Atomic<Int>(0)
-    private let judge = Mutex(OverloadJudge())
+    private let judge = Guarded(OverloadJudge())
 
     var level: Level { Level(rawValue: current.load(ordering: .relaxed)) ?? .none }
     var usesFastEncoders: Bool { level >= .fastEncoders }

@@ -1,7 +1,7 @@
+import Basics
 import Conference
 import Foundation
 import Hummingbird
-import Synchronization
 
 /// Recordings: start, pause, stop, list, download.
 extension RouteTable {
@@ -120,9 +120,9 @@ final class Places: Sendable {
         deinit { places.free.withLock { $0 += 1 } }
     }
 
-    fileprivate let free: Mutex<Int>
+    fileprivate let free: Guarded<Int>
 
-    init(_ count: Int) { free = Mutex(count) }
+    init(_ count: Int) { free = Guarded(count) }
 
     /// nil if there is none.
     func take() -> Place? {

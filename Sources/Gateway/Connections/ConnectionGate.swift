@@ -1,6 +1,5 @@
 import Basics
 import Conference
-import Synchronization
 
 /// Counts HTTP and signalling connections, in all and for each address, and makes room when there are too many.
 ///
@@ -73,7 +72,7 @@ final class ConnectionGate: Sendable {
         var endings: [Ending: Int] = [:]
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     /// How many are closed at once where the cap of all is reached, so that a flood does not make us look through all for each of its own.
     private let batch: Int
     private let maxUnsent: Int
@@ -81,7 +80,7 @@ final class ConnectionGate: Sendable {
 
     init(connections: Int, perAddress: Int, maxUnsent: Int = maxUnsent, trustedProxies: [IPNetwork] = []) {
         self.maxUnsent = maxUnsent
-        state = Mutex(State(tally: AddressTally(limit: connections, perAddress: perAddress)))
+        state = Guarded(State(tally: AddressTally(limit: connections, perAddress: perAddress)))
         batch = max(1, connections / 64)
         self.trustedProxies = trustedProxies
     }

@@ -1,10 +1,10 @@
+import Basics
 import Logging
-import Synchronization
 
 /// Log lines that are written once, however often their reason comes back: what strangers cause must not fill a disk.
 final class Notices: Sendable {
     private let logger: Logger
-    private let told = Mutex<Set<String>>([])
+    private let told = Guarded<Set<String>>([])
 
     init(_ logger: Logger) { self.logger = logger }
 

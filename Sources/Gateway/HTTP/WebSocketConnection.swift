@@ -58,11 +58,11 @@ final class WebSocketConnection: Sendable {
 
     let handshake: Handshake
     private let channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
-    private let outbox = Mutex(Outbox())
+    private let outbox = Guarded(Outbox())
     /// Says that something waits in the outbox.
     private let bell: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
-    private let lastHeard: Mutex<ContinuousClock.Instant>
+    private let lastHeard: Guarded<ContinuousClock.Instant>
 
     /// Pings go out this often.
     static let pingInterval = Duration.seconds(15)
@@ -76,7 +76,7 @@ final class WebSocketConnection: Sendable {
     init(_ channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, handshake: Handshake) {
         self.channel = channel
         self.handshake = handshake
-        lastHeard = Mutex(.now)
+        lastHeard = Guarded(.now)
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 

@@ -1,5 +1,4 @@
 import Basics
-import Synchronization
 
 /// A token bucket for each client of many.
 final class BucketTable<Key: Hashable & Sendable>: Sendable {
@@ -13,7 +12,7 @@ final class BucketTable<Key: Hashable & Sendable>: Sendable {
 
     private let rate: Double
     private let burst: Double
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     /// - Parameters:
     ///   - rate: a second, in the long run.
@@ -21,7 +20,7 @@ final class BucketTable<Key: Hashable & Sendable>: Sendable {
     init(rate: Double, burst: Double, at now: Instant) {
         self.rate = rate
         self.burst = burst
-        state = Mutex(State(shared: TokenBucket(rate: rate, size: burst, at: now)))
+        state = Guarded(State(shared: TokenBucket(rate: rate, size: burst, at: now)))
     }
 
     /// Takes one of `key`'s tokens. zero: there was one. More: there will be one then, and none was taken.

@@ -1,4 +1,5 @@
-import Synchronization
+import Basics
+
 
 /// What the doors count of themselves.
 final class GatewayFigures: Sendable {
@@ -11,7 +12,7 @@ final class GatewayFigures: Sendable {
         var badMessages = 0
     }
 
-    private let counts = Mutex(Counts())
+    private let counts = Guarded(Counts())
 
     /// By class: 2xx, 3xx, 4xx, 5xx.
     func countRequest(status: Int) { counts.withLock { $0.requests[status / 100, default: 0] += 1 } }

@@ -1,4 +1,5 @@
-import Synchronization
+import Basics
+
 
 /// The JSON of messages that many get, so that a room of fifty costs one encoding and not fifty.
 ///
@@ -6,7 +7,7 @@ import Synchronization
 final class MessageCache: Sendable {
     private static let size = 8
 
-    private let recent = Mutex<[(message: ServerMessage, text: String)]>([])
+    private let recent = Guarded<[(message: ServerMessage, text: String)]>([])
 
     func text(of message: ServerMessage) -> String {
         guard message.isForMany else { return message.text }

@@ -1,7 +1,6 @@
 import Basics
 import Foundation
 import Logging
-import Synchronization
 
 /// The native door: `/signal`. Joins its state machine with a WebSocket and the conference.
 final class SignallingDoor: Sendable {
@@ -14,8 +13,8 @@ final class SignallingDoor: Sendable {
     private let cache = MessageCache()
     private let logger: Logger
     /// Which connection holds a seat: one that was resumed elsewhere is no longer the old connection's to lose.
-    private let holders = Mutex<[String: UInt64]>([:])
-    private let open = Mutex<(next: UInt64, talks: [UInt64: SignallingTalk])>((0, [:]))
+    private let holders = Guarded<[String: UInt64]>([:])
+    private let open = Guarded<(next: UInt64, talks: [UInt64: SignallingTalk])>((0, [:]))
 
     /// Reading no further for a moment is what slows a sender down.
     private static let pause = Duration.milliseconds(200)
@@ -194,16 +193,16 @@ final class SignallingDoor: Sendable {
 final class SignallingTalk: Sendable {
     let id: UInt64
     let connection: WebSocketConnection
-    private let session: Mutex<SignallingSession>
-    private let place = Mutex<(any Seat)?>(nil)
-    private let budget: Mutex<SignallingBudget>
+    private let session: Guarded<SignallingSession>
+    private let place = Guarded<(any Seat)?>(nil)
+    private let budget: Guarded<SignallingBudget>
     private let cache: MessageCache
 
     init(id: UInt64, connection: WebSocketConnection, session: SignallingSession, budget: SignallingBudget, cache: MessageCache) {
         self.id = id
         self.connection = connection
-        self.session = Mutex(session)
-        self.budget = Mutex(budget)
+        self.session = Guarded(session)
+        self.budget = Guarded(budget)
         self.cache = cache
     }
 

@@ -2,7 +2,6 @@ import Basics
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Synchronization
 
 /// WHIP (RFC 9725) publishes into a room, WHEP (draft-ietf-wish-whep) watches one: HTTP instead of a signalling connection.
 final class WHIPDoor: Sendable {
@@ -24,7 +23,7 @@ final class WHIPDoor: Sendable {
     private let limiter: JoinLimiter
     private let figures: GatewayFigures
     private let sdpLimit: Int
-    private let places = Mutex<[String: Place]>([:])
+    private let places = Guarded<[String: Place]>([:])
 
     /// A session, from before its seat is asked for until both are gone: a seat may end at any moment, on another thread.
     private enum Place {

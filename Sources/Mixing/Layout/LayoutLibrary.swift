@@ -1,5 +1,5 @@
+import Basics
 import Glibc
-import Synchronization
 
 /// The layouts that rooms can use: those of a directory, over the shipped ones, which are built in.
 ///
@@ -42,9 +42,9 @@ public final class LayoutLibrary: Sendable {
 
     /// What is known of the directory's files. Its lock is held while they are read and written: only `poll`, `put` and `delete` take it,
     /// which may wait for a disk.
-    private let stamps = Mutex<[String: Stamp]>([:])
+    private let stamps = Guarded<[String: Stamp]>([:])
     /// What rooms use. Its lock is held for a look or a change of the table alone, so that nobody who asks for a layout waits for a disk.
-    private let layouts: Mutex<[String: Layout]>
+    private let layouts: Guarded<[String: Layout]>
     private let read: @Sendable (String) -> [UInt8]?
 
     /// Reads the directory. A missing one is like an empty one, so that a server without files works; what is wrong with its
@@ -55,7 +55,7 @@ public final class LayoutLibrary: Sendable {
     init(directory: String?, read: @escaping @Sendable (String) -> [UInt8]?) {
         self.directory = directory
         self.read = read
-        layouts = Mutex(Self.builtIn)
+        layouts = Guarded(Self.builtIn)
     }
 
     /// The shipped layouts, parsed once.

@@ -1,5 +1,5 @@
+import Basics
 import CPango
-import Synchronization
 
 /// Draws names, initials and marks, in any script: Pango shapes, orders right-to-left text and finds a font for each character.
 ///
@@ -39,7 +39,7 @@ public final class TextRenderer: Sendable {
         var clock: UInt64 = 0
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let family: String
 
     /// `family`: font families by preference, comma-separated; for what they lack, any installed font is taken.
@@ -51,7 +51,7 @@ public final class TextRenderer: Sendable {
             state.context = pango_font_map_create_context(map)
             g_object_unref(map)
         }
-        self.state = Mutex(state)
+        self.state = Guarded(state)
     }
 
     deinit {

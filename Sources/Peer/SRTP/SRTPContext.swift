@@ -1,5 +1,5 @@
+import Basics
 import CSRTP
-import Synchronization
 
 /// The media encryption of one connection: everything that it sends and receives, whatever the SSRC.
 ///
@@ -30,7 +30,7 @@ public final class SRTPContext {
     }()
 
     /// Sessions are made and freed one at a time, for the same reason.
-    private static let lifecycle = Mutex(())
+    private static let lifecycle = Guarded(())
 
     public init(_ keys: SRTPKeys) throws(SRTPError) {
         guard Self.libraryStatus == srtp_err_status_ok else { throw SRTPError(Self.libraryStatus) }

@@ -1,5 +1,5 @@
+import Basics
 import Foundation
-import Synchronization
 
 /// The recordings of one directory, each with a small JSON file beside it.
 ///
@@ -8,7 +8,7 @@ public final class RecordingCatalogue: Sendable {
     public let directory: String
     private let disk: RecordingDisk
     private let capacity: Int
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     /// The ids of what a crash left open, the oldest first.
     let leftOpen: [String]
 
@@ -55,7 +55,7 @@ public final class RecordingCatalogue: Sendable {
             state.entries[entry.id] = entry
             state.ids.append(entry.id)
         }
-        self.state = Mutex(state)
+        self.state = Guarded(state)
         self.leftOpen = leftOpen
     }
 

@@ -1,12 +1,12 @@
+import Basics
 import Foundation
-import Synchronization
 
 /// Closes what a crash left open in a catalogue's directory, one file after the other, while new recordings begin and others are read.
 ///
 /// MP4 files without a sidecar are closed too when they are fragments, and get an entry.
 public final class RecordingRepairs: Sendable {
     private let catalogue: RecordingCatalogue
-    private let waitingIDs: Mutex<[Open]>
+    private let waitingIDs: Guarded<[Open]>
 
     private struct Open {
         var id: String
@@ -16,7 +16,7 @@ public final class RecordingRepairs: Sendable {
 
     public init(_ catalogue: RecordingCatalogue) {
         self.catalogue = catalogue
-        waitingIDs = Mutex(catalogue.leftOpen.map { Open(id: $0) })
+        waitingIDs = Guarded(catalogue.leftOpen.map { Open(id: $0) })
     }
 
     /// How many wait to be closed, the one in work included.

@@ -1,4 +1,5 @@
-import Synchronization
+import Basics
+
 
 /// The bytes of a disk that all recordings together leave free.
 ///
@@ -12,8 +13,8 @@ public final class DiskReserve: Sendable {
     private let disk: RecordingDisk
     /// Held while the file system is asked: a claim must see either the free bytes before another's write, and its claim, or those after
     /// it. Only threads that write to the disk come here.
-    private let claimed = Mutex(0)
-    private let lastSeen = Mutex<DiskSpace?>(nil)
+    private let claimed = Guarded(0)
+    private let lastSeen = Guarded<DiskSpace?>(nil)
 
     /// A file system smaller than what is to be left free keeps this part of itself.
     private static let partOfSmallDisk = 10
@@ -88,7 +89,7 @@ public final class DiskReserve: Sendable {
 /// Bytes of a disk that somebody is going to write; given back when this goes.
 final class DiskClaim: Sendable {
     private let reserve: DiskReserve
-    private let bytes = Mutex(0)
+    private let bytes = Guarded(0)
 
     init(_ reserve: DiskReserve) { self.reserve = reserve }
     deinit { reserve.release(bytes.withLock { $0 }) }

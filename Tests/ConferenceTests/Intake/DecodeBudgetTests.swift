@@ -1,7 +1,7 @@
 import Basics
 import Peer
-import Sockets
 import Testing
+import Threads
 
 @testable import Codecs
 @testable import Conference
@@ -99,7 +99,7 @@ struct VideoIntakeTests {
                 services: DecodeServices(
                     pool: pool, meter: StageMeter("decode"), pixelsPerSecond: pixelsPerSecond,
                     shared: SharedDecodeBudget(pixelsPerSecond: 1 << 40, at: MonotonicClock.now()), counters: counters),
-                soundDelay: SoundDelay(), requestKeyframe: { requests.locked { $0 += 1 } })
+                soundDelay: SoundDelay(), requestKeyframe: { requests.withLock { $0 += 1 } })
             pool.start()
             intake.setShown(true)
         }
@@ -136,7 +136,7 @@ struct VideoIntakeTests {
         }
         #expect(taken == 4, "4 × 4.2 million pixels")
         #expect(rig.intake.skipped.load(ordering: .relaxed) >= 2 && rig.counters.frames(.sender) >= 1)
-        #expect(rig.asked.locked { $0 } == 1, "when it got its tile, and not again")
+        #expect(rig.asked.withLock { $0 } == 1, "when it got its tile, and not again")
     }
 
     @Test("a format that is not decoded costs one look a second, and no keyframe requests")
@@ -150,7 +150,7 @@ struct VideoIntakeTests {
         let looks = rig.intake.failures.load(ordering: .relaxed)
         #expect((1...2 + Int((MonotonicClock.now() - start).inSeconds)).contains(looks))
         #expect(rig.intake.skipped.load(ordering: .relaxed) == 200 - looks)
-        #expect(rig.asked.locked { $0 } == 1)
+        #expect(rig.asked.withLock { $0 } == 1)
     }
 
     @Test("a picture larger than its room is made smaller once, where it is decoded, and is told as it came")

@@ -10,8 +10,8 @@ import Testing
 struct AudioRoomTests {
     private final class Tape: Sendable {
         private let samples = Guarded<[Float]>([])
-        func append(_ more: [Float]) { samples.locked { $0 += more } }
-        var all: [Float] { samples.locked { $0 } }
+        func append(_ more: [Float]) { samples.withLock { $0 += more } }
+        var all: [Float] { samples.withLock { $0 } }
     }
 
     /// What one listener gets of a room in which a tone sounds.

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Glibc
 import Recording
@@ -112,9 +113,9 @@ struct RecordingLifeRealTimeTests {
             for number in 0..<4 {
                 let told = Guarded(false)
                 _ = try conference.join(JoinRequest(room: "r\(number)", name: "Ann")) { event in
-                    if case .participants = event { told.locked { $0 = true } }
+                    if case .participants = event { told.withLock { $0 = true } }
                 }
-                #expect(await eventually(.seconds(5)) { told.locked { $0 } })
+                #expect(await eventually(.seconds(5)) { told.withLock { $0 } })
             }
             try conference.createRoom("more", RoomSettingsChange())
             let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("more") }
@@ -140,13 +141,13 @@ struct RecordingLifeRealTimeTests {
             let isStopped = Guarded(false)
             let stop = Task {
                 let info = try await conference.stopRecording(recording.id)
-                isStopped.locked { $0 = true }
+                isStopped.withLock { $0 = true }
                 return info
             }
             #expect(await eventually { conference.room("a")?.recording == nil })
             for room in ["a", "b"] { _ = try await conference.snapshot(room) }
             _ = try conference.join(JoinRequest(room: "a", name: "Ann")) { _ in }
-            #expect(!isStopped.locked { $0 })
+            #expect(!isStopped.withLock { $0 })
             disk.unblock()
             let info = try await stop.value
             #expect(info.state == .finished && (info.duration ?? .zero) > .seconds(1), "\(info)")
@@ -161,7 +162,7 @@ struct RecordingLifeRealTimeTests {
             let errors = Guarded<[String]>([])
             for room in ["a", "b"] {
                 _ = try conference.join(JoinRequest(room: room, name: "Ann")) { event in
-                    if case .error(let error) = event { errors.locked { $0.append(error.message) } }
+                    if case .error(let error) = event { errors.withLock { $0.append(error.message) } }
                 }
             }
             let ids = [try await conference.startRecording("a").id, try await conference.startRecording("b").id]
@@ -174,7 +175,7 @@ struct RecordingLifeRealTimeTests {
                     info.failure?.contains("2 GiB are to be") == true && info.failure?.contains(scratch.path) == false && info.bytes ?? 0 > 0,
                     "\(info)")
             }
-            #expect(await eventually { errors.locked { $0.count } == 2 })
+            #expect(await eventually { errors.withLock { $0.count } == 2 })
             #expect(conference.room("a")?.recording == nil)
             let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("a") }
             #expect(error?.code == "overloaded" && error?.message.contains("2 GiB") == true && error?.message.contains("minimumFree") == true)

@@ -85,13 +85,13 @@ struct EventMailboxTests {
     @Test("of what tells how things are the newest stays, in its place among the rest")
     func states() {
         let (seen, counters) = (Seen(), EventCounters())
-        let mailbox = EventMailbox(counters: counters) { event in seen.names.locked { $0.append(self.name(event)) } }
+        let mailbox = EventMailbox(counters: counters) { event in seen.names.withLock { $0.append(self.name(event)) } }
         #expect(mailbox.put(.speaker("a")), "the first must be fetched")
         #expect(!mailbox.put(chat("one")))
         for name in ["grid", "speaker", "single"] { #expect(!mailbox.put(.layout(name))) }
         #expect(!mailbox.put(.speaker("b")))
         #expect(!mailbox.run())
-        #expect(seen.names.locked { $0 } == ["one", "layout single", "speaker b"])
+        #expect(seen.names.withLock { $0 } == ["one", "layout single", "speaker b"])
         #expect(counters.replaced.load(ordering: .relaxed) == 3 && counters.dropped.load(ordering: .relaxed) == 0)
         #expect(mailbox.put(.speaker("c")), "fetched anew")
     }
@@ -99,17 +99,17 @@ struct EventMailboxTests {
     @Test("of messages the oldest go, by number and by bytes, and states stay")
     func messages() {
         let (seen, counters) = (Seen(), EventCounters())
-        let mailbox = EventMailbox(counters: counters) { event in seen.names.locked { $0.append(self.name(event)) } }
+        let mailbox = EventMailbox(counters: counters) { event in seen.names.withLock { $0.append(self.name(event)) } }
         _ = mailbox.put(.layout("grid"))
         for number in 0..<1000 { _ = mailbox.put(chat("\(number)")) }
         _ = mailbox.run()
-        #expect(seen.names.locked { $0 }.count == EventMailbox.limit + 1)
-        #expect(seen.names.locked { $0 }.first == "layout grid" && seen.names.locked { $0 }.last == "999")
+        #expect(seen.names.withLock { $0 }.count == EventMailbox.limit + 1)
+        #expect(seen.names.withLock { $0 }.first == "layout grid" && seen.names.withLock { $0 }.last == "999")
         #expect(counters.dropped.load(ordering: .relaxed) == 1000 - EventMailbox.limit)
-        seen.names.locked { $0.removeAll() }
+        seen.names.withLock { $0.removeAll() }
         let large = String(repeating: "x", count: EventMailbox.byteLimit / 4)
         for _ in 0..<20 { _ = mailbox.put(chat(large)) }
         _ = mailbox.run()
-        #expect(seen.names.locked { $0 }.count == 4)
+        #expect(seen.names.withLock { $0 }.count == 4)
     }
 }

@@ -1,6 +1,6 @@
 import Basics
-import Sockets
 import Testing
+import Threads
 
 @testable import Conference
 
@@ -154,7 +154,7 @@ struct LimitTests {
             try seats[0].setLayout("speaker", scope: .me, pins: pins)
             try seats[1].setLayout("speaker", scope: .me, pins: pins.reversed() + pins)
             try seats[2].setLayout("speaker", scope: .me)
-            #expect(conference.state.locked { $0.rooms["r"]?.scene { _ in nil }.views.count } == 3, "the room's and two")
+            #expect(conference.state.withLock { $0.rooms["r"]?.scene { _ in nil }.views.count } == 3, "the room's and two")
             #expect { try seats[3].setLayout("single", scope: .me) } throws: {
                 guard case ConferenceError.atCapacity(let text, _) = $0 else { return false }
                 return text.contains("2 pictures")
@@ -164,7 +164,7 @@ struct LimitTests {
             try seats[2].setLayout("single", scope: .me)
             #expect(seats[2].layout == "single", "one for another is not one more")
             for seat in seats { try seat.setLayout("grid", scope: .me) }
-            #expect(conference.state.locked { $0.rooms["r"]?.scene { _ in nil }.views.count } == 1)
+            #expect(conference.state.withLock { $0.rooms["r"]?.scene { _ in nil }.views.count } == 1)
             #expect(value(conference, "tessera_limit_refusals_total", ["name": "views", "reason": "total"]) == 1)
         }
     }
@@ -243,7 +243,7 @@ struct LimitTests {
             let clients = try (0..<2).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
             let reasons = Guarded<[LeaveReason]>([])
             let costly = try conference.join(JoinRequest(room: "r", name: "Eve")) { event in
-                if case .left(let reason) = event { reasons.locked { $0.append(reason) } }
+                if case .left(let reason) = event { reasons.withLock { $0.append(reason) } }
             }
             let other = try join(conference, "r")
             try await clients[0].call { try await costly.offer($0) }
@@ -253,7 +253,7 @@ struct LimitTests {
             conference.onLoop { host, now in
                 host.seat(costly.id)?.loopBudget = LoopBudget(share: 0.001, burst: 0.0002, patience: .milliseconds(100), at: now)
             }
-            #expect(await eventually { reasons.locked { $0 } == [.overBudget] })
+            #expect(await eventually { reasons.withLock { $0 } == [.overBudget] })
             #expect(conference.room("r")?.participants.map(\.id) == [other.id])
             let frames = clients[1].seen.frames
             #expect(await eventually { clients[1].seen.frames > frames + 5 })

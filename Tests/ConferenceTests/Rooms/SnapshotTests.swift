@@ -1,7 +1,7 @@
 import Basics
 import Codecs
-import Sockets
 import Testing
+import Threads
 
 @testable import Conference
 
@@ -9,8 +9,8 @@ import Testing
 struct SnapshotTests {
     private final class Answers: Sendable {
         let all = Guarded<[Snapshots.Answer]>([])
-        var count: Int { all.locked { $0.count } }
-        var bytes: [[UInt8]] { all.locked { $0.compactMap { try? $0.get() } } }
+        var count: Int { all.withLock { $0.count } }
+        var bytes: [[UInt8]] { all.withLock { $0.compactMap { try? $0.get() } } }
     }
 
     private func picture(_ luma: UInt8) -> Picture {
@@ -27,13 +27,13 @@ struct SnapshotTests {
         let meter = StageMeter("snapshot")
         let (snapshots, answers) = (Snapshots(pool: pool, meter: meter), Answers())
         let now = MonotonicClock.now()
-        let tickets = (0..<20).map { _ in snapshots.ask("r", at: now) { answer in answers.all.locked { $0.append(answer) } } }
+        let tickets = (0..<20).map { _ in snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } } }
         #expect(tickets.compactMap { $0 } == [1], "the first has it made")
         snapshots.picture(picture(90), of: "r", ticket: 1)
         while answers.count < 20 { await Task.yield() }
         #expect(Set(answers.bytes).count == 1 && answers.bytes.count == 20 && meter.count == 1)
         // It is still young.
-        #expect(snapshots.ask("r", at: now) { answer in answers.all.locked { $0.append(answer) } } == nil)
+        #expect(snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
         #expect(answers.bytes.count == 21)
         #expect(snapshots.ask("r", at: now + .seconds(2)) { _ in } == 2)
     }
@@ -43,9 +43,9 @@ struct SnapshotTests {
         let (snapshots, answers) = (Snapshots(pool: WorkPool(threads: 1), meter: StageMeter("snapshot")), Answers())
         let now = MonotonicClock.now()
         for _ in 0..<Snapshots.waitersPerRoom { _ = snapshots.ask("r0", at: now) { _ in } }
-        #expect(snapshots.ask("r0", at: now) { answer in answers.all.locked { $0.append(answer) } } == nil)
+        #expect(snapshots.ask("r0", at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
         for room in 1..<Snapshots.rooms { #expect(snapshots.ask("r\(room)", at: now) { _ in } != nil) }
-        #expect(snapshots.ask("one more", at: now) { answer in answers.all.locked { $0.append(answer) } } == nil)
+        #expect(snapshots.ask("one more", at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
         #expect(answers.count == 2 && answers.bytes.isEmpty)
     }
 
@@ -53,10 +53,10 @@ struct SnapshotTests {
     func late() {
         let (snapshots, answers) = (Snapshots(pool: WorkPool(threads: 1), meter: StageMeter("snapshot")), Answers())
         let now = MonotonicClock.now()
-        let first = snapshots.ask("r", at: now) { answer in answers.all.locked { $0.append(answer) } }
+        let first = snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } }
         snapshots.fail("r", ticket: first ?? 0, .internalFailure("late"))
         #expect(answers.count == 1)
-        let second = snapshots.ask("r", at: now) { answer in answers.all.locked { $0.append(answer) } }
+        let second = snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } }
         #expect(second != nil && second != first)
         snapshots.fail("r", ticket: first ?? 0, .internalFailure("late"))
         #expect(answers.count == 1)

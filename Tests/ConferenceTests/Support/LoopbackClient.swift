@@ -3,6 +3,7 @@ import Codecs
 import Foundation
 import Sockets
 import Peer
+import Threads
 
 /// A participant over real loopback UDP: sends one colour and one tone, keeps what it gets.
 ///

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Glibc
 import Recording
@@ -9,16 +10,16 @@ final class TestDisk: Sendable {
     private let isBlocked = Guarded(false)
     private let space = Guarded(DiskSpace(free: 100 << 30, size: 200 << 30))
 
-    func block() { isBlocked.locked { $0 = true } }
-    func unblock() { isBlocked.locked { $0 = false } }
-    func setFree(_ bytes: Int) { space.locked { $0.free = bytes } }
+    func block() { isBlocked.withLock { $0 = true } }
+    func unblock() { isBlocked.withLock { $0 = false } }
+    func setFree(_ bytes: Int) { space.withLock { $0.free = bytes } }
 
     var disk: RecordingDisk {
         RecordingDisk { [isBlocked] descriptor, bytes in
-            while isBlocked.locked({ $0 }) { usleep(1000) }
+            while isBlocked.withLock({ $0 }) { usleep(1000) }
             return RecordingDisk.systemWrite(descriptor, bytes)
         } space: { [space] _ in
-            space.locked { $0 }
+            space.withLock { $0 }
         }
     }
 }

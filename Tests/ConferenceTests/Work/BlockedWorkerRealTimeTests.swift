@@ -1,5 +1,7 @@
+import Basics
 import Glibc
 import Testing
+import Threads
 
 @testable import Conference
 
@@ -14,15 +16,15 @@ struct BlockedWorkerRealTimeTests {
         }) { conference in
             let isBlocked = Guarded(true)
             let isRunning = Guarded(false)
-            defer { isBlocked.locked { $0 = false } }
+            defer { isBlocked.withLock { $0 = false } }
             let lane = SerialLane(pool: conference.pool, meter: StageMeter("test"), limit: 1)
             lane.submit {
-                isRunning.locked { $0 = true }
-                while isBlocked.locked({ $0 }) { usleep(1000) }
+                isRunning.withLock { $0 = true }
+                while isBlocked.withLock({ $0 }) { usleep(1000) }
             }
-            #expect(await eventually { isRunning.locked { $0 } })
+            #expect(await eventually { isRunning.withLock { $0 } })
             for room in ["a", "b"] { try conference.createRoom(room, RoomSettingsChange()) }
-            try await body(conference) { isBlocked.locked { $0 = false } }
+            try await body(conference) { isBlocked.withLock { $0 = false } }
         }
     }
 
@@ -40,8 +42,8 @@ struct BlockedWorkerRealTimeTests {
             _ = try await conference.startRecording("a")
             #expect(await eventually { conference.overload.level > .none })
             let tick = Guarded(false)
-            conference.audioClock.execute { _ in tick.locked { $0 = true } }
-            #expect(await eventually(.seconds(2)) { tick.locked { $0 } })
+            conference.audioClock.execute { _ in tick.withLock { $0 = true } }
+            #expect(await eventually(.seconds(2)) { tick.withLock { $0 } })
             unblock()
             _ = try await conference.snapshot("a")
             _ = try await conference.snapshot("b")

@@ -1,5 +1,5 @@
+import Basics
 import Foundation
-import Synchronization
 
 @testable import Gateway
 
@@ -22,7 +22,7 @@ final class FakeRoomService: RoomService {
         var events: [@Sendable (SeatEvent) -> Void] = []
     }
 
-    let state = Mutex(State())
+    let state = Guarded(State())
     /// A file for recording `rec`.
     let file: String
 

@@ -1,5 +1,4 @@
 import Basics
-import Synchronization
 import Testing
 
 @testable import Gateway
@@ -7,7 +6,7 @@ import Testing
 @Suite struct ConnectionGateTests {
     /// Remembers which connections were ended.
     private final class Ended: Sendable {
-        let names = Mutex<[String]>([])
+        let names = Guarded<[String]>([])
         var all: [String] { names.withLock { $0 } }
         func note(_ name: String) { names.withLock { $0.append(name) } }
     }

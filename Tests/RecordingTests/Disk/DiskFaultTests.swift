@@ -1,7 +1,6 @@
 import Basics
 import Foundation
 import Glibc
-import Synchronization
 import Testing
 
 @testable import Recording
@@ -65,7 +64,7 @@ import Testing
     func failing(code: Int32) async throws {
         let directory = try ScratchDirectory()
         let disk = FakeDisk()
-        let failures = Mutex<[RecordingError]>([])
+        let failures = Guarded<[RecordingError]>([])
         let recorder = try recorder(directory.file("a.mp4"), disk, onFailure: { error in failures.withLock { $0.append(error) } })
         let source = try FlashAndBeep()
         try source.feed(recorder, 0..<3000)
@@ -83,7 +82,7 @@ import Testing
         let directory = try ScratchDirectory()
         let file = directory.file("sub/a.mp4")
         try FileManager.default.createDirectory(atPath: directory.file("sub"), withIntermediateDirectories: true)
-        let failures = Mutex<[RecordingError]>([])
+        let failures = Guarded<[RecordingError]>([])
         let recorder = try recorder(file, FakeDisk(), onFailure: { error in failures.withLock { $0.append(error) } })
         let source = try FlashAndBeep()
         try source.feed(recorder, 0..<2500)

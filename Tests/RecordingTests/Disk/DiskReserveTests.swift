@@ -1,6 +1,5 @@
 import Basics
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Recording
@@ -50,7 +49,7 @@ import Testing
         let floor = 10 * Self.mebibyte
         let disk = FakeDisk(free: floor + 15_000 * count)
         let reserve = DiskReserve(directory: directory.path, minimumFree: floor, disk: disk.disk)
-        let ended = Mutex<[RecordingError]>([])
+        let ended = Guarded<[RecordingError]>([])
         let recorders = try (0..<count).map { number in
             try MP4Recorder(
                 file: directory.file("\(number).mp4"), width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,

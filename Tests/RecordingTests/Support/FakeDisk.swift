@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import Glibc
-import Synchronization
 
 @testable import Recording
 
@@ -13,11 +13,11 @@ final class FakeDisk: Sendable {
         var isBlocked = false
     }
     private let size: Int
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     init(size: Int = 1 << 40, free: Int = 1 << 39) {
         self.size = size
-        state = Mutex(State(free: free, lowest: free))
+        state = Guarded(State(free: free, lowest: free))
     }
 
     var free: Int { state.withLock { $0.free } }

@@ -1,7 +1,5 @@
 import Basics
 import Foundation
-import Sockets
-import Synchronization
 
 /// Getting in where one should not, and keeping others from getting in.
 enum DoorAttacks {
@@ -113,7 +111,7 @@ enum DoorAttacks {
     }
 
     private final class Tally: Sendable {
-        private let value = Mutex(0)
+        private let value = Guarded(0)
         func add() { value.withLock { $0 += 1 } }
         var count: Int { value.withLock { $0 } }
     }

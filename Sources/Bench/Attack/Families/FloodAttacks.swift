@@ -1,6 +1,6 @@
 import Basics
 import Peer
-import Sockets
+import Threads
 
 /// Datagrams of strangers, and of members who send more than there is to say.
 enum FloodAttacks {

@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Glibc
-import Sockets
+import Threads
 
 /// Connections that ask for nothing, slowly, or too often; over HTTP and to the media port.
 enum HTTPAttacks {

@@ -1,7 +1,6 @@
 import Basics
 import Glibc
-import Sockets
-import Synchronization
+import Threads
 
 /// What can be done with source addresses.
 enum PathAttacks {

@@ -1,6 +1,5 @@
 import Basics
 import Foundation
-import Sockets
 
 /// What participants may ask for, asked for without end.
 enum RoomAttacks {

@@ -1,5 +1,5 @@
 import Basics
-import Sockets
+import Threads
 
 /// An SCTP association that keeps no rule but the handshake's: chunks go out as an attack writes them, and nothing is acknowledged.
 final class HostileChannels {

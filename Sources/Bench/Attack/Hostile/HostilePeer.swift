@@ -1,6 +1,6 @@
 import Basics
 import Peer
-import Sockets
+import Threads
 
 /// A peer that joined as one should and then says what it likes: a path, keys and nothing above them. One thread at a time.
 ///

@@ -1,8 +1,8 @@
 import Basics
 import Call
 import Foundation
-import Sockets
 import Synchronization
+import Threads
 
 /// One person in the call that must not suffer: a real client for the media, signalling on a thread of its own.
 final class BystanderCaller: Sendable {
@@ -33,7 +33,7 @@ final class BystanderCaller: Sendable {
 
     /// What the client's threads share.
     private final class Guard: Sendable {
-        let state = Mutex(State())
+        let state = Guarded(State())
 
         func end(_ reason: String) { state.withLock { $0.end = $0.end ?? reason } }
     }

@@ -2,8 +2,8 @@ import ArgumentParser
 import Basics
 import Call
 import Foundation
-import Sockets
 import Synchronization
+import Threads
 
 /// The call that must not suffer, in a process of its own so that the attackers' work is not in its way; `bench attack` starts it.
 struct BystanderCommand: ParsableCommand {
@@ -62,7 +62,7 @@ private final class BystanderWatch: Sendable {
     private let server: SocketAddress
     private let token: String?
     private let footage: BystanderFootage
-    private let checks = Mutex(Checks())
+    private let checks = Guarded(Checks())
     /// The room of the newcomers, so that the bystanders' own picture stays as it is.
     private static let lobby = "lobby"
     private static let room = "calm"

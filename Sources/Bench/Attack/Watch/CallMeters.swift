@@ -2,7 +2,6 @@ import Basics
 import Codecs
 import Foundation
 import Peer
-import Synchronization
 
 /// The longest time in which the other's voice was not heard: packets that carry its tone must come every 20 ms.
 ///
@@ -20,11 +19,11 @@ final class SoundMeter: Sendable {
     private let tone: Double
     /// A tenth of what is sent; silence and noise have less.
     private static let audible: Float = 0.03
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     init(tone: Double, at now: Instant) {
         self.tone = tone
-        state = Mutex(State(gap: LongestGap(last: now)))
+        state = Guarded(State(gap: LongestGap(last: now)))
     }
 
     func take(_ packet: ReceivedAudioPacket) {
@@ -71,9 +70,9 @@ final class PictureMeter: Sendable {
     }
 
     private static let visible = 6
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
-    init(at now: Instant) { state = Mutex(State(gap: LongestGap(last: now))) }
+    init(at now: Instant) { state = Guarded(State(gap: LongestGap(last: now))) }
 
     func look(at x: Double, _ y: Double) { state.withLock { $0.place = (x, y) } }
 

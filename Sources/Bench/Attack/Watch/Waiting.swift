@@ -1,5 +1,5 @@
+import Basics
 import Dispatch
-import Synchronization
 
 /// Waits on the calling thread, which must be one of its own, for work that is asynchronous.
 func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
@@ -14,7 +14,7 @@ func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Val
 }
 
 private final class Outcome<Value: Sendable>: Sendable {
-    private let result = Mutex<Result<Value, any Error>>(.failure(CancellationError()))
+    private let result = Guarded<Result<Value, any Error>>(.failure(CancellationError()))
 
     func set(_ value: Result<Value, any Error>) { result.withLock { $0 = value } }
     func get() throws -> Value { try result.withLock { $0 }.get() }

@@ -1,4 +1,4 @@
-import CSockets
+import CThreads
 import Glibc
 
 /// A thread of its own, outside the cooperative pool, for work that keeps a clock or may block.
@@ -46,7 +46,7 @@ private final class Start {
 private nonisolated func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
     let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-    net_name_thread(String(start.name.prefix(15)))
+    threads_name_current(String(start.name.prefix(15)))
     if let priority = start.priority {
         var parameters = sched_param(sched_priority: priority)
         pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters)

@@ -4,12 +4,17 @@ import Glibc
 /// A value behind a lock that threads can wait at, for those that cannot be a task: they run codecs or keep a clock.
 ///
 /// `@unchecked Sendable`: the value is only ever touched with the lock held.
-final class Condition<Value>: @unchecked Sendable {
+public final class Condition<Value>: @unchecked Sendable {
+    /// Which waiting threads look at the value again.
+    public enum Waking: Sendable {
+        case none, one, all
+    }
+
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var value: Value
 
-    init(_ value: sending Value) {
+    public init(_ value: sending Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
@@ -26,24 +31,23 @@ final class Condition<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Changes the value and wakes who waits.
-    func change<Result>(wakingAll: Bool = false, _ body: (inout Value) -> Result) -> Result {
+    /// Runs `body` with the lock held, then wakes who waits, as told.
+    public func withLock<Result>(waking: Waking = .none, _ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         let result = body(&value)
         pthread_mutex_unlock(mutex)
-        if wakingAll { pthread_cond_broadcast(condition) } else { pthread_cond_signal(condition) }
+        switch waking {
+        case .none: break
+        case .one: pthread_cond_signal(condition)
+        case .all: pthread_cond_broadcast(condition)
+        }
         return result
     }
 
-    /// Looks at the value and wakes nobody.
-    func look<Result>(_ body: (Value) -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body(value)
-    }
-
-    /// Waits until `body` gives something, at the latest until `deadline`.
-    func wait<Result>(until deadline: Instant? = nil, _ body: (inout Value) -> Result?) -> Result? {
+    /// Blocks the calling thread until `body` returns a value, which is the answer.
+    ///
+    /// - Parameter deadline: `body` is asked once more then, and the answer may be nil. Nil: waits without end.
+    public func wait<Result>(until deadline: Instant? = nil, _ body: (inout Value) -> Result?) -> Result? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
@@ -51,19 +55,11 @@ final class Condition<Value>: @unchecked Sendable {
             if let deadline {
                 var time = timespec(
                     tv_sec: Int(deadline.nanoseconds / 1_000_000_000), tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
-                if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { return body(&value) }
+                // Whatever it fails with is the end: a deadline before the clock's zero is refused, not over.
+                if pthread_cond_timedwait(condition, mutex, &time) != 0 { return body(&value) }
             } else {
                 pthread_cond_wait(condition, mutex)
             }
         }
     }
-}
-
-/// Something that is not Sendable and wanders from thread to thread, one at a time.
-///
-/// `@unchecked Sendable`: whoever holds one says who touches it; in this target that is always one `SerialLane`, whose jobs never
-/// run at the same time, or one dedicated thread.
-final class Confined<Value>: @unchecked Sendable {
-    var value: Value
-    init(_ value: Value) { self.value = value }
 }

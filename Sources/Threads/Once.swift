@@ -1,12 +1,14 @@
+import Basics
+
 /// Resumes a continuation with the first answer of several that may come.
-final class Once<Value: Sendable>: Sendable {
+public final class Once<Value: Sendable>: Sendable {
     private let continuation: Guarded<CheckedContinuation<Value, Never>?>
-    init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Guarded(continuation) }
+    public init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Guarded(continuation) }
 
     /// Returns whether this was the first.
     @discardableResult
-    func resume(_ value: Value) -> Bool {
-        let waiting = continuation.locked { continuation in
+    public func resume(_ value: Value) -> Bool {
+        let waiting = continuation.withLock { continuation in
             defer { continuation = nil }
             return continuation
         }

@@ -1,0 +1,67 @@
+import Basics
+import Glibc
+
+/// The threads that decode, compose and encode: as many as processors, outside the cooperative pool, which a 15 ms encode would starve.
+///
+/// What comes from outside may take long to decode, and nothing interrupts it. One thread therefore never runs a lane that is known to be
+/// slow (see `SerialLane.isSlow`), so that everyone else's pictures go on.
+public final class WorkPool: Sendable {
+    private struct Ready {
+        var lanes = ReadyQueue<SerialLane>()
+        /// How many threads run slow lanes now.
+        var slow = 0
+        var isStopped = false
+    }
+
+    private let ready = Condition(Ready())
+    private let threads: Int
+
+    public init(threads: Int?) {
+        // Two on a single processor too: a job that hangs in a codec or a driver then holds up one of them, and not every room.
+        self.threads = max(1, threads ?? max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+    }
+
+    public func start() {
+        for index in 0..<threads {
+            // Encoders give way to the network and the clocks.
+            DedicatedThread.start("work-\(index)", niceness: 5) { [ready, slowLimit] in
+                while let (lane, isSlow) = Self.next(ready, for: index, slowLimit: slowLimit) {
+                    let due = lane.runOne()
+                    ready.withLock(waking: .one) { ready in
+                        if isSlow { ready.slow -= 1 }
+                        if let due { ready.lanes.add(lane, due: due, home: index) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many threads may run slow lanes: all but one, where there are two.
+    private var slowLimit: Int { max(1, threads - 1) }
+
+    /// Ends the threads after the jobs that they run now.
+    public func stop() { ready.withLock(waking: .all) { $0.isStopped = true } }
+
+    /// `due`: when its next job should begin; whoever's is earliest is next.
+    func schedule(_ lane: SerialLane, due: Instant, home: Int?) { Self.put(lane, due, home: home, ready) }
+
+    private static func put(_ lane: SerialLane, _ due: Instant, home: Int?, _ ready: Condition<Ready>) {
+        ready.withLock(waking: .one) { $0.lanes.add(lane, due: due, home: home) }
+    }
+
+    /// The lane to run, and whether it counts as slow while it runs; nil after `stop`.
+    private static func next(
+        _ ready: Condition<Ready>, for thread: Int, slowLimit: Int
+    ) -> (lane: SerialLane, isSlow: Bool)? {
+        let found: (lane: SerialLane, isSlow: Bool)?? = ready.wait { ready in
+            if ready.isStopped { return .some(nil) }
+            let takesSlow = ready.slow < slowLimit
+            guard let lane = ready.lanes.take(for: thread, where: { takesSlow || !$0.isSlow }) else { return nil }
+            let isSlow = lane.isSlow
+            if isSlow { ready.slow += 1 }
+            return .some((lane, isSlow))
+        }
+        found??.lane.runs(on: thread)
+        return found ?? nil
+    }
+}
