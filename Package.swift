@@ -55,15 +55,17 @@ let package = Package(
         .target(name: "Mixing", dependencies: ["Basics", "Codecs", "CPango", "CYUV"], swiftSettings: strict),
         .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .target(
+            name: "RoomMedia", dependencies: ["Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing"], swiftSettings: strict),
+        .target(
             name: "Conference",
             dependencies: [
-                "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "Recording",
+                "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .target(
             name: "Gateway",
             dependencies: [
-                "Basics", "Conference", "CWeb",
+                "Basics", "RoomMedia", "Conference", "CWeb",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -99,11 +101,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .target(
-            name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "Conference"], swiftSettings: strict),
+            name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "RoomMedia"], swiftSettings: strict),
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "Conference", "Call",
+                "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "RoomMedia", "Conference", "Call",
                 "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -118,7 +120,8 @@ let package = Package(
         .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: strict),
         .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),
         .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
-        .testTarget(name: "ConferenceTests", dependencies: ["Conference", "Simulation", "Threads"], swiftSettings: strict),
+        .testTarget(name: "RoomMediaTests", dependencies: ["RoomMedia", "Simulation", "Threads"], swiftSettings: strict),
+        .testTarget(name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Simulation", "Threads"], swiftSettings: strict),
         .testTarget(name: "ScenariosTests", dependencies: ["Scenarios"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Mixing
+import RoomMedia
 import Threads
 
 /// How a room changes: every change goes through `change`, which tells everyone what is new and lets the media follow.

@@ -1,5 +1,6 @@
 import Basics
 import Peer
+import RoomMedia
 import Threads
 
 /// Reads session descriptions, one at a time: what a flood of offers costs is one thread's time of the cooperative pool, and none of the

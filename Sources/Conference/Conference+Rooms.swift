@@ -2,6 +2,7 @@ import Basics
 import Codecs
 import Foundation
 import Peer
+import RoomMedia
 import Threads
 
 extension Conference {

@@ -1,4 +1,5 @@
 import Basics
+import RoomMedia
 import Threads
 
 /// The seats of all rooms: who may ask for how much, and who is still being connected.
@@ -52,7 +53,7 @@ extension Conference {
     }
 
     /// Whether a picture of one's own may be made now. One that somebody of the room has already costs nothing.
-    func allowView(_ view: Member.PersonalView, _ id: String, in room: String) throws(ConferenceError) {
+    func allowView(_ view: PersonalView, _ id: String, in room: String) throws(ConferenceError) {
         try state.withLock { state throws(ConferenceError) in
             guard let known = state.rooms[room]?.room.personalViews, !known.contains(view) else { return }
             if overload.level > .none {

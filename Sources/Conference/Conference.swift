@@ -5,6 +5,7 @@ import Mixing
 import Sockets
 import Peer
 import Recording
+import RoomMedia
 import Threads
 
 /// A conference server without its doors: rooms, participants, their media, recordings.
@@ -194,7 +195,7 @@ public final class Conference: Sendable {
                 relay.current?.control.post { relay.current?.mediaChanged(id, isConnected, since: since) }
             },
             ended: { id, reason, why in
-                relay.current?.control.post { relay.current?.mediaEnded(id, reason, why) }
+                relay.current?.control.post { relay.current?.mediaEnded(id, LeaveReason(reason), why) }
             },
             line: { id, line in
                 relay.current?.control.post(.line(id)) { relay.current?.tell(id, .line(line)) }

@@ -1,4 +1,5 @@
 import Basics
+import RoomMedia
 
 /// Everything that a conference server can be told. The defaults hold a call between two people and record it.
 public struct ConferenceConfiguration: Sendable {
@@ -43,34 +44,12 @@ public struct ConferenceConfiguration: Sendable {
         /// What is offered to peers, best first.
         public var codecs: [VideoCodec] = [.h264, .vp8]
         /// The ladder, from the top down.
-        public var renditions: [Rung] = [
-            Rung(height: 720, bitRate: .kilobits(1500)), Rung(height: 360, bitRate: .kilobits(450)),
-            Rung(height: 180, framesPerSecond: 15, bitRate: .kilobits(110)),
-        ]
+        public var renditions = RoomMediaConfiguration.Rung.standard
         public init() {}
     }
 
-    /// One step of the ladder.
-    public struct Rung: Hashable, Sendable {
-        /// In pixels; the width follows from the room's canvas.
-        public var height: Int
-        /// nil: the room's.
-        public var framesPerSecond: Int?
-        public var bitRate: BitRate
-
-        public init(height: Int, framesPerSecond: Int? = nil, bitRate: BitRate) {
-            self.height = height
-            self.framesPerSecond = framesPerSecond
-            self.bitRate = bitRate
-        }
-    }
-
-    public struct Audio: Sendable {
-        public var bitRate: BitRate = .kilobits(32)
-        /// The loudest so many are mixed.
-        public var maxSpeakers = 6
-        public init() {}
-    }
+    public typealias Rung = RoomMediaConfiguration.Rung
+    public typealias Audio = RoomMediaConfiguration.Audio
 
     public struct Recording: Sendable {
         public enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }

@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import RoomMedia
 import Threads
 
 /// One seat in a room, as its door holds it.

@@ -5,6 +5,7 @@ import Peer
 import Testing
 
 @testable import Conference
+@testable import RoomMedia
 
 /// A whole conference on loopback, with real sockets and threads. Waits are bounded, and end as soon as what they wait for is there.
 @Suite("A call through a conference", .serialized)

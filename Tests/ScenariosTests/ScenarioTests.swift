@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import RoomMedia
 import Testing
 
 @testable import Scenarios

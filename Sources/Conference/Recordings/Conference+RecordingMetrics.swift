@@ -1,3 +1,5 @@
+import Basics
+
 extension Conference {
     /// Recordings on the metrics page.
     var recordingSamples: [MetricSample] {

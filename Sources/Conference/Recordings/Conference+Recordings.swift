@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Recording
+import RoomMedia
 import Threads
 
 extension Conference {

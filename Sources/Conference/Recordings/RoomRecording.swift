@@ -2,6 +2,7 @@ import Basics
 import Codecs
 import Foundation
 import Recording
+import RoomMedia
 
 /// One recording of one room: the top rendition's bits and the full mix, at the room's clock.
 final class RoomRecording: Sendable {

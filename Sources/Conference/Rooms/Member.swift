@@ -1,4 +1,5 @@
 import Basics
+import RoomMedia
 
 /// One seat of a room.
 struct Member: Hashable, Sendable {
@@ -34,12 +35,6 @@ struct Member: Hashable, Sendable {
     let endsWithMedia: Bool
     /// A token gave the role.
     let roleIsProven: Bool
-
-    struct PersonalView: Hashable, Sendable {
-        var layout: String
-        /// Sorted.
-        var pins: [String]
-    }
 
     /// It may chat and send data channel messages to the others.
     var mayTalk: Bool { kind == .participant && role != .viewer }

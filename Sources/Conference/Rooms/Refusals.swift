@@ -1,3 +1,5 @@
+import Basics
+
 /// What was refused because of limits other than `Capacity`, since the start.
 struct Refusals: Sendable {
     /// Why a picture of one's own was not made.

@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import RoomMedia
 
 /// Who is in a room and what they may do there: a value without threads, media or clocks.
 struct Room: Sendable {
@@ -29,7 +30,7 @@ struct Room: Sendable {
     }
 
     /// The pictures beside the one for all, each once.
-    var personalViews: Set<Member.PersonalView> { Set(members.compactMap(\.view)) }
+    var personalViews: Set<PersonalView> { Set(members.compactMap(\.view)) }
 
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
     var infos: [ParticipantInfo] { members.map(\.info) }
@@ -146,9 +147,9 @@ struct Room: Sendable {
     }
 
     /// What a member would get; nil: the room's picture. The order of pins changes nothing, so they are in one order for all.
-    func personalView(_ layout: String, pins: [String]?) -> Member.PersonalView? {
+    func personalView(_ layout: String, pins: [String]?) -> PersonalView? {
         let pins = Set(pins ?? []).filter { member($0) != nil }.sorted()
-        return layout == settings.layout && pins.isEmpty ? nil : Member.PersonalView(layout: layout, pins: pins)
+        return layout == settings.layout && pins.isEmpty ? nil : PersonalView(layout: layout, pins: pins)
     }
 
     /// Whether a member may say something to everyone: viewers watch.

@@ -1,5 +1,6 @@
 import Basics
 import Mixing
+import RoomMedia
 
 /// A room with its media and those who listen to it.
 struct RoomSlot {

@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import Mixing
 import Recording
+import RoomMedia
 
 /// What can be set for a room.
 public struct RoomSettings: Hashable, Sendable {
@@ -80,22 +81,6 @@ public struct ParticipantChange: Hashable, Sendable {
     public init() {}
 }
 
-/// Who is where in the picture that a participant receives.
-public struct TilesInfo: Hashable, Sendable {
-    public struct Tile: Hashable, Sendable {
-        public var participant: String
-        public var x: Int
-        public var y: Int
-        public var width: Int
-        public var height: Int
-        /// The picture shows the name itself.
-        public var label = true
-    }
-    public var width: Int
-    public var height: Int
-    public var tiles: [Tile]
-}
-
 public struct RenditionInfo: Hashable, Sendable {
     public var codec: VideoCodec
     public var width: Int
@@ -122,20 +107,6 @@ public struct ChatMessage: Hashable, Sendable {
     public var to: String?
     public var text: String
     public var at: Date
-}
-
-/// A data channel message that went through the room.
-public struct RelayedMessage: Hashable, Sendable {
-    public enum Content: Hashable, Sendable { case text(String), binary([UInt8]) }
-    public var from: String
-    public var label: String
-    public var content: Content
-
-    public init(from: String, label: String, content: Content) {
-        self.from = from
-        self.label = label
-        self.content = content
-    }
 }
 
 public struct RecordingInfo: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import Basics
 import Mixing
+import RoomMedia
 import Synchronization
 import Threads
 

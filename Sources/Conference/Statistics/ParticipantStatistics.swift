@@ -1,4 +1,5 @@
 import Basics
+import RoomMedia
 
 /// What is received from and sent to one participant.
 public struct ParticipantStatistics: Hashable, Sendable {
@@ -46,23 +47,4 @@ public struct ParticipantStatistics: Hashable, Sendable {
     public var faults = PeerFaults()
 
     public init() {}
-}
-
-/// One figure for the metrics page.
-public struct MetricSample: Hashable, Sendable {
-    public enum Kind: String, Sendable { case counter, gauge }
-    /// As Prometheus writes names, with the unit at the end: `tessera_encode_seconds_total`.
-    public var name: String
-    public var help: String
-    public var kind: Kind
-    public var labels: [String: String]
-    public var value: Double
-
-    public init(_ name: String, _ help: String, _ kind: Kind, _ value: Double, labels: [String: String] = [:]) {
-        self.name = name
-        self.help = help
-        self.kind = kind
-        self.labels = labels
-        self.value = value
-    }
 }

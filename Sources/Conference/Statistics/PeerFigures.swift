@@ -1,18 +1,9 @@
 import Basics
 import Peer
+import RoomMedia
 
 /// From a connection's own figures to those that rooms show.
 enum PeerFigures {
-    /// RTP both ways, repair included.
-    static func bytes(_ statistics: PeerStatistics) -> (sent: Int, received: Int) {
-        let sent = statistics.audioSent.counters.bytes + statistics.videoSent.counters.bytes + statistics.videoSent.repair.bytes
-        return (sent, statistics.audioReceived.bytes + statistics.videoReceived.bytes)
-    }
-
-    static func lossUp(_ statistics: PeerStatistics) -> Double {
-        max(statistics.audioReceived.lossFraction, statistics.videoReceived.lossFraction)
-    }
-
     static func statistics(of seat: PeerSeat, at now: Instant) -> ParticipantStatistics {
         let all = seat.peer.statistics(at: now)
         var result = ParticipantStatistics()

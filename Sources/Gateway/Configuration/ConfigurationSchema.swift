@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import NIOCore
+import RoomMedia
 
 /// One key: where it is, what it may be, where its value goes.
 struct ConfigurationKey: Sendable {

@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import Foundation
+import RoomMedia
 
 // The conference's values in the API's shapes.
 

@@ -1,6 +1,6 @@
 import Basics
-import Conference
 import Peer
+import RoomMedia
 import Simulation
 
 /// One participant of a simulated room: a server peer and a client peer over their own line, with eyes and ears at both ends.

@@ -1,9 +1,9 @@
 import Basics
-import Conference
 import Peer
+import RoomMedia
 import Simulation
 
-/// A room in virtual time: renditions that its members share, as `Conference` runs them, with encoders that make no pictures.
+/// A room in virtual time: renditions that its members share, as `RoomMedia` runs them, with encoders that make no pictures.
 final class SimulatedRoom {
     static let framesPerSecond: Int64 = 30
     static let samplePeriod = Duration.milliseconds(50)
@@ -26,7 +26,7 @@ final class SimulatedRoom {
 
     /// One member for each line.
     init(lines: [Line], sendsPicture: BitRate?, seed: UInt64) throws {
-        ladder = Ladder(ConferenceConfiguration.Video().renditions, width: 1280, height: 720, framesPerSecond: Int(Self.framesPerSecond))
+        ladder = Ladder(RoomMediaConfiguration.Rung.standard, width: 1280, height: 720, framesPerSecond: Int(Self.framesPerSecond))
         start = Instant(nanoseconds: 1_000_000_000_000)
         now = start
         nextSample = start

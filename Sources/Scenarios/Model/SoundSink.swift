@@ -1,6 +1,6 @@
 import Basics
-import Conference
 import Peer
+import RoomMedia
 
 /// The ear of a simulated receiver: the real playout buffer, pulled each 20 ms, with sample counts in the place of samples.
 struct SoundSink {

@@ -1,6 +1,6 @@
 import Basics
-import Conference
 import Peer
+import RoomMedia
 
 /// The eye that looks at a participant's tile in the mix: the rooms' own queue of pictures, stepped on by the ticks of the canvas.
 struct TileEye {

@@ -1,6 +1,6 @@
 import Basics
-import Conference
 import Peer
+import RoomMedia
 
 /// What one direction of a call was like for one member.
 public struct DirectionFigures: Sendable {

@@ -3,6 +3,7 @@ import Testing
 import Threads
 
 @testable import Conference
+@testable import RoomMedia
 
 /// What one client, one participant or one room may have: a whole conference with small limits.
 @Suite("The limits of a conference", .serialized)

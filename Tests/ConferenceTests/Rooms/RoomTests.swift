@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Conference
+@testable import RoomMedia
 
 @Suite("Room")
 struct RoomTests {
@@ -128,7 +129,7 @@ struct RoomTests {
         try join(&room, "a")
         try join(&room, "b")
         try room.setLayout("speaker", scope: .me, pins: ["b", "nobody"], by: "a")
-        #expect(room.member("a")?.view == Member.PersonalView(layout: "speaker", pins: ["b"]))
+        #expect(room.member("a")?.view == PersonalView(layout: "speaker", pins: ["b"]))
         room.leave("b", at: at(2))
         #expect(room.member("a")?.view?.pins == [])
         try room.setLayout("grid", scope: .me, pins: nil, by: "a")

@@ -4,6 +4,7 @@ import Testing
 import Threads
 
 @testable import Conference
+@testable import RoomMedia
 
 /// A thread of the pool that does not come back, as from a codec that loops.
 @Suite("A blocked worker", .serialized)

@@ -4,6 +4,7 @@ import Testing
 import Threads
 
 @testable import Conference
+@testable import RoomMedia
 
 @Suite("Work")
 struct WorkTests {

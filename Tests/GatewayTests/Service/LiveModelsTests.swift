@@ -1,4 +1,5 @@
 import Conference
+import RoomMedia
 import Testing
 
 @testable import Gateway

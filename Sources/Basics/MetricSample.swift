@@ -1,0 +1,18 @@
+/// One figure for the metrics page.
+public struct MetricSample: Hashable, Sendable {
+    public enum Kind: String, Sendable { case counter, gauge }
+    /// As Prometheus writes names, with the unit at the end: `tessera_encode_seconds_total`.
+    public var name: String
+    public var help: String
+    public var kind: Kind
+    public var labels: [String: String]
+    public var value: Double
+
+    public init(_ name: String, _ help: String, _ kind: Kind, _ value: Double, labels: [String: String] = [:]) {
+        self.name = name
+        self.help = help
+        self.kind = kind
+        self.labels = labels
+        self.value = value
+    }
+}

@@ -1,0 +1,102 @@
+import Basics
+import Synchronization
+
+/// How long the loop's turns take, by the clock and in processor time. Everything waits for a turn to end, so the longest says what one
+/// peer could do to the others.
+///
+/// Written by the loop's thread alone, read by any.
+package final class LoopTurns: Sendable {
+    /// "Lately" is the last so many seconds.
+    static let window = 15
+    /// The steps of the histogram, in milliseconds.
+    static let bounds = [1, 2, 5, 10, 20, 50, 100, 500]
+
+    struct Longest: Hashable, Sendable {
+        var wall = Duration.zero
+        /// What the thread had of a processor in that turn: much less than `wall` where the system let it wait.
+        var processor = Duration.zero
+    }
+
+    /// The longest turn of one second.
+    private final class Second: Sendable {
+        let number = Atomic<Int64>(.min)
+        let wall = Atomic<Int64>(0)
+        let processor = Atomic<Int64>(0)
+
+        func take(_ wall: Int64, _ processor: Int64) {
+            guard wall > self.wall.load(ordering: .relaxed) else { return }
+            self.processor.store(processor, ordering: .relaxed)
+            self.wall.store(wall, ordering: .relaxed)
+        }
+
+        func restart(_ number: Int64) {
+            wall.store(0, ordering: .relaxed)
+            processor.store(0, ordering: .relaxed)
+            self.number.store(number, ordering: .relaxed)
+        }
+    }
+
+    private final class Count: Sendable { let value = Atomic<Int>(0) }
+
+    private let seconds = (0..<window + 1).map { _ in Second() }
+    private let ever = Second()
+    private let counts = (0...bounds.count).map { _ in Count() }
+    private let total = Atomic<Int64>(0)
+
+    /// A turn ended at `now`.
+    func took(_ wall: Duration, processor: Duration, at now: Instant) {
+        let (nanoseconds, spent) = (wall.nanoseconds, processor.nanoseconds)
+        let number = now.nanoseconds / 1_000_000_000
+        let second = seconds[Int(number % Int64(seconds.count))]
+        if second.number.load(ordering: .relaxed) != number { second.restart(number) }
+        second.take(nanoseconds, spent)
+        ever.take(nanoseconds, spent)
+        total.wrappingAdd(nanoseconds, ordering: .relaxed)
+        let index = Self.bounds.firstIndex { nanoseconds <= Int64($0) * 1_000_000 } ?? Self.bounds.count
+        counts[index].value.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    var longest: Longest { Self.read(ever) }
+
+    /// Of the last `window` seconds.
+    func longestLately(at now: Instant) -> Longest {
+        let number = now.nanoseconds / 1_000_000_000
+        return seconds.filter { $0.number.load(ordering: .relaxed) > number - Int64(Self.window) }.map(Self.read)
+            .max { $0.wall < $1.wall } ?? Longest()
+    }
+
+    private static func read(_ second: Second) -> Longest {
+        Longest(
+            wall: .nanoseconds(second.wall.load(ordering: .relaxed)),
+            processor: .nanoseconds(second.processor.load(ordering: .relaxed)))
+    }
+
+    package func samples(at now: Instant) -> [MetricSample] {
+        var samples: [MetricSample] = []
+        for (window, longest) in [("\(Self.window)s", longestLately(at: now)), ("start", self.longest)] {
+            for (clock, value) in [("wall", longest.wall), ("cpu", longest.processor)] {
+                samples.append(
+                    MetricSample(
+                        "tessera_loop_turn_longest_seconds",
+                        "The longest turn of the network loop, of the last 15 s and since the start; cpu: its processor time.", .gauge,
+                        value.inSeconds, labels: ["window": window, "clock": clock]))
+            }
+        }
+        var sum = 0
+        for (index, count) in counts.enumerated() {
+            sum += count.value.load(ordering: .relaxed)
+            let bound = index < Self.bounds.count ? "\(Double(Self.bounds[index]) / 1000)" : "+Inf"
+            samples.append(
+                MetricSample(
+                    "tessera_loop_turn_seconds_bucket", "Turns of the network loop by what they took.", .counter, Double(sum),
+                    labels: ["le": bound]))
+        }
+        samples.append(
+            MetricSample(
+                "tessera_loop_turn_seconds_sum", "Time in turns of the network loop.", .counter,
+                Double(total.load(ordering: .relaxed)) / 1e9))
+        samples.append(
+            MetricSample("tessera_loop_turn_seconds_count", "Turns of the network loop.", .counter, Double(sum)))
+        return samples
+    }
+}

@@ -1,0 +1,65 @@
+import Basics
+import Synchronization
+import Threads
+
+/// The audio clock of all rooms: its own thread, real-time where the system allows it, a tick each 20 ms. Never waits for video, a disk,
+/// or a lock that is held across an encode.
+package final class AudioClock: Sendable {
+    static let period = Duration.milliseconds(20)
+    /// Ticks missed by more than that are skipped; fewer are caught up, so that no peer runs dry.
+    private static let patience = Duration.milliseconds(200)
+
+    /// What lives on the thread.
+    final class Rooms {
+        fileprivate(set) var all: [String: AudioRoom] = [:]
+        func add(_ id: String, _ room: AudioRoom) { all[id] = room }
+        func remove(_ id: String) { all[id] = nil }
+    }
+
+    private let inbox = Mailbox<Never, @Sendable (Rooms) -> Void>()
+    private let meter: StageMeter
+    private let deliver: @Sendable ([AudioDelivery]) -> Void
+    package let lateness = Atomic<Int64>(0)
+    package let skipped = Atomic<Int>(0)
+
+    package init(meter: StageMeter, deliver: @escaping @Sendable ([AudioDelivery]) -> Void) {
+        self.meter = meter
+        self.deliver = deliver
+    }
+
+    /// Runs `work` on the thread before the next tick.
+    func execute(_ work: @escaping @Sendable (Rooms) -> Void) { inbox.post(work) }
+    package var backlog: BacklogFigures { inbox.backlog }
+    package func stop() { inbox.stop() }
+
+    package func start() {
+        // Above every thread of normal priority, below the kernel's own.
+        DedicatedThread.start("audio clock", realtimePriority: 10) { [self] in
+            let rooms = Rooms()
+            var tick = Instant(ticks: MonotonicClock.now().ticks(at: 50) + 1, at: 50)
+            while true {
+                MonotonicClock.sleep(until: tick)
+                let batch = inbox.take()
+                if batch.isLast { return }
+                for work in batch.messages { work(rooms) }
+                let late = MonotonicClock.now() - tick
+                lateness.store(late.nanoseconds, ordering: .relaxed)
+                run(rooms, at: tick)
+                if late > Self.patience {
+                    let missed = late.nanoseconds / Self.period.nanoseconds
+                    skipped.wrappingAdd(Int(missed), ordering: .relaxed)
+                    tick += .nanoseconds(missed * Self.period.nanoseconds)
+                }
+                tick += Self.period
+            }
+        }
+    }
+
+    private func run(_ rooms: Rooms, at tick: Instant) {
+        var deliveries: [AudioDelivery] = []
+        meter.measure {
+            for room in rooms.all.values { room.tick(tick, into: &deliveries) }
+        }
+        if !deliveries.isEmpty { deliver(deliveries) }
+    }
+}

@@ -1,0 +1,247 @@
+import Basics
+import Codecs
+import Mixing
+
+/// An encoded tick of sound for one peer.
+package struct AudioDelivery: Sendable {
+    var participant: String
+    var payload: [UInt8]
+    var timestamp: Int64
+    /// −dBov of what is in it, as RFC 6464 has it.
+    var level: UInt8
+}
+
+/// What the ear of a room tells the rest of it.
+package struct Speakers: Hashable, Sendable {
+    package var active: String?
+    package var ranks: [String] = []
+    package var speaking: Set<String> = []
+}
+
+/// The sound of one room. Confined to the audio thread.
+final class AudioRoom {
+    struct Seat {
+        var intake: AudioIntake
+        var gain: Float = 1
+        /// It is in the mix.
+        var isHeard = true
+        /// Whose voice it does not hear.
+        var hearsAs: String
+        var profile = AudioProfile.clear
+        var wishes = SoundWishes()
+        /// Someone is there to send to.
+        var isConnected = false
+    }
+
+    private struct EncoderKey: Hashable {
+        /// nil: the full mix.
+        var without: String?
+        var coding: AudioCoding
+
+        var ticksPerPacket: Int { coding.ticksPerPacket }
+    }
+
+    private struct Packet {
+        var payload: [UInt8]
+        var level: UInt8
+    }
+
+    /// What a tick sounded like to everyone.
+    private struct Heard {
+        var full: [Float] = []
+        /// For those who were in the mix.
+        var own: [String: [Float]] = [:]
+
+        func sound(without id: String?) -> [Float] { id.flatMap { own[$0] } ?? full }
+    }
+
+    /// So many settings are coded in one room, and one more for those who can take none of them: each costs 0.1 ms of every tick of all
+    /// rooms, and once more for each who is heard. Of people on lines of all kinds there are six.
+    static let mostCodings = 8
+
+    var seats: [String: Seat] = [:]
+    /// Takes the full mix with its room time at 48 kHz.
+    var recorder: (@Sendable ([Float], Int64) -> Void)?
+
+    private let mixer: AudioMixer
+    private let bitRate: BitRate
+    private var detector = SpeakerDetector()
+    private var speakers = Speakers()
+    private var encoders: [EncoderKey: OpusEncoder] = [:]
+    private var lastUse: [EncoderKey: Instant] = [:]
+    /// The first halves of packets of two ticks.
+    private var firstTicks: [EncoderKey: [Float]] = [:]
+    /// The settings that are coded, and when somebody took them last.
+    private(set) var codings: [AudioCoding: Instant] = [:]
+    private var isSecondTick = false
+    /// The tick before this one, and the one before a packet of two ticks began: encoders that take over go on from there.
+    private var before = Heard()
+    private var beforePair = Heard()
+    /// Whose encoder has said that silence began.
+    private var silent: Set<EncoderKey> = []
+    private var sounds: [String: [Float]] = [:]
+    /// Who left since the last tick: one more tick of theirs fades out.
+    private var leaving: [String: AudioIntake] = [:]
+    private let speakersChanged: @Sendable (Speakers) -> Void
+
+    init(configuration: RoomMediaConfiguration.Audio, speakersChanged: @escaping @Sendable (Speakers) -> Void) {
+        var mixing = AudioMixerConfiguration()
+        mixing.maxSpeakers = max(1, configuration.maxSpeakers)
+        mixer = AudioMixer(configuration: mixing)
+        (before.full, beforePair.full) = (mixer.full, mixer.full)
+        bitRate = configuration.bitRate
+        self.speakersChanged = speakersChanged
+    }
+
+    /// Takes over what the room says of its people.
+    func apply(_ people: [Scene.Person]) {
+        for person in people {
+            seats[person.id]?.gain = person.gain
+            seats[person.id]?.isHeard = person.sendsAudio
+            seats[person.id]?.hearsAs = person.hearsAs
+        }
+    }
+
+    /// Ends a participant's sound without a click.
+    func leave(_ id: String) {
+        guard let seat = seats.removeValue(forKey: id) else { return }
+        leaving[id] = seat.intake
+    }
+
+    /// Mixes the tick at `now` and appends what each peer gets.
+    func tick(_ now: Instant, into deliveries: inout [AudioDelivery]) {
+        let sources = collect(now)
+        remember()
+        mix(sources, at: 0, inputs: [])
+        for id in leaving.keys { sounds[id] = nil }
+        leaving.removeAll()
+        listen(now)
+        let timestamp = now.ticks(at: 48_000)
+        recorder?(mixer.full, timestamp)
+
+        let contributors = Set(mixer.contributors)
+        var packets: [EncoderKey: Packet] = [:]
+        for (id, seat) in seats where seat.isConnected {
+            let without = contributors.contains(seat.hearsAs) ? seat.hearsAs : nil
+            let key = EncoderKey(without: without, coding: coding(for: seat, now))
+            if packets[key] == nil { packets[key] = encode(key, now) }
+            guard let packet = packets[key], !packet.payload.isEmpty else { continue }
+            let earlier = Int64((key.ticksPerPacket - 1) * OpusEncoder.frameSize)
+            deliveries.append(
+                AudioDelivery(participant: id, payload: packet.payload, timestamp: timestamp - earlier, level: packet.level))
+        }
+        if isSecondTick { firstTicks.removeAll(keepingCapacity: true) }
+        isSecondTick.toggle()
+        forgetIdleEncoders(now)
+    }
+
+    /// Keeps what was heard: the mixer then writes into arrays of its own, 4 kB for each of those who are in the mix.
+    private func remember() {
+        before.full = mixer.full
+        before.own.removeAll(keepingCapacity: true)
+        for id in mixer.contributors { before.own[id] = mixer.mix(without: id) }
+        if !isSecondTick { beforePair = before }
+    }
+
+    /// Takes the sound of everyone and returns whose there is.
+    private func collect(_ now: Instant) -> [String] {
+        var sources: [String] = []
+        for (id, seat) in seats {
+            var samples = sounds.removeValue(forKey: id) ?? []
+            if seat.intake.pull(at: now, into: &samples) { sources.append(id) }
+            sounds[id] = samples
+        }
+        for (id, intake) in leaving {
+            var samples = sounds.removeValue(forKey: id) ?? []
+            if intake.pull(at: now, into: &samples) { sources.append(id) }
+            sounds[id] = samples
+        }
+        // In a fixed order, so that equal loudness is decided the same each tick.
+        return sources.sorted()
+    }
+
+    /// Nests the buffers' borrows one in the other: their pointers are good only inside.
+    private func mix(_ sources: [String], at index: Int, inputs: [AudioMixInput]) {
+        guard index < sources.count else { return mixer.mix(inputs) }
+        let id = sources[index]
+        (sounds[id] ?? []).withUnsafeBufferPointer { samples in
+            // The mixer ramps to nothing who has just been muted or has left.
+            let gain = seats[id].map { $0.isHeard ? $0.gain : 0 } ?? 0
+            let input = AudioMixInput(id: id, samples: samples, gain: gain)
+            mix(sources, at: index + 1, inputs: inputs + [input])
+        }
+    }
+
+    private func listen(_ now: Instant) {
+        var levels: [String: Double] = [:]
+        for id in seats.keys { levels[id] = mixer.levels[id] ?? LevelMeter.silence }
+        detector.update(levels: levels, at: now)
+        let heard = Speakers(active: detector.active, ranks: detector.ranks, speaking: detector.speaking)
+        if heard != speakers {
+            speakers = heard
+            speakersChanged(heard)
+        }
+    }
+
+    /// What the seat's profile asks for, or the best of what is coded already where no more may be.
+    private func coding(for seat: Seat, _ now: Instant) -> AudioCoding {
+        let wanted = seat.profile.coding(bitRate, wishes: seat.wishes)
+        var chosen = wanted
+        if codings[wanted] == nil, codings.count >= Self.mostCodings {
+            chosen =
+                codings.keys.filter { $0.canReplace(wanted, for: seat.wishes) }
+                .max { ($0.bitRate, $0.expectedLoss) < ($1.bitRate, $1.expectedLoss) } ?? .least
+        }
+        if chosen != .least { codings[chosen] = now }
+        return chosen
+    }
+
+    private func encode(_ key: EncoderKey, _ now: Instant) -> Packet {
+        let nothing = Packet(payload: [], level: 127)
+        let isRunning = lastUse[key].map { now - $0 < AudioClock.period * 1.5 } ?? false
+        lastUse[key] = now
+        do {
+            let encoder = try encoders[key] ?? key.coding.makeEncoder()
+            encoders[key] = encoder
+            if !isRunning {
+                let earlier = key.ticksPerPacket > 1 ? beforePair : before
+                try encoder.restart(after: earlier.sound(without: key.without))
+                silent.remove(key)
+            }
+            guard let sound = gather(key) else { return nothing }
+            let packet = try encoder.encode(sound)
+            // DTX: the first empty packet says that silence begins, the others need not be sent (RFC 7587 §3.1.3).
+            let isSilence = key.coding.usesDTX && packet.count <= 2
+            let wasSilent = silent.contains(key)
+            if isSilence { silent.insert(key) } else { silent.remove(key) }
+            if isSilence && wasSilent { return nothing }
+            return Packet(payload: packet, level: LevelMeter.headerValue(sound.withUnsafeBufferPointer { LevelMeter.level($0) }))
+        } catch {
+            encoders[key] = nil
+            return nothing
+        }
+    }
+
+    /// The sound of a packet; nil while only its first half is there.
+    private func gather(_ key: EncoderKey) -> [Float]? {
+        let now = key.without.map { mixer.mix(without: $0) } ?? mixer.full
+        guard key.ticksPerPacket > 1 else { return now }
+        let full = EncoderKey(without: nil, coding: key.coding)
+        guard isSecondTick else {
+            firstTicks[key] = now
+            if firstTicks[full] == nil { firstTicks[full] = mixer.full }
+            return nil
+        }
+        // Who began to speak between the two ticks hears its own first 20 ms.
+        return (firstTicks[key] ?? firstTicks[full]).map { $0 + now }
+    }
+
+    private func forgetIdleEncoders(_ now: Instant) {
+        for (coding, used) in codings where now - used > .seconds(10) { codings[coding] = nil }
+        for (key, used) in lastUse where now - used > .seconds(10) {
+            lastUse[key] = nil
+            encoders[key] = nil
+            silent.remove(key)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Basics
+import Codecs
+import Mixing
+import Synchronization
+import Threads
+
+/// One composed picture of a room with its renditions: the room's, or a participant's own.
+///
+/// Composing happens in a lane of its own; one tick at a time, and a tick that comes before the last is done is skipped and counted.
+package final class MixView: Sendable {
+    package let id: ViewID
+    let width: Int
+    let height: Int
+    let ladder: Ladder
+
+    /// Touched by the lane's jobs only.
+    private struct Canvas {
+        var compositor: Compositor
+        var arrangement: Arrangement
+        var generation: UInt64 = 0
+        var picture: Picture?
+        var pools: [Int: PicturePool] = [:]
+        /// Which picture of each participant was composed last.
+        var composed: [String: UInt64] = [:]
+    }
+
+    private let canvas: Confined<Canvas>
+    private let lane: SerialLane
+    private let renditions = Guarded<[RenditionKey: Rendition]>([:])
+    private let published: Guarded<TilesInfo>
+    private let snapshots = Guarded<[@Sendable (Picture) -> Void]>([])
+    private let overload: OverloadState
+    private let delays: PictureDelays
+    package let lateTicks = Atomic<Int>(0)
+
+    init(id: ViewID, width: Int, height: Int, ladder: Ladder, pool: WorkPool, meters: StageMeters, overload: OverloadState) {
+        self.id = id
+        self.width = width
+        self.height = height
+        self.ladder = ladder
+        self.overload = overload
+        delays = meters.delays
+        canvas = Confined(Canvas(compositor: Compositor(width: width, height: height), arrangement: Arrangement(of: id)))
+        lane = SerialLane(pool: pool, meter: meters.compose, limit: 1, patience: SerialLane.behindEncoders)
+        published = Guarded(TilesInfo(width: width, height: height, tiles: []))
+    }
+
+    var tiles: TilesInfo { published.withLock { $0 } }
+
+    // MARK: - Renditions
+
+    func rendition(_ key: RenditionKey) -> Rendition? { renditions.withLock { $0[key] } }
+    package var allRenditions: [Rendition] { renditions.withLock { Array($0.values) } }
+
+    /// The rendition of a key, made by `make` when it is the first member's.
+    func rendition(_ key: RenditionKey, make: () -> Rendition, member: (Rendition) -> Void) {
+        renditions.withLock { renditions in
+            let rendition = renditions[key] ?? make()
+            renditions[key] = rendition
+            member(rendition)
+        }
+    }
+
+    func remove(_ member: String, from key: RenditionKey) {
+        let ended = renditions.withLock { renditions -> Rendition? in
+            guard let rendition = renditions[key], rendition.remove(member) else { return nil }
+            return renditions.removeValue(forKey: key)
+        }
+        ended?.close()
+    }
+
+    // MARK: - Composing
+
+    /// The next composed picture goes to `body` too, whether it changed or not.
+    func snapshot(_ body: @escaping @Sendable (Picture) -> Void) { snapshots.withLock { $0.append(body) } }
+
+    /// A picture tick: composes in the lane and hands what changed to the encoders.
+    func tick(_ tick: Instant, scene: Scene, intakes: [String: VideoIntake], tilesChanged: @escaping @Sendable () -> Void) {
+        guard !lane.isBusy else {
+            lateTicks.wrappingAdd(1, ordering: .relaxed)
+            overload.ticked(isLate: true)
+            return
+        }
+        overload.ticked(isLate: false)
+        lane.submit { [self] in compose(tick, scene, intakes, tilesChanged) }
+    }
+
+    private func compose(
+        _ tick: Instant, _ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void
+    ) {
+        guard scene.views[id] != nil else { return }
+        arrange(scene, intakes, tilesChanged)
+        let waiting = snapshots.withLock { snapshots in
+            defer { snapshots.removeAll() }
+            return snapshots
+        }
+        let renditions = allRenditions
+        if renditions.isEmpty, waiting.isEmpty { return }
+
+        let people = Dictionary(scene.people.map { ($0.id, $0) }) { first, _ in first }
+        var trace = PictureTrace(composed: MonotonicClock.now())
+        let changed = canvas.value.compositor.compose(tiles: canvas.value.arrangement.tiles) { id in
+            let view = intakes[id]?.view(at: tick)
+            if let view, let origin = view.origin,
+                canvas.value.composed.updateValue(view.generation, forKey: id) != view.generation
+            {
+                trace.origins.append(origin)
+            }
+            return MixView.appearance(of: people[id], view, at: tick)
+        }
+        delays.composed(trace)
+        if let changed {
+            canvas.value.picture = changed
+            canvas.value.generation &+= 1
+        }
+        guard let picture = canvas.value.picture else { return }
+        for body in waiting { body(picture) }
+        var scaled: [Int: Picture] = [height: picture]
+        for rendition in renditions where rendition.wantsPicture(at: tick, generation: canvas.value.generation) {
+            let size = rendition.rung.height
+            let source = scaled[size] ?? scale(picture, rendition.rung)
+            scaled[size] = source
+            rendition.encode(source, at: tick, generation: canvas.value.generation, trace: trace)
+        }
+    }
+
+    /// Places the tiles anew when who is there, who speaks or the layout changed.
+    private func arrange(_ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void) {
+        let moved = canvas.value.arrangement.follow(scene) { intakes[$0]?.aspectRatio ?? 16.0 / 9 }
+        if let layout = canvas.value.arrangement.layout { canvas.value.compositor.background = layout.background }
+        guard moved else { return }
+        canvas.value.composed.removeAll(keepingCapacity: true)
+        published.withLock { $0 = canvas.value.arrangement.info(width: width, height: height) }
+        tilesChanged()
+    }
+
+    private func scale(_ picture: Picture, _ rung: Ladder.Rung) -> Picture {
+        let pool = canvas.value.pools[rung.height] ?? PicturePool(width: rung.width, height: rung.height, limit: 3)
+        canvas.value.pools[rung.height] = pool
+        let target = pool.make()
+        Scaler.scale(from: picture, into: target, x: 0, y: 0, width: rung.width, height: rung.height)
+        return target
+    }
+
+    /// After 2 s without frames a tile is marked as frozen, after 5 s its avatar takes its place. A shared screen that does not
+    /// change sends nothing and is neither.
+    static func state(
+        age: Duration?, hasPicture: Bool, sendsVideo: Bool, isPresenting: Bool
+    ) -> TileAppearance.State {
+        guard sendsVideo, hasPicture, let age else { return .avatar }
+        if isPresenting { return .live }
+        return age >= .seconds(5) ? .avatar : age >= .seconds(2) ? .frozen : .live
+    }
+
+    private static func appearance(of person: Scene.Person?, _ view: VideoIntake.View?, at tick: Instant) -> TileAppearance {
+        let state = MixView.state(
+            age: view?.age, hasPicture: view?.picture != nil, sendsVideo: person?.sendsVideo ?? false,
+            isPresenting: person?.isPresenting ?? false)
+        return TileAppearance(
+            name: person?.name ?? "", picture: state == .avatar ? nil : view?.picture, rotation: view?.rotation ?? .none,
+            pictureGeneration: view?.generation ?? 0, state: state, isSpeaking: person?.isSpeaking ?? false,
+            isMuted: person?.isMuted ?? false, handRaised: person?.hand ?? false)
+    }
+
+    func close() {
+        lane.close()
+        let all = renditions.withLock { renditions in
+            defer { renditions.removeAll() }
+            return Array(renditions.values)
+        }
+        for rendition in all { rendition.close() }
+    }
+}

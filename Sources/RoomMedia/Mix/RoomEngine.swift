@@ -1,0 +1,385 @@
+import Basics
+import Codecs
+import Mixing
+import Peer
+import Synchronization
+import Threads
+
+/// What all rooms' media share.
+package struct MediaServices: Sendable {
+    package let pool: WorkPool
+    package let meters: StageMeters
+    package let overload: OverloadState
+    package let audio: AudioClock
+    package let video: VideoClock
+    package let decode: DecodeServices
+    /// From the encoders' lanes to the loop.
+    package let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
+    package let report: @Sendable (String) -> Void
+
+    package init(
+        pool: WorkPool, meters: StageMeters, overload: OverloadState, audio: AudioClock, video: VideoClock,
+        decode: DecodeServices, deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.pool = pool
+        self.meters = meters
+        self.overload = overload
+        self.audio = audio
+        self.video = video
+        self.decode = decode
+        self.deliver = deliver
+        self.report = report
+    }
+}
+
+/// One participant's way in.
+package struct Intake: Sendable {
+    package let video: VideoIntake
+    let inbox: AudioInbox
+    package let figures: AudioFigures
+    let soundDelay: SoundDelay
+}
+
+/// The media of one room: intakes, views with their renditions, and its share of the two clocks.
+///
+/// It runs only while somebody is connected, or the room is recorded or pictured: a room of which nobody takes anything has no canvas,
+/// no mixer and no ticks.
+package final class RoomEngine: Sendable {
+    let id: String
+
+    /// What must be known of a participant to start its audio at any time.
+    struct Person: Sendable {
+        let intake: Intake
+        var hearsAs: String
+        var profile = AudioProfile.narrow
+        var wishes = SoundWishes()
+        var isConnected = false
+    }
+
+    /// Who takes something of the room.
+    private enum User: Hashable {
+        case participant(String)
+        case recording
+        case snapshot(Int)
+    }
+
+    private struct State {
+        var scene: Scene
+        var views: [ViewID: MixView] = [:]
+        /// Who would be where, while the engine stands still.
+        var arrangements: [ViewID: Arrangement] = [:]
+        var people: [String: Person] = [:]
+        var users: Set<User> = []
+        var snapshots = 0
+        var recorder: (@Sendable ([Float], Int64) -> Void)?
+        var isClosed = false
+
+        var isRunning: Bool { !users.isEmpty && !isClosed }
+    }
+
+    private let state: Guarded<State>
+    private let services: MediaServices
+    private let rungs: [RoomMediaConfiguration.Rung]
+    private let audio: RoomMediaConfiguration.Audio
+    /// The tiles of a view changed: who is shown, and how large.
+    private let tilesChanged: @Sendable (ViewID, TilesInfo) -> Void
+    private let speakersChanged: @Sendable (Speakers) -> Void
+    private let listeners = Atomic<Bool>(false)
+
+    package init(
+        id: String, scene: Scene, rungs: [RoomMediaConfiguration.Rung], audio: RoomMediaConfiguration.Audio,
+        services: MediaServices, tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void,
+        speakersChanged: @escaping @Sendable (Speakers) -> Void
+    ) {
+        self.id = id
+        self.services = services
+        self.rungs = rungs
+        self.audio = audio
+        self.tilesChanged = tilesChanged
+        self.speakersChanged = speakersChanged
+        state = Guarded(State(scene: scene))
+    }
+
+    /// Of the coded sound on a good line.
+    var audioBitRate: BitRate { audio.bitRate }
+
+    /// Somebody of the room takes data channel messages as events.
+    var hasMessageListeners: Bool { listeners.load(ordering: .relaxed) }
+    package func setMessageListeners(_ has: Bool) { listeners.store(has, ordering: .relaxed) }
+
+    // MARK: - Start and stop
+
+    package var isRunning: Bool { state.withLock { $0.isRunning } }
+
+    /// `user` begins or ends to take something; what that is, `body` changes with the state locked. The first starts the engine, the last
+    /// stops it.
+    private func use(_ user: User, _ uses: Bool, _ body: (inout State) -> Void = { _ in }) {
+        var (isStart, ended, intakes): (Bool, [MixView], [VideoIntake]) = (false, [], [])
+        state.withLock { state in
+            let wasRunning = state.isRunning
+            if uses { state.users.insert(user) } else { state.users.remove(user) }
+            body(&state)
+            if state.isRunning, !wasRunning {
+                isStart = true
+                start(&state)
+            } else if !state.isRunning, wasRunning {
+                ended = Array(state.views.values)
+                intakes = state.people.values.map(\.intake.video)
+                state.views = [:]
+                services.video.remove(id)
+                services.audio.execute { [id] in $0.remove(id) }
+            }
+        }
+        for view in ended { view.close() }
+        for intake in intakes { intake.setShown(false) }
+        // Not with the clock's next tick: whoever connects sends its first picture at once.
+        if isStart { tick(MonotonicClock.now()) }
+    }
+
+    /// Places the tiles of a room of which nobody takes anything: what its views would show is told all the same.
+    private static func arrange(_ state: inout State) -> [(ViewID, TilesInfo)] {
+        state.arrangements = state.arrangements.filter { state.scene.views[$0.key] != nil }
+        var moved: [(ViewID, TilesInfo)] = []
+        for id in state.scene.views.keys {
+            var arrangement = state.arrangements[id] ?? Arrangement(of: id)
+            if arrangement.follow(state.scene, aspect: { _ in 16.0 / 9 }) {
+                moved.append((id, arrangement.info(width: state.scene.width, height: state.scene.height)))
+            }
+            state.arrangements[id] = arrangement
+        }
+        return moved
+    }
+
+    /// With the state locked, so that what follows for the clocks follows in order.
+    private func start(_ state: inout State) {
+        state.arrangements = [:]
+        makeViews(&state)
+        startTicking(state.scene.framesPerSecond)
+        let (people, scene, recorder) = (state.people, state.scene.people, state.recorder)
+        services.audio.execute { [id, audio, speakersChanged] rooms in
+            let room = AudioRoom(configuration: audio, speakersChanged: speakersChanged)
+            room.recorder = recorder
+            for (id, person) in people { room.seats[id] = person.audioSeat }
+            room.apply(scene)
+            rooms.add(id, room)
+        }
+    }
+
+    private func makeViews(_ state: inout State) {
+        let scene = state.scene
+        let ladder = Ladder(rungs, width: scene.width, height: scene.height, framesPerSecond: scene.framesPerSecond)
+        for id in scene.views.keys where state.views[id] == nil {
+            state.views[id] = MixView(
+                id: id, width: scene.width, height: scene.height, ladder: ladder, pool: services.pool, meters: services.meters,
+                overload: services.overload)
+        }
+    }
+
+    private func startTicking(_ framesPerSecond: Int) {
+        services.video.add(id, framesPerSecond: framesPerSecond) { [weak self] tick in self?.tick(tick) }
+    }
+
+    // MARK: - What the room is like
+
+    /// Takes over a new state of the room. Returns whether its renditions are others now, so that every peer must choose again.
+    @discardableResult
+    package func apply(_ scene: Scene) -> Bool {
+        let (ended, reshaped, camerasChanged, moved) = state.withLock { state in
+            let old = state.scene
+            let reshaped =
+                old.width != scene.width || old.height != scene.height || old.framesPerSecond != scene.framesPerSecond
+            var ended: [MixView] = []
+            var moved: [(ViewID, TilesInfo)] = []
+            if state.isClosed { return (ended, false, false, moved) }
+            for (id, view) in state.views where reshaped || scene.views[id] == nil {
+                ended.append(view)
+                state.views[id] = nil
+            }
+            state.scene = scene
+            if state.isRunning {
+                makeViews(&state)
+                if old.framesPerSecond != scene.framesPerSecond { startTicking(scene.framesPerSecond) }
+                services.audio.execute { [id] in $0.all[id]?.apply(scene.people) }
+            } else {
+                moved = Self.arrange(&state)
+            }
+            for person in scene.people { state.people[person.id]?.hearsAs = person.hearsAs }
+            if reshaped {
+                for person in state.people.values { person.intake.video.setCanvas(width: scene.width, height: scene.height) }
+            }
+            return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders, moved)
+        }
+        for view in ended { view.close() }
+        for (view, tiles) in moved { tilesChanged(view, tiles) }
+        if !ended.isEmpty || camerasChanged { updateShown() }
+        return reshaped
+    }
+
+    var ladder: Ladder {
+        let scene = state.withLock { $0.scene }
+        return Ladder(rungs, width: scene.width, height: scene.height, framesPerSecond: scene.framesPerSecond)
+    }
+
+    func tiles(of view: ViewID) -> TilesInfo? { state.withLock { $0.views[view] }?.tiles }
+    package var allViews: [MixView] { state.withLock { Array($0.views.values) } }
+
+    // MARK: - Who is there
+
+    package func add(_ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable () -> Void) -> Intake {
+        let delay = SoundDelay()
+        let counters = services.decode.counters
+        let intake = Intake(
+            video: VideoIntake(services: services.decode, soundDelay: delay, requestKeyframe: requestKeyframe),
+            inbox: AudioInbox(counters: counters), figures: AudioFigures(counters: counters), soundDelay: delay)
+        let person = Person(intake: intake, hearsAs: hearsAs)
+        state.withLock { state in
+            intake.video.setCanvas(width: state.scene.width, height: state.scene.height)
+            state.people[participant] = person
+            guard state.isRunning else { return }
+            services.audio.execute { [id] in $0.all[id]?.seats[participant] = person.audioSeat }
+        }
+        return intake
+    }
+
+    package func remove(_ participant: String) {
+        var intake: Intake?
+        use(.participant(participant), false) { state in
+            intake = state.people.removeValue(forKey: participant)?.intake
+            services.audio.execute { [id] in $0.all[id]?.leave(participant) }
+        }
+        intake?.video.close()
+    }
+
+    package func intake(_ participant: String) -> Intake? { state.withLock { $0.people[participant]?.intake } }
+
+    /// How a participant's sound is coded, and whether it gets any.
+    func setAudio(_ participant: String, profile: AudioProfile, wishes: SoundWishes, isConnected: Bool) {
+        use(.participant(participant), isConnected) { state in
+            guard var person = state.people[participant] else {
+                // It has left: nothing of it may keep the room running.
+                state.users.remove(.participant(participant))
+                return
+            }
+            (person.profile, person.wishes, person.isConnected) = (profile, wishes, isConnected)
+            state.people[participant] = person
+            services.audio.execute { [id] rooms in
+                rooms.all[id]?.seats[participant]?.profile = profile
+                rooms.all[id]?.seats[participant]?.wishes = wishes
+                rooms.all[id]?.seats[participant]?.isConnected = isConnected
+            }
+        }
+    }
+
+    // MARK: - Renditions
+
+    /// Makes `member` one of those who take this rendition; nil when it is sound alone. The view is the member's own where it has one.
+    func subscribe(
+        _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?
+    ) -> RenditionKey? {
+        let found = state.withLock { state in state.views[view].map { (view, $0) } ?? state.views[.room].map { (.room, $0) } }
+        guard let (viewID, view) = found, let rung = view.ladder.rung(for: choice) else { return nil }
+        let key = RenditionKey(
+            room: id, view: viewID, codec: format.codec, singleNAL: format.codec == .h264 && format.packetizationMode == 0,
+            choice: choice)
+        view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.add(member, budget: budget) }
+        return key
+    }
+
+    private func make(_ key: RenditionKey, _ rung: Ladder.Rung, of ladder: Ladder) -> Rendition {
+        Rendition(
+            key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.choice), pool: services.pool, meters: services.meters,
+            overload: services.overload, deliver: services.deliver, report: services.report)
+    }
+
+    /// A recording takes the top H.264 rendition.
+    var isRecorded: Bool { state.withLock { $0.users.contains(.recording) } }
+
+    func unsubscribe(_ member: String, from key: RenditionKey) { view(key)?.remove(member, from: key) }
+    package func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
+    private func view(_ key: RenditionKey) -> MixView? { state.withLock { $0.views[key.view] } }
+
+    /// Takes the room's top H.264 rendition as it is, which is kept alive for that.
+    package func record(
+        _ member: String, video: @escaping @Sendable (EncodedVideoFrame) -> Void,
+        audio: @escaping @Sendable ([Float], Int64) -> Void
+    ) -> (key: RenditionKey, rung: Ladder.Rung)? {
+        use(.recording, true) { state in
+            state.recorder = audio
+            services.audio.execute { [id] in $0.all[id]?.recorder = audio }
+        }
+        guard let view = state.withLock({ $0.views[.room] }), let rung = view.ladder.rungs.first else { return nil }
+        let key = RenditionKey(room: id, view: .room, codec: .h264, singleNAL: false, choice: .rung(0))
+        view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.tap(member, video) }
+        return (key, rung)
+    }
+
+    package func endRecording(_ member: String, _ key: RenditionKey) {
+        unsubscribe(member, from: key)
+        use(.recording, false) { state in
+            state.recorder = nil
+            services.audio.execute { [id] in $0.all[id]?.recorder = nil }
+        }
+    }
+
+    // MARK: - Ticks
+
+    private func tick(_ tick: Instant) {
+        let (scene, views, intakes) = state.withLock { ($0.scene, $0.views, $0.people.mapValues(\.intake.video)) }
+        for (id, view) in views {
+            view.tick(tick, scene: scene, intakes: intakes) { [weak self, weak view] in
+                guard let self, let view else { return }
+                updateShown()
+                tilesChanged(id, view.tiles)
+            }
+        }
+    }
+
+    /// Only who has a tile somewhere, and the camera on, is decoded.
+    private func updateShown() {
+        let (views, intakes, senders) = state.withLock { ($0.views, $0.people.mapValues(\.intake.video), $0.scene.senders) }
+        var shown: Set<String> = []
+        for view in views.values { for tile in view.tiles.tiles { shown.insert(tile.participant) } }
+        for (id, intake) in intakes { intake.setShown(shown.contains(id) && senders.contains(id)) }
+    }
+
+    /// The composite of the next tick, for which the engine runs. Returns what ends the wait if it takes too long.
+    package func snapshot(_ body: @escaping @Sendable (Picture) -> Void) -> @Sendable () -> Void {
+        let number = state.withLock { state in
+            state.snapshots += 1
+            return state.snapshots
+        }
+        use(.snapshot(number), true)
+        let end: @Sendable () -> Void = { [weak self] in self?.use(.snapshot(number), false) }
+        state.withLock { $0.views[.room] }?.snapshot { picture in
+            body(picture)
+            end()
+        }
+        return end
+    }
+
+    package func close() {
+        let (views, intakes) = state.withLock { state in
+            state.isClosed = true
+            services.video.remove(id)
+            services.audio.execute { [id] in $0.remove(id) }
+            defer {
+                state.views = [:]
+                state.people = [:]
+                state.users = []
+            }
+            return (state.views, state.people)
+        }
+        for view in views.values { view.close() }
+        for person in intakes.values { person.intake.video.close() }
+    }
+}
+
+extension RoomEngine.Person {
+    var audioSeat: AudioRoom.Seat {
+        var seat = AudioRoom.Seat(
+            intake: AudioIntake(inbox: intake.inbox, figures: intake.figures, soundDelay: intake.soundDelay), hearsAs: hearsAs)
+        (seat.profile, seat.wishes, seat.isConnected) = (profile, wishes, isConnected)
+        return seat
+    }
+}

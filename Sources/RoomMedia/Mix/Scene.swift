@@ -1,0 +1,87 @@
+import Mixing
+
+/// All that the mix of a room must know of its state, as it was at one moment.
+package struct Scene: Sendable {
+    package struct Person: Sendable {
+        package var id: String
+        package var name: String
+        package var isShown: Bool
+        package var sendsVideo: Bool
+        package var sendsAudio: Bool
+        package var isMuted: Bool
+        package var hand: Bool
+        package var isSpeaking: Bool
+        package var isPresenting: Bool
+        package var isPinned: Bool
+        package var joinOrder: Int
+        package var gain: Float
+        /// Whose sound it does not hear: its own, or that of whom it stands for.
+        package var hearsAs: String
+
+        package init(
+            id: String, name: String, isShown: Bool, sendsVideo: Bool, sendsAudio: Bool, isMuted: Bool, hand: Bool,
+            isSpeaking: Bool, isPresenting: Bool, isPinned: Bool, joinOrder: Int, gain: Float, hearsAs: String
+        ) {
+            self.id = id
+            self.name = name
+            self.isShown = isShown
+            self.sendsVideo = sendsVideo
+            self.sendsAudio = sendsAudio
+            self.isMuted = isMuted
+            self.hand = hand
+            self.isSpeaking = isSpeaking
+            self.isPresenting = isPresenting
+            self.isPinned = isPinned
+            self.joinOrder = joinOrder
+            self.gain = gain
+            self.hearsAs = hearsAs
+        }
+    }
+
+    package struct View: Sendable {
+        /// nil: there is none of that name, and the tiles stay.
+        package var layout: Layout?
+        /// nil: the persons' own `isPinned`.
+        package var pins: [String]?
+
+        package init(layout: Layout? = nil, pins: [String]? = nil) {
+            self.layout = layout
+            self.pins = pins
+        }
+    }
+
+    package var width: Int
+    package var height: Int
+    package var framesPerSecond: Int
+    package var people: [Person] = []
+    package var views: [ViewID: View]
+    package var speaker: String?
+    package var speakerRanks: [String: Int] = [:]
+
+    package init(
+        width: Int, height: Int, framesPerSecond: Int, people: [Person] = [], views: [ViewID: View], speaker: String? = nil,
+        speakerRanks: [String: Int] = [:]
+    ) {
+        self.width = width
+        self.height = height
+        self.framesPerSecond = framesPerSecond
+        self.people = people
+        self.views = views
+        self.speaker = speaker
+        self.speakerRanks = speakerRanks
+    }
+
+    /// Whose picture is to be seen: the camera is on, and nobody muted it.
+    var senders: Set<String> { Set(people.lazy.filter(\.sendsVideo).map(\.id)) }
+
+    /// Those with a tile, as the layout wants to know them.
+    func layoutMembers(for view: ViewID, aspect: (String) -> Double) -> [LayoutMember] {
+        let pins = views[view]?.pins
+        return people.filter(\.isShown).map { person in
+            LayoutMember(
+                id: person.id, isSpeaker: person.id == speaker, speakerRank: speakerRanks[person.id],
+                isPresenting: person.isPresenting, isPinned: pins?.contains(person.id) ?? person.isPinned,
+                hasVideo: person.sendsVideo, aspectRatio: aspect(person.id), joinOrder: person.joinOrder)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// Who is where in the picture that a participant receives.
+public struct TilesInfo: Hashable, Sendable {
+    public struct Tile: Hashable, Sendable {
+        public var participant: String
+        public var x: Int
+        public var y: Int
+        public var width: Int
+        public var height: Int
+        /// The picture shows the name itself.
+        public var label = true
+
+        package init(participant: String, x: Int, y: Int, width: Int, height: Int, label: Bool = true) {
+            self.participant = participant
+            self.x = x
+            self.y = y
+            self.width = width
+            self.height = height
+            self.label = label
+        }
+    }
+    public var width: Int
+    public var height: Int
+    public var tiles: [Tile]
+
+    package init(width: Int, height: Int, tiles: [Tile]) {
+        self.width = width
+        self.height = height
+        self.tiles = tiles
+    }
+}

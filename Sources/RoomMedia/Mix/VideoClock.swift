@@ -1,0 +1,75 @@
+import Basics
+import Synchronization
+import Threads
+
+/// The picture clock of all rooms: one thread with absolute deadlines.
+///
+/// A tick of a room with n frames a second lies at a whole multiple of 1/n s of the server's clock. Ticks that were slept through
+/// are skipped and counted, never caught up.
+package final class VideoClock: Sendable {
+    private struct Entry {
+        var framesPerSecond: Int
+        var next: Int64
+        let tick: @Sendable (Instant) -> Void
+    }
+
+    private struct State {
+        var rooms: [String: Entry] = [:]
+        var isStopped = false
+    }
+
+    /// A room that appears is noticed after this at the latest.
+    private static let longestSleep = Duration.milliseconds(20)
+
+    private let state = Guarded(State())
+    private let overload: OverloadState
+    /// How late the last tick was, in nanoseconds, and how many were skipped.
+    package let lateness = Atomic<Int64>(0)
+    package let skipped = Atomic<Int>(0)
+
+    package init(overload: OverloadState) { self.overload = overload }
+
+    func add(_ room: String, framesPerSecond: Int, tick: @escaping @Sendable (Instant) -> Void) {
+        let now = MonotonicClock.now()
+        state.withLock { state in
+            state.rooms[room] = Entry(
+                framesPerSecond: framesPerSecond, next: now.ticks(at: Int64(framesPerSecond)) + 1, tick: tick)
+        }
+    }
+
+    func remove(_ room: String) { state.withLock { $0.rooms[room] = nil } }
+    package func stop() { state.withLock { $0.isStopped = true } }
+
+    package func start() {
+        DedicatedThread.start("picture clock") { [self] in
+            while let wake = run(at: MonotonicClock.now()) { MonotonicClock.sleep(until: wake) }
+        }
+    }
+
+    /// Runs what is due and returns when to come again; nil after `stop`.
+    private func run(at now: Instant) -> Instant? {
+        let half = overload.level >= .halfRate
+        var due: [(@Sendable (Instant) -> Void, Instant)] = []
+        let wake: Instant? = state.withLock { state in
+            if state.isStopped { return nil }
+            var wake = now + Self.longestSleep
+            for (room, var entry) in state.rooms {
+                let rate = Int64(entry.framesPerSecond)
+                let at = Instant(ticks: entry.next, at: rate)
+                if at <= now {
+                    let current = now.ticks(at: rate)
+                    if current > entry.next { skipped.wrappingAdd(Int(current - entry.next), ordering: .relaxed) }
+                    let tick = Instant(ticks: current, at: rate)
+                    lateness.store((now - tick).nanoseconds, ordering: .relaxed)
+                    if !half || current % 2 == 0 { due.append((entry.tick, tick)) }
+                    entry.next = current + 1
+                    state.rooms[room] = entry
+                }
+                wake = min(wake, Instant(ticks: entry.next, at: rate) + .nanoseconds(1))
+            }
+            return wake
+        }
+        for (tick, time) in due { tick(time) }
+        return wake
+    }
+}

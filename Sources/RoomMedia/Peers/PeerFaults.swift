@@ -1,0 +1,102 @@
+import Basics
+import Peer
+
+/// What of a peer's was not taken, and why: one peer's in `ParticipantStatistics`, those of all in the metrics.
+public struct PeerFaults: Hashable, Sendable {
+    /// Its name is the key in the API. At most 16.
+    public enum Kind: Int, Sendable, CaseIterable {
+        /// Packets that could not be read.
+        case malformed
+        /// Datagrams of no known kind, from a path that was not checked, or before the keys.
+        case unexpected
+        case undecryptable
+        case replayed
+        /// Datagrams and reports that were dropped unread since the peer was over its budget of packets, or of the loop's time.
+        case overBudget
+        /// Packets of sources that have no stream and get none.
+        case sources
+        /// Sources that lost their stream to newer ones.
+        case forgottenSources
+        /// STUN messages that were not authentic, or too many.
+        case checks
+        /// Datagrams to it that were not sent since nobody answered there.
+        case unanswered
+        /// Frames of more bytes, packets or NAL units than one may have.
+        case oversizedFrames
+        /// Chunks of data channels over the receive window, and those that could become nothing.
+        case chunksOverWindow
+        case uselessChunks
+        /// How often messages of data channels had to wait for the budget.
+        case slowedMessages
+        /// Messages to it that were not taken since too many wait.
+        case undeliveredMessages
+    }
+
+    /// By the kind's number: counted for each peer each second, without an allocation.
+    private var counts = SIMD16<Int>()
+
+    public init() {}
+
+    /// - Parameter overLoopBudget: datagrams that were dropped unread before they came to the connection.
+    package init(_ statistics: PeerStatistics, overLoopBudget: Int) {
+        self[.malformed] = statistics.malformedPackets + statistics.srtp.malformed
+        self[.unexpected] = statistics.droppedDatagrams
+        self[.undecryptable] = statistics.srtp.unauthenticated + statistics.srtp.otherFailures
+        self[.replayed] = statistics.srtp.replayed
+        self[.overBudget] = statistics.overBudgetDatagrams + statistics.skippedReports + overLoopBudget
+        self[.sources] = statistics.refusedSources
+        self[.forgottenSources] = statistics.forgottenSources
+        self[.checks] = statistics.ignoredChecks
+        self[.unanswered] = statistics.unansweredDatagrams
+        self[.oversizedFrames] = statistics.videoReceived.oversizedFrames
+        self[.chunksOverWindow] = statistics.channels.refusedChunks
+        self[.uselessChunks] = statistics.channels.discardedChunks
+        self[.slowedMessages] = statistics.channels.slowed
+        self[.undeliveredMessages] = statistics.channels.refusedMessages
+    }
+
+    public subscript(kind: Kind) -> Int {
+        get { counts[kind.rawValue] }
+        set { counts[kind.rawValue] = newValue }
+    }
+
+    /// By the names of the kinds.
+    public var named: [String: Int] { Dictionary(uniqueKeysWithValues: Kind.allCases.map { (String(describing: $0), self[$0]) }) }
+
+    /// Adds what one peer counted after `old`.
+    mutating func add(_ new: PeerFaults, since old: PeerFaults) { counts &+= new.counts &- old.counts }
+
+    var samples: [MetricSample] { Kind.allCases.map { $0.sample(self[$0]) } }
+}
+
+extension PeerFaults.Kind {
+    fileprivate func sample(_ count: Int) -> MetricSample {
+        func sample(_ name: String, _ help: String, _ reason: String? = nil) -> MetricSample {
+            MetricSample(name, help, .counter, Double(count), labels: reason.map { ["reason": $0] } ?? [:])
+        }
+        func packets(_ reason: String) -> MetricSample {
+            sample("tessera_packets_refused_total", "Packets of peers that were not taken, by reason.", reason)
+        }
+        func chunks(_ reason: String) -> MetricSample {
+            sample("tessera_channel_chunks_refused_total", "Chunks of data channels that were not taken, by reason.", reason)
+        }
+        return switch self {
+        case .malformed: packets("malformed")
+        case .unexpected: packets("unexpected")
+        case .undecryptable: packets("undecryptable")
+        case .replayed: packets("replayed")
+        case .overBudget: packets("over_budget")
+        case .sources: packets("source")
+        case .checks: packets("check")
+        case .forgottenSources: sample("tessera_sources_forgotten_total", "Sources of peers that lost their stream to newer ones.")
+        case .unanswered: sample("tessera_packets_unanswered_total", "Datagrams that were not sent since nobody answered there.")
+        case .oversizedFrames:
+            sample("tessera_video_frames_oversized_total", "Frames of senders that had more bytes, packets or NAL units than one may have.")
+        case .chunksOverWindow: chunks("window")
+        case .uselessChunks: chunks("useless")
+        case .slowedMessages: sample("tessera_channel_messages_slowed_total", "How often messages of peers had to wait for their budget.")
+        case .undeliveredMessages:
+            sample("tessera_channel_messages_undelivered_total", "Messages to peers that were not taken since too many wait.")
+        }
+    }
+}

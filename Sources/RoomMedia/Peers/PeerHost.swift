@@ -1,0 +1,428 @@
+import Basics
+import Sockets
+import Peer
+import Synchronization
+import Threads
+
+/// What happens on the loop that the rooms must know. Called on the loop; must not block.
+package struct HostEvents: Sendable {
+    /// `since`: media was there until then, or is from then on.
+    package var media: @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void
+    /// `why`: a sentence for the log; nil where the peer said goodbye.
+    package var ended: @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void
+    package var line: @Sendable (_ participant: String, LineState) -> Void
+    package var relayed: @Sendable (_ room: String, RelayedMessage) -> Void
+
+    package init(
+        media: @escaping @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void,
+        ended: @escaping @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void,
+        line: @escaping @Sendable (_ participant: String, LineState) -> Void,
+        relayed: @escaping @Sendable (_ room: String, RelayedMessage) -> Void
+    ) {
+        self.media = media
+        self.ended = ended
+        self.line = line
+        self.relayed = relayed
+    }
+}
+
+/// All peer connections: routes datagrams to them, keeps their deadlines, and carries what they say to rooms and back.
+///
+/// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `MediaLoop.execute`.
+package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
+    private static let linePeriod = Duration.seconds(1)
+    /// A turn that took longer than this may have waited for a processor: what peers are charged is then the thread's own time.
+    private static let suspicious = Duration.milliseconds(3)
+    /// What a relayed message costs once more for each receiver when it is sent, encrypted and handed to the system.
+    private static let relayedSend = Duration.microseconds(10)
+    private unowned let loop: MediaLoop
+    private let events: HostEvents
+    private let meters: StageMeters
+    private var seats: [String: PeerSeat] = [:]
+    /// The same by room, in the order in which they came: a frame goes to its own room alone, however many others there are.
+    private var byRoom: [String: [PeerSeat]] = [:]
+    private var demultiplexer = Demultiplexer<String>()
+    private var deadlines = DeadlineQueue<PeerSeat>()
+    /// When each seat's line is reported next.
+    private var reports = DeadlineQueue<PeerSeat>()
+    private var dirty: [PeerSeat] = []
+    private var ceiling = 0
+    /// Those who cost something in this turn.
+    private var spenders: [PeerSeat] = []
+    private var turn = 0
+    private var threadTime: Int64 = 0
+    /// What all peers together did, for the metrics.
+    package let counters = HostCounters()
+    package let turns = LoopTurns()
+
+    package init(loop: MediaLoop, events: HostEvents, meters: StageMeters) {
+        self.loop = loop
+        self.events = events
+        self.meters = meters
+    }
+
+    package func seat(_ id: String) -> PeerSeat? { seats[id] }
+
+    package func add(_ seat: PeerSeat, at now: Instant) {
+        seats[seat.id] = seat
+        byRoom[seat.engine.id, default: []].append(seat)
+        _ = seat.selector.setCeiling(ceiling)
+        reports.set(seat, now + Self.linePeriod)
+        updateUfrags(seat)
+    }
+
+    /// Says goodbye to the peer and forgets it. What it still has to say leaves at the end of the loop's turn.
+    package func remove(_ id: String, at now: Instant) {
+        guard let seat = seats.removeValue(forKey: id) else { return }
+        leaveRoom(seat)
+        deadlines.set(seat, nil)
+        reports.set(seat, nil)
+        noteFaults(seat, at: now)
+        seat.leaveRenditions()
+        seat.engine.setAudio(id, profile: seat.profile, wishes: seat.wishes, isConnected: false)
+        seat.peer.close(at: now)
+        flush(seat)
+        demultiplexer.remove(id)
+    }
+
+    private func leaveRoom(_ seat: PeerSeat) {
+        let room = seat.engine.id
+        byRoom[room]?.removeAll { $0 === seat }
+        if byRoom[room]?.isEmpty == true { byRoom[room] = nil }
+    }
+
+    // MARK: - The loop
+
+    package func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
+        counters.bytesReceived.wrappingAdd(datagram.count, ordering: .relaxed)
+        let bytes = UnsafeRawBufferPointer(datagram)
+        // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by reading it.
+        if let id = demultiplexer.claimant(of: bytes, flow: flow), let seat = seats[id] { take(datagram, flow, for: seat, at: now) }
+        guard let id = demultiplexer.route(bytes, flow: flow), let seat = seats[id] else { return }
+        take(datagram, flow, for: seat, at: now)
+    }
+
+    private func take(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, for seat: PeerSeat, at now: Instant) {
+        let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
+        guard seat.loopBudget.admits(isCheck: isCheck, turn: turn, at: now) else { return }
+        let took = charging(seat) { seat.peer.receive(datagram, flow: flow, at: now) }
+        seat.loopBudget.noted(took)
+        touch(seat)
+        let claim = seat.peer.latestClaim
+        guard claim != .none else { return }
+        let isOurs = demultiplexer.claim(flow, by: seat.id, claim) { seats[$0]?.peer.isValidated(flow) ?? false }
+        if isOurs { loop.claim(flow) }
+    }
+
+    package func advance(to now: Instant) -> Instant? {
+        while let seat = deadlines.takeDue(at: now) {
+            charging(seat) { seat.peer.advance(to: now) }
+            touch(seat)
+        }
+        // Handling one peer's events may touch others.
+        while !dirty.isEmpty {
+            let batch = dirty
+            dirty.removeAll(keepingCapacity: true)
+            for seat in batch {
+                seat.isDirty = false
+                charging(seat) {
+                    drain(seat, at: now)
+                    flush(seat)
+                }
+                if seats[seat.id] === seat { deadlines.set(seat, seat.peer.nextDeadline(after: now)) }
+            }
+        }
+        while let seat = reports.takeDue(at: now) {
+            report(seat, at: now)
+            reports.set(seat, now + Self.linePeriod)
+        }
+        return [deadlines.next, reports.next].compactMap { $0 }.min()
+    }
+
+    package func closed(_ flow: Flow) {
+        // A stranger's connection is nobody's: it costs nobody anything.
+        guard let id = demultiplexer.remove(flow), let seat = seats[id] else { return }
+        seat.peer.removeFlow(flow, at: MonotonicClock.now())
+        touch(seat)
+    }
+
+    package func turnEnded(since start: Instant) {
+        let now = MonotonicClock.now()
+        let time = StageMeter.threadTime()
+        let (wall, processor) = (now - start, Duration.nanoseconds(time - threadTime))
+        threadTime = time
+        turn &+= 1
+        turns.took(wall, processor: processor, at: now)
+        // The thread is the stage: its system calls and decryption lie outside of here.
+        meters.network.measured(thread: time)
+        settle(wall > Self.suspicious && processor < wall ? processor.inSeconds / wall.inSeconds : 1, at: now)
+    }
+
+    // MARK: - What peers cost
+
+    /// Runs `body` at the seat's expense, and returns what it took.
+    @discardableResult
+    package func charging(_ seat: PeerSeat, _ body: () -> Void) -> Duration {
+        let start = MonotonicClock.now()
+        body()
+        let took = MonotonicClock.now() - start
+        charge(seat, took)
+        return took
+    }
+
+    private func charge(_ seat: PeerSeat, _ cost: Duration) {
+        if seat.spent == .zero { spenders.append(seat) }
+        seat.spent += max(cost, .nanoseconds(1))
+    }
+
+    /// Charges everyone for the turn. `share`: of the time on the clock, what the thread really had.
+    private func settle(_ share: Double, at now: Instant) {
+        for seat in spenders {
+            let isExhausted = seat.loopBudget.charge(seat.spent * share, at: now)
+            seat.spent = .zero
+            if isExhausted { end(seat, .overBudget, "it made the network loop work for longer than one peer may", at: now) }
+        }
+        spenders.removeAll(keepingCapacity: true)
+    }
+
+    /// The peer has something to say or to do at the end of this turn.
+    package func touch(_ seat: PeerSeat) {
+        guard !seat.isDirty else { return }
+        seat.isDirty = true
+        dirty.append(seat)
+    }
+
+    private func flush(_ seat: PeerSeat) {
+        seat.peer.flush { bytes, flow in
+            counters.bytesSent.wrappingAdd(bytes.count, ordering: .relaxed)
+            loop.send(bytes, flow: flow)
+        }
+        // Frames leave in order: once nothing waits, all of them have left.
+        if !seat.leaving.isEmpty, seat.peer.queuedVideoBytes == 0 {
+            meters.delays.left(seat.leaving, at: MonotonicClock.now())
+            seat.leaving.removeAll(keepingCapacity: true)
+        }
+    }
+
+    package func updateUfrags(_ seat: PeerSeat) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.id) }
+
+    // MARK: - What peers say
+
+    private func drain(_ seat: PeerSeat, at now: Instant) {
+        while let event = seat.peer.nextEvent() { handle(event, of: seat, at: now) }
+    }
+
+    private func handle(_ event: PeerEvent, of seat: PeerSeat, at now: Instant) {
+        switch event {
+        case .connected, .recovered: connect(seat, at: now)
+        case .interrupted(let since): disconnect(seat, since: since)
+        case .failed(let why): end(seat, .failed, why, at: now)
+        case .closed: end(seat, .left, nil, at: now)
+        case .overBudget(let why): end(seat, .overBudget, why, at: now)
+        case .video(let frame):
+            if seat.intake.video.receive(frame) {
+                seat.peer.requestKeyframe(at: now)
+            }
+        case .audio(let packet): seat.intake.inbox.post(packet)
+        case .keyframeRequested:
+            if let key = seat.pending ?? seat.active {
+                seat.engine.rendition(key)?.requestKeyframe(isStart: seat.pending != nil || !seat.hasPicture)
+            }
+        case .estimate(let estimate, let loss, let roundTrip):
+            if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
+                reportLine(seat, at: now, elapsed: nil)
+            }
+        case .channelOpened(let channel, let label, let byRemote):
+            if byRemote {
+                seat.channels[label, default: (nil, nil)].theirs = channel
+            } else {
+                seat.channels[label, default: (nil, nil)].ours = channel
+            }
+        case .channelClosed(let channel):
+            for (label, open) in seat.channels {
+                if open.theirs == channel { seat.channels[label]?.theirs = nil }
+                if open.ours == channel { seat.channels[label]?.ours = nil }
+            }
+        case .message(_, let label, let message):
+            let content: RelayedMessage.Content =
+                switch message {
+                case .text(let text): .text(text)
+                case .binary(let bytes): .binary(bytes)
+                }
+            guard seat.mayTalk else {
+                counters.refusedMessages.wrappingAdd(1, ordering: .relaxed)
+                return
+            }
+            let relayed = RelayedMessage(from: seat.id, label: label, content: content)
+            relay(relayed, in: seat.engine.id, at: now)
+            if seat.engine.hasMessageListeners { events.relayed(seat.engine.id, relayed) }
+        case .ufragsChanged: updateUfrags(seat)
+        }
+    }
+
+    /// The connection is over for good.
+    private func end(_ seat: PeerSeat, _ reason: PeerEnd, _ why: String?, at now: Instant) {
+        disconnect(seat, since: now)
+        // The participant may be back with another connection already.
+        guard seats[seat.id] === seat else { return }
+        remove(seat.id, at: now)
+        if reason == .overBudget { counters.endedOverBudget.wrappingAdd(1, ordering: .relaxed) }
+        events.ended(seat.id, reason, why)
+    }
+
+    private func connect(_ seat: PeerSeat, at now: Instant) {
+        guard !seat.isConnected else { return }
+        seat.isConnected = true
+        negotiated(seat, at: now)
+        for label in seat.opensChannels where seat.channels[label]?.ours == nil { seat.peer.openChannel(label: label, at: now) }
+        if seat.intake.video.isShown { seat.peer.requestKeyframe(at: now) }
+        events.media(seat.id, true, now)
+    }
+
+    private func disconnect(_ seat: PeerSeat, since: Instant) {
+        guard seat.isConnected else { return }
+        seat.isConnected = false
+        seat.leaveRenditions()
+        seat.engine.setAudio(seat.id, profile: seat.profile, wishes: seat.wishes, isConnected: false)
+        events.media(seat.id, false, since)
+    }
+
+    /// After each offer and answer: the peer may take another format than before, or none.
+    package func negotiated(_ seat: PeerSeat, at now: Instant) {
+        let formats = seat.peer.sendsVideo ? seat.peer.videoSendFormats : []
+        if seat.format.map({ !formats.contains($0) }) ?? true { seat.format = formats.first }
+        if seat.isConnected { seat.engine.setAudio(seat.id, profile: seat.profile, wishes: seat.wishes, isConnected: true) }
+        seat.choose()
+        touch(seat)
+    }
+
+    // MARK: - What rooms say to peers
+
+    /// A frame of a rendition, to all who take it.
+    package func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, _ trace: PictureTrace, at now: Instant) {
+        for seat in byRoom[key.room] ?? [] where seat.takes(key, isKeyframe: frame.isKeyframe) {
+            seat.peer.send(frame, at: now)
+            seat.follow(trace)
+            touch(seat)
+        }
+    }
+
+    package func deliver(_ sound: [AudioDelivery], at now: Instant) {
+        for packet in sound {
+            guard let seat = seats[packet.participant], seat.isConnected else { continue }
+            seat.peer.send(audio: packet.payload, timestamp: packet.timestamp, marker: false, level: packet.level, at: now)
+            touch(seat)
+        }
+    }
+
+    /// A data channel message to everyone else in the room that has a channel of its label: on the peer's own channel where it opened one,
+    /// since some clients listen on that alone.
+    package func relay(_ message: RelayedMessage, in room: String, at now: Instant) {
+        let content: DataChannelMessage =
+            switch message.content {
+            case .text(let text): .text(text)
+            case .binary(let bytes): .binary(bytes)
+            }
+        var receivers = 0
+        for seat in byRoom[room] ?? [] where seat.id != message.from {
+            guard let open = seat.channels[message.label], let channel = open.theirs ?? open.ours else { continue }
+            if !seat.peer.sendMessage(content, on: channel, at: now), seat.peer.leavesHole(content, on: channel) {
+                // It reads too slowly and a message is lost. Who asked for a channel without holes is told by its end, behind all that came
+                // before, and may open another.
+                seat.peer.closeChannel(channel, at: now)
+                counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
+            }
+            touch(seat)
+            receivers += 1
+        }
+        // Who says it pays for what follows from it.
+        if let sender = seats[message.from] { charge(sender, Self.relayedSend * receivers) }
+    }
+
+    /// Whether a participant's messages go to the others.
+    package func setMayTalk(_ id: String, _ mayTalk: Bool) { seats[id]?.mayTalk = mayTalk }
+
+    package func requestKeyframe(from id: String, at now: Instant) {
+        guard let seat = seats[id], seat.isConnected else { return }
+        seat.peer.requestKeyframe(at: now)
+        touch(seat)
+    }
+
+    /// What a sender's tile is worth, and how high it is.
+    package func setReceiveLimit(_ limit: SenderLimit, of id: String, at now: Instant) {
+        guard let seat = seats[id] else { return }
+        seat.peer.setReceiveLimit(limit.rate, at: now)
+        seat.peer.setWantedLayer(height: limit.height, at: now)
+        touch(seat)
+    }
+
+    /// Everyone of the room chooses a rendition anew.
+    package func refresh(_ room: String, views: [String: ViewID]) {
+        for seat in byRoom[room] ?? [] {
+            seat.refresh(view: views[seat.id] ?? .room)
+            touch(seat)
+        }
+    }
+
+    /// An overload takes rungs away from the top, or gives them back; everyone notices with the next report of its line.
+    package func setCeiling(_ rung: Int) { ceiling = rung }
+
+    private func applyCeiling(_ seat: PeerSeat) {
+        guard let change = seat.selector.setCeiling(seat.ceiling(ceiling)) else { return }
+        seat.reason = change.reason
+        seat.choose()
+        touch(seat)
+    }
+
+    // MARK: - Lines
+
+    /// Once a second for each seat, spread over the second as they came.
+    private func report(_ seat: PeerSeat, at now: Instant) {
+        // Again each second: a recording may have begun or ended.
+        applyCeiling(seat)
+        if seat.isConnected { reportLine(seat, at: now, elapsed: Self.linePeriod) }
+    }
+
+    /// What the peer's packets were refused for goes to the counters of all.
+    private func noteFaults(_ seat: PeerSeat, at now: Instant) {
+        noteFaults(seat, seat.peer.statistics(at: now))
+    }
+
+    private func noteFaults(_ seat: PeerSeat, _ statistics: PeerStatistics) {
+        let faults = PeerFaults(statistics, overLoopBudget: seat.loopBudget.dropped)
+        counters.add(faults, since: seat.lastFaults)
+        seat.lastFaults = faults
+    }
+
+    /// `elapsed`: since the last regular report; nil between two.
+    private func reportLine(_ seat: PeerSeat, at now: Instant, elapsed: Duration?) {
+        var line =
+            seat.lastLine
+            ?? LineState(
+                estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: "")
+        if let elapsed {
+            let statistics = seat.peer.statistics(at: now)
+            noteFaults(seat, statistics)
+            let bytes = statistics.bytes
+            line.sent = BitRate(bytes: max(0, bytes.sent - seat.lastBytes.sent), in: elapsed)
+            line.received = BitRate(bytes: max(0, bytes.received - seat.lastBytes.received), in: elapsed)
+            line.lossUp = statistics.lossUp
+            seat.lastBytes = bytes
+            let frames = (sent: statistics.videoSent.counters.frames, received: statistics.videoReceived.frames)
+            seat.frameRates = (
+                Double(frames.sent - seat.lastFrames.sent) / elapsed.inSeconds,
+                Double(frames.received - seat.lastFrames.received) / elapsed.inSeconds
+            )
+            seat.lastFrames = frames
+        }
+        line.estimate = seat.estimate ?? seat.peer.estimate
+        line.lossDown = seat.loss
+        line.roundTrip = seat.roundTrip
+        line.rung = seat.rungHeight
+        line.reason = seat.reason
+        line.mode = seat.selector.mode
+        guard line != seat.lastLine else { return }
+        seat.lastLine = line
+        events.line(seat.id, line)
+    }
+}

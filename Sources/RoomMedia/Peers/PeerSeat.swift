@@ -1,0 +1,170 @@
+import Basics
+import Peer
+
+/// One participant's peer connection and what it takes of the room. Lives on the loop.
+package final class PeerSeat {
+    let id: String
+    package let peer: PeerConnection
+    let engine: RoomEngine
+    let intake: Intake
+    let opensChannels: [String]
+
+    var view: ViewID
+    /// What the peer's decoder takes; nil before an offer, or when it takes no video.
+    var format: VideoSendFormat?
+    var selector: RenditionSelector
+    var ladder: Ladder
+    /// What it gets now, and what it will get from that one's next keyframe on: so a move shows no freeze.
+    var active: RenditionKey?
+    var pending: RenditionKey?
+    /// A keyframe has gone out to it.
+    var hasPicture: Bool { active != nil }
+    package var reason = ""
+    /// Until something is known of the line: a thin one must bear it beside the first probe.
+    var profile = AudioProfile.narrow
+    /// What the peer's description asks of its sound.
+    var wishes: SoundWishes {
+        peer.opusParameters.map { SoundWishes($0, roomRate: engine.audioBitRate) } ?? SoundWishes()
+    }
+    var estimate: BitRate?
+    var loss = 0.0
+    var roundTrip = Duration.zero
+    package var isConnected = false
+    var isDirty = false
+    /// What it may cost the loop, and what it cost in this turn.
+    package var loopBudget: LoopBudget
+    var spent = Duration.zero
+    /// Its data channel messages go to the others of the room.
+    var mayTalk: Bool
+    /// Open data channels by label: the ones that the peer opened and ours.
+    var channels: [String: (theirs: ChannelID?, ours: ChannelID?)] = [:]
+    /// What the peer described itself with last.
+    package var remote: SessionDescription?
+    /// The frames that the peer's pacer has not let go of yet.
+    var leaving: [PictureTrace] = []
+    /// Of the last second's line report.
+    var lastBytes: (sent: Int, received: Int) = (0, 0)
+    var lastFaults = PeerFaults()
+    var lastLine: LineState?
+    /// Video frames up to the last report, and how many a second came and went before it.
+    var lastFrames: (sent: Int, received: Int) = (0, 0)
+    package var frameRates: (sent: Double, received: Double) = (0, 0)
+
+    package init(
+        id: String, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String],
+        mayTalk: Bool = true, loopBudget: LoopBudget
+    ) {
+        self.mayTalk = mayTalk
+        self.loopBudget = loopBudget
+        self.id = id
+        self.peer = peer
+        self.engine = engine
+        self.intake = intake
+        self.view = view
+        self.opensChannels = opensChannels
+        ladder = engine.ladder
+        selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
+    }
+
+    /// Whether `description` is of another connection than this one. Another certificate is another connection.
+    package func isOther(than description: SessionDescription?) -> Bool {
+        guard let remote, let description else { return false }
+        return description.isOfOtherConnection(than: remote)
+    }
+
+    /// The highest rung that it may have while an overload takes the rungs above `limit` away.
+    func ceiling(_ limit: Int) -> Int {
+        Self.sharesRecording(isRecorded: engine.isRecorded, view: view, format: format) ? 0 : limit
+    }
+
+    /// A recording keeps its encoder of the top rung running, overload or not. Who takes those very frames costs nothing; moved down, it
+    /// would only start an encoder more.
+    static func sharesRecording(isRecorded: Bool, view: ViewID, format: VideoSendFormat?) -> Bool {
+        isRecorded && view == .room && format?.codec == .h264 && format?.packetizationMode != 0
+    }
+
+    /// The height of the picture that it gets; 0: sound, with a picture every few seconds or none.
+    package var rungHeight: Int {
+        if case .rung = selector.choice, format != nil { return ladder.rung(for: selector.choice)?.height ?? 0 }
+        return 0
+    }
+
+    /// Notes a frame that is on its way out. A line that holds up many of them says nothing about the server.
+    func follow(_ trace: PictureTrace) {
+        if leaving.count < 4 { leaving.append(trace) }
+    }
+
+    /// What its line leaves for video: the rest beside the sound, less what is lost and sent again.
+    private var budget: BitRate? {
+        estimate.map { max(($0 - profile.lineRate(engine.audioBitRate)) * (1 - loss), .kilobits(1)) }
+    }
+
+    /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.
+    func choose() {
+        guard isConnected, let format else { return leaveRenditions() }
+        let key = engine.subscribe(id, view: view, format: format, choice: selector.choice, budget: budget)
+        if key == active {
+            // It is (again) a member of what it has.
+            if let pending, pending != key { engine.unsubscribe(id, from: pending) }
+            pending = nil
+            return
+        }
+        if let pending, pending != key { engine.unsubscribe(id, from: pending) }
+        pending = key
+        guard let key else {
+            // Sound alone.
+            if let active { engine.unsubscribe(id, from: active) }
+            active = nil
+            return
+        }
+        engine.rendition(key)?.requestKeyframe()
+    }
+
+    /// Whether a frame of that rendition goes to the peer; takes the step to a new rendition at its keyframe.
+    func takes(_ key: RenditionKey, isKeyframe: Bool) -> Bool {
+        if key == active { return true }
+        guard key == pending, isKeyframe else { return false }
+        if let active { engine.unsubscribe(id, from: active) }
+        active = key
+        pending = nil
+        return true
+    }
+
+    func leaveRenditions() {
+        for key in [active, pending] { if let key { engine.unsubscribe(id, from: key) } }
+        active = nil
+        pending = nil
+    }
+
+    /// The canvas, the ladder or the views changed.
+    func refresh(view: ViewID) {
+        self.view = view
+        if ladder != engine.ladder {
+            ladder = engine.ladder
+            var fresh = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
+            _ = fresh.setCeiling(selector.ceiling)
+            selector = fresh
+        }
+        choose()
+    }
+
+    /// A new estimate. Returns whether the rung changed.
+    func take(estimate: BitRate, loss: Double, roundTrip: Duration, at now: Instant) -> Bool {
+        self.estimate = estimate
+        self.loss = loss
+        self.roundTrip = roundTrip
+        let wanted = AudioProfile(estimate: estimate, loss: loss, canRepeat: peer.canRepeatAudio, previous: profile)
+        if wanted != profile {
+            profile = wanted
+            peer.repeatsAudio = wanted.repeats
+            engine.setAudio(id, profile: wanted, wishes: wishes, isConnected: isConnected)
+        }
+        if let change = selector.update(estimate: estimate, at: now) {
+            reason = change.reason
+            choose()
+            return true
+        }
+        for key in [active, pending] { if let key { engine.rendition(key)?.setBudget(budget ?? estimate, of: id) } }
+        return false
+    }
+}

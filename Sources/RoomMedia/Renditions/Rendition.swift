@@ -1,0 +1,175 @@
+import Basics
+import Codecs
+import Peer
+import Threads
+
+/// Names one encode of a room: whoever has the same key gets the same bits.
+package struct RenditionKey: Hashable, Sendable {
+    package var room: String
+    var view: ViewID
+    package var codec: VideoCodec
+    /// For H.264 receivers of packetization-mode 0: no NAL unit may be larger than a packet.
+    var singleNAL: Bool
+    var choice: RenditionSelector.Choice
+}
+
+/// One encoder and those who take its frames.
+///
+/// Started with its first member, stopped with its last. Keyframes are made on request, one for all who ask within half a second.
+package final class Rendition: Sendable {
+    package let key: RenditionKey
+    package let rung: Ladder.Rung
+    private let parameterSetID: Int
+
+    private struct State {
+        var control: RenditionControl
+        var taps: [String: @Sendable (EncodedVideoFrame) -> Void] = [:]
+        var framesSent = 0
+        var bytesSent = 0
+        var keyframes = 0
+        var encodeTime = Duration.zero
+    }
+
+    private let state: Guarded<State>
+    private let lane: SerialLane
+    private let overload: OverloadState
+    private let delays: PictureDelays
+    private let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
+    private let report: @Sendable (String) -> Void
+    /// Touched by the lane's jobs only.
+    private let encoder = Confined<(any VideoEncoder)?>(nil)
+
+    init(
+        key: RenditionKey, rung: Ladder.Rung, parameterSetID: Int, pool: WorkPool, meters: StageMeters, overload: OverloadState,
+        deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.key = key
+        self.rung = rung
+        self.parameterSetID = parameterSetID
+        state = Guarded(State(control: RenditionControl(rung: rung, isSlides: key.choice == .slides)))
+        self.overload = overload
+        self.deliver = deliver
+        delays = meters.delays
+        self.report = report
+        // One waits while one is encoded; a newer picture takes the place of the one that waits.
+        lane = SerialLane(pool: pool, meter: meters.encode, limit: 1)
+    }
+
+    // MARK: - Members
+
+    /// - Parameter budget: what the member's line leaves for video; nil: not yet known.
+    func add(_ member: String, budget: BitRate?) {
+        state.withLock { $0.control.join(member, budget: budget) }
+    }
+
+    /// Returns whether nobody is left.
+    func remove(_ member: String) -> Bool {
+        state.withLock { state in
+            state.control.leave(member)
+            state.taps[member] = nil
+            state.control.isRecorded = !state.taps.isEmpty
+            return state.control.isEmpty
+        }
+    }
+
+    /// A member that takes the frames as they are; called on the lane.
+    func tap(_ member: String, _ body: @escaping @Sendable (EncodedVideoFrame) -> Void) {
+        state.withLock { state in
+            state.control.join(member, budget: nil)
+            state.control.isRecorded = true
+            state.taps[member] = body
+            state.control.requestKeyframe(isStart: true)
+        }
+    }
+
+    func setBudget(_ budget: BitRate, of member: String) {
+        state.withLock { $0.control.setBudget(budget, of: member) }
+    }
+
+    package var memberCount: Int { state.withLock { $0.control.memberCount } }
+    package var figures: (frames: Int, bytes: Int, keyframes: Int, encodeTime: Duration) {
+        state.withLock { ($0.framesSent, $0.bytesSent, $0.keyframes, $0.encodeTime) }
+    }
+
+    /// What its members' lines bear, within the rung.
+    package var bitRate: BitRate { state.withLock { $0.control.rate } }
+
+    /// - Parameter isStart: for one who joins or moves here; others repair a loss and share a budget of keyframes.
+    package func requestKeyframe(isStart: Bool = true) { state.withLock { $0.control.requestKeyframe(isStart: isStart) } }
+
+    // MARK: - Encoding
+
+    /// Whether the picture of this tick is to be encoded. `generation` changes whenever the canvas does.
+    func wantsPicture(at tick: Instant, generation: UInt64) -> Bool {
+        state.withLock { $0.control.wantsPicture(at: tick, generation: generation) }
+    }
+
+    /// Hands a picture of the rendition's size to the encoder's lane.
+    func encode(_ picture: Picture, at tick: Instant, generation: UInt64, trace: PictureTrace) {
+        state.withLock { $0.control.took(picture: generation, at: tick) }
+        lane.submit { [self] in run(picture, at: tick, trace) }
+    }
+
+    private func run(_ picture: Picture, at tick: Instant, _ trace: PictureTrace) {
+        let (force, rate, taps) = state.withLock { state in
+            let force = state.control.takeKeyframe(at: tick)
+            return (force, state.control.rate, state.taps)
+        }
+        let start = MonotonicClock.now()
+        do {
+            let encoder = try readyEncoder(rate: rate)
+            guard let frame = try encoder.encode(picture, timestamp: tick.ticks(at: 90_000), forceKeyframe: force) else {
+                state.withLock { $0.control.leftOut(isKeyframe: force) }
+                return
+            }
+            let took = MonotonicClock.now() - start
+            state.withLock { state in
+                state.framesSent += 1
+                state.bytesSent += frame.data.count
+                if frame.isKeyframe {
+                    state.keyframes += 1
+                    state.control.made(keyframeAt: tick)
+                }
+                state.encodeTime = state.encodeTime * 0.9 + took * 0.1
+            }
+            overload.encoded(in: took, of: Duration.nanoseconds(1_000_000_000 / Int64(max(rung.framesPerSecond, 1))))
+            for tap in taps.values { tap(frame) }
+            let packetized = PacketizedVideoFrame(
+                frame, maxPayload: maxPayload, packetizationMode: key.singleNAL ? 0 : 1)
+            var trace = trace
+            trace.encoded = MonotonicClock.now()
+            delays.encoded(trace)
+            deliver(key, packetized, trace)
+        } catch {
+            // It costs this frame; the next one starts with a fresh encoder and a keyframe.
+            encoder.value = nil
+            requestKeyframe()
+            report("\(key.codec) \(rung.width)×\(rung.height): \(error)")
+        }
+    }
+
+    /// The encoder with the rate of now: as fast as an overload wants it, and told when only every second picture comes.
+    private func readyEncoder(rate: BitRate) throws(CodecError) -> any VideoEncoder {
+        let framesPerSecond = Double(rung.framesPerSecond) / (overload.level >= .halfRate && rung.framesPerSecond > 15 ? 2 : 1)
+        let speed = overload.usesFastEncoders ? VideoEncoderConfiguration.Speed.fast : .normal
+        if let encoder = encoder.value, encoder.configuration.speed == speed {
+            // A step of less than 5 % is not worth the encoder's attention.
+            let now = encoder.configuration.bitRate.bitsPerSecond
+            if abs(now - rate.bitsPerSecond) * 20 > now { encoder.setBitRate(rate) }
+            if encoder.configuration.framesPerSecond != framesPerSecond { encoder.setFrameRate(framesPerSecond) }
+            return encoder
+        }
+        let made = try makeVideoEncoder(
+            VideoEncoderConfiguration(
+                codec: key.codec, width: rung.width, height: rung.height, framesPerSecond: Double(rung.framesPerSecond),
+                bitRate: rate, temporalLayers: rung.framesPerSecond > 8 ? 2 : 1,
+                maxNALSize: key.singleNAL ? maxPayload : nil, speed: speed, parameterSetID: parameterSetID))
+        encoder.value = made
+        return made
+    }
+
+    private var maxPayload: Int { state.withLock { $0.control.maxPayload } }
+
+    func close() { lane.close() }
+}

@@ -1,0 +1,32 @@
+import Basics
+
+/// What the media of rooms can be told.
+public enum RoomMediaConfiguration {
+    /// One step of the ladder.
+    public struct Rung: Hashable, Sendable {
+        /// In pixels; the width follows from the room's canvas.
+        public var height: Int
+        /// nil: the room's.
+        public var framesPerSecond: Int?
+        public var bitRate: BitRate
+
+        public init(height: Int, framesPerSecond: Int? = nil, bitRate: BitRate) {
+            self.height = height
+            self.framesPerSecond = framesPerSecond
+            self.bitRate = bitRate
+        }
+
+        /// The ladder of rooms that are told no other, from the top down.
+        public static let standard = [
+            Rung(height: 720, bitRate: .kilobits(1500)), Rung(height: 360, bitRate: .kilobits(450)),
+            Rung(height: 180, framesPerSecond: 15, bitRate: .kilobits(110)),
+        ]
+    }
+
+    public struct Audio: Sendable {
+        public var bitRate: BitRate = .kilobits(32)
+        /// The loudest so many are mixed.
+        public var maxSpeakers = 6
+        public init() {}
+    }
+}

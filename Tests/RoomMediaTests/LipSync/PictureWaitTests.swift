@@ -1,0 +1,76 @@
+import Basics
+import Testing
+
+@testable import RoomMedia
+
+@Suite("PictureWait")
+struct PictureWaitTests {
+    /// 30 pictures a second for so long, each 20 ms under way and 10 ms more until it can be shown. At each of these moments (in ms) a loss
+    /// holds the pictures up for so long, and then all of them come at once; `isRepaired` false: it was no loss.
+    private func delay(
+        after seconds: Int64, stalls: [(at: Int64, length: Int64)] = [], isRepaired: Bool = true, handling: [Int64] = [10]
+    ) -> Duration {
+        var wait = PictureWait()
+        for index in 0..<seconds * 30 {
+            let capture = Instant(nanoseconds: index * 33_333_333)
+            var arrival = capture + .milliseconds(20)
+            for (at, length) in stalls {
+                let end = Instant(nanoseconds: (at + length) * 1_000_000)
+                if arrival.nanoseconds >= at * 1_000_000, arrival < end { arrival = end }
+            }
+            let isLate = arrival > capture + .milliseconds(20)
+            let more = handling[Int(index) % handling.count]
+            wait.picture(
+                of: capture, arrival: arrival, isRepaired: isLate && isRepaired, couldBeShownAt: arrival + .milliseconds(more))
+        }
+        return wait.delay
+    }
+
+    @Test("where nothing is late the sound waits for what is usual")
+    func usual() {
+        #expect(delay(after: 5) == .milliseconds(30))
+    }
+
+    @Test("one stall is not waited for, however long, and neither are two that are one")
+    func once() {
+        #expect(delay(after: 5, stalls: [(3000, 250)]) == .milliseconds(30))
+        #expect(delay(after: 5, stalls: [(3000, 600), (3650, 200)]) == .milliseconds(30))
+    }
+
+    @Test("stalls that come again are waited for: the second longest of ten seconds in full, the longest but for a frame")
+    func again() {
+        // The first picture that a stall holds up is up to a frame younger than the stall.
+        let even = delay(after: 8, stalls: [(2000, 200), (4000, 190), (6000, 100)])
+        #expect(even > .milliseconds(185) && even <= .milliseconds(220))
+        let uneven = delay(after: 8, stalls: [(2000, 100), (4000, 300), (6000, 100)])
+        #expect(uneven > .milliseconds(259) && uneven <= .milliseconds(297))
+    }
+
+    @Test("a sender that is busy again and again is not waited for: its pictures are late, but nothing was lost")
+    func busySender() {
+        #expect(delay(after: 8, stalls: [(2000, 200), (4000, 190), (6000, 100)], isRepaired: false) == .milliseconds(30))
+    }
+
+    @Test("what has not come for ten seconds is forgotten")
+    func forgotten() {
+        #expect(delay(after: 20, stalls: [(2000, 200), (4000, 200)]) == .milliseconds(30))
+        #expect(delay(after: 12, stalls: [(2000, 200), (4000, 200)]) > .milliseconds(150))
+    }
+
+    @Test("pictures that a busy machine shows late have not come late")
+    func busy() {
+        #expect(delay(after: 5, handling: Array(repeating: 10, count: 14) + [90]) == .milliseconds(30))
+    }
+
+    @Test("the sound waits by what it is ahead, and no longer than 200 ms")
+    func soundWait() {
+        func wait(_ picture: Int64?, sound: Int64, current: Int64) -> Duration {
+            PictureWait.soundWait(
+                picture: picture.map { .milliseconds($0) }, sound: .milliseconds(sound), current: .milliseconds(current))
+        }
+        #expect(wait(nil, sound: 60, current: 20) == .zero)
+        #expect(wait(100, sound: 60, current: 20) == .milliseconds(60) + PictureWait.behindPicture)
+        #expect(wait(60, sound: 110, current: 30) == .zero)
+        #expect(wait(900, sound: 60, current: 20) == .milliseconds(200))
+    }
+}

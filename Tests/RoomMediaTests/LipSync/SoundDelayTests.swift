@@ -1,0 +1,46 @@
+import Basics
+import Testing
+
+@testable import RoomMedia
+
+@Suite("SoundDelay")
+struct SoundDelayTests {
+    /// Pictures of 30 a second, each ready so many milliseconds after its capture.
+    private func delay(_ milliseconds: [Int64], into sound: SoundDelay = SoundDelay(), from start: Int64 = 0) -> Duration? {
+        var now = Instant.zero
+        for (index, late) in milliseconds.enumerated() {
+            let capture = Instant(nanoseconds: (start + Int64(index)) * 33_333_333)
+            now = capture + .milliseconds(late)
+            sound.picture(of: capture, arrival: now, isRepaired: false, couldBeShownAt: now)
+        }
+        return sound.pictureDelay(at: now)
+    }
+
+    @Test("a handful of pictures says how long they take")
+    func quick() {
+        #expect(delay([60, 60, 60]) == .zero)
+        #expect(delay([60, 62, 61, 60]) == .milliseconds(61))
+    }
+
+    @Test("pictures behind a keyframe count only until as many came after them")
+    func keyframe() {
+        #expect(delay([200, 170, 140, 110, 40, 40, 40, 40, 40]) == .milliseconds(40))
+    }
+
+    @Test("a stall of a quarter of a second does not hold back what comes after it")
+    func stall() {
+        #expect(delay(Array(repeating: 20, count: 30) + [250, 217, 183, 150, 117, 83, 50, 20]) == .milliseconds(20))
+    }
+
+    @Test("pictures that stay late are followed within a second")
+    func late() {
+        #expect(delay(Array(repeating: 20, count: 60) + Array(repeating: 90, count: 20)) == .milliseconds(90))
+    }
+
+    @Test("after a pause of half a second the count begins anew")
+    func pause() {
+        let sound = SoundDelay()
+        _ = delay(Array(repeating: 20, count: 60), into: sound)
+        #expect(delay([80, 80, 80, 80], into: sound, from: 90) == .milliseconds(80))
+    }
+}

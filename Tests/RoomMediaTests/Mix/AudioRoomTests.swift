@@ -1,0 +1,187 @@
+import Basics
+import Codecs
+import Foundation
+import Peer
+import Testing
+
+@testable import RoomMedia
+
+@Suite("The sound of a room")
+struct AudioRoomTests {
+    private final class Tape: Sendable {
+        private let samples = Guarded<[Float]>([])
+        func append(_ more: [Float]) { samples.withLock { $0 += more } }
+        var all: [Float] { samples.withLock { $0 } }
+    }
+
+    /// What one listener gets of a room in which a tone sounds.
+    private func deliveries(profile: AudioProfile, wishes: SoundWishes, ticks: Int = 100) throws -> [AudioDelivery] {
+        var configuration = RoomMediaConfiguration.Audio()
+        configuration.bitRate = .kilobits(64)
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let inbox = AudioInbox()
+        room.seats["a"] = AudioRoom.Seat(
+            intake: AudioIntake(inbox: inbox, figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "a")
+        room.seats["b"] = AudioRoom.Seat(
+            intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "b")
+        room.seats["b"]?.isConnected = true
+        room.seats["b"]?.profile = profile
+        room.seats["b"]?.wishes = wishes
+        let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
+        let pitch = 2 * Double.pi * 600 / 48_000
+        var deliveries: [AudioDelivery] = []
+        for tick in 0..<ticks {
+            let now = Instant(nanoseconds: 1_000_000_000 + Int64(tick) * 20_000_000)
+            let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(tick * 960 + $0))) }
+            inbox.post(
+                ReceivedAudioPacket(
+                    payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960, marker: false, level: nil,
+                    captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
+            room.tick(now, into: &deliveries)
+        }
+        return deliveries.filter { $0.participant == "b" }
+    }
+
+    private func rate(_ deliveries: [AudioDelivery], seconds: Double) -> Double {
+        Double(deliveries.reduce(0) { $0 + $1.payload.count } * 8) / seconds
+    }
+
+    @Test("a peer's maxaveragebitrate is kept to, and its maxptime too")
+    func wishes() throws {
+        var parameters = OpusParameters(FormatParameters(parsing: "maxaveragebitrate=16000;useinbandfec=1"))
+        var wishes = SoundWishes(parameters, roomRate: .kilobits(64))
+        #expect(wishes.maxBitRate == .kilobits(16) && wishes.takesFEC && wishes.takesLongPackets)
+        #expect(rate(try deliveries(profile: .clear, wishes: wishes), seconds: 2) < 20_000)
+        #expect(rate(try deliveries(profile: .clear, wishes: SoundWishes()), seconds: 2) > 35_000)
+
+        #expect(try deliveries(profile: .narrow, wishes: wishes).count == 50, "40 ms each")
+        parameters.maxPacketTime = 20
+        wishes = SoundWishes(parameters, roomRate: .kilobits(64))
+        #expect(try deliveries(profile: .narrow, wishes: wishes).count == 100, "no longer than the peer takes")
+
+        let silentOnFEC = SoundWishes(OpusParameters(FormatParameters(parsing: "maxaveragebitrate=510000")), roomRate: .kilobits(32))
+        #expect(!silentOnFEC.takesFEC && silentOnFEC.maxBitRate == nil, "a limit that binds nobody keeps nobody from sharing an encode")
+    }
+
+    @Test("however many rates are asked for, a room codes a few, and nobody gets more than it asked for")
+    func manyWishes() {
+        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
+        for number in 0..<100 {
+            let id = "v\(number)"
+            room.seats[id] = AudioRoom.Seat(
+                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+            room.seats[id]?.isConnected = true
+            room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
+            var wishes = SoundWishes()
+            wishes.maxBitRate = .kilobits(6 + number / 4)
+            wishes.takesFEC = number % 2 == 0
+            wishes.takesLongPackets = number % 3 == 0
+            room.seats[id]?.wishes = wishes
+        }
+        var counts: [String: Int] = [:]
+        var payloads: Set<[UInt8]> = []
+        for tick in 0..<50 as Range<Int64> {
+            var deliveries: [AudioDelivery] = []
+            room.tick(Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000), into: &deliveries)
+            for delivery in deliveries { counts[delivery.participant, default: 0] += 1 }
+            if tick == 1 { payloads = Set(deliveries.map(\.payload)) }
+        }
+        #expect(room.codings.count <= AudioRoom.mostCodings && payloads.count <= AudioRoom.mostCodings + 1)
+        // Those with silence suppressed get little, everyone gets something.
+        #expect(counts.count == 100)
+        var rates: Set<BitRate> = []
+        for rate in stride(from: 6000, to: 32_000, by: 1) {
+            let parameters = OpusParameters(FormatParameters(parsing: "maxaveragebitrate=\(rate);useinbandfec=1"))
+            let wish = SoundWishes(parameters, roomRate: .kilobits(32)).maxBitRate ?? .zero
+            #expect(wish.bitsPerSecond <= rate)
+            rates.insert(wish)
+        }
+        #expect(rates.count <= 5)
+    }
+
+    @Test("each packet says how loud it is")
+    func levels() throws {
+        let heard = try deliveries(profile: .clear, wishes: SoundWishes())
+        // A sine of 0.3 is 13.5 dB below full scale, and before it comes silence.
+        #expect(heard.first?.level == 127)
+        #expect((12...16).contains(heard.last?.level ?? 0))
+    }
+
+    enum End: CaseIterable { case leave, mute, stop }
+
+    @Test("whose sound ends in the middle of it is heard to fade, not to click", arguments: End.allCases)
+    func end(_ end: End) throws {
+        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
+        let tape = Tape()
+        room.recorder = { samples, _ in tape.append(samples) }
+        let inbox = AudioInbox()
+        room.seats["a"] = AudioRoom.Seat(
+            intake: AudioIntake(inbox: inbox, figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "a")
+        let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
+        let pitch = 2 * Double.pi * 600 / 48_000
+        var deliveries: [AudioDelivery] = []
+        for tick in 0..<80 {
+            // 1 ms before the tick, so that arrivals and ticks have an order.
+            let now = Instant(nanoseconds: 1_000_000_000 + Int64(tick) * 20_000_000)
+            if tick < 50 || end != .stop {
+                let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(tick * 960 + $0))) }
+                inbox.post(
+                    ReceivedAudioPacket(
+                        payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960, marker: false, level: nil,
+                        captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
+            }
+            if tick == 50, end == .leave { room.leave("a") }
+            if tick == 50, end == .mute { room.seats["a"]?.isHeard = false }
+            room.tick(now, into: &deliveries)
+        }
+        let heard = tape.all
+        #expect(heard[960 * 40..<960 * 50].contains { abs($0) > 0.25 })
+        // A tone of that height and loudness climbs by so much a sample at most.
+        let steepest = Float(0.3 * pitch)
+        let steps = zip(heard.dropFirst(960 * 20), heard.dropFirst(960 * 20 - 1)).map { abs($0 - $1) }
+        #expect((steps.max() ?? 1) < steepest * 1.5)
+        // Concealment takes 200 ms, after what was in the buffer.
+        #expect(heard.suffix(960 * 14).allSatisfy { abs($0) < 1e-3 })
+    }
+}
+
+@Suite("Which profile a line gets")
+struct AudioProfileTests {
+    @Test("packets go out twice where they get lost, the peer takes that and the line has room")
+    func repeated() {
+        func profile(_ kilobits: Int, _ loss: Double, _ canRepeat: Bool = true, after previous: AudioProfile? = nil) -> AudioProfile {
+            AudioProfile(estimate: .kilobits(kilobits), loss: loss, canRepeat: canRepeat, previous: previous)
+        }
+        #expect(profile(2000, 0.005) == .clear && profile(2000, 0.02) == .repeated && profile(2000, 0.1) == .repeated)
+        // It is left at half the loss, and where the line gets thin.
+        #expect(profile(2000, 0.006, after: .repeated) == .repeated && profile(2000, 0.004, after: .repeated) == .clear)
+        #expect(profile(420, 0.03) == .lossy && profile(420, 0.03, after: .repeated) == .repeated)
+        #expect(profile(390, 0.03, after: .repeated) == .lossy && profile(390, 0.1, after: .repeated) == .veryLossy)
+        #expect(profile(150, 0.1) == .narrow && profile(60, 0.1) == .floor)
+        // Who takes none stays with the coarse copies inside of Opus.
+        #expect(profile(2000, 0.02, false) == .lossy && profile(2000, 0.1, false) == .veryLossy)
+    }
+
+    @Test("the encode is that of a good line, and the line pays for both")
+    func cost() {
+        #expect(AudioProfile.repeated.coding == .clear && !AudioProfile.repeated.carriesFEC && AudioProfile.repeated.expectedLoss == 0)
+        #expect(AudioProfile.clear.lineRate(.kilobits(32)) == BitRate(bitsPerSecond: 60_800))
+        #expect(AudioProfile.repeated.lineRate(.kilobits(32)) == BitRate(bitsPerSecond: 94_800))
+        #expect(AudioProfile.allCases.filter(\.repeats) == [.repeated])
+    }
+
+    @Test("who gets everything twice shares the encode of those on a good line")
+    func shared() throws {
+        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
+        for (id, profile) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)] {
+            room.seats[id] = AudioRoom.Seat(
+                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+            room.seats[id]?.isConnected = true
+            room.seats[id]?.profile = profile
+        }
+        var deliveries: [AudioDelivery] = []
+        for tick in 0..<5 as Range<Int64> { room.tick(Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000), into: &deliveries) }
+        func payloads(_ id: String) -> [[UInt8]] { deliveries.filter { $0.participant == id }.map(\.payload) }
+        #expect(payloads("a").count == 5 && payloads("a") == payloads("b") && payloads("a") != payloads("c"))
+    }
+}

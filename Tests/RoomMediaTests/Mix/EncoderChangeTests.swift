@@ -1,0 +1,86 @@
+import Basics
+import Codecs
+import Foundation
+import Peer
+import Testing
+
+@testable import RoomMedia
+
+/// Who begins to speak, stops, or moves to another profile gets packets of another encoder from one tick to the next.
+@Suite("A change of the encoder")
+struct EncoderChangeTests {
+    private static let ticks = 400
+    private static let pitch = 2 * Double.pi * 600 / 48_000
+
+    enum Change: CaseIterable, CustomTestStringConvertible {
+        case speaksAlone, speaksBesideASilentOne, profile
+        var testDescription: String { "\(self)" }
+    }
+
+    /// What b hears, decoded: a tone of a's all the time, while b itself speaks now and then or its line changes.
+    private func heard(_ change: Change, profile: AudioProfile) throws -> [Float] {
+        var configuration = RoomMediaConfiguration.Audio()
+        configuration.bitRate = .kilobits(32)
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let inboxes = ["a": AudioInbox(), "b": AudioInbox()]
+        for id in ["a", "b", "c"] {
+            room.seats[id] = AudioRoom.Seat(
+                intake: AudioIntake(inbox: inboxes[id] ?? AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+            room.seats[id]?.profile = profile
+        }
+        room.seats["b"]?.isConnected = true
+        room.seats["c"]?.isConnected = change != .speaksAlone
+        let encoders = ["a": try OpusEncoder(bitRate: .kilobits(64), application: .audio), "b": try OpusEncoder(bitRate: .kilobits(64))]
+        let decoder = try OpusDecoder()
+        var samples: [Float] = []
+        for tick in 0..<Self.ticks {
+            let now = Instant(nanoseconds: 1_000_000_000 + Int64(tick) * 20_000_000)
+            let speaks = change != .profile && tick / 60 % 2 == 1
+            for (id, encoder) in encoders where id == "a" || speaks {
+                let pitch = id == "a" ? Self.pitch : 2.7 * Self.pitch
+                let sound = (0..<960).map { Float(0.2 * sin(pitch * Double(tick * 960 + $0))) }
+                inboxes[id]?.post(
+                    ReceivedAudioPacket(
+                        payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960, captureTime: now - .milliseconds(1),
+                        arrival: now - .milliseconds(1), ssrc: 1))
+            }
+            if change == .profile, tick % 50 == 49 {
+                let other = profile == .clear ? AudioProfile.veryLossy : .clear
+                room.seats["b"]?.profile = tick % 100 == 49 ? other : profile
+            }
+            var deliveries: [AudioDelivery] = []
+            room.tick(now, into: &deliveries)
+            for delivery in deliveries where delivery.participant == "b" { try decoder.decode(delivery.payload, into: &samples) }
+        }
+        return samples
+    }
+
+    /// Of each 5 ms, three periods of the tone: how loud it is, and how loud what is not the tone.
+    private func judge(_ samples: [Float], from start: Int) -> [(tone: Double, rest: Double)] {
+        stride(from: start, to: samples.count - 240, by: 240).map { first in
+            var (re, im, energy) = (0.0, 0.0, 0.0)
+            for index in first..<first + 240 {
+                let value = Double(samples[index])
+                re += value * cos(Self.pitch * Double(index))
+                im += value * sin(Self.pitch * Double(index))
+                energy += value * value
+            }
+            let tone = 2 / 240.0 * (re * re + im * im).squareRoot()
+            return (tone, max(0, energy / 240 - tone * tone / 2).squareRoot())
+        }
+    }
+
+    /// Without what is done about it the tone falls to two fifths (0.08) for 5 ms, and what is not the tone is at 0.06.
+    @Test("is not heard", arguments: Change.allCases, [AudioProfile.clear, .lossy, .narrow])
+    func change(_ change: Change, profile: AudioProfile) throws {
+        let windows = judge(try heard(change, profile: profile), from: 960 * 30)
+        #expect(windows.count > 1000)
+        let tones = windows.map(\.tone)
+        let rest = windows.map(\.rest).max() ?? 1
+        let text = "tone \(tones.min() ?? 0)…\(tones.max() ?? 0), rest \(rest)"
+        // From one of Opus' modes to the other the decoder fades by itself: 3 dB less for 5 ms. And 16 kbit/s do not hold a tone as still.
+        let quietest = change == .profile ? 0.12 : profile == .narrow ? 0.13 : 0.16
+        #expect((tones.min() ?? 0) > quietest && (tones.max() ?? 1) < (profile == .narrow ? 0.27 : 0.24), "\(text)")
+        #expect(rest < (profile == .narrow ? 0.035 : 0.02), "\(text)")
+    }
+}

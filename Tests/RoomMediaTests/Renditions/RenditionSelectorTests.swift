@@ -1,0 +1,143 @@
+import Basics
+import Testing
+
+@testable import RoomMedia
+
+@Suite("RenditionSelector")
+struct RenditionSelectorTests {
+    private let rates: [BitRate] = [.kilobits(1500), .kilobits(450), .kilobits(110)]
+    private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+
+    /// A selector that has shown `estimate` for a minute.
+    private func settled(_ estimate: Int) -> RenditionSelector {
+        var selector = RenditionSelector(rates: rates)
+        for tick in 0..<300 { _ = selector.update(estimate: .kilobits(estimate), at: at(Int64(tick) * 200)) }
+        return selector
+    }
+
+    @Test(
+        "settles on the highest rung that the line carries",
+        arguments: [
+            (5000, RenditionSelector.Choice.rung(0)), (2000, .rung(0)), (1300, .rung(1)), (600, .rung(1)), (400, .rung(2)),
+            (300, .rung(2)), (150, .rung(2)), (115, .rung(2)), (90, .slides), (62, .slides), (40, .slides), (36, .audioOnly), (0, .audioOnly),
+        ])
+    func settles(estimate: Int, choice: RenditionSelector.Choice) { #expect(settled(estimate).choice == choice) }
+
+    @Test(
+        "goes down at once when much is missing",
+        arguments: [(600, RenditionSelector.Choice.rung(1)), (200, .rung(2)), (80, .slides), (30, .audioOnly)])
+    func down(estimate: Int, choice: RenditionSelector.Choice) {
+        var selector = settled(5000)
+        #expect(selector.update(estimate: .kilobits(estimate), at: at(60_001))?.choice == choice)
+    }
+
+    @Test("stays while the estimate falls within the rung, whose encoder follows")
+    func within() {
+        var selector = settled(5000)
+        #expect(selector.update(estimate: .kilobits(1200), at: at(60_001)) == nil)
+    }
+
+    @Test("waits a moment before it goes down for little: a keyframe's burst alone can make the estimate dip")
+    func grace() {
+        var selector = settled(5000)
+        #expect(selector.update(estimate: .kilobits(1000), at: at(60_001)) == nil)
+        #expect(selector.update(estimate: .kilobits(1300), at: at(60_300)) == nil)
+        #expect(selector.update(estimate: .kilobits(1000), at: at(60_400)) == nil)
+        #expect(selector.update(estimate: .kilobits(1000), at: at(61_199)) == nil)
+        #expect(selector.update(estimate: .kilobits(1000), at: at(61_200))?.choice == .rung(1))
+    }
+
+    @Test("says why in a sentence, and what it comes to")
+    func reasons() {
+        var selector = settled(5000)
+        #expect(selector.mode == .full)
+        #expect(
+            selector.update(estimate: .kilobits(200), at: at(60_001))?.reason
+                == "The line's estimate of 200kbit/s is below the 1.15Mbit/s that the full picture needs.")
+        #expect(selector.mode == .reduced)
+        _ = selector.update(estimate: .kilobits(30), at: at(60_100))
+        #expect(selector.mode == .audio)
+    }
+
+    @Test("goes up only after three seconds of enough, without a break")
+    func up() {
+        var selector = settled(600)
+        #expect(selector.update(estimate: .kilobits(2500), at: at(60_000)) == nil)
+        #expect(selector.update(estimate: .kilobits(2500), at: at(62_900)) == nil)
+        #expect(selector.update(estimate: .kilobits(1600), at: at(62_950)) == nil, "the break")
+        #expect(selector.update(estimate: .kilobits(2500), at: at(63_000)) == nil)
+        #expect(selector.update(estimate: .kilobits(2500), at: at(65_900)) == nil)
+        #expect(selector.update(estimate: .kilobits(2500), at: at(66_000))?.choice == .rung(0))
+    }
+
+    @Test("reaches the top within the first seconds on a good line")
+    func start() {
+        var selector = RenditionSelector(rates: rates)
+        #expect(selector.choice == .rung(2))
+        _ = selector.update(estimate: .kilobits(5000), at: at(0))
+        #expect(selector.update(estimate: .kilobits(5000), at: at(600))?.choice == .rung(0))
+    }
+
+    @Test("never goes above the ceiling, and comes back when it is lifted")
+    func ceiling() {
+        var selector = settled(5000)
+        #expect(selector.setCeiling(1)?.choice == .rung(1))
+        #expect(selector.update(estimate: .kilobits(5000), at: at(70_000)) == nil)
+        #expect(selector.update(estimate: .kilobits(5000), at: at(80_000)) == nil)
+        #expect(selector.setCeiling(0) == nil)
+        #expect(selector.update(estimate: .kilobits(5000), at: at(81_000)) == nil)
+        #expect(selector.update(estimate: .kilobits(5000), at: at(84_000))?.choice == .rung(0))
+    }
+
+    @Test("an estimate that sways around a rung's rate moves nobody back and forth")
+    func hysteresis() {
+        var selector = settled(1300)
+        var moves = 0
+        for tick in 0..<600 {
+            let estimate = 1300 + (tick % 2 == 0 ? 250 : -250)
+            if selector.update(estimate: .kilobits(estimate), at: at(60_000 + Int64(tick) * 200)) != nil { moves += 1 }
+        }
+        #expect(moves == 0)
+    }
+
+    @Test("a ladder of one rung, or of none, is no trap", arguments: [[BitRate.kilobits(500)], []])
+    func short(rates: [BitRate]) {
+        var selector = RenditionSelector(rates: rates)
+        for (tick, estimate) in [5000, 10, 5000, 0, 100].enumerated() {
+            _ = selector.update(estimate: .kilobits(estimate), at: at(Int64(tick) * 5000))
+        }
+        #expect(selector.choice == .audioOnly)
+    }
+}
+
+@Suite("Ladder")
+struct LadderTests {
+    private let rungs = RoomMediaConfiguration.Rung.standard
+
+    @Test("keeps the canvas' shape, with even sides")
+    func shape() {
+        let ladder = Ladder(rungs, width: 1280, height: 720, framesPerSecond: 30)
+        #expect(ladder.rungs.map(\.width) == [1280, 640, 320])
+        #expect(ladder.rungs.map(\.framesPerSecond) == [30, 30, 15])
+    }
+
+    @Test("numbers the parameter sets of its sizes apart, also from those of another canvas")
+    func parameterSets() {
+        let choices: [RenditionSelector.Choice] = [.rung(0), .rung(1), .rung(2), .slides]
+        var numbers: Set<Int> = []
+        for (width, height) in [(1280, 720), (720, 1280), (640, 480)] {
+            let ladder = Ladder(rungs, width: width, height: height, framesPerSecond: 30)
+            for choice in choices { numbers.insert(ladder.parameterSetID(for: choice)) }
+        }
+        #expect(numbers.count == 12 && numbers.allSatisfy { (0...31).contains($0) })
+    }
+
+    @Test("has no rung above the canvas, and no two of one size")
+    func small() {
+        let ladder = Ladder(rungs, width: 320, height: 240, framesPerSecond: 10)
+        #expect(ladder.rungs.map(\.height) == [240, 180])
+        #expect(ladder.rungs.map(\.bitRate) == [.kilobits(450), .kilobits(110)])
+        #expect(ladder.rungs.map(\.framesPerSecond) == [10, 10])
+        #expect(ladder.rungs.allSatisfy { $0.width % 2 == 0 })
+    }
+}
