@@ -2,58 +2,33 @@ import Basics
 import Foundation
 import Logging
 import Mixing
-import Sockets
-import Peer
 import Recording
 import RoomMedia
 import Threads
 
-/// A conference server without its doors: rooms, participants, their media, recordings.
+/// A conference server without its endpoints: rooms, participants, their media, recordings.
 ///
-/// Threads: the loop owns sockets and peers, the audio clock owns the mixes, the pool decodes, composes and encodes, the picture clock
-/// only ticks, and the control thread does what follows from media and time and calls the doors. Rooms are values behind one lock
-/// that is never held while anything waits.
+/// This is the face of it; the work is done by the services below: rooms and seats (`RoomService`, `SeatService`), peers (`PeerService`),
+/// layouts, recordings. Each room has a lock of its own, which is never held while anything waits; the one thing that all rooms share is
+/// the registry, which is asked for a name and nothing else. Threads: see `MediaThreads`; the control thread does what follows from media and
+/// time, and calls the endpoints.
 public final class Conference: Sendable {
+    /// The most recordings that `recordings` gives at once, and what it gives where nothing else is asked for.
+    public static let maxRecordingsAtOnce = 1000
+    public static let recordingsAtOnce = 100
+
     public let configuration: ConferenceConfiguration
-    let logger: Logger
-    let loop: MediaLoop
-    let layoutLibrary: LayoutLibrary
-    let recordingControl: RecordingControl
-    let identity: DTLSIdentity
-    let candidates: [Candidate]
-    /// Unix time minus monotonic time, once for all: sender reports of all peers then agree for ever.
-    let wallClockOffset: Duration
-    let overload = OverloadState()
-    let meters = StageMeters()
-    let pool: WorkPool
-    let videoClock: VideoClock
-    let audioClock: AudioClock
+    let media: MediaThreads
+    let roomService: RoomService
+    let seats: SeatService
+    let peers: PeerService
+    let recordingService: RecordingService
     let control = ControlThread()
-    let host: PeerHost
     let figures = Figures()
-
-    struct State {
-        var rooms: [String: RoomSlot] = [:]
-        var seats: [String: Seat] = [:]
-        var capacity: Capacity
-        var refusals = Refusals()
-        var isDraining = false
-    }
-    let state: Guarded<State>
-    let events = EventCounters()
-    let snapshots: Snapshots
-    let descriptions = DescriptionReader()
-    private let decode: DecodeServices
-    /// Closed before the loop stops: what is handed to it until then is run, so nobody waits for ever.
-    private let loopGate = Guarded(false)
-    private let relay: Relay
-
-    /// Lets the clocks and lanes, which exist before the conference, reach it.
-    final class Relay: Sendable {
-        let conference = Guarded<WeakConference>(WeakConference())
-        struct WeakConference: Sendable { weak var value: Conference? }
-        var current: Conference? { conference.withLock { $0.value } }
-    }
+    private let layoutService: LayoutService
+    private let snapshots: Snapshots
+    private let logger: Logger
+    var registry: RoomRegistry { roomService.registry }
 
     /// Binds the media ports and reads the layouts. Nothing runs before `start`.
     public convenience init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
@@ -65,100 +40,49 @@ public final class Conference: Sendable {
         _ configuration: ConferenceConfiguration, logger: Logger, disk: RecordingDisk, diskPatience: Duration
     ) throws(ConferenceError) {
         self.configuration = configuration
-        recordingControl = RecordingControl(configuration.recording, disk: disk, patience: diskPatience, logger: logger)
         self.logger = logger
-        state = Guarded(State(capacity: Capacity(configuration.limits)))
-        do {
-            var sockets = MediaLoopConfiguration(udp: configuration.media.udp, tcp: configuration.media.tcp)
-            sockets.connections = configuration.limits.mediaConnections
-            sockets.connectionsPerAddress = configuration.limits.mediaConnectionsPerAddress
-            loop = try MediaLoop(sockets)
-            identity = try DTLSIdentity.generate()
-        } catch {
-            throw .configuration("\(error)")
-        }
-        candidates = HostAddresses.candidates(
-            announce: configuration.media.announce, udp: loop.boundUDP, tcp: loop.boundTCP)
-        wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
-        layoutLibrary = LayoutLibrary(directory: configuration.layoutsDirectory)
-        pool = WorkPool(threads: configuration.workers)
-        decode = DecodeServices(
-            pool: pool, meter: meters.decode, pixelsPerSecond: configuration.limits.decodedPixelsPerSecond,
-            shared: SharedDecodeBudget(
-                pixelsPerSecond: configuration.limits.decodedPixelsPerSecondInAll, at: MonotonicClock.now()),
-            counters: meters.intake)
-        snapshots = Snapshots(pool: pool, meter: meters.snapshot)
-        videoClock = VideoClock(overload: overload)
-        let relay = Relay()
-        self.relay = relay
-        audioClock = AudioClock(meter: meters.audio) { sound in
-            relay.current?.onLoop { $0.deliver(sound, at: $1) }
-        }
-        host = PeerHost(loop: loop, events: Self.hostEvents(relay), meters: meters)
-        relay.conference.withLock { $0.value = self }
-        for fault in layoutLibrary.poll().faults { logger.warning("\(fault)") }
-        guard layoutLibrary[configuration.rooms.settings.layout] != nil else {
+        let events = MediaEvents(control)
+        media = try MediaThreads(configuration, events: events.forHost) { [figures] text in figures.encodeFailed(text, logger) }
+        let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
+        for fault in layouts.poll().faults { logger.warning("\(fault)") }
+        guard layouts[configuration.rooms.settings.layout] != nil else {
             throw .unknownLayout(configuration.rooms.settings.layout)
         }
+        let recordings = RecordingControl(configuration.recording, disk: disk, patience: diskPatience, logger: logger)
+        roomService = RoomService(
+            configuration, media: media, layouts: layouts, control: control, figures: figures, recordings: recordings)
+        seats = SeatService(configuration, rooms: roomService, media: media, figures: figures, logger: logger)
+        peers = try PeerService(configuration, registry: roomService.registry, loop: media.peers)
+        layoutService = LayoutService(layouts, rooms: roomService, standard: configuration.rooms.settings.layout, logger: logger)
+        recordingService = RecordingService(
+            configuration, control: recordings, rooms: roomService, thread: control, figures: figures, logger: logger)
+        snapshots = Snapshots(pool: media.pool, meter: media.meters.snapshot)
+        events.set(roomService, seats)
     }
 
     /// What was really bound.
-    public var mediaUDP: [SocketAddress] { loop.boundUDP }
-    public var mediaTCP: [SocketAddress] { loop.boundTCP }
+    public var mediaUDP: [SocketAddress] { media.peers.loop.boundUDP }
+    public var mediaTCP: [SocketAddress] { media.peers.loop.boundTCP }
 
-    /// The loop works for a tenth of a millisecond at a time, and everything waits for it. Beside busy encoders, and other programs, it
-    /// waited for a processor 1.6 ms each time with 16 people on two of them, at worst so long that sound came late.
-    private static let networkNiceness: Int32 = -10
+    // MARK: - Start and end
 
     /// Starts the threads. What a crash left open of recordings is closed beside the calls.
     public func start() throws(ConferenceError) {
         SystemMemory.mapPictures()
-        pool.start()
-        loop.start(niceness: Self.networkNiceness, delegate: host)
-        audioClock.start()
-        videoClock.start()
-        control.start { [weak self] now in self?.keepHouse(at: now) }
-        recordingControl.open()
+        media.start()
+        control.start { [weak self] now in self?.runHousekeeping(at: now) }
+        recordingService.control.open()
     }
 
-    public var isDraining: Bool { state.withLock { $0.isDraining } }
+    public var isDraining: Bool { registry.isDraining }
     /// No new rooms are taken.
-    public var isOverloaded: Bool { overload.refusesRooms }
-
-    // MARK: - The loop
-
-    /// Runs `body` on the loop. Returns whether it will be run: not after the end.
-    @discardableResult
-    func onLoop(_ body: @escaping @Sendable (PeerHost, Instant) -> Void) -> Bool {
-        loopGate.withLock { isClosed in
-            if isClosed { return false }
-            loop.execute { [host] in body(host, MonotonicClock.now()) }
-            return true
-        }
-    }
-
-    /// Runs `body` on the loop and waits for what it gives.
-    func fromLoop<Value: Sendable>(
-        _ body: @escaping @Sendable (PeerHost, Instant) -> Result<Value, ConferenceError>
-    ) async throws(ConferenceError) -> Value {
-        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, ConferenceError>, Never>) in
-            let isTaken = onLoop { host, now in continuation.resume(returning: body(host, now)) }
-            if !isTaken { continuation.resume(returning: .failure(.draining)) }
-        }
-        return try result.get()
-    }
-
-    // MARK: - The end
+    public var isOverloaded: Bool { media.overload.refusesRooms }
 
     /// No joins, recordings closed, peers told, threads ended; returns at the latest after `limit`.
     public func drain(within limit: Duration) async {
-        let wasDraining = state.withLock { state in
-            defer { state.isDraining = true }
-            return state.isDraining
-        }
-        if wasDraining { return }
-        recordingControl.stopRepairs()
-        let running = state.withLock { $0.rooms.values.compactMap(\.recording) }
+        guard registry.drain() else { return }
+        recordingService.control.stopRepairs()
+        let running = registry.rooms.compactMap { $0.read(\.recording) ?? nil }
         // Whichever is first: a disk that hangs must not keep the server from going down.
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let once = Once(continuation)
@@ -173,43 +97,145 @@ public final class Conference: Sendable {
                 once.resume(())
             }
         }
-        let rooms = state.withLock { Array($0.rooms.keys) }
-        for room in rooms { end(room, reason: .draining) }
-        // The doors hear of it before the control thread ends; the peers' goodbyes leave with the loop's last turn.
+        for room in registry.rooms { roomService.end(room.id, reason: .draining) }
+        // The endpoints hear of it before the control thread ends; the peers' goodbyes leave with the loop's last turn.
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
             control.post { done.resume() }
         }
         control.stop()
-        audioClock.stop()
-        videoClock.stop()
-        loopGate.withLock { $0 = true }
-        loop.stop()
-        pool.stop()
+        media.stop()
     }
 
-    // MARK: - What media tells
-
-    private static func hostEvents(_ relay: Relay) -> HostEvents {
-        HostEvents(
-            media: { id, isConnected, since in
-                relay.current?.control.post { relay.current?.mediaChanged(id, isConnected, since: since) }
-            },
-            ended: { id, reason, why in
-                relay.current?.control.post { relay.current?.mediaEnded(id, LeaveReason(reason), why) }
-            },
-            line: { id, line in
-                relay.current?.control.post(.line(id)) { relay.current?.tell(id, .line(line)) }
-            },
-            relayed: { room, message in
-                relay.current?.control.postIfRoom { relay.current?.relayed(message, in: room) }
-            })
+    /// A few times a second, on the control thread.
+    private func runHousekeeping(at now: Instant) {
+        seats.expire(at: now)
+        if figures.mustReleaseMemory(at: now) { SystemMemory.release() }
+        if figures.isDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
+        if figures.isDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
+        if figures.isDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
+        recordingService.watch(at: now)
+        if configuration.savesWorkWhenOverloaded, figures.isDue(.overload, every: .seconds(1), at: now),
+            let level = media.overload.evaluate(at: now)
+        {
+            logger.warning("overload: \(level)")
+            let ceiling = level >= .noTopRung ? 1 : 0
+            media.peers.run { host, _ in host.setCeiling(ceiling) }
+        }
     }
 
-    func mediaServices() -> MediaServices {
-        let relay = relay
-        return MediaServices(
-            pool: pool, meters: meters, overload: overload, audio: audioClock, video: videoClock, decode: decode,
-            deliver: { key, frame, trace in relay.current?.onLoop { $0.deliver(key, frame, trace, at: $1) } },
-            report: { text in relay.current?.figures.encodeFailed(text, relay.current?.logger) })
+    // MARK: - Rooms
+
+    /// The oldest first.
+    public func rooms() -> [RoomInfo] { registry.rooms.compactMap { $0.read(\.info) }.sorted { $0.createdAt < $1.createdAt } }
+    public func room(_ id: String) -> RoomInfo? { registry[id]?.read(\.info) }
+
+    /// Creates the room, or changes it where it exists. Returns it, and whether it is new.
+    @discardableResult
+    public func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool) {
+        try roomService.checkLayout(change.layout)
+        let (room, isNew) = try roomService.room(id, orMakeWith: change, for: JoinClient(), isReserved: true)
+        if isNew, let info = room.read(\.info) { return (info, true) }
+        return (try updateRoom(id, change), false)
     }
+
+    @discardableResult
+    public func updateRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> RoomInfo {
+        try roomService.checkLayout(change.layout)
+        return try roomService.change(id) { slot throws(ConferenceError) in
+            try slot.apply(change)
+            return slot.info
+        }
+    }
+
+    /// Ends the call for everyone.
+    public func endRoom(_ id: String) throws(ConferenceError) {
+        guard registry[id] != nil else { throw .roomNotFound(id) }
+        roomService.end(id, reason: .roomEnded)
+    }
+
+    /// The current composite as PNG: one for all who ask within half a second.
+    public func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8] {
+        guard let engine = registry[room]?.engine else { throw .roomNotFound(room) }
+        return try await snapshots.png(of: room, engine)
+    }
+
+    // MARK: - Participants
+
+    /// Gives a seat in a room, which is made where it does not exist yet and may be. `events` come in order, on
+    /// a thread of ours; the first may come before this returns.
+    public func join(
+        _ request: JoinRequest, events: @escaping @Sendable (ParticipantEvent) -> Void
+    ) throws(ConferenceError) -> Participant {
+        let joined = try seats.join(request, events: events)
+        if joined.startsRecording {
+            // Nobody waits for the disk.
+            Task { [self] in
+                do { try await startRecording(request.room) } catch { logger.error("recording of \(request.room): \(error)") }
+            }
+        }
+        return Participant(id: joined.id, room: request.room, resumeSecret: joined.resumeSecret, conference: self)
+    }
+
+    /// Takes a seat back after signalling was lost.
+    public func resume(
+        id: String, secret: String, events: @escaping @Sendable (ParticipantEvent) -> Void
+    ) throws(ConferenceError) -> Participant {
+        let room = try seats.resume(id, secret: secret, events: events)
+        return Participant(id: id, room: room, resumeSecret: secret, conference: self)
+    }
+
+    public func participant(_ id: String, in room: String) throws(ConferenceError) -> ParticipantInfo {
+        guard let member = registry[room]?.read({ $0.room.member(id) }) else { throw .roomNotFound(room) }
+        guard let member else { throw .participantNotFound(id) }
+        return member.info
+    }
+
+    @discardableResult
+    public func updateParticipant(
+        _ id: String, in room: String, _ change: ParticipantChange
+    ) throws(ConferenceError) -> ParticipantInfo {
+        try roomService.change(room) { slot throws(ConferenceError) in try slot.room.change(id, change) }
+    }
+
+    public func removeParticipant(_ id: String, in room: String) throws(ConferenceError) {
+        _ = try participant(id, in: room)
+        seats.leave(id, .removed)
+    }
+
+    public func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
+        _ = try participant(id, in: room)
+        guard let engine = registry[room]?.engine else { throw .roomNotFound(room) }
+        return try await peers.statistics(id, engine)
+    }
+
+    // MARK: - Layouts
+
+    public func layouts() -> [LayoutInfo] { layoutService.all }
+
+    /// Adds or replaces a layout at run time, after the same checks as files get. Rooms that use it change at once.
+    public func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) { try layoutService.put(name, json: json) }
+    public func deleteLayout(_ name: String) throws(ConferenceError) { try layoutService.delete(name) }
+
+    // MARK: - Recordings
+
+    /// Starts a recording of a room. The file is made at once, so that a directory that cannot be written is told here.
+    @discardableResult
+    public func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo { try await recordingService.start(room) }
+    @discardableResult
+    public func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try recordingService.pause(id) }
+    @discardableResult
+    public func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try recordingService.resume(id) }
+
+    /// Returns when the file is complete.
+    @discardableResult
+    public func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo { try await recordingService.stop(id) }
+
+    /// The newest first; with `before` those that began before that one.
+    public func recordings(before id: String? = nil, limit: Int = recordingsAtOnce) -> [RecordingInfo] {
+        recordingService.list(before: id, limit: limit)
+    }
+    public func recording(_ id: String) -> RecordingInfo? { recordingService.recording(id) }
+
+    /// Where a recording's (first) file lies; not for clients.
+    public func recordingPath(_ id: String) throws(ConferenceError) -> String { try recordingService.path(of: id) }
 }

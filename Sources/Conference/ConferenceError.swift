@@ -1,3 +1,5 @@
+import Peer
+
 /// Why a request was refused. `code` is what programs compare, `message` what people read.
 public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible {
     case roomNotFound(String)
@@ -92,4 +94,20 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     public var description: String { "\(code): \(message)" }
+}
+
+extension ConferenceError {
+    /// What a description, or the work with one, failed with.
+    init(_ error: any Error) {
+        switch error {
+        case let error as ConferenceError: self = error
+        case let error as SDPError:
+            self =
+                switch error.code {
+                case .malformed: .badSDP(error.description)
+                case .noCommonCodec: .noCommonCodec(error.description)
+                }
+        default: self = .internalFailure("\(error)")
+        }
+    }
 }

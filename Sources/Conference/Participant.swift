@@ -28,22 +28,22 @@ public final class Participant: Sendable {
     public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
 
     private func slot<Result>(_ body: (RoomSlot) -> Result) -> Result? {
-        conference.state.withLock { $0.rooms[room].map(body) }
+        conference.registry[room]?.read(body)
     }
 
     // MARK: - Media
 
     /// Answers the client's offer, the first or a later one. The answer has all candidates.
-    public func offer(_ sdp: String) async throws(ConferenceError) -> String { try await conference.answer(id, offer: sdp) }
+    public func offer(_ sdp: String) async throws(ConferenceError) -> String { try await conference.peers.answer(id, offer: sdp) }
 
     /// For clients that want to be called: our offer, and their answer to it.
-    public func makeOffer() async throws(ConferenceError) -> String { try await conference.makeOffer(id) }
-    public func accept(answer: String) async throws(ConferenceError) { try await conference.accept(id, answer: answer) }
+    public func makeOffer() async throws(ConferenceError) -> String { try await conference.peers.makeOffer(id) }
+    public func accept(answer: String) async throws(ConferenceError) { try await conference.peers.accept(id, answer: answer) }
 
     /// A candidate line of the client (`candidate:…`), or nil at the end of them. A line that cannot be read is ignored.
     public func addCandidate(_ line: String?) {
-        guard let line, !line.isEmpty, (try? conference.allow(.candidate, id)) != nil else { return }
-        conference.onLoop { [id] host, now in
+        guard let line, !line.isEmpty, (try? conference.seats.allow(.candidate, id)) != nil else { return }
+        conference.media.peers.run { [id] host, now in
             guard let seat = host.seat(id) else { return }
             host.charging(seat) { seat.peer.addRemoteCandidate(line, at: now) }
             host.touch(seat)
@@ -52,18 +52,18 @@ public final class Participant: Sendable {
 
     /// New ICE credentials without a whole offer (RFC 9725 §4.3.3).
     public func restartIce(ufrag: String, password: String) async throws(ConferenceError) -> IceRestart {
-        try await conference.restartIce(id, ufrag: ufrag, password: password)
+        try await conference.peers.restartIce(id, ufrag: ufrag, password: password)
     }
 
     // MARK: - What it does
 
     private func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result {
-        try conference.change(room, body)
+        try conference.roomService.change(room, body)
     }
 
     /// What the client has switched on; nil stays.
     public func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) throws(ConferenceError) {
-        try conference.allow(.state, id)
+        try conference.seats.allow(.state, id)
         try change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand) }
     }
 
@@ -71,23 +71,23 @@ public final class Participant: Sendable {
 
     /// A picture for everyone, or one of its own: `pins` come first.
     public func setLayout(_ name: String, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
-        try conference.allow(.layout, id)
-        try conference.checkLayout(name)
+        try conference.seats.allow(.layout, id)
+        try conference.roomService.checkLayout(name)
         let limit = conference.configuration.limits.viewsPerRoom
-        if scope == .me, let view = slot({ $0.room.personalView(name, pins: pins) }) ?? nil { try conference.allowView(view, id, in: room) }
+        if scope == .me, let view = slot({ $0.room.personalView(name, pins: pins) }) ?? nil { try conference.seats.allowView(view, id, in: room) }
         do throws(ConferenceError) {
             try change { slot throws(ConferenceError) in
                 try slot.room.setLayout(name, scope: scope, pins: pins, by: id, viewLimit: limit)
             }
         } catch {
-            if case .atCapacity = error { conference.state.withLock { $0.refusals.count(.total) } }
+            if case .atCapacity = error { conference.registry.count(.total) }
             throw error
         }
     }
 
     /// The video that follows is a screen, or no longer.
     public func present(_ on: Bool) throws(ConferenceError) {
-        try conference.allow(.state, id)
+        try conference.seats.allow(.state, id)
         try change { slot throws(ConferenceError) in try slot.room.present(id, on) }
     }
 
@@ -96,15 +96,15 @@ public final class Participant: Sendable {
         guard !text.isEmpty, text.utf8.count <= 16_384 else {
             throw .badRequest("A chat message has between 1 and 16384 bytes.")
         }
-        try conference.allow(.chat, id)
+        try conference.seats.allow(.chat, id)
         try change { slot throws(ConferenceError) in
             guard let member = slot.room.member(id) else { throw .participantNotFound(id) }
             try slot.room.mayTalk(id)
             if let other, slot.room.member(other) == nil { throw .participantNotFound(other) }
             let event = ParticipantEvent.chat(
                 ChatMessage(from: id, fromName: member.name, to: other, text: text, at: Date()))
-            guard let other else { return conference.tellAll(slot, event) }
-            for receiver in Set([other, id]) { conference.tell(slot, receiver, event) }
+            guard let other else { return conference.roomService.tellAll(slot, event) }
+            for receiver in Set([other, id]) { conference.roomService.tell(slot, receiver, event) }
         }
     }
 
@@ -117,7 +117,7 @@ public final class Participant: Sendable {
             return slot.recording?.id
         }
         if action == .start {
-            try await conference.startRecording(room, by: id)
+            try await conference.recordingService.start(room, by: id)
             return
         }
         guard let current else { throw .conflict("Room “\(room)” is not being recorded.") }
@@ -131,23 +131,23 @@ public final class Participant: Sendable {
 
     /// Sends a message to the others' data channels of that label, as if it had come on one.
     public func relay(label: String, _ content: RelayedMessage.Content) throws(ConferenceError) {
-        try conference.allow(.message, id)
+        try conference.seats.allow(.message, id)
         try change { slot throws(ConferenceError) in try slot.room.mayTalk(id) }
         let message = RelayedMessage(from: id, label: label, content: content)
-        conference.onLoop { [room, id] host, now in
+        conference.media.peers.run { [room, id] host, now in
             if let seat = host.seat(id) {
                 host.charging(seat) { host.relay(message, in: room, at: now) }
             } else {
                 host.relay(message, in: room, at: now)
             }
         }
-        conference.relayed(message, in: room)
+        conference.roomService.relayed(message, in: room)
     }
 
     /// Leaves as if it had never come: a room that was made for it goes with it.
-    public func withdraw() { conference.withdraw(id) }
+    public func withdraw() { conference.seats.withdraw(id) }
 
-    public func leave(_ reason: LeaveReason = .left) { conference.leave(id, reason) }
+    public func leave(_ reason: LeaveReason = .left) { conference.seats.leave(id, reason) }
 
     /// The door lost its client: the seat stays for 15 s, for `resume`.
     public func signallingLost() {

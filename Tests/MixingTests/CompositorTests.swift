@@ -147,16 +147,27 @@ import Testing
         for size in wanted { #expect(abs(Double(TextRenderer.labelSize(nearest: size)) - size) <= size / 8) }
     }
 
-    @Test("Overlays of a thousand names stay within the cache, and the one used last is kept") func cache() throws {
+    @Test("Overlays stay within the cache, and the one used last is kept") func cache() throws {
         let text = TextRenderer()
         var last: Overlay?
         for index in 0..<200 {
-            let overlay = text.overlay(.initials(name: "Guest \(index)", diameter: 200 + index))
+            let overlay = text.overlay(.initials(name: "Guest \(index)", diameter: 300 + index))
             last = overlay
             #expect(text.cachedBytes <= TextRenderer.cacheBytes)
         }
         #expect(text.cachedBytes > TextRenderer.cacheBytes / 2)
-        #expect(text.overlay(.initials(name: "Guest 199", diameter: 399)) === last)
+        #expect(text.overlay(.initials(name: "Guest 199", diameter: 499)) === last)
+    }
+
+    @Test("What nobody used between two calls is dropped") func unused() throws {
+        let text = TextRenderer()
+        let left = text.overlay(.initials(name: "Ada", diameter: 40))
+        let stays = text.overlay(.initials(name: "Bob", diameter: 40))
+        text.dropUnused()
+        #expect(text.overlay(.initials(name: "Bob", diameter: 40)) === stays)
+        text.dropUnused()
+        #expect(text.cachedBytes == stays?.byteCount)
+        #expect(text.overlay(.initials(name: "Ada", diameter: 40)) !== left)
     }
 
     @Test("Initials grow with the disc and stay in its middle", arguments: ["Anna Kovács", "山田 太郎", "ليلى حداد"])

@@ -2,6 +2,7 @@ import Basics
 import Dispatch
 import Logging
 import Recording
+import RoomMedia
 import Threads
 
 /// What all recordings of the server share: the directory, the queue that waits for its disk, the reserve, and what was refused or lost.
@@ -46,6 +47,22 @@ final class RecordingControl: Sendable {
         self.logger = logger
         reserve = DiskReserve(directory: configuration.directory, minimumFree: configuration.minimumFree, disk: disk)
         state = Guarded(State(starts: RecordingStarts(perMinute: configuration.startsPerMinute)))
+    }
+
+    // MARK: - The end of one
+
+    /// Returns when the file is complete.
+    ///
+    /// - Parameter engine: what the recording is attached to.
+    func close(_ recording: RoomRecording, _ engine: RoomEngine) async -> RecordingInfo {
+        let info = await recording.finish(engine)
+        if let failure = info.failure { logger.error("recording \(info.id) of \(info.room): \(failure)") }
+        return info
+    }
+
+    /// For rooms that end: nobody waits.
+    func finish(_ recording: RoomRecording, _ engine: RoomEngine) {
+        Task { _ = await close(recording, engine) }
     }
 
     // MARK: - The directory

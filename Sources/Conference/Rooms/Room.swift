@@ -32,6 +32,11 @@ struct Room: Sendable {
     /// The pictures beside the one for all, each once.
     var personalViews: Set<PersonalView> { Set(members.compactMap(\.view)) }
 
+    /// Somebody gets a picture of one of these layouts.
+    func uses(_ layouts: Set<String>) -> Bool {
+        layouts.contains(settings.layout) || members.contains { $0.view.map { layouts.contains($0.layout) } ?? false }
+    }
+
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
     var infos: [ParticipantInfo] { members.map(\.info) }
 

@@ -2,7 +2,7 @@ import Basics
 import Mixing
 import RoomMedia
 
-/// A room with its media and those who listen to it.
+/// A room with its media and those who listen to it: what `HostedRoom` has its lock for.
 struct RoomSlot {
     struct Listener {
         var mailbox: EventMailbox
@@ -12,8 +12,6 @@ struct RoomSlot {
 
     var room: Room
     let engine: RoomEngine
-    /// Whom the room is counted for; nobody's address where the API made it.
-    var client = JoinClient()
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?
     /// What senders were told that their tiles are worth.
@@ -22,6 +20,10 @@ struct RoomSlot {
     var tiles: [ViewID: TilesInfo] = [:]
     /// Made by `createRoom`: it waits for its first guest as long as that takes.
     var isReserved = false
+    /// Nobody has joined yet.
+    var isUnused = true
+    /// It has ended: whoever still holds it must look for another.
+    var isOver = false
     /// The only guest so far, and whether the room was there before, reserved; nil once another came.
     var firstGuest: (id: String, foundRoom: Bool)?
 
@@ -34,6 +36,29 @@ struct RoomSlot {
 
     var views: [String: ViewID] {
         Dictionary(room.members.map { ($0.id, view(of: $0.id)) }) { first, _ in first }
+    }
+
+    /// Takes over new settings, or refuses them all.
+    mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
+        let old = room.settings
+        if recording != nil, change.width.map({ $0 != old.width }) ?? false || change.height.map({ $0 != old.height }) ?? false {
+            throw .conflict("The size of a room cannot change while it is recorded: stop the recording first.")
+        }
+        try room.change(change)
+    }
+
+    /// The room as it is seen from outside.
+    var info: RoomInfo {
+        let renditions = engine.allViews.flatMap(\.allRenditions).map { rendition in
+            RenditionInfo(
+                codec: rendition.key.codec, width: rendition.rung.width, height: rendition.rung.height,
+                framesPerSecond: rendition.rung.framesPerSecond, bitRate: rendition.bitRate, members: rendition.memberCount)
+        }
+        return RoomInfo(
+            id: room.id, settings: room.settings, participants: room.infos,
+            tiles: tiles[.room] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
+            renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
+            recording: recording?.info, createdAt: room.createdAt)
     }
 
     /// All that the mix must know. `layout` gives the layout of a name, or another that exists.

@@ -1,5 +1,7 @@
 import Basics
 import Codecs
+import Dispatch
+import RoomMedia
 import Threads
 
 /// PNG pictures of rooms: one for all who ask within half a second, made one at a time by the pool.
@@ -37,6 +39,21 @@ final class Snapshots: Sendable {
     init(pool: WorkPool, meter: StageMeter) {
         // A PNG takes as long as its picture is large: like a decode, it leaves a thread to the rest.
         lane = SerialLane(pool: pool, meter: meter, limit: Self.rooms, patience: SerialLane.behindEncoders, isForeign: true)
+    }
+
+    /// The room's picture as it is now.
+    func png(of room: String, _ engine: RoomEngine) async throws(ConferenceError) -> [UInt8] {
+        let answer = await withCheckedContinuation { (continuation: CheckedContinuation<Answer, Never>) in
+            let ticket = ask(room, at: MonotonicClock.now()) { continuation.resume(returning: $0) }
+            guard let ticket else { return }
+            let end = engine.snapshot { [self] in picture($0, of: room, ticket: ticket) }
+            // A room that ends just now has no next tick.
+            DispatchQueue.global().asyncAfter(deadline: .now() + 2) { [self] in
+                end()
+                fail(room, ticket: ticket, .internalFailure("The picture of room “\(room)” did not come in time."))
+            }
+        }
+        return try answer.get()
     }
 
     /// Gives the room's picture to `answer`: that of just now, or that which is being made. Returns a ticket where the caller must have

@@ -7,39 +7,36 @@ import Threads
 extension Conference {
     /// What the metrics page shows.
     public func metrics() -> [MetricSample] {
-        let (rooms, people, recordings, engines, limits) = state.withLock { state in
-            (
-                state.rooms.count, state.rooms.values.reduce(0) { $0 + $1.room.members.count },
-                state.rooms.values.filter { $0.recording != nil }.count, state.rooms.values.map(\.engine),
-                state.capacity.samples + state.refusals.samples
-            )
-        }
+        let rooms = registry.rooms
+        let held = rooms.compactMap { $0.read { (people: $0.room.members.count, isRecorded: $0.recording != nil) } }
+        let engines = rooms.map(\.engine)
+        let (loop, host) = (media.peers.loop, media.peers.host)
         var samples = [
-            MetricSample("tessera_rooms", "Rooms that exist.", .gauge, Double(rooms)),
-            MetricSample("tessera_participants", "Participants and viewers in all rooms.", .gauge, Double(people)),
-            MetricSample("tessera_recordings_running", "Rooms that are being recorded.", .gauge, Double(recordings)),
+            MetricSample("tessera_rooms", "Rooms that exist.", .gauge, Double(rooms.count)),
+            MetricSample("tessera_participants", "Participants and viewers in all rooms.", .gauge, Double(held.reduce(0) { $0 + $1.people })),
+            MetricSample("tessera_recordings_running", "Rooms that are being recorded.", .gauge, Double(held.count(where: \.isRecorded))),
             MetricSample(
                 "tessera_overload_level", "0 none, 1 fast encoders, 2 half rate, 3 no top rung, 4 no new rooms.", .gauge,
-                Double(overload.level.rawValue)),
+                Double(media.overload.level.rawValue)),
             MetricSample(
                 "tessera_audio_tick_lateness_seconds", "How late the last audio tick was.", .gauge,
-                Double(audioClock.lateness.load(ordering: .relaxed)) / 1e9),
+                Double(media.audioClock.lateness.load(ordering: .relaxed)) / 1e9),
             MetricSample(
                 "tessera_audio_ticks_skipped_total", "Audio ticks that were slept through.", .counter,
-                Double(audioClock.skipped.load(ordering: .relaxed))),
+                Double(media.audioClock.skipped.load(ordering: .relaxed))),
             MetricSample(
                 "tessera_picture_tick_lateness_seconds", "How late the last picture tick was.", .gauge,
-                Double(videoClock.lateness.load(ordering: .relaxed)) / 1e9),
+                Double(media.videoClock.lateness.load(ordering: .relaxed)) / 1e9),
             MetricSample(
                 "tessera_picture_ticks_skipped_total", "Picture ticks that were slept through.", .counter,
-                Double(videoClock.skipped.load(ordering: .relaxed))),
+                Double(media.videoClock.skipped.load(ordering: .relaxed))),
             MetricSample(
                 "tessera_encode_failures_total", "Frames that an encoder could not make.", .counter,
                 Double(figures.encodeFailures)),
             MetricSample(
                 "tessera_text_cache_bytes", "Names and marks kept drawn, for all rooms.", .gauge, Double(TextRenderer.shared.cachedBytes)),
         ]
-        for (name, backlog) in [("loop", loop.backlog), ("audio", audioClock.backlog), ("control", control.backlog)] {
+        for (name, backlog) in [("loop", loop.backlog), ("audio", media.audioClock.backlog), ("control", control.backlog)] {
             samples.append(
                 MetricSample(
                     "tessera_backlog", "Pieces of work that wait for a thread.", .gauge, Double(backlog.waiting),
@@ -49,7 +46,7 @@ extension Conference {
                     "tessera_backlog_peak", "The most that ever waited for a thread at once.", .gauge, Double(backlog.peak),
                     labels: ["thread": name]))
         }
-        for meter in meters.all {
+        for meter in media.meters.all {
             let stage = ["stage": meter.name]
             samples.append(
                 MetricSample(
@@ -61,15 +58,15 @@ extension Conference {
                     "tessera_stage_dropped_total", "Jobs dropped because the stage was behind.", .counter, Double(meter.dropped),
                     labels: stage))
         }
-        samples += meters.delays.samples
-        samples += limits + host.turns.samples(at: MonotonicClock.now()) + host.counters.samples + intakeSamples
+        samples += media.meters.delays.samples
+        samples += registry.samples + host.turns.samples(at: MonotonicClock.now()) + host.counters.samples + intakeSamples
         samples += loop.figures.samples(configuration.limits)
         samples.append(MetricSample.limit("views_per_room", of: configuration.limits.viewsPerRoom))
         samples.append(
             MetricSample(
                 "tessera_room_engines_running", "Rooms whose media runs: somebody takes something of it.", .gauge,
                 Double(engines.count(where: \.isRunning))))
-        samples += recordingSamples
+        samples += recordingService.control.samples
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(
@@ -105,7 +102,7 @@ extension Conference {
 
     /// What was left out between the loop and the rooms.
     private var intakeSamples: [MetricSample] {
-        let intake = meters.intake
+        let intake = media.meters.intake
         var samples = DecodeRefusal.allCases.map { refusal in
             MetricSample(
                 "tessera_video_frames_refused_total", "Frames of senders that were not decoded, by reason.", .counter,
@@ -120,8 +117,8 @@ extension Conference {
         for (name, help, count) in [
             ("tessera_audio_packets_dropped_total", "Audio packets that waited for too long.", intake.droppedAudioPackets.load(ordering: .relaxed)),
             ("tessera_audio_failures_total", "Audio packets that could not be decoded.", intake.audioFailures.load(ordering: .relaxed)),
-            ("tessera_events_dropped_total", "Messages that were not told since too many waited.", events.dropped.load(ordering: .relaxed)),
-            ("tessera_events_replaced_total", "States that a newer one replaced before they were told.", events.replaced.load(ordering: .relaxed)),
+            ("tessera_events_dropped_total", "Messages that were not told since too many waited.", roomService.eventCounters.dropped.load(ordering: .relaxed)),
+            ("tessera_events_replaced_total", "States that a newer one replaced before they were told.", roomService.eventCounters.replaced.load(ordering: .relaxed)),
             ("tessera_control_dropped_total", "Relayed messages that the control thread had no room for.", control.dropped),
         ] {
             samples.append(MetricSample(name, help, .counter, Double(count)))

@@ -4,7 +4,7 @@ import Threads
 
 /// The server's own counters, and when what is done now and then was done last.
 final class Figures: Sendable {
-    enum Chore: Hashable, Sendable { case layouts, overload, encodeLog, snapshots, recordings, lossLog }
+    enum Chore: Hashable, Sendable { case layouts, overload, encodeLog, snapshots, recordings, lossLog, text }
 
     private struct State {
         var last: [Chore: Instant] = [:]

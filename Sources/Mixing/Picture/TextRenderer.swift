@@ -13,8 +13,9 @@ public final class TextRenderer: Sendable {
     /// The one that everybody shares.
     public static let shared = TextRenderer()
 
-    /// What overlays may take together before those not used for longest are dropped.
-    static let cacheBytes = 8 << 20
+    /// What overlays may take together before those not used for longest are dropped: those of a thousand people. Every new picture of a
+    /// tile asks for its label, so what is shown must fit.
+    static let cacheBytes = 32 << 20
     /// Of the text in discs, in pixels; its outline is scaled to the disc.
     private static let initialsSize = 64
     /// Longer names are cut before shaping: nobody can read them, and shaping takes time.
@@ -37,6 +38,12 @@ public final class TextRenderer: Sendable {
         var cache: [Key: (overlay: Overlay, used: UInt64)] = [:]
         var bytes = 0
         var clock: UInt64 = 0
+        /// The clock at the last call of `dropUnused`.
+        var lastDrop: UInt64 = 0
+
+        mutating func drop(_ key: Key) {
+            if let gone = cache.removeValue(forKey: key) { bytes -= gone.overlay.byteCount }
+        }
     }
 
     private let state: Guarded<State>
@@ -72,10 +79,17 @@ public final class TextRenderer: Sendable {
             while state.bytes > Self.cacheBytes, state.cache.count > 1,
                 let oldest = state.cache.min(by: { $0.value.used < $1.value.used })
             {
-                state.bytes -= oldest.value.overlay.byteCount
-                state.cache[oldest.key] = nil
+                state.drop(oldest.key)
             }
             return overlay
+        }
+    }
+
+    /// Drops what was not used since the last call: names of those who have left.
+    public func dropUnused() {
+        state.withLock { state in
+            for (key, entry) in state.cache where entry.used <= state.lastDrop { state.drop(key) }
+            state.lastDrop = state.clock
         }
     }
 

@@ -92,10 +92,10 @@ struct LimitTests {
             #expect(await eventually { clients[2].seen.isConnected && self.current(conference, "half_open") == 1 })
             // Of those who come without signalling the seat ends, of others the peer alone.
             let later = MonotonicClock.now() + .seconds(21)
-            conference.keepHouse(at: later)
+            conference.seats.expire(at: later)
             #expect(current(conference, "half_open") == 0)
             #expect(seats[1].info != nil)
-            #expect(await eventually { (try? await conference.fromLoop { host, _ in .success(host.seat(seats[1].id) == nil) }) == true })
+            #expect(await eventually { (try? await conference.media.peers.result { host, _ in .success(host.seat(seats[1].id) == nil) }) == true })
             for client in clients { client.stop() }
         }
     }
@@ -155,7 +155,7 @@ struct LimitTests {
             try seats[0].setLayout("speaker", scope: .me, pins: pins)
             try seats[1].setLayout("speaker", scope: .me, pins: pins.reversed() + pins)
             try seats[2].setLayout("speaker", scope: .me)
-            #expect(conference.state.withLock { $0.rooms["r"]?.scene { _ in nil }.views.count } == 3, "the room's and two")
+            #expect(conference.registry["r"]?.read { $0.scene { _ in nil }.views.count } == 3, "the room's and two")
             #expect { try seats[3].setLayout("single", scope: .me) } throws: {
                 guard case ConferenceError.atCapacity(let text, _) = $0 else { return false }
                 return text.contains("2 pictures")
@@ -165,7 +165,7 @@ struct LimitTests {
             try seats[2].setLayout("single", scope: .me)
             #expect(seats[2].layout == "single", "one for another is not one more")
             for seat in seats { try seat.setLayout("grid", scope: .me) }
-            #expect(conference.state.withLock { $0.rooms["r"]?.scene { _ in nil }.views.count } == 1)
+            #expect(conference.registry["r"]?.read { $0.scene { _ in nil }.views.count } == 1)
             #expect(value(conference, "tessera_limit_refusals_total", ["name": "views", "reason": "total"]) == 1)
         }
     }
@@ -251,7 +251,7 @@ struct LimitTests {
             try await clients[1].call { try await other.offer($0) }
             #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 2 } })
             // What an ordinary peer costs is far too much for this one.
-            conference.onLoop { host, now in
+            conference.media.peers.run { host, now in
                 host.seat(costly.id)?.loopBudget = LoopBudget(share: 0.001, burst: 0.0002, patience: .milliseconds(100), at: now)
             }
             #expect(await eventually { reasons.withLock { $0 } == [.overBudget] })

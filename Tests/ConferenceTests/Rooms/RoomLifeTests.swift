@@ -17,7 +17,7 @@ struct RoomLifeTests {
 
             try conference.createRoom("reserved", RoomSettingsChange())
             try join(conference, "reserved").withdraw()
-            #expect(conference.state.withLock { $0.rooms["reserved"]?.isReserved } == true)
+            #expect(conference.registry["reserved"]?.read(\.isReserved) == true)
 
             let first = try join(conference, "shared")
             let second = try join(conference, "shared")

@@ -6,7 +6,7 @@ import Logging
 
 /// A folder of a test's own, which goes with it.
 final class Scratch: Sendable {
-    let path = NSTemporaryDirectory() + "tessera-" + Conference.token(8)
+    let path = NSTemporaryDirectory() + "tessera-" + SeatService.token(8)
     deinit { try? FileManager.default.removeItem(atPath: path) }
     var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }

@@ -18,7 +18,7 @@ struct BlockedWorkerRealTimeTests {
             let isBlocked = Guarded(true)
             let isRunning = Guarded(false)
             defer { isBlocked.withLock { $0 = false } }
-            let lane = SerialLane(pool: conference.pool, meter: StageMeter("test"), limit: 1)
+            let lane = SerialLane(pool: conference.media.pool, meter: StageMeter("test"), limit: 1)
             lane.submit {
                 isRunning.withLock { $0 = true }
                 while isBlocked.withLock({ $0 }) { usleep(1000) }
@@ -41,9 +41,9 @@ struct BlockedWorkerRealTimeTests {
         try await withBlockedWorker(workers: 1) { conference, unblock in
             // A room of which nobody takes anything has no ticks that could be late.
             _ = try await conference.startRecording("a")
-            #expect(await eventually { conference.overload.level > .none })
+            #expect(await eventually { conference.media.overload.level > .none })
             let tick = Guarded(false)
-            conference.audioClock.execute { _ in tick.withLock { $0 = true } }
+            conference.media.audioClock.execute { _ in tick.withLock { $0 = true } }
             #expect(await eventually(.seconds(2)) { tick.withLock { $0 } })
             unblock()
             _ = try await conference.snapshot("a")

@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 import Peer
 import RoomMedia
 import Threads
@@ -10,12 +11,36 @@ actor DescriptionReader {
         do {
             return try SessionDescription(parsing: sdp)
         } catch {
-            throw Conference.translate(error)
+            throw ConferenceError(error)
         }
     }
 }
 
-extension Conference {
+/// The participants' peer connections, from offer and answer to statistics. They live on the loop; what they cost there is theirs to pay.
+final class PeerService: Sendable {
+    private let configuration: ConferenceConfiguration
+    private let registry: RoomRegistry
+    private let loop: PeerLoop
+    private let descriptions = DescriptionReader()
+    private let identity: DTLSIdentity
+    private let candidates: [Candidate]
+    /// Unix time minus monotonic time, once for all: sender reports of all peers then agree for ever.
+    private let wallClockOffset: Duration
+
+    init(_ configuration: ConferenceConfiguration, registry: RoomRegistry, loop: PeerLoop) throws(ConferenceError) {
+        self.configuration = configuration
+        self.registry = registry
+        self.loop = loop
+        do {
+            identity = try DTLSIdentity.generate()
+        } catch {
+            throw .configuration("\(error)")
+        }
+        candidates = HostAddresses.candidates(
+            announce: configuration.media.announce, udp: loop.loop.boundUDP, tcp: loop.loop.boundTCP)
+        wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
+    }
+
     /// What a seat on the loop is made of.
     private struct Plan: Sendable {
         var engine: RoomEngine
@@ -33,21 +58,19 @@ extension Conference {
     /// - Parameter connects: a peer is made, or connects anew.
     private func plan(_ id: String, connects: Bool) throws(ConferenceError) -> Plan {
         let now = MonotonicClock.now()
-        return try state.withLock { state throws(ConferenceError) in
-            guard let seat = state.seats[id], let slot = state.rooms[seat.room], let intake = slot.engine.intake(id),
-                let member = slot.room.member(id)
-            else { throw .participantNotFound(id) }
-            try state.allow(.offer, id, at: now)
+        guard let seat = registry.seat(id), let room = registry[seat.room] else { throw .participantNotFound(id) }
+        let plan = try room.read { slot throws(ConferenceError) in
+            guard let intake = slot.engine.intake(id), let member = slot.room.member(id) else { throw .participantNotFound(id) }
+            try registry.allow(.offer, id, at: now)
             var plan = Plan(
                 engine: slot.engine, intake: intake, view: slot.view(of: id),
                 opensChannels: slot.listeners[id]?.opensChannels ?? [], limit: slot.limits[id], isViewer: member.kind == .viewer,
                 mayTalk: member.mayTalk, life: seat.life)
-            if connects, !member.isConnected, seat.halfOpenSince == nil {
-                try state.beginHalfOpen(id, at: now)
-                plan.beginsToConnect = true
-            }
+            if connects, !member.isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
             return plan
         }
+        guard let plan else { throw .participantNotFound(id) }
+        return plan
     }
 
     /// Runs `body` on the loop at the expense of the participant's seat there, which is made where it has none yet.
@@ -56,7 +79,7 @@ extension Conference {
         _ body: @escaping @Sendable (PeerSeat, PeerHost, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
         do {
-            return try await fromLoop { [self] host, now in
+            return try await loop.result { [self] host, now in
                 // A reloaded page: another connection of the same participant.
                 if let seat = host.seat(id), seat.peer.isEnded || seat.isOther(than: description) { host.remove(id, at: now) }
                 let isNew = host.seat(id) == nil
@@ -64,7 +87,7 @@ extension Conference {
                 do throws(ConferenceError) {
                     let seat = try seat(id, plan, host, now)
                     host.charging(seat) {
-                        do { result = .success(try body(seat, host, now)) } catch { result = .failure(Self.translate(error)) }
+                        do { result = .success(try body(seat, host, now)) } catch { result = .failure(ConferenceError(error)) }
                     }
                     if case .failure = result, isNew { host.remove(id, at: now) }
                 } catch {
@@ -73,7 +96,7 @@ extension Conference {
                 return result
             }
         } catch {
-            if plan.beginsToConnect { state.withLock { $0.endHalfOpen(id) } }
+            if plan.beginsToConnect { registry.endHalfOpen(id) }
             throw error
         }
     }
@@ -99,7 +122,7 @@ extension Conference {
         do {
             description = try await descriptions.read(offer)
         } catch {
-            if plan.beginsToConnect { state.withLock { $0.endHalfOpen(id) } }
+            if plan.beginsToConnect { registry.endHalfOpen(id) }
             throw error
         }
         return try await onSeat(id, plan, after: description) { seat, host, now in
@@ -122,7 +145,7 @@ extension Conference {
     }
 
     func accept(_ id: String, answer: String) async throws(ConferenceError) {
-        try allow(.offer, id)
+        try registry.allow(.offer, id, at: MonotonicClock.now())
         let description = try await descriptions.read(answer)
         try await onExistingSeat(id, orElse: "There is no offer to answer.") { seat, host, now in
             try seat.peer.accept(answer: description, at: now)
@@ -134,7 +157,7 @@ extension Conference {
 
     /// New ICE credentials without an offer (RFC 9725 §4.3.3).
     func restartIce(_ id: String, ufrag: String, password: String) async throws(ConferenceError) -> Participant.IceRestart {
-        try allow(.offer, id)
+        try registry.allow(.offer, id, at: MonotonicClock.now())
         let ours = try await onExistingSeat(id, orElse: "There is nothing to restart.") { seat, host, now in
             let ours = try seat.peer.restartICE(remote: IceCredentials(ufrag: ufrag, password: password), at: now)
             host.updateUfrags(seat)
@@ -148,22 +171,46 @@ extension Conference {
     private func onExistingSeat<Value: Sendable>(
         _ id: String, orElse fault: String, _ body: @escaping @Sendable (PeerSeat, PeerHost, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
-        try await fromLoop { host, now in
+        try await loop.result { host, now in
             guard let seat = host.seat(id) else { return .failure(.badSDP(fault)) }
             var result = Result<Value, ConferenceError>.failure(.badSDP(fault))
             host.charging(seat) {
-                do { result = .success(try body(seat, host, now)) } catch { result = .failure(Self.translate(error)) }
+                do { result = .success(try body(seat, host, now)) } catch { result = .failure(ConferenceError(error)) }
             }
             return result
         }
     }
 
-    static func translate(_ error: any Error) -> ConferenceError {
-        if let error = error as? ConferenceError { return error }
-        guard let error = error as? SDPError else { return .internalFailure("\(error)") }
-        return switch error.code {
-        case .malformed: .badSDP(error.description)
-        case .noCommonCodec: .noCommonCodec(error.description)
+    /// A connection for one participant. On the loop.
+    func makePeer(_ isViewer: Bool, at now: Instant) throws(ConferenceError) -> PeerConnection {
+        var settings = PeerConfiguration(role: .server)
+        settings.candidates = candidates
+        settings.audio = isViewer ? .sendOnly : .sendReceive
+        settings.video = isViewer ? .sendOnly : .sendReceive
+        settings.videoCodecs = configuration.video.codecs
+        settings.bandwidth.maximum = Ladder(configuration.video.renditions, width: 1920, height: 1080, framesPerSecond: 30).usefulRate
+        settings.wallClockOffset = wallClockOffset
+        do {
+            return try PeerConnection(settings, identity: identity, at: now)
+        } catch {
+            throw .internalFailure("\(error)")
         }
+    }
+
+    /// - Parameter engine: the media of the participant's room.
+    func statistics(_ id: String, _ engine: RoomEngine) async throws(ConferenceError) -> ParticipantStatistics {
+        let intake = engine.intake(id)
+        var figures = try await loop.result { host, now -> Result<ParticipantStatistics, ConferenceError> in
+            guard let seat = host.seat(id) else { return .success(ParticipantStatistics()) }
+            return .success(PeerFigures.statistics(of: seat, at: now))
+        }
+        if let intake {
+            (figures.receivedVideo.width, figures.receivedVideo.height) = intake.video.size
+            figures.audioDelay = .nanoseconds(intake.figures.delay.load(ordering: .relaxed))
+            figures.concealed = .nanoseconds(intake.figures.concealed.load(ordering: .relaxed) * 1_000_000_000 / 48_000)
+            figures.freezes = intake.video.freezes
+            figures.audioVideoOffset = intake.video.audioVideoOffset(at: MonotonicClock.now())
+        }
+        return figures
     }
 }

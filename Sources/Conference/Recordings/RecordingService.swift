@@ -1,31 +1,49 @@
 import Basics
-import Foundation
+import Logging
 import Recording
 import RoomMedia
 import Threads
 
-extension Conference {
+/// The recordings of rooms: starting and ending them, and what there is of them.
+final class RecordingService: Sendable {
+    let control: RecordingControl
+    private let configuration: ConferenceConfiguration
+    private let rooms: RoomService
+    private let thread: ControlThread
+    private let figures: Figures
+    private let logger: Logger
+
+    init(
+        _ configuration: ConferenceConfiguration, control: RecordingControl, rooms: RoomService, thread: ControlThread, figures: Figures,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.control = control
+        self.rooms = rooms
+        self.thread = thread
+        self.figures = figures
+        self.logger = logger
+    }
+
     // MARK: - Starting
 
     /// Starts a recording of a room. The file is made at once, so that a directory that cannot be written is told here.
     ///
     /// - Parameter participant: who asks for it; nil: an administrator, or the configuration.
     @discardableResult
-    public func startRecording(_ room: String, by participant: String? = nil) async throws(ConferenceError) -> RecordingInfo {
-        let known: (settings: RoomSettings, isRunning: Bool)? = state.withLock { state in
-            state.rooms[room].map { ($0.room.settings, $0.recording != nil) }
-        }
+    func start(_ room: String, by participant: String? = nil) async throws(ConferenceError) -> RecordingInfo {
+        let known = rooms.registry[room]?.read { (settings: $0.room.settings, isRunning: $0.recording != nil) }
         guard let known else { throw .roomNotFound(room) }
         if known.isRunning { throw .recordingRunning(room) }
-        if isDraining { throw .draining }
+        if rooms.registry.isDraining { throw .draining }
 
-        try recordingControl.beginStart(room, at: MonotonicClock.now())
-        defer { recordingControl.endStart(room) }
+        try control.beginStart(room, at: MonotonicClock.now())
+        defer { control.endStart(room) }
         // The disk is asked without the lock, and on its own queue.
         let recording = try await makeRecording(room, known.settings, by: participant)
         do throws(ConferenceError) {
-            if isDraining { throw .draining }
-            return try change(room) { slot throws(ConferenceError) in
+            if rooms.registry.isDraining { throw .draining }
+            return try rooms.change(room) { slot throws(ConferenceError) in
                 if slot.recording != nil { throw .recordingRunning(room) }
                 // The size may have changed while the file was made.
                 guard slot.room.settings.width == known.settings.width, slot.room.settings.height == known.settings.height else {
@@ -45,7 +63,6 @@ extension Conference {
     private func makeRecording(
         _ room: String, _ settings: RoomSettings, by participant: String?
     ) async throws(ConferenceError) -> RoomRecording {
-        let control = recordingControl
         let made = await control.onDisk { [self] in
             Result { () throws(RecordingError) in try makeRecordingNow(room, settings, by: participant) }
         } late: { late in
@@ -81,21 +98,21 @@ extension Conference {
             configuration.video.renditions, width: settings.width, height: settings.height,
             framesPerSecond: settings.framesPerSecond)
         let top = ladder.rungs[0]
-        let catalogue = try recordingControl.readyCatalogue()
-        try recordingControl.reserve.checkStart()
+        let catalogue = try control.readyCatalogue()
+        try control.reserve.checkStart()
         let entry = try catalogue.begin(room: room)
         let id = entry.id
         do throws(RecordingError) {
             let recorder = try MP4Recorder(
                 file: catalogue.path(of: entry), width: top.width, height: top.height,
                 framesPerSecond: Double(top.framesPerSecond), audio: configuration.recording.audio == .aac ? .aac : .opus,
-                segment: configuration.recording.segment, disk: recordingControl.disk, reserve: recordingControl.reserve,
-                memory: recordingControl.memory,
+                segment: configuration.recording.segment, disk: control.disk, reserve: control.reserve,
+                memory: control.memory,
                 onKeyframeNeeded: { [weak self] in self?.keyframeForRecording(of: room) },
                 onFailure: { [weak self] error in
-                    self?.control.post { [weak self] in self?.recordingEnded(id, error) }
+                    self?.thread.post { [weak self] in self?.recordingEnded(id, error) }
                 })
-            return RoomRecording(entry, startedBy: participant, recorder: recorder, catalogue: catalogue, control: recordingControl)
+            return RoomRecording(entry, startedBy: participant, recorder: recorder, catalogue: catalogue, control: control)
         } catch {
             catalogue.remove(id)
             throw error
@@ -103,24 +120,24 @@ extension Conference {
     }
 
     private func keyframeForRecording(of room: String) {
-        let found = state.withLock { state in state.rooms[room].flatMap { slot in slot.recording.map { ($0, slot.engine) } } }
-        if let found { found.0.requestKeyframe(found.1) }
+        let recording = rooms.registry[room]?.read(\.recording) ?? nil
+        if let recording, let engine = rooms.registry[room]?.engine { recording.requestKeyframe(engine) }
     }
 
     // MARK: - While it runs
 
     @discardableResult
-    public func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo {
+    func pause(_ id: String) throws(ConferenceError) -> RecordingInfo {
         try changeRecording(id) { recording, _ in recording.pause(at: MonotonicClock.now()) }
     }
 
     @discardableResult
-    public func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo {
+    func resume(_ id: String) throws(ConferenceError) -> RecordingInfo {
         try changeRecording(id) { recording, engine in recording.resume(at: MonotonicClock.now(), engine) }
     }
 
     private func roomOfRecording(_ id: String) throws(ConferenceError) -> String {
-        let room = state.withLock { state in state.rooms.first { $0.value.recording?.id == id }?.key }
+        let room = rooms.registry.rooms.first { $0.read { $0.recording?.id } == id }?.id
         if let room { return room }
         throw recording(id) == nil ? .recordingNotFound(id) : .recordingNotRunning(id)
     }
@@ -128,7 +145,7 @@ extension Conference {
     private func changeRecording(
         _ id: String, _ body: (RoomRecording, RoomEngine) -> RecordingInfo
     ) throws(ConferenceError) -> RecordingInfo {
-        try change(try roomOfRecording(id)) { slot throws(ConferenceError) in
+        try rooms.change(try roomOfRecording(id)) { slot throws(ConferenceError) in
             guard let recording = slot.recording, recording.id == id else { throw .recordingNotFound(id) }
             let info = body(recording, slot.engine)
             slot.room.recording = info
@@ -137,13 +154,13 @@ extension Conference {
     }
 
     /// Several times a second, on the control thread: what a slow disk lost is told, and who is on a disk that gets full is ended.
-    func watchRecordings(at now: Instant) {
+    func watch(at now: Instant) {
         guard figures.isDue(.recordings, every: .seconds(1), at: now) else { return }
-        if figures.isDue(.lossLog, every: .seconds(10), at: now), let text = recordingControl.newLosses() { logger.warning("\(text)") }
-        recordingControl.look { [weak self] error in
-            self?.control.post { [weak self] in
+        if figures.isDue(.lossLog, every: .seconds(10), at: now), let text = control.newLosses() { logger.warning("\(text)") }
+        control.look { [weak self] error in
+            self?.thread.post { [weak self] in
                 guard let self else { return }
-                for id in recordingControl.alive.keys { recordingEnded(id, error) }
+                for id in control.alive.keys { recordingEnded(id, error) }
             }
         }
     }
@@ -152,63 +169,48 @@ extension Conference {
 
     /// Returns when the file is complete.
     @discardableResult
-    public func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+    func stop(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         if let known = recording(id), known.state == .finished || known.state == .failed { return known }
-        let found = try change(try roomOfRecording(id)) { slot throws(ConferenceError) in
+        let found = try rooms.change(try roomOfRecording(id)) { slot throws(ConferenceError) in
             guard let recording = slot.recording, recording.id == id else { throw .recordingNotFound(id) }
             slot.recording = nil
             slot.room.recording = nil
             return (recording, slot.engine)
         }
-        return await close(found.0, found.1)
-    }
-
-    private func close(_ recording: RoomRecording, _ engine: RoomEngine) async -> RecordingInfo {
-        let info = await recording.finish(engine)
-        if let failure = info.failure { logger.error("recording \(info.id) of \(info.room): \(failure)") }
-        return info
-    }
-
-    /// For rooms that end: nobody waits.
-    func finish(_ recording: RoomRecording, _ engine: RoomEngine) {
-        Task { _ = await close(recording, engine) }
+        return await control.close(found.0, found.1)
     }
 
     /// The disk is full, or the like: everyone is told, the file is closed as well as can be, and the call goes on.
     private func recordingEnded(_ id: String, _ error: RecordingError) {
         guard let room = try? roomOfRecording(id) else { return }
-        let found = try? change(room) { slot throws(ConferenceError) -> (RoomRecording, RoomEngine)? in
+        let found = try? rooms.change(room) { slot throws(ConferenceError) -> (RoomRecording, RoomEngine)? in
             guard let recording = slot.recording, recording.id == id else { return nil }
             recording.end(because: error)
             slot.recording = nil
             slot.room.recording = nil
-            tellAll(slot, .error(.recordingFailed(error.publicDescription)))
+            rooms.tellAll(slot, .error(.recordingFailed(error.publicDescription)))
             return (recording, slot.engine)
         }
-        if let found = found ?? nil { finish(found.0, found.1) }
+        if let found = found ?? nil { control.finish(found.0, found.1) }
     }
 
     // MARK: - What there is
 
-    /// The most that `recordings` gives at once, and what it gives where nothing else is asked for.
-    public static let maxRecordingsAtOnce = 1000
-    public static let recordingsAtOnce = 100
-
     /// The newest first; with `before` those that began before that one.
-    public func recordings(before id: String? = nil, limit: Int = recordingsAtOnce) -> [RecordingInfo] {
-        let alive = recordingControl.alive
-        let entries = recordingControl.catalogue?.list(before: id, limit: min(max(1, limit), Self.maxRecordingsAtOnce)) ?? []
+    func list(before id: String?, limit: Int) -> [RecordingInfo] {
+        let alive = control.alive
+        let entries = control.catalogue?.list(before: id, limit: min(max(1, limit), Conference.maxRecordingsAtOnce)) ?? []
         return entries.map { alive[$0.id]?.info ?? Self.info($0) }
     }
 
-    public func recording(_ id: String) -> RecordingInfo? {
-        recordingControl.alive[id]?.info ?? recordingControl.catalogue?.entry(id).map(Self.info)
+    func recording(_ id: String) -> RecordingInfo? {
+        control.alive[id]?.info ?? control.catalogue?.entry(id).map(Self.info)
     }
 
     /// Where a recording's (first) file lies; not for clients.
-    public func recordingPath(_ id: String) throws(ConferenceError) -> String {
-        if let running = recordingControl.alive[id] { return running.path }
-        guard let catalogue = recordingControl.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }
+    func path(of id: String) throws(ConferenceError) -> String {
+        if let running = control.alive[id] { return running.path }
+        guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }
         return catalogue.path(of: entry)
     }
 

@@ -1,11 +1,10 @@
 import Basics
 
-extension Conference {
+extension RecordingControl {
     /// Recordings on the metrics page.
-    var recordingSamples: [MetricSample] {
-        let control = recordingControl
-        let (refused, losses) = (control.refused, control.losses)
-        var samples = RecordingControl.Refusal.allCases.map { reason in
+    var samples: [MetricSample] {
+        let (refused, losses) = (self.refused, self.losses)
+        var samples = Refusal.allCases.map { reason in
             MetricSample(
                 "tessera_recordings_refused_total", "Recordings that were not started.", .counter, Double(refused[reason] ?? 0),
                 labels: ["reason": reason.rawValue])
@@ -18,19 +17,19 @@ extension Conference {
         }
         samples += [
             MetricSample(
-                "tessera_recording_waiting_bytes", "Media that waits for the disk.", .gauge, Double(control.memory.waiting)),
+                "tessera_recording_waiting_bytes", "Media that waits for the disk.", .gauge, Double(memory.waiting)),
             MetricSample(
-                "tessera_recordings_known", "Recordings in the directory.", .gauge, Double(control.catalogue?.count ?? 0)),
+                "tessera_recordings_known", "Recordings in the directory.", .gauge, Double(catalogue?.count ?? 0)),
             MetricSample(
                 "tessera_recording_repairs_waiting", "Recordings that a crash left open and that are not closed yet.", .gauge,
-                Double(control.repairsWaiting)),
+                Double(repairsWaiting)),
         ]
-        if let space = control.reserve.lastSpace {
+        if let space = reserve.lastSpace {
             samples += [
                 MetricSample("tessera_recording_disk_free_bytes", "Free bytes where recordings lie.", .gauge, Double(space.free)),
                 MetricSample(
                     "tessera_recording_disk_reserve_bytes", "Bytes that recordings leave free.", .gauge,
-                    Double(control.reserve.floor(ofSize: space.size))),
+                    Double(reserve.floor(ofSize: space.size))),
             ]
         }
         return samples

@@ -1,0 +1,57 @@
+import Basics
+import Logging
+import Mixing
+
+/// The layouts of the server: files of a directory, those that come with it, and what is put there at run time.
+final class LayoutService: Sendable {
+    private let library: LayoutLibrary
+    private let rooms: RoomService
+    /// That of rooms which are told no other: it cannot go.
+    private let standard: String
+    private let logger: Logger
+
+    init(_ library: LayoutLibrary, rooms: RoomService, standard: String, logger: Logger) {
+        self.library = library
+        self.rooms = rooms
+        self.standard = standard
+        self.logger = logger
+    }
+
+    var all: [LayoutInfo] { library.all.map { LayoutInfo(name: $0.name, description: $0.description) } }
+
+    /// Adds or replaces a layout, after the same checks as files get. Rooms that use it change at once.
+    func put(_ name: String, json: [UInt8]) throws(ConferenceError) {
+        guard Layout.isName(name) else { throw .badRequest("A layout's name has 1 to 64 of a-z, 0-9, - and _.") }
+        do {
+            _ = try library.put(name: name, json: json)
+        } catch {
+            throw Self.translate(error)
+        }
+        rooms.relayout([name])
+    }
+
+    func delete(_ name: String) throws(ConferenceError) {
+        if name == standard || rooms.usesLayout(name) { throw .layoutInUse(name) }
+        do {
+            try library.delete(name: name)
+        } catch {
+            throw Self.translate(error)
+        }
+    }
+
+    private static func translate(_ error: LayoutLibrary.StoreError) -> ConferenceError {
+        switch error {
+        case .faults(let faults): .badLayout(faults.faults.map(\.description))
+        case .unknown(let name): .unknownLayout(name)
+        case .builtIn(let name): .layoutInUse(name)
+        case .file: .internalFailure(error.description)
+        }
+    }
+
+    /// Files may have changed: running rooms take them up, broken ones are told once and the last good state stays.
+    func poll() {
+        let change = library.poll()
+        for fault in change.faults { logger.warning("\(fault)") }
+        if !change.changed.isEmpty { rooms.relayout(change.changed) }
+    }
+}

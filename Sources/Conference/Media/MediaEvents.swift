@@ -1,0 +1,43 @@
+import Basics
+import RoomMedia
+import Threads
+
+/// Carries what happens on the network loop to the rooms, on the control thread. It exists before the rooms do: the loop needs it to be made.
+final class MediaEvents: Sendable {
+    private struct Receivers: Sendable {
+        weak var rooms: RoomService?
+        weak var seats: SeatService?
+    }
+
+    private let control: ControlThread
+    private let receivers = Guarded(Receivers())
+
+    init(_ control: ControlThread) { self.control = control }
+
+    /// Nothing is told before this.
+    func set(_ rooms: RoomService, _ seats: SeatService) {
+        receivers.withLock { receivers in
+            receivers.rooms = rooms
+            receivers.seats = seats
+        }
+    }
+
+    private var rooms: RoomService? { receivers.withLock { $0.rooms } }
+    private var seats: SeatService? { receivers.withLock { $0.seats } }
+
+    var forHost: HostEvents {
+        HostEvents(
+            media: { [self] id, isConnected, since in
+                control.post { [self] in seats?.mediaChanged(id, isConnected, since: since) }
+            },
+            ended: { [self] id, end, why in
+                control.post { [self] in seats?.mediaEnded(id, LeaveReason(end), why) }
+            },
+            line: { [self] id, line in
+                control.post(.line(id)) { [self] in rooms?.tell(id, .line(line)) }
+            },
+            relayed: { [self] room, message in
+                control.postIfRoom { [self] in rooms?.relayed(message, in: room) }
+            })
+    }
+}

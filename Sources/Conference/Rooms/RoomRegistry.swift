@@ -1,0 +1,133 @@
+import Basics
+import Threads
+
+/// Which rooms and seats there are, and how many of them there may be. Its lock is held for a look-up or a count, never while a room changes.
+final class RoomRegistry: Sendable {
+    /// A peer that offered must be connected after this: ICE and DTLS take less than 5 s on the worst line that a call is of use on, and
+    /// trickled candidates of a relay some more.
+    static let connectingLimit = Duration.seconds(20)
+
+    private struct State {
+        var rooms: [String: HostedRoom] = [:]
+        var seats: [String: Seat] = [:]
+        var capacity: Capacity
+        var refusals = Refusals()
+        var isDraining = false
+
+        mutating func endHalfOpen(_ id: String) {
+            guard let seat = seats[id], seat.halfOpenSince != nil else { return }
+            capacity.remove(.halfOpen, of: seat.client)
+            seats[id]?.halfOpenSince = nil
+        }
+
+        mutating func removeSeat(_ id: String) {
+            endHalfOpen(id)
+            guard let seat = seats.removeValue(forKey: id) else { return }
+            capacity.remove(.seats, of: seat.client)
+            seat.life.end()
+        }
+    }
+
+    private let state: Guarded<State>
+
+    init(_ limits: ConferenceConfiguration.Limits) { state = Guarded(State(capacity: Capacity(limits))) }
+
+    // MARK: - Rooms
+
+    subscript(id: String) -> HostedRoom? { state.withLock { $0.rooms[id] } }
+    var rooms: [HostedRoom] { state.withLock { Array($0.rooms.values) } }
+
+    /// The room of this name; `make` makes one where there is none, which counts for `client` until `remove`.
+    func room(
+        _ id: String, for client: JoinClient, orMake make: () -> HostedRoom
+    ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
+        try state.withLock { state throws(ConferenceError) in
+            if let known = state.rooms[id] { return (known, false) }
+            if state.isDraining { throw .draining }
+            try state.capacity.add(.rooms, of: client)
+            let room = make()
+            state.rooms[id] = room
+            return (room, true)
+        }
+    }
+
+    /// Forgets a room that has ended, with the seats in it.
+    func remove(_ room: HostedRoom, seats: [String]) {
+        state.withLock { state in
+            guard state.rooms[room.id] === room else { return }
+            state.rooms[room.id] = nil
+            state.capacity.remove(.rooms, of: room.client)
+            for id in seats { state.removeSeat(id) }
+        }
+    }
+
+    // MARK: - The end
+
+    var isDraining: Bool { state.withLock { $0.isDraining } }
+
+    /// No rooms and seats come from here on. Returns whether that is new.
+    func drain() -> Bool {
+        state.withLock { state in
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+    }
+
+    // MARK: - Seats
+
+    func seat(_ id: String) -> Seat? { state.withLock { $0.seats[id] } }
+    func room(of participant: String) -> HostedRoom? { state.withLock { state in state.seats[participant].flatMap { state.rooms[$0.room] } } }
+
+    /// Counts a seat for `client` before it is known whether the room takes it: `add` or `giveBack` follows.
+    func reserveSeat(for client: JoinClient) throws(ConferenceError) {
+        try state.withLock { state throws(ConferenceError) in
+            if state.isDraining { throw .draining }
+            try state.capacity.add(.seats, of: client)
+        }
+    }
+
+    func giveBack(seatOf client: JoinClient) { state.withLock { $0.capacity.remove(.seats, of: client) } }
+    func add(_ seat: Seat, _ id: String) { state.withLock { $0.seats[id] = seat } }
+
+    /// Forgets a seat and what was counted for it.
+    func removeSeat(_ id: String) { state.withLock { $0.removeSeat(id) } }
+
+    /// Counts a seat whose peer begins to connect, once. Returns whether it was counted now.
+    func beginHalfOpen(_ id: String, at now: Instant) throws(ConferenceError) -> Bool {
+        try state.withLock { state throws(ConferenceError) in
+            guard let seat = state.seats[id], seat.halfOpenSince == nil else { return false }
+            try state.capacity.add(.halfOpen, of: seat.client)
+            state.seats[id]?.halfOpenSince = now
+            return true
+        }
+    }
+
+    /// Its peer is connected, or gone.
+    func endHalfOpen(_ id: String) { state.withLock { $0.endHalfOpen(id) } }
+
+    /// Whose peers did not connect in time.
+    func unconnected(at now: Instant) -> [String] {
+        state.withLock { state in
+            state.seats.filter { $0.value.halfOpenSince.map { now - $0 >= Self.connectingLimit } ?? false }.map(\.key)
+        }
+    }
+
+    // MARK: - Allowances
+
+    /// Takes one `request` of a participant's allowance; one too many is refused and counted.
+    func allow(_ request: RatedRequest, _ id: String, at now: Instant) throws(ConferenceError) {
+        try state.withLock { state throws(ConferenceError) in
+            do throws(ConferenceError) {
+                try state.seats[id]?.allowance.take(request, at: now)
+            } catch {
+                state.refusals.count(request)
+                throw error
+            }
+        }
+    }
+
+    func count(_ refusal: Refusals.View) { state.withLock { $0.refusals.count(refusal) } }
+
+    /// For the metrics page.
+    var samples: [MetricSample] { state.withLock { $0.capacity.samples + $0.refusals.samples } }
+}

@@ -1,0 +1,211 @@
+import Basics
+import Foundation
+import Mixing
+import RoomMedia
+import Threads
+
+/// The rooms and how they change: every change tells everyone what is new and lets the media follow.
+final class RoomService: Sendable {
+    let registry: RoomRegistry
+    let eventCounters = EventCounters()
+    private let configuration: ConferenceConfiguration
+    private let media: MediaThreads
+    private let layouts: LayoutLibrary
+    private let control: ControlThread
+    private let figures: Figures
+    private let recordings: RecordingControl
+
+    init(
+        _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread, figures: Figures,
+        recordings: RecordingControl
+    ) {
+        self.configuration = configuration
+        self.media = media
+        self.layouts = layouts
+        self.control = control
+        self.figures = figures
+        self.recordings = recordings
+        registry = RoomRegistry(configuration.limits)
+    }
+
+    // MARK: - Coming and going
+
+    /// The room of this name, made where it does not exist yet. It counts for `client` from here on, until `end`.
+    ///
+    /// - Parameter isReserved: a room that is made waits for its first guest as long as that takes.
+    func room(
+        _ id: String, orMakeWith change: RoomSettingsChange, for client: JoinClient, isReserved: Bool
+    ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
+        if let known = registry[id] { return (known, false) }
+        if registry.isDraining { throw .draining }
+        if media.overload.refusesRooms { throw .overloaded }
+        guard (1...128).contains(id.utf8.count), !id.unicodeScalars.contains(where: { $0.value < 32 || $0 == "/" }) else {
+            throw .badRequest("A room's name has 1 to 128 bytes, no slash and no control characters.")
+        }
+        var settings = configuration.rooms.settings
+        try settings.apply(change)
+        return try registry.room(id, for: client) {
+            let room = Room(id: id, settings: settings, createdAt: Date(), at: MonotonicClock.now())
+            let engine = media.makeEngine(
+                id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid),
+                tilesChanged: { [weak self] view, tiles in
+                    self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
+                },
+                speakersChanged: { [weak self] speakers in
+                    self?.control.post(.speakers(room: id)) { [weak self] in self?.speakersChanged(id, speakers) }
+                })
+            return HostedRoom(RoomSlot(room: room, engine: engine, isReserved: isReserved), client: client)
+        }
+    }
+
+    /// Ends a room for everyone in it.
+    ///
+    /// - Parameter condition: the room stays if this is false by now.
+    func end(_ id: String, reason: LeaveReason, if condition: (RoomSlot) -> Bool = { _ in true }) {
+        guard let room = registry[id] else { return }
+        let last = room.end(if: condition) { slot in
+            registry.remove(room, seats: slot.room.members.map(\.id))
+            for member in slot.room.members { tell(slot, member.id, .left(reason)) }
+        }
+        guard let last else { return }
+        let members = last.room.members.map(\.id)
+        media.peers.run { host, now in for member in members { host.remove(member, at: now) } }
+        if let recording = last.recording { recordings.finish(recording, last.engine) }
+        last.engine.close()
+        figures.ended(at: MonotonicClock.now())
+    }
+
+    // MARK: - Changing
+
+    /// The room of an id changes by `body`; who must know is told, in order.
+    @discardableResult
+    func change<Result>(
+        _ id: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
+    ) throws(ConferenceError) -> Result {
+        guard let room = registry[id], let result = try change(room, body) else { throw .roomNotFound(id) }
+        return result
+    }
+
+    /// The room of a participant.
+    func changeRoom<Result>(
+        of participant: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
+    ) throws(ConferenceError) -> Result {
+        guard let room = registry.room(of: participant), let result = try change(room, body) else {
+            throw .participantNotFound(participant)
+        }
+        return result
+    }
+
+    /// Nil where the room has ended.
+    func change<Result>(
+        _ room: HostedRoom, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
+    ) throws(ConferenceError) -> Result? {
+        try room.change { slot throws(ConferenceError) in
+            let (old, oldViews) = (slot.room, slot.views)
+            let result = try body(&slot)
+            publish(&slot, since: old, oldViews)
+            return result
+        }
+    }
+
+    private func publish(_ slot: inout RoomSlot, since old: Room, _ oldViews: [String: ViewID]) {
+        for event in slot.room.news(since: old) { tellAll(slot, event) }
+        let views = slot.views
+        for member in slot.room.members {
+            let was = old.member(member.id)
+            if let was, was.role != member.role { tell(slot, member.id, .role(member.role)) }
+            if let was, was.view != member.view {
+                tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
+            }
+            if let was, was.mayTalk != member.mayTalk {
+                media.peers.run { [id = member.id, mayTalk = member.mayTalk] host, _ in host.setMayTalk(id, mayTalk) }
+            }
+        }
+        let reshaped = slot.engine.apply(slot.scene(layout: layoutOrGrid))
+        let kept = slot.room.personalViews
+        slot.tiles = slot.tiles.filter { view, _ in
+            if case .personal(let view) = view { kept.contains(view) } else { true }
+        }
+        for (id, view) in views {
+            if let before = oldViews[id], before != view, let tiles = slot.tiles[view] { tell(slot, id, .tiles(tiles)) }
+        }
+        slot.engine.setMessageListeners(slot.listeners.values.contains(where: \.receivesMessages))
+        if reshaped || views.contains(where: { oldViews[$0.key] != nil && oldViews[$0.key] != $0.value }) {
+            let id = slot.room.id
+            media.peers.run { host, _ in host.refresh(id, views: views) }
+        }
+        updateLimits(&slot)
+    }
+
+    private func updateLimits(_ slot: inout RoomSlot) {
+        let limits = slot.newLimits()
+        if limits.isEmpty { return }
+        media.peers.run { host, now in
+            for (id, limit) in limits { host.setReceiveLimit(limit, of: id, at: now) }
+        }
+    }
+
+    /// A layout that was deleted while in use is replaced by the grid.
+    private func layoutOrGrid(_ name: String) -> Layout? { layouts[name] ?? layouts["grid"] }
+
+    func checkLayout(_ name: String?) throws(ConferenceError) {
+        if let name, layouts[name] == nil { throw .unknownLayout(name) }
+    }
+
+    /// Rooms that use one of these layouts take it up as it is now.
+    func relayout(_ names: Set<String>) {
+        for room in registry.rooms where room.read({ $0.room.uses(names) }) == true {
+            // A change without a change publishes the scene anew.
+            _ = try? change(room) { _ throws(ConferenceError) in }
+        }
+    }
+
+    func usesLayout(_ name: String) -> Bool { registry.rooms.contains { $0.read { $0.room.uses([name]) } == true } }
+
+    // MARK: - Telling
+
+    func tell(_ slot: RoomSlot, _ participant: String, _ event: ParticipantEvent) {
+        if let mailbox = slot.listeners[participant]?.mailbox { put(event, in: mailbox) }
+    }
+
+    func tellAll(_ slot: RoomSlot, _ event: ParticipantEvent) {
+        for listener in slot.listeners.values { put(event, in: listener.mailbox) }
+    }
+
+    func tell(_ participant: String, _ event: ParticipantEvent) {
+        registry.room(of: participant)?.read { tell($0, participant, event) }
+    }
+
+    private func put(_ event: ParticipantEvent, in mailbox: EventMailbox) {
+        if mailbox.put(event) { deliver(mailbox) }
+    }
+
+    private func deliver(_ mailbox: EventMailbox) {
+        control.post { [weak self] in if mailbox.run() { self?.deliver(mailbox) } }
+    }
+
+    // MARK: - What media tells (on the control thread)
+
+    func relayed(_ message: RelayedMessage, in room: String) {
+        registry[room]?.read { slot in
+            for (id, listener) in slot.listeners where listener.receivesMessages && id != message.from {
+                put(.message(message), in: listener.mailbox)
+            }
+        }
+    }
+
+    private func tilesChanged(_ room: String, _ view: ViewID, _ tiles: TilesInfo) {
+        _ = try? registry[room]?.change { slot throws(ConferenceError) in
+            guard slot.tiles[view] != tiles else { return }
+            slot.tiles[view] = tiles
+            for id in slot.listeners.keys where slot.view(of: id) == view { tell(slot, id, .tiles(tiles)) }
+            updateLimits(&slot)
+        }
+    }
+
+    private func speakersChanged(_ room: String, _ speakers: Speakers) {
+        _ = try? change(room) { slot throws(ConferenceError) in
+            slot.room.speakers(active: speakers.active, ranks: speakers.ranks, speaking: speakers.speaking)
+        }
+    }
+}
