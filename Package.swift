@@ -5,12 +5,14 @@ import PackageDescription
 /// (`ByteReader`) says in its type that it does not outlive them.
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
 
-/// The rooms of the house, from the bottom up: a target imports only those above it in this list.
+/// From the bottom up: a target imports only those above it in this list.
 let package = Package(
     name: "tessera",
     products: [
         .executable(name: "tessera", targets: ["tessera"]),
         .library(name: "Peer", targets: ["Peer"]),
+        // Links that lose, delay and throttle in virtual time, for the tests of whoever uses `Peer`.
+        .library(name: "Simulation", targets: ["Simulation"]),
         // What Tests/Fuzz, a package of its own, takes apart.
         .library(
             name: "Fuzzing", targets: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Gateway"]),
@@ -100,17 +102,6 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
-        .target(
-            name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "RoomMedia"], swiftSettings: strict),
-        .executableTarget(
-            name: "Bench",
-            dependencies: [
-                "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "RoomMedia", "Conference", "Call",
-                "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: strict),
-
         .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: strict),
         .testTarget(name: "ThreadsTests", dependencies: ["Threads"], swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets", "Threads"], swiftSettings: strict),
@@ -122,12 +113,26 @@ let package = Package(
         .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
         .testTarget(name: "RoomMediaTests", dependencies: ["RoomMedia", "Simulation", "Threads"], swiftSettings: strict),
         .testTarget(name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Simulation", "Threads"], swiftSettings: strict),
-        .testTarget(name: "ScenariosTests", dependencies: ["Scenarios"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
             dependencies: ["Gateway", .product(name: "NIOEmbedded", package: "swift-nio")], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["Call"], swiftSettings: strict),
-        .testTarget(name: "BenchTests", dependencies: ["Bench"], swiftSettings: strict),
+
+        // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They run the rooms' own
+        // rules, which are `package`, and so are no package of their own.
+        .target(
+            name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "RoomMedia"], path: "Tests/Benchmarks/Scenarios",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "Bench",
+            dependencies: [
+                "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "RoomMedia", "Conference", "Call",
+                "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], path: "Tests/Benchmarks/Bench", swiftSettings: strict),
+        .testTarget(name: "ScenariosTests", dependencies: ["Scenarios"], path: "Tests/Benchmarks/ScenariosTests", swiftSettings: strict),
+        .testTarget(name: "BenchTests", dependencies: ["Bench"], path: "Tests/Benchmarks/BenchTests", swiftSettings: strict),
 
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),

@@ -1,0 +1,82 @@
+import Basics
+import Testing
+import Threads
+
+@testable import Conference
+
+/// Rooms have a lock each: what one of them is busy with is nothing to the others, and what is counted for them is right in the end.
+@Suite("Rooms beside each other")
+struct RoomRegistryTests {
+    private func join(_ conference: Conference, _ room: String) throws(ConferenceError) -> Participant {
+        try conference.join(JoinRequest(room: room, name: "Ann")) { _ in }
+    }
+
+    @Test("a room whose lock is held keeps nobody from joining, talking and leaving in another")
+    func isolation() async throws {
+        try await withConference { conference in
+            let stuck = try join(conference, "stuck")
+            let room = try #require(conference.registry["stuck"])
+            let (isHeld, isFree) = (Condition(false), Condition(false))
+            DedicatedThread.start("holds a room") {
+                room.read { _ in
+                    isHeld.withLock(waking: .all) { $0 = true }
+                    _ = isFree.wait { $0 ? true : nil }
+                }
+            }
+            _ = isHeld.wait { $0 ? true : nil }
+            // Each of these would never come back if it asked for the other room.
+            let ann = try join(conference, "free")
+            let bob = try join(conference, "free")
+            try ann.chat("hello")
+            try ann.setState(hand: true)
+            try bob.setLayout("speaker", scope: .room)
+            #expect(conference.room("free")?.participants.map(\.hand) == [true, false])
+            ann.leave()
+            bob.withdraw()
+            try conference.endRoom("free")
+            #expect(conference.room("free") == nil)
+            isFree.withLock(waking: .all) { $0 = true }
+            stuck.leave()
+        }
+    }
+
+    @Test("whatever is joined, left and ended at once, every seat and room is given back")
+    func counting() async throws {
+        try await withConference { conference in
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<6 {
+                    group.addTask {
+                        for step in 0..<60 {
+                            let name = "room-\((task + step) % 3)"
+                            let participant = try? self.join(conference, name)
+                            switch (task * 7 + step) % 5 {
+                            case 0: try? conference.endRoom(name)
+                            case 1: participant?.withdraw()
+                            case 2: _ = try? conference.updateRoom(name, RoomSettingsChange())
+                            default: break
+                            }
+                            participant?.leave()
+                        }
+                    }
+                }
+            }
+            for room in conference.rooms() { try conference.endRoom(room.id) }
+            #expect(conference.registry.rooms.isEmpty)
+            for kind in ["rooms", "seats", "half_open"] {
+                let samples = conference.metrics().filter { $0.name == "tessera_limited_current" && $0.labels["name"] == kind }
+                #expect(samples.map(\.value) == [0], "\(kind)")
+            }
+        }
+    }
+
+    @Test("a join that a room refuses leaves neither a room nor a count behind")
+    func refusal() async throws {
+        try await withConference { conference in
+            var request = JoinRequest(room: "r", name: "Ann")
+            request.asParticipant = "nobody"
+            #expect(throws: ConferenceError.self) { try conference.join(request) { _ in } }
+            #expect(conference.room("r") == nil && conference.registry.rooms.isEmpty)
+            #expect(conference.metrics().filter { $0.name == "tessera_limited_current" }.allSatisfy { $0.value == 0 })
+        }
+    }
+}
