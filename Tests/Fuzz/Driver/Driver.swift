@@ -12,6 +12,7 @@ import Fuzzing
 @main enum Driver {
     /// Set once, before the first input: what libFuzzer calls has no context.
     nonisolated(unsafe) private static var target: FuzzTarget?
+    nonisolated(unsafe) private static var climb = Climb(seeds: [], seed: 1) { _ in 0 }
 
     static func main() {
         let arguments = CommandLine.arguments
@@ -33,6 +34,7 @@ import Fuzzing
     }
 
     private static func fuzz(_ target: FuzzTarget, _ arguments: [String]) {
+        climb = Climb(seeds: target.seeds, seed: UInt64(getpid())) { target.measure($0).steepness }
         let all = [CommandLine.arguments[0], "-max_len=\(target.maximumLength)"] + arguments
         // libFuzzer keeps what it is given for as long as the process lives.
         let argv = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: all.count + 1)
@@ -61,8 +63,18 @@ import Fuzzing
 
     private static func one(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         fuzzing_allow(longestRun)
-        target?.run(Array(UnsafeBufferPointer(start: bytes, count: count)))
+        guard let target else { return 0 }
+        let input = Array(UnsafeBufferPointer(start: bytes, count: count))
+        let cost = target.run(input).steepness
+        climb.note(input, cost: cost) { target.measure(input).steepness }
         return 0
+    }
+
+    /// Changes what libFuzzer gave, or a parent of the climb instead.
+    fileprivate static func mutate(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int) -> Int {
+        guard let parent = climb.parent(), parent.count <= most else { return LLVMFuzzerMutate(data, size, most) }
+        for (index, byte) in parent.enumerated() { data[index] = byte }
+        return LLVMFuzzerMutate(data, parent.count, most)
     }
 
     private static func fail(_ message: String) -> Never {
@@ -70,3 +82,7 @@ import Fuzzing
         exit(2)
     }
 }
+
+/// libFuzzer looks for a function of this name, and calls it before each input that it made itself.
+@_cdecl("LLVMFuzzerCustomMutator")
+func customMutator(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int, _ seed: UInt32) -> Int { Driver.mutate(data, size, most) }

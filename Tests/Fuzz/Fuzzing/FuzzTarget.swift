@@ -38,10 +38,11 @@ public struct FuzzTarget: Sendable, CustomStringConvertible {
     public var description: String { name }
 
     /// Runs one input. A trap in what is under test is a finding, and so is too much time or memory: both end the process.
-    public func run(_ bytes: [UInt8]) {
+    @discardableResult
+    public func run(_ bytes: [UInt8]) -> Work {
         let first = measure(bytes)
         first.show()
-        guard let fault = first.fault, (1..<Self.tries).allSatisfy({ _ in measure(bytes).fault != nil }) else { return }
+        guard let fault = first.fault, (1..<Self.tries).allSatisfy({ _ in measure(bytes).fault != nil }) else { return first }
         fatalError("\(name): \(fault)")
     }
 

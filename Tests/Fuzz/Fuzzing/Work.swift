@@ -63,6 +63,12 @@ public struct Work: CustomStringConvertible {
     public var timeShare: Double { used / allowance }
     public var memoryShare: Double { Double(heapHeld) / Double(limits.memory) }
 
+    /// How steep the way up is: time for what came in, nearly without the base. What is linear has the same at every length, and what is
+    /// quadratic has more the longer it is, so a climb by this goes where a few bytes more cost much more.
+    public var steepness: Double {
+        max(used / ((limits.base / 50 + limits.perByte * bytes + limits.perStep * steps) * Speed.slowness), memoryShare)
+    }
+
     /// Shows a fuzzer how near to its limits an input came, as if each step nearer were new code: it keeps what costs more than all before,
     /// and so climbs towards what is quadratic.
     func show() {

@@ -87,13 +87,14 @@ enum DescriptionBody {
 
     private static var seeds: [[UInt8]] {
         let single = Offers.all.map { Array(unix($0.text).utf8) }
-        let pairs = zip(Offers.all, Offers.all.dropFirst()).filter { $0.name.prefix(6) == $1.name.prefix(6) }
-        let again = pairs.map { Array((unix($0.text) + "===\n" + unix($1.text)).utf8) }
-        let long = manyLines.map { line in Array((short + "*300 \(line)\n").utf8) }
+        // One pair of each maker.
+        let pairs = Dictionary(grouping: Offers.all) { $0.name.prefix(6) }.values.filter { $0.count > 1 }.map { ($0[0], $0[1]) }
+        let again = pairs.sorted { $0.0.name < $1.0.name }.map { Array((unix($0.text) + "===\n" + unix($1.text)).utf8) }
+        let long = manyLines.map { line in Array((short + "*0300 \(line)\n").utf8) }
         return single + again + long
     }
 
-    /// One section, to which a line is added many times.
+    /// One section, to which a line is added many times. libFuzzer changes a number within its digits: 0300 becomes 9999 sooner than 300.
     private static let short = """
         v=0
         o=- 1 2 IN IP4 127.0.0.1

@@ -8,7 +8,7 @@ enum VideoBody {
     static let target = FuzzTarget(
         "video", covers: "the receive buffer of pictures, H.264 and VP8 depacketizers",
         limits: WorkLimits(perByte: .nanoseconds(40), memory: 12 << 20), maximumLength: 8192,
-        seeds: { [seed(.vp8), seed(.h264)] }, body: run)
+        seeds: { [call(.vp8), call(.h264)] + crowds }, body: run)
 
     private static let types: [UInt8: VideoCodec] = [96: .vp8, 97: .h264]
     /// What one input may stand for: a second of 4 Mbit/s.
@@ -57,36 +57,44 @@ enum VideoBody {
         work.weigh()
     }
 
-    private static func seed(_ codec: VideoCodec) -> [UInt8] {
+    /// Three keyframes with a picture behind each.
+    private static func call(_ codec: VideoCodec) -> [UInt8] {
         var script = FuzzScript()
         for _ in 0..<3 {
-            for picture in MediaSeeds.pictures(codec) {
-                for (index, payload) in picture.enumerated() {
-                    // A new timestamp with the first, the marker with the last.
-                    script.raw([3, (index == 0 ? 4 : 0) | (index == picture.count - 1 ? 16 : 0), codec == .vp8 ? 0 : 1])
-                    script.chunk(payload)
-                }
-            }
+            for picture in MediaSeeds.pictures(codec) { append(picture, codec, to: &script) }
             script.raw([0, 40, 1])
         }
-        // Many packets in one picture: parameter sets, fragments, parts of a VP8 frame, between the one that begins it and the one that ends it.
-        let many: [(first: [UInt8], many: [UInt8], last: [UInt8])] =
-            switch codec {
-            case .h264:
-                [
-                    ([0x41, 0x9A], [3, 10, 0x68, 2], [0x41, 0x9A, 0x80, 1]),
-                    ([0x7C, 0x81, 0x9A], [5, 0x01, 0, 20], [0x7C, 0x41, 0x80, 1]),
-                ]
-            case .vp8: [([0x10, 1, 0, 0, 1], [6, 1, 0x00, 0, 20], [0x00, 1])]
-            }
-        for picture in many {
-            script.raw([3, 4, codec == .h264 ? 1 : 0])
-            script.chunk(picture.first)
-            script.raw([3, 1, 11] + picture.many)
-            script.raw([3, 16, codec == .h264 ? 1 : 0])
-            script.chunk(picture.last)
-        }
         return script.bytes
+    }
+
+    /// Many packets in one picture behind a keyframe: parameter sets, fragments, parts of a VP8 frame, between the packet that begins it and
+    /// the one that ends it. Each is a seed of its own, as a short one is changed where it counts sooner.
+    private static var crowds: [[UInt8]] {
+        let crowds: [(codec: VideoCodec, first: [UInt8], many: [UInt8], last: [UInt8])] = [
+            (.h264, [0x41, 0x9A], [3, 10, 0x67, 2], [0x41, 0x9A, 0x80, 1]),
+            (.h264, [0x41, 0x9A], [3, 10, 0x68, 2], [0x41, 0x9A, 0x80, 1]),
+            (.h264, [0x41, 0x9A], [3, 10, 0x06, 2], [0x41, 0x9A, 0x80, 1]),
+            (.h264, [0x7C, 0x81, 0x9A], [5, 0x01, 0, 20], [0x7C, 0x41, 0x80, 1]),
+            (.vp8, [0x10, 1, 0, 0, 1], [6, 1, 0x00, 0, 20], [0x00, 1]),
+        ]
+        return crowds.map { codec, first, many, last in
+            var script = FuzzScript()
+            append(MediaSeeds.pictures(codec)[0].map { Array($0.prefix(32)) }, codec, to: &script)
+            script.raw([3, 4, codec == .h264 ? 1 : 0])
+            script.chunk(first)
+            script.raw([3, 1, 11] + many)
+            script.raw([3, 16, codec == .h264 ? 1 : 0])
+            script.chunk(last)
+            return script.bytes
+        }
+    }
+
+    /// A new timestamp with the first packet, the marker with the last.
+    private static func append(_ picture: [[UInt8]], _ codec: VideoCodec, to script: inout FuzzScript) {
+        for (index, payload) in picture.enumerated() {
+            script.raw([3, (index == 0 ? 4 : 0) | (index == picture.count - 1 ? 16 : 0), codec == .vp8 ? 0 : 1])
+            script.chunk(payload)
+        }
     }
 }
 

@@ -23,4 +23,7 @@ void fuzzing_allow(uint32_t seconds);
 /// libFuzzer's loop over inputs; only where that is linked.
 int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*one)(const uint8_t *data, size_t size));
 
+/// One of libFuzzer's own changes of `data`; gives the new size, at most `most`.
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+
 #endif
