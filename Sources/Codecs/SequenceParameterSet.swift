@@ -1,3 +1,5 @@
+import Basics
+
 /// The one bit of an H.264 sequence parameter set that x264 has no setting for.
 ///
 /// H.264 has temporal layers by leaving frames out of the references (nal_ref_idc 0), which x264 does for B frames only. Instead every
@@ -7,7 +9,7 @@
 enum SequenceParameterSet {
     /// Sets the flag in every baseline SPS of an Annex B access unit.
     static func allowGaps(in data: inout [UInt8]) {
-        for unit in AnnexB.units(data) where AnnexB.type(of: unit, in: data) == AnnexB.UnitType.sps {
+        for unit in H264.units(inAnnexB: data) where AnnexB.type(of: unit, in: data) == H264.UnitType.sps {
             guard let bit = gapsFlag(data, unit) else { continue }
             data[bit / 8] |= 0x80 >> UInt8(bit % 8)
         }
@@ -16,14 +18,22 @@ enum SequenceParameterSet {
     /// The flag's position in bits from the start of `data`; nil for a profile whose SPS is laid out otherwise, or a broken one.
     private static func gapsFlag(_ data: [UInt8], _ unit: Range<Int>) -> Int? {
         guard unit.count > 5, data[unit.lowerBound + 1] == 66 else { return nil }
-        var reader = BitReader(data, unit.lowerBound + 4..<unit.upperBound)
-        // seq_parameter_set_id, log2_max_frame_num_minus4, pic_order_cnt_type
-        guard reader.unsigned() != nil, reader.unsigned() != nil, let orderType = reader.unsigned() else { return nil }
-        if orderType == 0, reader.unsigned() == nil { return nil }
-        // Type 1 has a list that x264 never writes.
-        if orderType == 1 { return nil }
-        // max_num_ref_frames
-        guard reader.unsigned() != nil, reader.position < unit.upperBound * 8 else { return nil }
-        return reader.position
+        let first = unit.lowerBound + 4
+        var reader = BitReader(data.span.extracting(first..<unit.upperBound))
+        do throws(BitReader.Malformed) {
+            _ = try reader.unsigned()  // seq_parameter_set_id
+            _ = try reader.unsigned()  // log2_max_frame_num_minus4
+            switch try reader.unsigned() {  // pic_order_cnt_type
+            case 0: _ = try reader.unsigned()
+            // It has a list that x264 never writes.
+            case 1: return nil
+            default: break
+            }
+            _ = try reader.unsigned()  // max_num_ref_frames
+        } catch {
+            return nil
+        }
+        let position = first * 8 + reader.position
+        return position < unit.upperBound * 8 ? position : nil
     }
 }

@@ -55,7 +55,7 @@ public final class VideoDecoder {
     private func readFormat(of frame: EncodedVideoFrame) throws(CodecError) -> VideoFormat? {
         if codec == .vp8 { return VideoFormat(vp8: frame.data) }
         var found: VideoFormat?
-        for unit in AnnexB.units(frame.data) where AnnexB.type(of: unit, in: frame.data) == AnnexB.UnitType.sps {
+        for unit in H264.units(inAnnexB: frame.data) where AnnexB.type(of: unit, in: frame.data) == H264.UnitType.sps {
             guard let format = VideoFormat(h264: frame.data, unit) else { throw .invalidData("sequence parameter set") }
             // The library would allocate anew as often as the slices of one access unit move between them.
             if let found, (found.width, found.height) != (format.width, format.height) {

@@ -1,3 +1,5 @@
+import Basics
+
 /// What a coded stream's headers say of its pictures, before any of them is decoded.
 public struct VideoFormat: Hashable, Sendable {
     /// Of the coded picture in pixels, before cropping.
@@ -39,83 +41,12 @@ extension VideoFormat {
         if width == 0 || height == 0 { return nil }
     }
 
-    /// Of an H.264 sequence parameter set (H.264 §7.3.2.1.1), `unit` without a start code; nil where it cannot be read.
+    /// Of an H.264 sequence parameter set, `unit` without a start code; nil where it cannot be read.
     init?(h264 data: [UInt8], _ unit: Range<Int>) {
-        let payload = Self.withoutEmulationPrevention(data[unit.clamped(to: 0..<data.count)].dropFirst())
-        var reader = BitReader(payload, 0..<payload.count)
-        guard let profile = reader.bits(8), reader.bits(16) != nil, reader.unsigned() != nil else { return nil }
-        isPlain = true
-        if Self.profilesWithChroma.contains(profile) {
-            guard let chroma = reader.unsigned() else { return nil }
-            if chroma == 3, reader.bit() == nil { return nil }
-            guard let luma = reader.unsigned(), let chromaDepth = reader.unsigned(), reader.bit() != nil,
-                Self.skipScaling(&reader, lists: chroma == 3 ? 12 : 8)
-            else { return nil }
-            isPlain = chroma == 1 && luma == 0 && chromaDepth == 0
-        }
-        guard reader.unsigned() != nil, Self.skipOrder(&reader), let references = reader.unsigned(), reader.bit() != nil,
-            let columns = reader.unsigned(), let rows = reader.unsigned(), let isProgressive = reader.bit()
-        else { return nil }
-        // Far above every level, and small enough that nothing below overflows.
-        guard columns < 4096, rows < 4096, references <= 16 else { return nil }
-        width = (columns + 1) * 16
-        height = (rows + 1) * 16 * (isProgressive == 1 ? 1 : 2)
-        referenceFrames = references
-    }
-
-    /// Those that tell chroma and bit depth (H.264 §7.3.2.1.1); in all others they are 4:2:0 and 8.
-    private static let profilesWithChroma: Set<Int> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
-
-    /// No more of a parameter set is looked at: all that is read lies in the first hundreds of bytes, whatever lists it has.
-    private static let longestHeader = 4096
-
-    /// H.264 §7.4.1.1.
-    private static func withoutEmulationPrevention(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        var result: [UInt8] = []
-        var zeros = 0
-        for byte in bytes.prefix(longestHeader) {
-            if zeros >= 2, byte == 3 {
-                zeros = 0
-                continue
-            }
-            zeros = byte == 0 ? zeros + 1 : 0
-            result.append(byte)
-        }
-        return result
-    }
-
-    /// Scaling matrices (H.264 §7.3.2.1.1.1).
-    private static func skipScaling(_ reader: inout BitReader, lists: Int) -> Bool {
-        guard let hasMatrix = reader.bit() else { return false }
-        if hasMatrix == 0 { return true }
-        for list in 0..<lists {
-            guard let isPresent = reader.bit() else { return false }
-            if isPresent == 0 { continue }
-            var (last, next) = (8, 8)
-            for _ in 0..<(list < 6 ? 16 : 64) {
-                if next != 0 {
-                    guard let delta = reader.signed() else { return false }
-                    // The sum is taken modulo 256.
-                    next = ((last + delta) % 256 + 256) % 256
-                }
-                last = next == 0 ? last : next
-            }
-        }
-        return true
-    }
-
-    /// Picture order counts.
-    private static func skipOrder(_ reader: inout BitReader) -> Bool {
-        guard let type = reader.unsigned() else { return false }
-        switch type {
-        case 0: return reader.unsigned() != nil
-        case 1:
-            guard reader.bit() != nil, reader.signed() != nil, reader.signed() != nil, let count = reader.unsigned(), count <= 255
-            else { return false }
-            for _ in 0..<count where reader.signed() == nil { return false }
-            return true
-        case 2: return true
-        default: return false
-        }
+        guard let set = H264SequenceParameterSet(data.span.extracting(unit.clamped(to: 0..<data.count))) else { return nil }
+        width = set.codedWidth
+        height = set.codedHeight
+        referenceFrames = set.referenceFrames
+        isPlain = set.isPlain
     }
 }

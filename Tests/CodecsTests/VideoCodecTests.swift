@@ -73,7 +73,7 @@ import Testing
         for index in 0..<20 {
             let frame = try #require(
                 try encoder.encode(scene(index), timestamp: Int64(index) * 3000, forceKeyframe: index == 10))
-            let units = AnnexB.units(frame.data)
+            let units = H264.units(inAnnexB: frame.data)
             let types = units.map { AnnexB.type(of: $0, in: frame.data) }
             #expect(units.allSatisfy { $0.count <= 1000 })
             #expect(frame.data.prefix(4) == [0, 0, 0, 1])
@@ -102,7 +102,7 @@ import Testing
         let sent2 = try after.encode(scene(1, width: 160, height: 120), timestamp: 3000, forceKeyframe: true)
         let whole = try #require(sent2)
         var bare = whole
-        bare.data = AnnexB.units(whole.data).filter { AnnexB.type(of: $0, in: whole.data) == 5 }.flatMap { [0, 0, 0, 1] + whole.data[$0] }
+        bare.data = H264.units(inAnnexB: whole.data).filter { AnnexB.type(of: $0, in: whole.data) == 5 }.flatMap { [0, 0, 0, 1] + whole.data[$0] }
         // An error or nothing at all, but no garbage.
         #expect((try? decoder.decode(bare)) == nil)
         let mended = try decoder.decode(whole)

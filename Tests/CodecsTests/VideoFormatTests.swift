@@ -106,7 +106,7 @@ private struct SPS {
         let encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(codec: .h264, width: 320, height: 240, framesPerSecond: 30, bitRate: .kilobits(300)))
         let frame = try #require(try encoder.encode(scene(0), timestamp: 0, forceKeyframe: true))
-        let unit = try #require(AnnexB.units(frame.data).first)
+        let unit = try #require(H264.units(inAnnexB: frame.data).first)
         let format = try #require(VideoFormat(h264: frame.data, unit))
         #expect(format.width == 320 && format.height == 240 && format.refusal == nil)
     }

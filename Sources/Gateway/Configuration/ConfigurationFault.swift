@@ -33,27 +33,3 @@ public struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     /// `EX_CONFIG` of sysexits.h.
     public static let exitStatus: Int32 = 78
 }
-
-/// The candidate that a mistyped word most likely means: the nearest by edits, if near at all.
-func suggestion(for word: String, among candidates: [String]) -> String? {
-    let limit = max(2, word.count / 3)
-    let ranked = candidates.map { ($0, editDistance(word.lowercased(), $0.lowercased())) }.filter { $0.1 <= limit }
-    return ranked.min { ($0.1, $0.0) < ($1.1, $1.0) }?.0
-}
-
-/// Levenshtein's distance. Words longer than 64 characters are cut: nobody mistypes those.
-func editDistance(_ first: String, _ second: String) -> Int {
-    let first = Array(first.prefix(64))
-    let second = Array(second.prefix(64))
-    var row = Array(0...second.count)
-    for (line, character) in first.enumerated() {
-        var diagonal = row[0]
-        row[0] = line + 1
-        for column in second.indices {
-            let substituted = diagonal + (second[column] == character ? 0 : 1)
-            diagonal = row[column + 1]
-            row[column + 1] = min(substituted, row[column] + 1, diagonal + 1)
-        }
-    }
-    return row[second.count]
-}

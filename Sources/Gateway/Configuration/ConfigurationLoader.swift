@@ -126,7 +126,7 @@ public struct ConfigurationLoader {
     }
 
     private func unknown(_ name: String, value: RawSetting?, among known: [String], place: String) -> ConfigurationFault {
-        let hint = suggestion(for: name, among: known) ?? suggestionByLastPart(of: name, among: known)
+        let hint = Spelling.nearest(name, among: known) ?? suggestionByLastPart(of: name, among: known)
         let what = "there is no such key" + (hint.map { "; did you mean \($0)?" } ?? "; the README lists all")
         return ConfigurationFault(key: name, value: value?.text, what: what, place: place)
     }

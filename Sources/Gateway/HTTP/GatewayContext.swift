@@ -79,7 +79,7 @@ struct RouteRequest: Sendable {
             try JSONOutline.check(bytes, .requestBody)
             if case .object(let members) = try JSON.decode(JSONValue.self, from: bytes.isEmpty ? Array("{}".utf8) : bytes) {
                 for key in members.keys.sorted() where !keys.contains(key) {
-                    let hint = suggestion(for: key, among: keys).map { "; did you mean \($0)?" } ?? ""
+                    let hint = Spelling.nearest(key, among: keys).map { "; did you mean \($0)?" } ?? ""
                     throw APIError.badRequest("there is no key \(key) here\(hint); allowed are \(keys.joined(separator: ", "))")
                 }
             } else {

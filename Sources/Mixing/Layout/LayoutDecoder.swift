@@ -1,3 +1,5 @@
+import Basics
+
 extension Layout {
     /// Reads a layout file. `file` is only for the messages.
     ///
@@ -246,7 +248,7 @@ struct LayoutDecoder {
         guard case .object(let members) = value.node else { return }
         for member in members where !keys.contains(member.key) {
             let mend =
-                Self.nearest(member.key, keys).map { "did you mean \"\($0)\"?" }
+                Spelling.nearest(member.key, among: keys).map { "did you mean \"\($0)\"?" }
                 ?? "remove it; \(name) may have \(Self.listed(keys.filter { $0 != "$schema" && $0 != "comment" }))"
             report(member.position, "unknown key \"\(member.key)\" in \(name)", mend)
         }
@@ -321,34 +323,11 @@ struct LayoutDecoder {
             return nil
         }
         if allowed.contains(text) { return text }
-        let guess = Self.nearest(text, allowed)
+        let guess = Spelling.nearest(text, among: allowed)
         report(
             value.position, "\(name) is \"\(text.prefix(40))\"", guess.map { "did you mean \"\($0)\"?" } ?? "write one of \(Self.listed(allowed))")
         return nil
     }
 
     private static func listed(_ words: [String]) -> String { words.map { "\"\($0)\"" }.joined(separator: ", ") }
-
-    /// The word that differs least, if it differs by at most a third of its letters.
-    static func nearest(_ word: String, _ words: [String]) -> String? {
-        guard word.count <= 40 else { return nil }
-        let scored = words.map { ($0, distance(Array(word.lowercased()), Array($0.lowercased()))) }
-        guard let best = scored.min(by: { $0.1 < $1.1 }), best.1 <= max(1, best.0.count / 3) else { return nil }
-        return best.0
-    }
-
-    /// Levenshtein's distance.
-    private static func distance(_ a: [Character], _ b: [Character]) -> Int {
-        var row = Array(0...b.count)
-        for (i, letter) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, other) in b.enumerated() {
-                let above = row[j + 1]
-                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (letter == other ? 0 : 1))
-                diagonal = above
-            }
-        }
-        return row[b.count]
-    }
 }

@@ -50,7 +50,7 @@ public struct H264Depacketizer: Sendable {
         case 1...23:
             let type = payload[0] & 31
             let isFirstSlice = payload.count >= 2 && payload[1] & 0x80 != 0
-            return Peek(startsUnit: true, hasIDR: type == H264NAL.idr && isFirstSlice, hasSPS: type == H264NAL.sps)
+            return Peek(startsUnit: true, hasIDR: type == H264.UnitType.idr && isFirstSlice, hasSPS: type == H264.UnitType.sps)
         case H264NAL.stapA:
             var result = Peek(startsUnit: true, hasIDR: false, hasSPS: false)
             var reader = ByteReader(payload)
@@ -60,8 +60,8 @@ public struct H264Depacketizer: Sendable {
                     let unit = try reader.take(Int(reader.readUInt16()))
                     guard let first = unit.first else { continue }
                     let isFirstSlice = unit.count >= 2 && payload[first + 1] & 0x80 != 0
-                    result.hasIDR = result.hasIDR || payload[first] & 31 == H264NAL.idr && isFirstSlice
-                    result.hasSPS = result.hasSPS || payload[first] & 31 == H264NAL.sps
+                    result.hasIDR = result.hasIDR || payload[first] & 31 == H264.UnitType.idr && isFirstSlice
+                    result.hasSPS = result.hasSPS || payload[first] & 31 == H264.UnitType.sps
                 }
             } catch {
                 return nil
@@ -73,7 +73,7 @@ public struct H264Depacketizer: Sendable {
             let type = payload[1] & 31
             let isFirstSlice = payload.count >= 3 && payload[2] & 0x80 != 0
             return Peek(
-                startsUnit: starts, hasIDR: starts && type == H264NAL.idr && isFirstSlice, hasSPS: starts && type == H264NAL.sps)
+                startsUnit: starts, hasIDR: starts && type == H264.UnitType.idr && isFirstSlice, hasSPS: starts && type == H264.UnitType.sps)
         default: return nil
         }
     }
@@ -140,16 +140,16 @@ public struct H264Depacketizer: Sendable {
         switch unit.data[start] & 31 {
         case 1...5:
             unit.hasPicture = true
-            unit.hasIDR = unit.hasIDR || unit.data[start] & 31 == H264NAL.idr
+            unit.hasIDR = unit.hasIDR || unit.data[start] & 31 == H264.UnitType.idr
             isOther = false
-        case H264NAL.sps:
+        case H264.UnitType.sps:
             unit.hasSPS = true
             // Some say them twice, as we do, lest they get lost.
             if remember(sps: unit.copy(from: start)) { unit.drop(from: start) } else { unit.sps.append(start..<unit.data.count) }
-        case H264NAL.pps:
+        case H264.UnitType.pps:
             unit.hasPPS = true
             if remember(pps: unit.copy(from: start)) { unit.drop(from: start) }
-        case H264NAL.accessUnitDelimiter, H264NAL.filler: unit.drop(from: start)
+        case H264.UnitType.delimiter, H264.UnitType.filler: unit.drop(from: start)
         default: break
         }
         unit.count(isOther: isOther)

@@ -53,7 +53,7 @@ public final class PacketizedVideoFrame: Sendable {
             }
         case .h264:
             var cutter = H264Cutter(source: frame.data, limit: limit)
-            for unit in H264NAL.units(inAnnexB: frame.data) { cutter.add(unit, mode: packetizationMode) }
+            for unit in H264.units(inAnnexB: frame.data) { cutter.add(unit, mode: packetizationMode) }
             cutter.endAggregate()
             bytes = cutter.bytes
             fragments = cutter.ranges.enumerated().map { [last = cutter.ranges.count - 1] index, range in
@@ -92,7 +92,7 @@ private struct H264Cutter {
     mutating func add(_ unit: Range<Int>, mode: Int) {
         switch source[unit.lowerBound] & 31 {
         // They help nobody on the wire (RFC 6184 §5.2 has no use for them) and confuse receivers' frame assembly.
-        case H264NAL.accessUnitDelimiter, H264NAL.filler, 0, 24...31: return
+        case H264.UnitType.delimiter, H264.UnitType.filler, 0, 24...31: return
         default: break
         }
         guard mode >= 1 else {
@@ -101,7 +101,7 @@ private struct H264Cutter {
         }
         if unit.count + 2 > limit - 1 {
             endAggregate()
-            if source[unit.lowerBound] & 31 == H264NAL.idr { repeatParameterSets() }
+            if source[unit.lowerBound] & 31 == H264.UnitType.idr { repeatParameterSets() }
             unit.count <= limit ? single(unit) : fragment(unit)
         } else {
             if pendingSize + 2 + unit.count > limit { endAggregate() }

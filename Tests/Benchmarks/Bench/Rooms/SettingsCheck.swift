@@ -40,7 +40,7 @@ enum SettingsCheck {
 
     /// The server leaves out the text that x264 writes about itself.
     private static func slices(_ data: [UInt8]) -> [ArraySlice<UInt8>] {
-        AnnexB.units(data).filter { [1, 5, 7, 8].contains(AnnexB.type(of: $0, in: data)) }.map { data[$0] }
+        H264.units(inAnnexB: data).filter { [1, 5, 7, 8].contains(AnnexB.type(of: $0, in: data)) }.map { data[$0] }
     }
 }
 

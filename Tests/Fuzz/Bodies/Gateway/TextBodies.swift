@@ -1,3 +1,4 @@
+import Basics
 import Fuzzing
 
 @testable import Gateway
@@ -66,7 +67,7 @@ enum TextBodies {
         _ = try? JSON.decode(ParticipantPatch.self, from: input.bytes)
         if let value = try? JSON.decode(JSONValue.self, from: input.bytes) {
             _ = try? JSON.encode(value)
-            if case .object(let members) = value, let key = members.keys.min() { _ = suggestion(for: key, among: RoomPatch.keys) }
+            if case .object(let members) = value, let key = members.keys.min() { _ = Spelling.nearest(key, among: RoomPatch.keys) }
         }
         work.weigh()
     }

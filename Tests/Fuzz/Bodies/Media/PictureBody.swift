@@ -27,7 +27,7 @@ enum PictureBody {
     }
 
     private static func read(_ data: [UInt8]) {
-        for unit in AnnexB.units(data) {
+        for unit in H264.units(inAnnexB: data) {
             guard data.indices.contains(unit.lowerBound), unit.upperBound <= data.count, !unit.isEmpty else {
                 fatalError("pictures: a unit outside of its data")
             }

@@ -1,34 +1,39 @@
-/// Bits of a parameter set, most significant first; every read says whether there was enough.
-struct BitReader: ~Escapable {
+/// Reads the bits of a coded stream's headers, the highest of each byte first. Total: a read past the end throws.
+public struct BitReader: ~Escapable {
     private let bytes: Span<UInt8>
-    private var position = 0
+    /// In bits from the first.
+    public private(set) var position = 0
 
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>) {
+    public init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
     }
 
-    struct Malformed: Error {}
+    /// There were not enough bits, or they say what nothing may.
+    public struct Malformed: Error {
+        public init() {}
+    }
 
-    mutating func bit() throws(Malformed) -> UInt32 {
+    public mutating func bit() throws(Malformed) -> UInt32 {
         guard position >> 3 < bytes.count else { throw Malformed() }
         defer { position += 1 }
         return UInt32(bytes[position >> 3] >> (7 - UInt8(position & 7)) & 1)
     }
 
-    mutating func bits(_ count: Int) throws(Malformed) -> UInt32 {
+    /// Up to 32 bits, the first the highest.
+    public mutating func bits(_ count: Int) throws(Malformed) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<min(count, 32) { value = value << 1 | (try bit()) }
         return value
     }
 
-    mutating func skip(_ count: Int) throws(Malformed) {
+    public mutating func skip(_ count: Int) throws(Malformed) {
         guard count >= 0, position + count <= bytes.count * 8 else { throw Malformed() }
         position += count
     }
 
-    /// ue(v) of H.264 §9.1; at most 31 leading zeros.
-    mutating func unsigned() throws(Malformed) -> UInt32 {
+    /// ue(v) of ITU-T H.264 §9.1; at most 31 leading zeros.
+    public mutating func unsigned() throws(Malformed) -> UInt32 {
         var zeros = 0
         while try bit() == 0 {
             zeros += 1
@@ -37,8 +42,8 @@ struct BitReader: ~Escapable {
         return (1 << UInt32(zeros)) - 1 + (try bits(zeros))
     }
 
-    /// se(v) of H.264 §9.1.1.
-    mutating func signed() throws(Malformed) -> Int32 {
+    /// se(v) of ITU-T H.264 §9.1.1.
+    public mutating func signed() throws(Malformed) -> Int32 {
         let value = try unsigned()
         let half = Int32(truncatingIfNeeded: (value >> 1) &+ (value & 1))
         return value & 1 == 1 ? half : 0 &- half
