@@ -120,6 +120,11 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// What a line leaves for video: the rest beside the sound, less what is lost and sent again.
+    package func videoBudget(of estimate: BitRate, loss: Double, roomRate: BitRate) -> BitRate {
+        max((estimate - lineRate(roomRate)) * (1 - loss), .kilobits(1))
+    }
+
     /// What it takes of the line, headers and copies included.
     package func lineRate(_ configured: BitRate) -> BitRate {
         let rate = bitRate(configured)

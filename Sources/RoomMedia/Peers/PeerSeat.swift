@@ -14,9 +14,10 @@ package final class PeerSeat {
     var format: VideoSendFormat?
     var selector: RenditionSelector
     var ladder: Ladder
-    /// What it gets now, and what it will get from that one's next keyframe on: so a move shows no freeze.
-    var active: RenditionKey?
-    var pending: RenditionKey?
+    private var membership = RenditionMembership<RenditionKey>()
+    /// What it gets now, and what it will get.
+    var active: RenditionKey? { membership.active }
+    var pending: RenditionKey? { membership.pending }
     /// A keyframe has gone out to it.
     var hasPicture: Bool { active != nil }
     package var reason = ""
@@ -94,46 +95,26 @@ package final class PeerSeat {
         if leaving.count < 4 { leaving.append(trace) }
     }
 
-    /// What its line leaves for video: the rest beside the sound, less what is lost and sent again.
-    private var budget: BitRate? {
-        estimate.map { max(($0 - profile.lineRate(engine.audioBitRate)) * (1 - loss), .kilobits(1)) }
-    }
+    private var budget: BitRate? { estimate.map { profile.videoBudget(of: $0, loss: loss, roomRate: engine.audioBitRate) } }
 
     /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.
     func choose() {
         guard isConnected, let format else { return leaveRenditions() }
         let key = engine.subscribe(id, view: view, format: format, choice: selector.choice, budget: budget)
-        if key == active {
-            // It is (again) a member of what it has.
-            if let pending, pending != key { engine.unsubscribe(id, from: pending) }
-            pending = nil
-            return
-        }
-        if let pending, pending != key { engine.unsubscribe(id, from: pending) }
-        pending = key
-        guard let key else {
-            // Sound alone.
-            if let active { engine.unsubscribe(id, from: active) }
-            active = nil
-            return
-        }
-        engine.rendition(key)?.requestKeyframe()
+        let (left, awaited) = membership.choose(key)
+        for key in left { engine.unsubscribe(id, from: key) }
+        if let awaited { engine.rendition(awaited)?.requestKeyframe() }
     }
 
     /// Whether a frame of that rendition goes to the peer; takes the step to a new rendition at its keyframe.
     func takes(_ key: RenditionKey, isKeyframe: Bool) -> Bool {
-        if key == active { return true }
-        guard key == pending, isKeyframe else { return false }
-        if let active { engine.unsubscribe(id, from: active) }
-        active = key
-        pending = nil
-        return true
+        let (takes, left) = membership.takes(key, isKeyframe: isKeyframe)
+        if let left { engine.unsubscribe(id, from: left) }
+        return takes
     }
 
     func leaveRenditions() {
-        for key in [active, pending] { if let key { engine.unsubscribe(id, from: key) } }
-        active = nil
-        pending = nil
+        for key in membership.leave() { engine.unsubscribe(id, from: key) }
     }
 
     /// The canvas, the ladder or the views changed.
@@ -164,7 +145,7 @@ package final class PeerSeat {
             choose()
             return true
         }
-        for key in [active, pending] { if let key { engine.rendition(key)?.setBudget(budget ?? estimate, of: id) } }
+        for key in membership.all { engine.rendition(key)?.setBudget(budget ?? estimate, of: id) }
         return false
     }
 }

@@ -27,8 +27,7 @@ final class SimulatedMember {
     let call: SimulatedCall
     private(set) var selector: RenditionSelector
     private(set) var profile = AudioProfile.narrow
-    private(set) var active: RenditionSelector.Choice?
-    private(set) var pending: RenditionSelector.Choice?
+    private var membership = RenditionMembership<RenditionSelector.Choice>()
     private(set) var isConnected = false
     private(set) var connectedAt: Instant?
     /// The picture and sound that the client gets.
@@ -99,14 +98,14 @@ final class SimulatedMember {
             choose(in: room)
         case .interrupted:
             isConnected = false
-            for choice in [active, pending] { if let choice { room.leave(id, choice) } }
-            active = nil
-            pending = nil
+            for choice in membership.leave() { room.leave(id, choice) }
         case .estimate(let estimate, let loss, _):
             take(estimate, loss: loss, room: room, at: now)
         case .keyframeRequested:
             keyframesAsked += 1
-            if let choice = pending ?? active { room.requestKeyframe(choice, isStart: pending != nil) }
+            if let choice = membership.pending ?? membership.active {
+                room.requestKeyframe(choice, isStart: membership.pending != nil || membership.active == nil)
+            }
         case .video(let frame): serverEye.receive(frame)
         case .audio(let packet): serverEar.receive(packet)
         default: break
@@ -115,7 +114,7 @@ final class SimulatedMember {
 
     private var budget: BitRate? {
         guard isConnected else { return nil }
-        return max((call.server.estimate - profile.lineRate(Self.roomAudio)) * (1 - loss), .kilobits(1))
+        return profile.videoBudget(of: call.server.estimate, loss: loss, roomRate: Self.roomAudio)
     }
 
     private func take(_ estimate: BitRate, loss: Double, room: SimulatedRoom, at now: Instant) {
@@ -126,7 +125,7 @@ final class SimulatedMember {
             moves.append((now, change))
             choose(in: room)
         } else {
-            for choice in [active, pending] { if let choice, let budget { room.setBudget(budget, of: id, choice) } }
+            for choice in membership.all { if let budget { room.setBudget(budget, of: id, choice) } }
         }
     }
 
@@ -135,28 +134,18 @@ final class SimulatedMember {
     /// Joins the rendition of its choice; what it had goes on until the new one's keyframe is there.
     private func choose(in room: SimulatedRoom) {
         guard isConnected else { return }
-        let choice = selector.choice
-        if let pending, pending != choice { room.leave(id, pending) }
-        pending = nil
-        if choice == active { return }
-        guard choice != .audioOnly else {
-            if let active { room.leave(id, active) }
-            active = nil
-            return
-        }
-        pending = choice
-        room.join(id, choice, budget: budget)
+        let choice = selector.choice == .audioOnly ? nil : selector.choice
+        if let choice { room.join(id, choice, budget: budget) }
+        let (left, awaited) = membership.choose(choice)
+        for choice in left { room.leave(id, choice) }
+        if let awaited { room.requestKeyframe(awaited, isStart: true) }
     }
 
     /// A frame of a rendition, if it takes that one.
     func offer(_ frame: PacketizedVideoFrame, of choice: RenditionSelector.Choice, room: SimulatedRoom, at now: Instant) {
-        if choice != active {
-            guard choice == pending, frame.isKeyframe else { return }
-            if let active { room.leave(id, active) }
-            active = choice
-            pending = nil
-        }
-        call.server.send(frame, at: now)
+        let (takes, left) = membership.takes(choice, isKeyframe: frame.isKeyframe)
+        if let left { room.leave(id, left) }
+        if takes { call.server.send(frame, at: now) }
     }
 
     // MARK: - Ticks

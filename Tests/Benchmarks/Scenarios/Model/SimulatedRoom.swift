@@ -101,7 +101,6 @@ final class SimulatedRoom {
                     rate: rung.bitRate, tag: tag(of: choice), seed: seed))
         }
         renditions[choice]?.control.join(member, budget: budget)
-        renditions[choice]?.control.requestKeyframe(isStart: true)
     }
 
     func leave(_ member: String, _ choice: RenditionSelector.Choice) {
