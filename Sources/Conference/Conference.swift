@@ -14,7 +14,7 @@ import Threads
 /// time, and calls the endpoints.
 public final class Conference: Sendable {
     /// The most recordings that `recordings` gives at once, and what it gives where nothing else is asked for.
-    public static let maxRecordingsAtOnce = 1000
+    public static let maxRecordingsAtOnce = RecordingService.maxAtOnce
     public static let recordingsAtOnce = 100
 
     public let configuration: ConferenceConfiguration

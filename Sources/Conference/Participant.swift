@@ -67,8 +67,6 @@ public final class Participant: Sendable {
         try change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand) }
     }
 
-    public enum LayoutScope: String, Sendable { case room, me }
-
     /// A picture for everyone, or one of its own: `pins` come first.
     public func setLayout(_ name: String, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
         try conference.seats.allow(.layout, id)
@@ -152,13 +150,5 @@ public final class Participant: Sendable {
     /// The door lost its client: the seat stays for 15 s, for `resume`.
     public func signallingLost() {
         _ = try? change { slot throws(ConferenceError) in slot.room.signallingLost(id, at: MonotonicClock.now()) }
-    }
-
-    /// Our side of an ICE restart.
-    public struct IceRestart: Hashable, Sendable {
-        public var ufrag: String
-        public var password: String
-        /// Lines `candidate:…`.
-        public var candidates: [String]
     }
 }

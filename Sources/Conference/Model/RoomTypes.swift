@@ -43,6 +43,9 @@ public struct RoomInfo: Sendable {
     public var layout: String { settings.layout }
 }
 
+/// Whose picture a choice of a layout is for: everyone's, or one's own.
+public enum LayoutScope: String, Sendable { case room, me }
+
 public enum Role: String, Sendable, CaseIterable, Hashable {
     case participant, presenter, moderator, viewer
 }
@@ -125,4 +128,12 @@ public struct RecordingInfo: Hashable, Sendable {
     public var dropped = RecordingLosses()
     /// Why it failed, or ended early.
     public var failure: String?
+}
+
+/// Our side of an ICE restart.
+public struct IceRestart: Hashable, Sendable {
+    public var ufrag: String
+    public var password: String
+    /// Lines `candidate:…`.
+    public var candidates: [String]
 }

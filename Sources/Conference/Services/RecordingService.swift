@@ -6,6 +6,9 @@ import Threads
 
 /// The recordings of rooms: starting and ending them, and what there is of them.
 final class RecordingService: Sendable {
+    /// The most that `list` gives.
+    static let maxAtOnce = 1000
+
     let control: RecordingControl
     private let configuration: ConferenceConfiguration
     private let rooms: RoomService
@@ -199,7 +202,7 @@ final class RecordingService: Sendable {
     /// The newest first; with `before` those that began before that one.
     func list(before id: String?, limit: Int) -> [RecordingInfo] {
         let alive = control.alive
-        let entries = control.catalogue?.list(before: id, limit: min(max(1, limit), Conference.maxRecordingsAtOnce)) ?? []
+        let entries = control.catalogue?.list(before: id, limit: min(max(1, limit), Self.maxAtOnce)) ?? []
         return entries.map { alive[$0.id]?.info ?? Self.info($0) }
     }
 

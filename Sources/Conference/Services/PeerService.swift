@@ -156,7 +156,7 @@ final class PeerService: Sendable {
     }
 
     /// New ICE credentials without an offer (RFC 9725 §4.3.3).
-    func restartIce(_ id: String, ufrag: String, password: String) async throws(ConferenceError) -> Participant.IceRestart {
+    func restartIce(_ id: String, ufrag: String, password: String) async throws(ConferenceError) -> IceRestart {
         try registry.allow(.offer, id, at: MonotonicClock.now())
         let ours = try await onExistingSeat(id, orElse: "There is nothing to restart.") { seat, host, now in
             let ours = try seat.peer.restartICE(remote: IceCredentials(ufrag: ufrag, password: password), at: now)
@@ -164,7 +164,7 @@ final class PeerService: Sendable {
             host.touch(seat)
             return ours
         }
-        return Participant.IceRestart(
+        return IceRestart(
             ufrag: ours.ufrag, password: ours.password, candidates: candidates.map(\.description))
     }
 

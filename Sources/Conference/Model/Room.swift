@@ -127,7 +127,7 @@ struct Room: Sendable {
     ///
     /// - Parameter viewLimit: how many pictures there may be beside the one for all: who asks for one more keeps what it has.
     mutating func setLayout(
-        _ name: String, scope: Participant.LayoutScope, pins: [String]?, by id: String, viewLimit: Int = .max
+        _ name: String, scope: LayoutScope, pins: [String]?, by id: String, viewLimit: Int = .max
     ) throws(ConferenceError) {
         let index = try index(id)
         switch scope {
