@@ -102,7 +102,7 @@ extension PeerConnection {
 
     func sendFeedback(at now: Instant) {
         let notification = sender.takeLimitNotification()
-        guard notification != nil || min(receiver.takeDeadline() ?? .distantFuture, nextLimitReport ?? .distantFuture) <= now else { return }
+        guard notification != nil || min(receiver.nextDeadline ?? .distantFuture, nextLimitReport ?? .distantFuture) <= now else { return }
         var packets = receiver.makeFeedback(senderSSRC: reportSSRC, at: now)
         if let due = nextLimitReport, now >= due {
             nextLimitReport = now + Self.reportInterval

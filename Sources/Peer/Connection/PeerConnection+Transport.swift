@@ -9,7 +9,7 @@ extension PeerConnection {
         let bytes = UnsafeRawBufferPointer(datagram)
         switch DatagramKind(bytes) {
         case .stun:
-            guard allowance.admitsCheck(isKnown: ice?.validates(flow) ?? false, at: now) else { return }
+            guard allowance.admitsCheck(isKnown: ice?.isValidated(flow) ?? false, at: now) else { return }
             unsettled = now
             ice?.handle(stun: bytes, flow: flow, at: now)
             latestClaim = ice?.latestClaim ?? .none
@@ -21,7 +21,7 @@ extension PeerConnection {
     }
 
     private func receiveHandshake(_ bytes: UnsafeRawBufferPointer, flow: Flow, at now: Instant) {
-        guard let dtls, ice?.validates(flow) == true else { return drop() }
+        guard let dtls, ice?.isValidated(flow) == true else { return drop() }
         guard state == .connected ? allowance.admits(bytes: bytes.count, at: now) : allowance.admitsHandshake(at: now) else { return }
         unsettled = now
         let before = dtls.authenticRecords
@@ -38,7 +38,7 @@ extension PeerConnection {
     }
 
     private func receiveEncrypted(_ datagram: UnsafeMutableRawBufferPointer, isReport: Bool, flow: Flow, at now: Instant) {
-        guard let srtp, ice?.validates(flow) == true, let ssrc = SourceTable.ssrc(UnsafeRawBufferPointer(datagram), isReport: isReport)
+        guard let srtp, ice?.isValidated(flow) == true, let ssrc = SourceTable.ssrc(UnsafeRawBufferPointer(datagram), isReport: isReport)
         else { return drop() }
         // Sources first: what is forged under any SSRC takes nothing of what the peer's own packets may have.
         guard sources.admits(ssrc, at: now) else {
@@ -105,7 +105,7 @@ extension PeerConnection {
     public func nextDeadline(after now: Instant) -> Instant? {
         settle()
         guard state != .ended else { return nil }
-        var deadline = ice?.takeDeadline()
+        var deadline = ice?.nextDeadline
         func consider(_ other: Instant?) {
             guard let other else { return }
             deadline = min(deadline ?? other, other)
@@ -114,8 +114,8 @@ extension PeerConnection {
         consider(channels.nextDeadline)
         if state == .connected {
             // Without a path nothing can leave: what waits in the sender is no reason to wake up for.
-            if ice?.selected != nil { consider(sender.takeDeadline(after: now)) }
-            consider(receiver.takeDeadline())
+            if ice?.selected != nil { consider(sender.nextDeadline(after: now)) }
+            consider(receiver.nextDeadline)
             consider(nextReport)
             consider(nextLimitReport)
         }

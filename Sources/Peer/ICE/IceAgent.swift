@@ -1,11 +1,12 @@
 import Basics
 
-/// Finds and keeps the way to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock.
+/// Finds and keeps the way to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock. Not copyable: its owner asks it
+/// with each packet, and is answered in place.
 ///
 /// `.lite` is the server: it answers checks, believes the peer's nomination, and never checks itself (RFC 8445 §2.5). It needs no
 /// candidates of the peer: the first authentic check tells where the peer is, so mDNS names do not matter.
 /// `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates, nominates, and keeps consent.
-public struct IceAgent: Sendable {
+public struct IceAgent: ~Copyable, Sendable {
     /// Whether the agent checks on its own.
     public enum Mode: Sendable {
         case lite, controlling
@@ -220,11 +221,6 @@ public struct IceAgent: Sendable {
         self.selected = nil
         if let latest = live.max(by: { ($0.isAnswered ? 1 : 0, $0.lastAlive) < ($1.isAnswered ? 1 : 0, $1.lastAlive) }) { select(latest.flow) }
     }
-
-    /// The same as `isValidated` and `nextDeadline`, for an owner that asks with each packet: mutating ones are asked in place, where
-    /// a property of a class is copied first.
-    mutating func validates(_ flow: Flow) -> Bool { isValidated(flow) }
-    mutating func takeDeadline() -> Instant? { nextDeadline }
 
     /// When `advance` has something to do.
     public var nextDeadline: Instant? {

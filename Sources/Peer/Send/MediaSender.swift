@@ -37,7 +37,9 @@ public struct InitialNumbers: Sendable {
 }
 
 /// Everything that goes out as RTP to one peer: two streams and their repair, one pacer, one estimate.
-struct MediaSender: Sendable {
+///
+/// Not copyable: its owner asks it for a deadline after every packet, and is answered in place.
+struct MediaSender: ~Copyable, Sendable {
     /// IPv4, UDP and an SRTP tag, which the line carries with each packet.
     static let wireOverhead = 20 + 8 + 16
 
@@ -164,8 +166,8 @@ struct MediaSender: Sendable {
         return length
     }
 
-    /// When something may leave or wants to be looked at. Mutating only to be asked in place, without a copy of all this.
-    mutating func takeDeadline(after now: Instant) -> Instant? {
+    /// When a packet may leave, or `advance` has something to do.
+    func nextDeadline(after now: Instant) -> Instant? {
         guard isStarted else { return nil }
         var deadline = estimator.nextDeadline
         func consider(_ other: Instant) { deadline = min(deadline ?? other, other) }

@@ -107,3 +107,13 @@ extension SimulatedCall {
 
     var areConnected: Bool { client.isConnected && server.isConnected }
 }
+
+extension PeerConnection {
+    /// The ICE credentials that this end has told the other.
+    var localCredentials: IceCredentials {
+        get throws {
+            let credentials = ice?.local
+            return try #require(credentials)
+        }
+    }
+}

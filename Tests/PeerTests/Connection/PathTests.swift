@@ -11,8 +11,8 @@ struct PathTests {
 
     /// What the client could send from anywhere: it knows both sides' credentials.
     private func check(_ call: SimulatedCall) throws -> [UInt8] {
-        let server = try #require(call.server.ice?.local)
-        let client = try #require(call.client.ice?.local)
+        let server = try call.server.localCredentials
+        let client = try call.client.localCredentials
         var message = STUNMessage(.request, transaction: .init(high: 3, low: UInt64(bitPattern: call.now.nanoseconds)))
         message.username = "\(server.ufrag):\(client.ufrag)"
         message.priority = 1

@@ -95,7 +95,7 @@ struct PeerBudgetTests {
     @Test("Checks beyond the budget are not even hashed, and end nobody: STUN has no protection against replays")
     func checks() throws {
         let call = try connected(seed: 4)
-        let server = try #require(call.server.ice?.local)
+        let server = try call.server.localCredentials
         var message = STUNMessage(.request, transaction: .init(high: 3, low: 4))
         message.username = "\(server.ufrag):x"
         message.priority = 1

@@ -36,7 +36,7 @@ import Testing
         let reply = Self.feed(&agent, Self.check(), 7, at: Self.start)
         #expect(reply?.messageClass == .success)
         #expect(reply?.xorMappedAddress == Self.flow(7).remote)
-        #expect(agent.isValidated(Self.flow(7)))
+        #expect(agent.isValidated(Self.flow(7)) == true)
         #expect(agent.selected == nil)
         _ = Self.feed(&agent, Self.check(nominate: true), 7, at: Self.start)
         #expect(agent.nextEvent() == .selected(Self.flow(7)))
@@ -58,7 +58,7 @@ import Testing
         for (index, (bytes, code)) in cases.enumerated() {
             let reply = Self.feed(&agent, bytes, UInt16(index), at: Self.start)
             #expect(reply?.errorCode == code)
-            #expect(!agent.isValidated(Self.flow(UInt16(index))))
+            #expect(agent.isValidated(Self.flow(UInt16(index))) == false)
         }
     }
 
@@ -76,7 +76,7 @@ import Testing
         #expect(reply.withUnsafeBytes { STUNMessage(parsing: $0) }?.errorCode == 420)
         // UNKNOWN-ATTRIBUTES with 0x0003 and two bytes of padding.
         #expect(reply.indices.contains { reply[$0...].starts(with: [0, 10, 0, 2, 0, 3, 0, 0]) })
-        #expect(!agent.isValidated(Self.flow(1)))
+        #expect(agent.isValidated(Self.flow(1)) == false)
     }
 
     @Test func firefoxNominatesEverythingAndMediaDecides() {
@@ -124,8 +124,9 @@ import Testing
         var agent = Self.agent()
         _ = Self.feed(&agent, Self.check(nominate: true), 1, at: Self.start)
         for port in 2...20 { _ = Self.feed(&agent, Self.check(), UInt16(port), at: Self.start + .milliseconds(port * 20)) }
-        #expect(agent.isValidated(Self.flow(1)))
-        #expect((1...20).count { agent.isValidated(Self.flow(UInt16($0))) } == 8)
+        #expect(agent.isValidated(Self.flow(1)) == true)
+        let validated = (1...20).count { agent.isValidated(Self.flow(UInt16($0))) }
+        #expect(validated == 8)
     }
 
     @Test func oldCredentialsLiveUntilTheFirstNewCheck() {
@@ -157,7 +158,7 @@ import Testing
 
 /// A caller and a server in virtual time over a network that loses what a test says.
 @Suite struct IceAgentControllingTests {
-    struct World {
+    struct World: ~Copyable {
         static let client = SocketAddress(.v4(0xC000_0202), port: 5000)
         var now = Instant(nanoseconds: 1_000_000_000)
         var caller: IceAgent
@@ -246,14 +247,16 @@ import Testing
     @Test func consentGoesOnAndABrokenPathIsLeft() {
         var world = World(ports: [1000, 2000])
         world.run(for: .seconds(60))
-        #expect(!world.caller.isInterrupted && !world.server.isInterrupted)
+        #expect(world.caller.isInterrupted == false)
+        #expect(world.server.isInterrupted == false)
         // Two pairs, a check each 2.5 s, and the beginning.
-        #expect((30...80).contains(world.checks))
+        let checks = world.checks
+        #expect((30...80).contains(checks))
         world.dead = [1000]
         world.run(for: .seconds(15))
         #expect(world.caller.selected == World.flow(2000))
         #expect(world.server.selected?.local.port == 2000)
-        #expect(!world.caller.isExpired)
+        #expect(world.caller.isExpired == false)
     }
 
     @Test func withoutAnyAnswerBothExpire() {
@@ -261,7 +264,8 @@ import Testing
         world.run(for: .seconds(1))
         world.dead = [1000]
         world.run(for: .seconds(40))
-        #expect(world.caller.isExpired && world.server.isExpired)
+        #expect(world.caller.isExpired == true)
+        #expect(world.server.isExpired == true)
         #expect(world.caller.selected == nil)
     }
 
@@ -299,7 +303,7 @@ import Testing
         let refusal = agent.nextTransmit().flatMap { $0.bytes.withUnsafeBytes { STUNMessage(parsing: $0) } }
         #expect(refusal?.errorCode == 487)
         IceAgentLiteTests.check { $0.iceControlling = 500 }.withUnsafeBytes { agent.handle(stun: $0, flow: flow, at: now) }
-        #expect(!agent.isControlling)
+        #expect(agent.isControlling == false)
         #expect(agent.nextTransmit() != nil)
     }
 

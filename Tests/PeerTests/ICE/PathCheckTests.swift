@@ -223,33 +223,36 @@ struct PathCheckTests {
 
     @Test("A flow is not taken by who forges its address, and is by who is really there")
     func theft() {
-        var agents = [agent(), agent()]
+        var holder = agent()
+        var other = agent()
         var table = Demultiplexer<Int>()
         let shared = flow(Self.home)
-        func give(_ id: Int, _ claim: FlowClaim) -> Bool { table.claim(shared, by: id, claim) { agents[$0].isValidated(shared) } }
-        let first = check(&agents[0], on: shared, at: Self.start)
+        func give(_ id: Int, _ claim: FlowClaim) -> Bool {
+            table.claim(shared, by: id, claim) { $0 == 0 ? holder.isValidated(shared) : other.isValidated(shared) }
+        }
+        let first = check(&holder, on: shared, at: Self.start)
         let isOwn = give(0, first)
         #expect(isOwn)
         // The other one's authentic check comes from the same address: forged, as far as anybody knows.
         for second in 1..<20 {
-            let claim = check(&agents[1], on: shared, at: Self.start + .seconds(second))
+            let claim = check(&other, on: shared, at: Self.start + .seconds(second))
             let isTaken = give(1, claim)
             #expect(claim == .checked && !isTaken)
-            check(&agents[0], on: shared, at: Self.start + .seconds(second))
-            agents[1].advance(to: Self.start + .seconds(second))
+            check(&holder, on: shared, at: Self.start + .seconds(second))
+            other.advance(to: Self.start + .seconds(second))
         }
         // The first has left without a word and a NAT gave its address to the other, who answers our check: the response has no name, so it
         // is shown to both.
         let now = Self.start + .seconds(21)
-        _ = requests(&agents[1])
-        agents[1].advance(to: now)
-        let again = check(&agents[1], on: shared, at: now + .seconds(3))
+        _ = requests(&other)
+        other.advance(to: now)
+        let again = check(&other, on: shared, at: now + .seconds(3))
         #expect(again == .checked)
-        let proof = answer(&agents[1], on: shared, at: now + .seconds(3))
+        let proof = answer(&other, on: shared, at: now + .seconds(3))
         let isTaken = give(1, proof)
         #expect(proof == .answered && isTaken)
         // One that answers nothing has it once the former owner's consent is over.
-        let late = check(&agents[0], on: shared, at: now + .seconds(4))
+        let late = check(&holder, on: shared, at: now + .seconds(4))
         #expect(late == .checked)
     }
 
@@ -268,7 +271,7 @@ struct PathCheckTests {
         #expect(agent.nextDeadline.map { $0 <= Self.start + .seconds(30) } == true)
         agent.advance(to: Self.start + .seconds(30))
         #expect(agent.selected == nil)
-        #expect(!agent.isExpired)
+        #expect(agent.isExpired == false)
         check(&agent, on: flow(Self.home), at: Self.start + .seconds(35))
         #expect(agent.selected == flow(Self.home))
     }

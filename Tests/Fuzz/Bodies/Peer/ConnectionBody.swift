@@ -83,9 +83,9 @@ enum ConnectionBody {
     private static let waits: [Int64] = [0, 1, 5, 10, 20, 50, 100, 200, 500, 1000, 2500, 7000, 16_000]
 
     private static func script(_ peer: ConnectedPeer) -> RTCPScript {
-        let sender = peer.server.sender
+        let video = peer.server.sender.video
         return RTCPScript(
-            sound: sender.audio.stream.ssrc, picture: sender.video.stream.ssrc, repair: sender.video.repair.ssrc, sent: peer.sent,
+            sound: peer.server.sender.audio.stream.ssrc, picture: video.stream.ssrc, repair: video.repair.ssrc, sent: peer.sent,
             packetsSent: peer.packetsSent)
     }
 

@@ -39,50 +39,60 @@ import Testing
         }
     }
 
-    private static func started() throws -> (MediaReceiver, Sender) {
-        let session = try negotiated()
-        let section = try #require(session.section(.video))
+    /// A receiver that has agreed on layers, and their sender.
+    private struct Pair: ~Copyable {
         var receiver = MediaReceiver(VideoReceiveConfiguration())
-        receiver.configure(session, at: .zero)
-        try #require(section.remoteRIDs.count >= 2)
-        return (receiver, Sender(section: section))
-    }
+        var sender: Sender
 
-    private static func heights(_ receiver: inout MediaReceiver) -> [Int] { receiver.takeFrames().map(\.frame.height) }
+        init() throws {
+            let session = try SimulcastReceiveTests.negotiated()
+            let section = try #require(session.section(.video))
+            try #require(section.remoteRIDs.count >= 2)
+            sender = Sender(section: section)
+            receiver.configure(session, at: .zero)
+        }
+
+        mutating func send(_ layers: [(rid: Int, ssrc: UInt32)], times: Int) {
+            for _ in 0..<times { sender.send(layers, into: &receiver) }
+        }
+
+        /// Of the frames that came since the last call.
+        mutating func takeHeights() -> [Int] { receiver.takeFrames().map(\.frame.height) }
+    }
 
     @Test("The best layer is taken, and a small tile gets the smallest that fills it")
     func choice() throws {
-        var (receiver, sender) = try Self.started()
-        let count = sender.section.remoteRIDs.count
+        var pair = try Pair()
+        let count = pair.sender.section.remoteRIDs.count
         let layers = (0..<count).map { (rid: $0, ssrc: UInt32(1000 + $0)) }
-        for _ in 0..<10 { sender.send(layers, into: &receiver) }
-        #expect(Self.heights(&receiver).last == 180 << (count - 1))
-        receiver.setWantedHeight(90, at: sender.now)
-        for _ in 0..<5 { sender.send(layers, into: &receiver) }
-        #expect(Self.heights(&receiver).last == 180)
-        receiver.setWantedHeight(181, at: sender.now)
-        for _ in 0..<5 { sender.send(layers, into: &receiver) }
-        #expect(Self.heights(&receiver).last == 360)
+        pair.send(layers, times: 10)
+        #expect(pair.takeHeights().last == 180 << (count - 1))
+        pair.receiver.setWantedHeight(90, at: pair.sender.now)
+        pair.send(layers, times: 5)
+        #expect(pair.takeHeights().last == 180)
+        pair.receiver.setWantedHeight(181, at: pair.sender.now)
+        pair.send(layers, times: 5)
+        #expect(pair.takeHeights().last == 360)
     }
 
     @Test("A layer that falls silent is left for one that comes")
     func silence() throws {
-        var (receiver, sender) = try Self.started()
-        let count = sender.section.remoteRIDs.count
+        var pair = try Pair()
+        let count = pair.sender.section.remoteRIDs.count
         let layers = (0..<count).map { (rid: $0, ssrc: UInt32(1000 + $0)) }
-        for _ in 0..<10 { sender.send(layers, into: &receiver) }
-        _ = Self.heights(&receiver)
-        for _ in 0..<80 { sender.send([layers[0]], into: &receiver) }
-        #expect(Self.heights(&receiver).last == 180)
+        pair.send(layers, times: 10)
+        _ = pair.takeHeights()
+        pair.send([layers[0]], times: 80)
+        #expect(pair.takeHeights().last == 180)
     }
 
     @Test("A new SSRC on a layer is a new stream and goes on at its keyframe")
     func newSource() throws {
-        var (receiver, sender) = try Self.started()
-        for _ in 0..<5 { sender.send([(0, 1000)], into: &receiver) }
-        #expect(Self.heights(&receiver).count == 5)
-        sender.sequence = 40_000
-        for _ in 0..<5 { sender.send([(0, 2000)], into: &receiver) }
-        #expect(Self.heights(&receiver).count == 5)
+        var pair = try Pair()
+        pair.send([(0, 1000)], times: 5)
+        #expect(pair.takeHeights().count == 5)
+        pair.sender.sequence = 40_000
+        pair.send([(0, 2000)], times: 5)
+        #expect(pair.takeHeights().count == 5)
     }
 }

@@ -1,14 +1,14 @@
 import Basics
 
-/// One received SSRC: its numbers, its clock, its count.
+/// One received SSRC: its sequence numbers and timestamps in 64 bits, and what was counted of it (RFC 3550 §6.4.1).
 struct InboundStream: Sendable {
     let ssrc: UInt32
     let clockRate: Int64
     private var tracker = SequenceTracker()
     private var timestamps = TimestampUnwrapper()
-    private(set) var highest: Int64?
+    private var highest: Int64?
     var reception: ReceptionStatistics
-    var meter = RateMeter()
+    private var meter = RateMeter()
     private(set) var lastPacket: Instant
     /// The stream started anew with the last packet.
     private(set) var wasReset = false
@@ -41,6 +41,15 @@ struct InboundStream: Sendable {
         meter.add(bytes, at: now)
         lastPacket = now
         return (sequence, timestamp)
+    }
+
+    mutating func fill(_ statistics: inout PeerStatistics.Received, at now: Instant) {
+        statistics.bitRate = meter.rate(at: now)
+        statistics.packets = reception.packetsReceived
+        statistics.bytes = reception.bytesReceived
+        statistics.packetsLost = Int(reception.packetsLost)
+        statistics.lossFraction = reception.lossFraction
+        statistics.jitter = reception.jitterDuration
     }
 
     /// The numbers of a packet that was sent again on another SSRC.

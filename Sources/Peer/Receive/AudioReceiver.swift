@@ -1,0 +1,110 @@
+import Basics
+
+/// The audio of one peer: counts the packets of its SSRC, unpacks redundant ones (RFC 2198) and stamps each with its capture time.
+struct AudioReceiver: Sendable {
+    private static let clockRate: Int64 = 48_000
+
+    /// Payload types of redundant audio and of the Opus packets in it.
+    private struct Redundancy {
+        var payloadType: UInt8
+        var opus: UInt8
+    }
+
+    private var stream: InboundStream?
+    private var levelID: UInt8?
+    private var redundancy: Redundancy?
+    private var packets: [ReceivedAudioPacket] = []
+    private var frames = 0
+    /// Redundant packets that could not be parsed.
+    private(set) var malformed = 0
+
+    /// The SSRC that the audio comes under; nil before the first packet.
+    var ssrc: UInt32? { stream?.ssrc }
+
+    mutating func configure(_ section: NegotiatedSection?) {
+        levelID = section?.headerExtensions.audioLevel
+        redundancy = section?.codecs.first.flatMap { opus in
+            opus.redPayloadType.map { Redundancy(payloadType: $0, opus: opus.payloadType) }
+        }
+    }
+
+    // MARK: Packets
+
+    /// Takes a packet of the audio section. A packet with another SSRC begins a new stream and ends the one before.
+    mutating func receive(_ header: RTPHeader, _ span: Span<UInt8>, clock: inout SenderClock, at now: Instant) {
+        if stream?.ssrc != header.ssrc {
+            if let old = stream?.ssrc { clock.forget(ssrc: old) }
+            stream = InboundStream(ssrc: header.ssrc, clockRate: Self.clockRate, at: now)
+        }
+        guard let numbers = stream?.accept(header, bytes: span.count, at: now), !header.payloadRange.isEmpty else { return }
+        let level = levelID.flatMap { header.extension8($0, in: span) }.map { AudioLevel(byte: $0).level }
+        let capture = clock.captureTime(ssrc: header.ssrc, timestamp: numbers.timestamp, clockRate: Self.clockRate, arrival: now)
+        let payload = span.extracting(header.payloadRange)
+        let newest = ReceivedAudioPacket(
+            payload: [], sequence: numbers.sequence, timestamp: numbers.timestamp, marker: header.marker, level: level, captureTime: capture,
+            arrival: now, ssrc: header.ssrc)
+        if let redundancy, header.payloadType == redundancy.payloadType {
+            unpack(payload, newest: newest, opus: redundancy.opus)
+        } else {
+            append(newest, payload)
+        }
+    }
+
+    private mutating func unpack(_ payload: Span<UInt8>, newest: ReceivedAudioPacket, opus: UInt8) {
+        guard let parsed = RedundantAudio(parsing: payload) else {
+            malformed += 1
+            return
+        }
+        for (index, block) in parsed.blocks.enumerated() where block.payloadType == opus && !block.range.isEmpty {
+            var packet = newest
+            let back = parsed.blocks.count - 1 - index
+            if back > 0 {
+                // A copy has no number of its own. Senders repeat the packets right before this one.
+                packet.sequence &-= Int64(back)
+                packet.timestamp &-= Int64(block.timestampOffset)
+                packet.captureTime = newest.captureTime - .nanoseconds(Int64(block.timestampOffset) * 1_000_000_000 / Self.clockRate)
+                packet.marker = false
+                packet.level = nil
+                packet.isCopy = true
+            }
+            append(packet, payload.extracting(block.range))
+        }
+    }
+
+    private mutating func append(_ packet: ReceivedAudioPacket, _ payload: Span<UInt8>) {
+        var packet = packet
+        packet.payload = payload.withUnsafeBufferPointer { Array($0) }
+        if !packet.isCopy { frames += 1 }
+        packets.append(packet)
+    }
+
+    /// The packets that came since the last call, in the order of their arrival.
+    mutating func takePackets() -> [ReceivedAudioPacket] {
+        guard !packets.isEmpty else { return [] }
+        defer { packets.removeAll(keepingCapacity: true) }
+        return packets
+    }
+
+    /// The place of this SSRC was given to another one.
+    mutating func forget(ssrc: UInt32) {
+        if stream?.ssrc == ssrc { stream = nil }
+    }
+
+    // MARK: Reports
+
+    /// Takes a sender report; false when it is about another SSRC.
+    mutating func receive(_ report: SenderReport, at now: Instant) -> Bool {
+        guard stream?.ssrc == report.ssrc else { return false }
+        stream?.reception.received(report, at: now)
+        return true
+    }
+
+    /// The block of the next report, if there is something to report.
+    mutating func makeReportBlock(at now: Instant) -> ReportBlock? { stream?.reception.makeReportBlock(at: now) }
+
+    mutating func fill(_ statistics: inout PeerStatistics.Received, at now: Instant) {
+        stream?.fill(&statistics, at: now)
+        statistics.codec = stream == nil ? nil : "opus"
+        statistics.frames = frames
+    }
+}

@@ -1,0 +1,137 @@
+import Basics
+
+/// Everything that comes in as RTP from one peer: tells which section a packet belongs to, hands it to the receiver of its kind, and
+/// collects what is reported back.
+///
+/// Not copyable: its owner asks it for a deadline after every packet, and is answered in place.
+struct MediaReceiver: ~Copyable {
+    /// Report blocks of one report (RFC 3550 §6.4.1: five bits).
+    private static let mostReportBlocks = 31
+
+    private var identification: StreamIdentification?
+    private var audio = AudioReceiver()
+    private var video: VideoReceiver
+    private var feedback = TransportFeedbackScheduler()
+    /// Serves audio and video, so that both stay together.
+    private var clock = SenderClock()
+    private var transportCC: UInt8?
+    private var audioIndex = -1
+    private var videoIndex = -1
+    /// Packets that are no RTP.
+    private var malformed = 0
+
+    init(_ configuration: VideoReceiveConfiguration) {
+        video = VideoReceiver(configuration)
+    }
+
+    // MARK: Settings
+
+    mutating func configure(_ session: NegotiatedSession, at now: Instant) {
+        let media = session.sections.enumerated().filter { $0.element.accepted && $0.element.kind != .application }
+        let audioSection = media.last { $0.element.kind == .audio }
+        let videoSection = media.last { $0.element.kind == .video }
+        audioIndex = audioSection?.offset ?? audioIndex
+        videoIndex = videoSection?.offset ?? videoIndex
+        audio.configure(audioSection?.element)
+        video.configure(videoSection?.element)
+        func firstID(_ kind: HeaderExtension) -> UInt8? { media.lazy.compactMap { $0.element.headerExtensions[kind] }.first }
+        transportCC = firstID(.transportCC)
+        let ids = StreamIdentification.ExtensionIDs(mid: firstID(.mid), rid: firstID(.rid), repairedRID: firstID(.repairedRID))
+        let sections = media.filter(\.element.direction.receives).map { Self.identified($0.element, index: $0.offset) }
+        if identification == nil {
+            identification = StreamIdentification(sections: sections, extensions: ids)
+        } else {
+            identification?.update(sections: sections, extensions: ids, at: now)
+        }
+    }
+
+    private static func identified(_ section: NegotiatedSection, index: Int) -> StreamIdentification.Section {
+        var repairs: [UInt8: UInt8] = [:]
+        for codec in section.codecs { if let rtx = codec.rtxPayloadType { repairs[rtx] = codec.payloadType } }
+        return StreamIdentification.Section(
+            index: index, mid: section.mid, payloadTypes: section.codecs.flatMap { [$0.payloadType, $0.redPayloadType].compactMap { $0 } },
+            retransmissionPayloadTypes: repairs, ssrcs: section.remoteSources.map { ($0.ssrc, $0.rtx) },
+            rids: Array(section.remoteRIDs.prefix(VideoReceiver.mostLayers)))
+    }
+
+    mutating func setWantedHeight(_ height: Int?, at now: Instant) { video.setWantedHeight(height, at: now) }
+    mutating func requestKeyframe() { video.requestKeyframe() }
+
+    // MARK: In
+
+    /// Takes a decrypted RTP packet.
+    mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
+        let span = bytes.bindMemory(to: UInt8.self).span
+        guard let header = try? RTPHeader(parsing: span) else {
+            malformed += 1
+            return
+        }
+        // Every packet counts, probes and padding too, or the sender's estimate sticks.
+        if let transportCC, let number = header.extension16(transportCC, in: span) { feedback.received(number, at: now) }
+        guard let stream = identification?.identify(header, in: span, at: now), header.ssrc != 0 else { return }
+        if stream.section == audioIndex {
+            audio.receive(header, span, clock: &clock, at: now)
+        } else if stream.section == videoIndex {
+            video.receive(header, stream, span, clock: &clock, at: now)
+        }
+    }
+
+    /// Takes a report. Anything else in the packet is left to others.
+    mutating func receive(_ packet: RTCPPacket, at now: Instant) {
+        switch packet {
+        case .senderReport(let report):
+            guard audio.receive(report, at: now) || video.receive(report, at: now) else { return }
+            clock.received(report, at: now)
+        case .goodbye(let packet):
+            for ssrc in packet.ssrcs { identification?.forget(ssrc: ssrc) }
+        default: break
+        }
+    }
+
+    /// Nothing comes under this SSRC any more: its place was given to another one.
+    mutating func forget(ssrc: UInt32) {
+        identification?.forget(ssrc: ssrc)
+        audio.forget(ssrc: ssrc)
+        video.forget(ssrc: ssrc)
+        clock.forget(ssrc: ssrc)
+    }
+
+    mutating func advance(to now: Instant, roundTrip: Duration) {
+        video.advance(to: now, roundTrip: roundTrip, clock: &clock)
+    }
+
+    // MARK: Out
+
+    mutating func takeAudio() -> [ReceivedAudioPacket] { audio.takePackets() }
+    mutating func takeFrames() -> [ReceivedVideoFrame] { video.takeFrames() }
+
+    /// When `advance` or `makeFeedback` has something to do.
+    var nextDeadline: Instant? {
+        guard let reports = feedback.deadline, let repair = video.nextDeadline else { return feedback.deadline ?? video.nextDeadline }
+        return min(reports, repair)
+    }
+
+    /// Requests and arrival reports that are due.
+    mutating func makeFeedback(senderSSRC: UInt32, at now: Instant) -> [RTCPPacket] {
+        let mediaSSRC = video.ssrc ?? audio.ssrc ?? 0
+        var packets = feedback.makeFeedback(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, at: now).map { RTCPPacket.transportFeedback($0) }
+        packets += video.makeFeedback(senderSSRC: senderSSRC, at: now)
+        return packets
+    }
+
+    mutating func makeReportBlocks(at now: Instant) -> [ReportBlock] {
+        var blocks: [ReportBlock] = []
+        if let block = audio.makeReportBlock(at: now) { blocks.append(block) }
+        video.appendReportBlocks(to: &blocks, limit: Self.mostReportBlocks, at: now)
+        return blocks
+    }
+
+    /// The SSRCs that a rate limit applies to.
+    var mediaSSRCs: [UInt32] { video.mediaSSRCs }
+
+    mutating func fill(_ statistics: inout PeerStatistics, at now: Instant) {
+        statistics.malformedPackets += malformed + audio.malformed
+        audio.fill(&statistics.audioReceived, at: now)
+        video.fill(&statistics.videoReceived, at: now)
+    }
+}
