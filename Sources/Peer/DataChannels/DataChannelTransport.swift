@@ -168,7 +168,7 @@ public final class DataChannelTransport {
 
     /// The next packet for the DTLS transport.
     public func nextTransmit() -> [UInt8]? {
-        association.packets.popFirst()
+        association.nextPacket()
     }
 
     public func nextEvent() -> DataChannelEvent? {
@@ -180,19 +180,19 @@ public final class DataChannelTransport {
 
     /// What was refused, dropped or held up, with the totals of now.
     public var statistics: DataChannelStatistics {
-        DataChannelStatistics(
-            refusedMessages: association.statistics.refusedMessages, refusedChunks: association.statistics.refusedChunks,
-            discardedChunks: association.reassembly.discarded, slowed: association.statistics.slowed, heldBytes: association.held + partialBytes,
-            backlog: backlog)
+        let counted = association.statistics
+        return DataChannelStatistics(
+            refusedMessages: counted.refusedMessages, refusedChunks: counted.refusedChunks, discardedChunks: counted.discardedChunks,
+            slowed: counted.slowed, heldBytes: association.held + partialBytes, backlog: backlog)
     }
 
     // MARK: - Inside
 
     private func handleEvents(at now: Instant) {
-        while !association.events.isEmpty {
-            let batch = association.events
-            association.events = []
-            for event in batch { handle(event, at: now) }
+        while true {
+            let events = association.takeEvents()
+            guard !events.isEmpty else { return }
+            for event in events { handle(event, at: now) }
         }
     }
 

@@ -1,138 +1,56 @@
 import Basics
-import COpenSSL
 
-/// One SCTP association over a datagram path (RFC 9260, 3758, 6525), without I/O, in virtual time.
+/// One SCTP association over a datagram path (RFC 9260, 3758, 6525), without I/O, in virtual time: its handshake, its end, and which chunk goes
+/// to which part.
 ///
 /// The path is DTLS: authenticated, one peer. So the cookie needs no signature, one path is all, and the other end's
 /// INIT may cross ours, since both ends of a data channel transport start (RFC 8841 §9.3).
 final class SCTPAssociation {
     enum State { case idle, cookieWait, cookieEchoed, established, shutdownSent, closed }
 
-    struct Outgoing {
-        enum State { case inFlight, waiting, acknowledged, abandoned }
-
-        var data: SCTPData
-        var message: UInt64
-        var reliability: SCTPReliability
-        var expires: Instant?
-        var sentAt: Instant
-        var transmissions = 1
-        var missed = 0
-        var state = State.inFlight
-    }
-
-    struct Pending {
-        var id: UInt64
-        var stream: UInt16
-        var ppid: UInt32
-        var payload: [UInt8]
-        var offset = 0
-        var ssn: UInt16 = 0
-        var reliability: SCTPReliability
-        var expires: Instant?
-    }
+    /// Timeouts in a row until the peer counts as gone.
+    private static let largestErrors = 10
+    private static let longestHandshakeTimeout = Duration.seconds(10)
+    private static let heartbeatInterval = Duration.seconds(15)
+    /// Bytes of a cookie that is sent back: it must fit into a packet. dcSCTP's and usrsctp's have some hundred.
+    private static let largestCookie = 1024
 
     let configuration: SCTPConfiguration
-    var state = State.idle
-    var packets = Queue<[UInt8]>()
-    var events: [SCTPEvent] = []
-    var statistics = SCTPStatistics()
-    /// Datagrams that were no packet of this association.
-    var ignored = 0
-
     let localTag: UInt32
-    let initialTSN: UInt32
-    var peerTag: UInt32 = 0
-    var peerForwards = false
-    var peerCookie: [UInt8] = []
-
-    // Sending.
-    var pending = Queue<Pending>()
-    /// With TSNs in a row from the one behind `acknowledgedTSN` on.
-    var outstanding = Queue<Outgoing>()
-    /// Payload of `outstanding` that is in flight, and how many of it wait to be sent again, the first of them at or behind `firstWaiting`.
-    var flight = 0
-    var waiting = 0
-    var firstWaiting: UInt32 = 0
-    /// Messages and chunks of each stream that are still to arrive.
-    var unfinished: [UInt16: Int] = [:]
-    /// When to look for messages whose time is over, and when that was done last.
-    var expiryAt: Instant?
-    var lastExpiry = Instant.distantPast
-    /// Something was given up or acknowledged since FORWARD-TSN was thought about.
-    var mayForward = false
-    var nextTSN: UInt32
-    var acknowledgedTSN: UInt32
-    var forwardedTSN: UInt32
-    var nextMessage: UInt64 = 0
-    var outboundSSN: [UInt16: UInt16] = [:]
-    var buffered = 0
-    var peerWindow = 0
-    var congestionWindow: Int
-    var slowStartThreshold = Int.max
-    var partiallyAcknowledged = 0
-    var recoveryExit: UInt32?
-    var retransmissionTimeout = Duration.seconds(1)
-    var smoothedRoundTrip: Duration?
-    var roundTripVariation = Duration.zero
-    var measured: (tsn: UInt32, at: Instant)?
-    var errors = 0
-    var control: [SCTPChunk] = []
-
-    // Timers.
-    var handshakeAt: Instant?
-    var dataAt: Instant?
-    var sackAt: Instant?
-    var resetAt: Instant?
-    var heartbeatAt: Instant?
-    var shutdownAt: Instant?
-    var attempts = 0
-
-    // Receiving.
-    var numbers = SCTPReceivedNumbers(cumulative: 0)
-    var reassembly: SCTPReassembly
-    var messageBudget: TokenBucket
-    var byteBudget: TokenBucket
-    var deliverAt: Instant?
-    var isSlowed = false
-    var refusedBytes = 0
-    var advertisedWindow: Int
-    var unacknowledgedPackets = 0
-    var sackNow = false
-
-    // Stream resets.
-    var resetWanted: Set<UInt16> = []
-    var resetRequest: (number: UInt32, streams: [UInt16], lastTSN: UInt32)?
-    var nextRequest: UInt32
-    var peerRequest: UInt32 = 0
-    var lastResult: UInt32 = 1
-
-    static let largestErrors = 10
-    static let shortestTimeout = Duration.milliseconds(300)
-    static let longestTimeout = Duration.seconds(10)
-    static let heartbeatInterval = Duration.seconds(15)
-    static let sackDelay = Duration.milliseconds(20)
-    /// Bytes of a cookie that is sent back: it must fit into a packet. dcSCTP's and usrsctp's have some hundred.
-    static let largestCookie = 1024
+    private(set) var state = State.idle
+    private let initialTSN: UInt32
+    private var peerTag: UInt32 = 0
+    private var peerCookie: [UInt8] = []
+    private(set) var sender: SCTPSender
+    private(set) var receiver: SCTPReceiver
+    private(set) var resets: SCTPStreamResets
+    private var packets = Queue<[UInt8]>()
+    private var events: [SCTPEvent] = []
+    /// Chunks that go out with the next packet.
+    private var control: [SCTPChunk] = []
+    /// When the handshake's chunk, a heartbeat or SHUTDOWN is sent (again).
+    private var handshakeAt: Instant?
+    private var heartbeatAt: Instant?
+    private var shutdownAt: Instant?
+    /// How often the handshake's chunk was sent in vain.
+    private var attempts = 0
+    /// Timeouts in a row.
+    private var errors = 0
+    private var refusedMessages = 0
+    /// Datagrams that were no packet of this association.
+    private(set) var ignored = 0
 
     /// `tag` and `tsn` are unpredictable numbers; the tag is not zero.
     init(_ configuration: SCTPConfiguration, tag: UInt32, tsn: UInt32) {
         self.configuration = configuration
         localTag = tag == 0 ? 1 : tag
         initialTSN = tsn
-        nextTSN = tsn
-        acknowledgedTSN = tsn &- 1
-        forwardedTSN = tsn &- 1
-        nextRequest = tsn
-        reassembly = SCTPReassembly(streams: configuration.streams, maximumMessage: configuration.maximumMessage)
-        let budget = configuration.budget
-        messageBudget = TokenBucket(rate: budget.messagesPerSecond, size: budget.messageBurst, at: .zero)
-        // A message that is larger than the bucket would wait for ever.
-        byteBudget = TokenBucket(
-            rate: budget.bytesPerSecond, size: max(budget.byteBurst, Double(configuration.maximumMessage)), at: .zero)
-        advertisedWindow = configuration.receiveWindow
-        congestionWindow = max(2 * configuration.packetSize, min(4 * configuration.packetSize, 4380))
+        sender = SCTPSender(configuration, initialTSN: tsn)
+        receiver = SCTPReceiver(configuration)
+        resets = SCTPStreamResets(initialTSN: tsn)
     }
+
+    private var transfersData: Bool { state == .established || state == .shutdownSent }
 
     func start(at now: Instant) {
         guard state == .idle else { return }
@@ -140,26 +58,6 @@ final class SCTPAssociation {
         attempts = 0
         sendHandshake(at: now)
     }
-
-    var nextDeadline: Instant? {
-        // Asked after every turn of the loop: no array for it.
-        var deadline: Instant?
-        func consider(_ other: Instant?) {
-            if let other { deadline = min(deadline ?? other, other) }
-        }
-        consider(handshakeAt)
-        consider(dataAt)
-        consider(sackAt)
-        consider(resetAt)
-        consider(heartbeatAt)
-        consider(shutdownAt)
-        consider(deliverAt)
-        if state == .established || state == .shutdownSent { consider(expiryAt) }
-        return deadline
-    }
-
-    /// Bytes received and not yet delivered, with what they cost to hold.
-    var held: Int { reassembly.held }
 
     // MARK: - Input
 
@@ -193,11 +91,7 @@ final class SCTPAssociation {
             handle(chunk, at: now)
             if state == .closed { return }
         }
-        if sawData {
-            unacknowledgedPackets += 1
-            if unacknowledgedPackets >= 2 || numbers.hasHoles || !numbers.duplicates.isEmpty { sackNow = true }
-            if sackAt == nil { sackAt = now + Self.sackDelay }
-        }
+        if sawData { receiver.finishPacket(at: now) }
         flush(at: now)
     }
 
@@ -208,8 +102,8 @@ final class SCTPAssociation {
         case .cookieAck: if state == .cookieEchoed { establish(at: now) }
         case .abort: finish(.failed("the data channel peer aborted"))
         case .shutdown(let tsn):
-            guard state == .established || state == .shutdownSent else { return }
-            acknowledge(SCTPSack(cumulative: tsn, window: UInt32(clamping: peerWindow), gaps: [], duplicates: []), at: now)
+            guard transfersData else { return }
+            acknowledge(SCTPSack(cumulative: tsn, window: UInt32(clamping: sender.peerWindow), gaps: [], duplicates: []), at: now)
             emit([.shutdownAck])
             finish(.closed)
         case .shutdownAck:
@@ -224,69 +118,85 @@ final class SCTPAssociation {
         case .data, .sack, .forwardTSN, .reconfig:
             // Data may overtake the COOKIE ACK.
             if state == .cookieEchoed, peerTag != 0 { establish(at: now) }
-            guard state == .established || state == .shutdownSent else { return }
+            guard transfersData else { return }
             switch chunk {
             case .data(let data): receive(data, at: now)
             case .sack(let sack): acknowledge(sack, at: now)
-            case .forwardTSN(let tsn, let skips): forward(to: tsn, skips, at: now)
+            case .forwardTSN(let tsn, let skips): if receiver.forward(to: tsn, skips) { deliver(at: now) }
             case .reconfig(let parameters): for parameter in parameters { reconfigure(parameter) }
             default: break
             }
         }
     }
 
+    private func receive(_ data: SCTPData, at now: Instant) {
+        do {
+            if try receiver.receive(data) { deliver(at: now) }
+        } catch {
+            // A protocol violation (RFC 9260 §3.3.10.13).
+            emit([.abort([0, 13, 0, 4])])
+            finish(.failed(error.reason))
+        }
+    }
+
+    private func deliver(at now: Instant) {
+        while let message = receiver.nextMessage(at: now) {
+            events.append(.message(stream: message.stream, ppid: message.ppid, payload: message.payload))
+        }
+    }
+
+    private func acknowledge(_ sack: SCTPSack, at now: Instant) {
+        switch sender.acknowledge(sack, at: now) {
+        case .stale: return
+        case .nothingNew: break
+        case .alive: errors = 0
+        }
+        if state == .established { heartbeatAt = now + Self.heartbeatInterval }
+    }
+
     // MARK: - Handshake
 
     private func answer(_ value: SCTPInit) {
-        var cookie: [UInt8] = []
-        cookie.append32(value.tag)
-        cookie.append32(value.window)
-        cookie.append32(value.tsn)
-        cookie.append(value.forwardTSN ? 1 : 0)
         let reply = SCTPInit(
             tag: localTag, window: UInt32(configuration.receiveWindow), outbound: configuration.streams,
-            inbound: configuration.streams, tsn: initialTSN, cookie: cookie)
+            inbound: configuration.streams, tsn: initialTSN, cookie: SCTPCookie(value).encoded)
         packets.append(packet(tag: value.tag, [.initiateAck(reply)]))
     }
 
     private func initiated(_ value: SCTPInit, at now: Instant) {
         guard state == .cookieWait, let cookie = value.cookie, cookie.count <= Self.largestCookie, value.tag != 0 else { return }
-        adopt(tag: value.tag, window: value.window, tsn: value.tsn, forwards: value.forwardTSN)
+        adopt(SCTPCookie(value))
         peerCookie = cookie
         state = .cookieEchoed
         attempts = 0
         sendHandshake(at: now)
     }
 
-    private func cookieEchoed(_ cookie: [UInt8], at now: Instant) {
-        var reader = ByteReader(cookie.span)
-        guard let tag = try? reader.readUInt32(), let window = try? reader.readUInt32(), let tsn = try? reader.readUInt32(),
-            let forwards = try? reader.readUInt8()
-        else { return }
+    private func cookieEchoed(_ bytes: [UInt8], at now: Instant) {
+        guard let cookie = SCTPCookie(parsing: bytes) else { return }
         switch state {
         case .idle, .cookieWait, .cookieEchoed:
-            adopt(tag: tag, window: window, tsn: tsn, forwards: forwards == 1)
+            adopt(cookie)
             emit([.cookieAck])
             establish(at: now)
-        case .established where tag == peerTag: emit([.cookieAck])
+        case .established where cookie.tag == peerTag: emit([.cookieAck])
         case .established: finish(.failed("the data channel peer started anew"))
         case .shutdownSent, .closed: break
         }
     }
 
-    private func adopt(tag: UInt32, window: UInt32, tsn: UInt32, forwards: Bool) {
-        peerTag = tag
-        peerWindow = Int(window)
-        numbers = SCTPReceivedNumbers(cumulative: tsn &- 1)
-        peerRequest = tsn
-        peerForwards = forwards
+    private func adopt(_ peer: SCTPCookie) {
+        peerTag = peer.tag
+        sender.adopt(window: Int(peer.window), forwards: peer.forwardTSN)
+        receiver.adopt(initialTSN: peer.tsn)
+        resets.adopt(initialTSN: peer.tsn)
     }
 
     private func establish(at now: Instant) {
         state = .established
         handshakeAt = nil
         errors = 0
-        slowStartThreshold = max(peerWindow, 4 * configuration.packetSize)
+        sender.start()
         heartbeatAt = now + Self.heartbeatInterval
         events.append(.established)
     }
@@ -300,10 +210,25 @@ final class SCTPAssociation {
         } else {
             emit([.cookieEcho(peerCookie)])
         }
-        handshakeAt = now + min(Self.longestTimeout, .seconds(1) * (1 << min(attempts, 4)))
+        handshakeAt = now + min(Self.longestHandshakeTimeout, .seconds(1) * (1 << min(attempts, 4)))
     }
 
     // MARK: - Time
+
+    var nextDeadline: Instant? {
+        // Asked after every turn of the loop: no array for it.
+        var deadline: Instant?
+        func consider(_ other: Instant?) {
+            if let other { deadline = min(deadline ?? other, other) }
+        }
+        consider(handshakeAt)
+        consider(resets.deadline)
+        consider(heartbeatAt)
+        consider(shutdownAt)
+        consider(receiver.nextDeadline)
+        if transfersData { consider(sender.nextDeadline) }
+        return deadline
+    }
 
     func advance(to now: Instant) {
         guard state != .closed else { return }
@@ -315,13 +240,15 @@ final class SCTPAssociation {
             }
             sendHandshake(at: now)
         }
-        if let due = sackAt, due <= now { sackNow = true }
-        if let due = deliverAt, due <= now { deliver(at: now) }
-        if let due = dataAt, due <= now { timedOut(at: now) }
-        if let due = resetAt, due <= now {
-            resetAt = nil
+        receiver.advance(to: now)
+        if receiver.mayDeliver(at: now) { deliver(at: now) }
+        // A closed window that still acknowledges its probes clears the count of errors.
+        if sender.isTimedOut(at: now) { failed() }
+        sender.loseTimedOut(at: now)
+        if let due = resets.deadline, due <= now {
+            resets.timedOut()
             failed()
-            sendReset(at: now)
+            append(resets.makeRequest(timeout: sender.retransmissionTimeout, at: now))
         }
         if let due = heartbeatAt, due <= now {
             failed()
@@ -332,17 +259,18 @@ final class SCTPAssociation {
         }
         if let due = shutdownAt, due <= now {
             failed()
-            emit([.shutdown(numbers.cumulative)])
-            shutdownAt = now + retransmissionTimeout
+            sendShutdown(at: now)
         }
         flush(at: now)
     }
 
     /// One more silence; ten in a row are the end.
-    func failed() {
+    private func failed() {
         errors += 1
         if errors > Self.largestErrors { finish(.failed("the data channel peer has gone silent")) }
     }
+
+    // MARK: - The end
 
     /// Ends politely once all is acknowledged.
     func shutdown(at now: Instant) {
@@ -351,8 +279,12 @@ final class SCTPAssociation {
             return
         }
         state = .shutdownSent
-        emit([.shutdown(numbers.cumulative)])
-        shutdownAt = now + retransmissionTimeout
+        sendShutdown(at: now)
+    }
+
+    private func sendShutdown(at now: Instant) {
+        emit([.shutdown(receiver.cumulativeTSN)])
+        shutdownAt = now + sender.retransmissionTimeout
     }
 
     /// Ends at once and tells the peer.
@@ -362,33 +294,122 @@ final class SCTPAssociation {
         finish(.closed)
     }
 
-    /// The same for what the peer did wrong: a protocol violation (RFC 9260 §3.3.10.13).
-    func abort(_ reason: String) {
-        emit([.abort([0, 13, 0, 4])])
-        finish(.failed(reason))
-    }
-
-    func finish(_ event: SCTPEvent) {
+    private func finish(_ event: SCTPEvent) {
         guard state != .closed else { return }
         state = .closed
-        (handshakeAt, dataAt, sackAt, resetAt, heartbeatAt, shutdownAt) = (nil, nil, nil, nil, nil, nil)
-        (deliverAt, expiryAt) = (nil, nil)
-        pending.removeAll()
-        outstanding.removeAll()
-        unfinished = [:]
-        (flight, waiting, buffered) = (0, 0, 0)
-        reassembly.removeAll()
+        (handshakeAt, heartbeatAt, shutdownAt) = (nil, nil, nil)
+        sender.removeAll()
+        receiver.removeAll()
+        resets.stop()
         control = []
         events.append(event)
     }
 
+    // MARK: - Streams
+
+    /// Sends a message; false when the buffer is full or the association is over. An empty payload does not exist in SCTP.
+    func send(_ payload: [UInt8], ppid: UInt32, stream: UInt16, _ reliability: SCTPReliability, at now: Instant) -> Bool {
+        guard state != .closed, state != .shutdownSent, !payload.isEmpty,
+            sender.enqueue(payload, ppid: ppid, stream: stream, reliability, at: now)
+        else {
+            refusedMessages += 1
+            return false
+        }
+        flush(at: now)
+        return true
+    }
+
+    /// Starts a stream anew once everything that was sent on it has arrived.
+    func reset(_ stream: UInt16, at now: Instant) {
+        resets.want(stream)
+        flush(at: now)
+    }
+
+    private func reconfigure(_ parameter: SCTPReconfig) {
+        switch parameter {
+        case .response(let request, let result):
+            guard let response = resets.receiveResponse(to: request, result) else { return }
+            errors = 0
+            guard case .done(let streams) = response else { return }
+            sender.restart(streams)
+            events.append(.outgoingReset(streams))
+        case .resetOutgoing(let request, _, let lastTSN, let streams):
+            respond(request) {
+                // Not before all that was sent on it is here, and delivered.
+                guard receiver.reset(streams, sentUpTo: lastTSN) else { return SCTPStreamResets.Result.inProgress }
+                events.append(.incomingReset(streams))
+                return SCTPStreamResets.Result.performed
+            }
+        case .resetIncoming(let request, let streams):
+            respond(request) {
+                for stream in streams where stream < configuration.streams { resets.want(stream) }
+                return SCTPStreamResets.Result.performed
+            }
+        // Adding streams and the like.
+        case .other(let request): respond(request) { SCTPStreamResets.Result.denied }
+        }
+    }
+
+    /// Carries a request of the peer's out, if it is the next one, and answers it.
+    private func respond(_ request: UInt32, carryOut: () -> UInt32) {
+        guard resets.isNext(request) else { return control.append(resets.respondAgain(to: request)) }
+        let result = carryOut()
+        control.append(resets.respond(to: request, result))
+    }
+
     // MARK: - Output
 
-    func packet(tag: UInt32, _ chunks: [SCTPChunk]) -> [UInt8] {
+    /// Bytes received and not yet delivered, with what they cost to hold.
+    var held: Int { receiver.held }
+    /// Bytes that wait to be sent or acknowledged, with what they cost to hold.
+    var buffered: Int { sender.buffered }
+
+    var statistics: SCTPStatistics {
+        SCTPStatistics(
+            refusedChunks: receiver.refusedChunks, discardedChunks: receiver.discarded, slowed: receiver.slowed, refusedMessages: refusedMessages)
+    }
+
+    /// The next packet to send.
+    func nextPacket() -> [UInt8]? { packets.popFirst() }
+    /// All packets to send.
+    func takePackets() -> [[UInt8]] { packets.takeAll() }
+
+    /// Everything that happened since the last call.
+    func takeEvents() -> [SCTPEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    /// Sends what may be sent now.
+    func flush(at now: Instant) {
+        guard transfersData else { return }
+        sender.giveUpExpired(at: now)
+        append(sender.takeForwardTSN())
+        let ready = resets.ready { sender.isFinished($0) }
+        if !ready.isEmpty {
+            append(resets.begin(ready, lastTSN: sender.lastTSN, timeout: sender.retransmissionTimeout, at: now))
+        }
+        var bundle = SCTPBundle(limit: configuration.packetSize)
+        func add(_ chunk: SCTPChunk) {
+            if let full = bundle.append(chunk) { emit(full) }
+        }
+        if let sack = receiver.takeSack() { add(.sack(sack)) }
+        for chunk in control { add(chunk) }
+        control = []
+        while let data = sender.nextChunk(at: now) { add(.data(data)) }
+        if !bundle.chunks.isEmpty { emit(bundle.chunks) }
+        sender.setTimer(at: now)
+    }
+
+    private func append(_ chunk: SCTPChunk?) {
+        if let chunk { control.append(chunk) }
+    }
+
+    private func packet(tag: UInt32, _ chunks: [SCTPChunk]) -> [UInt8] {
         SCTPPacket(source: configuration.localPort, destination: configuration.remotePort, tag: tag, chunks: chunks).encoded()
     }
 
-    func emit(_ chunks: [SCTPChunk]) {
+    private func emit(_ chunks: [SCTPChunk]) {
         packets.append(packet(tag: peerTag, chunks))
     }
 }

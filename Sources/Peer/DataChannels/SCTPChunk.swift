@@ -197,6 +197,14 @@ extension SCTPChunk {
         }
     }
 
+    /// The bytes that `encode` appends.
+    var encodedSize: Int {
+        if case .data(let data) = self { return 16 + (data.payload.count + 3) & ~3 }
+        var bytes: [UInt8] = []
+        encode(into: &bytes)
+        return bytes.count
+    }
+
     func encode(into bytes: inout [UInt8]) {
         var body: [UInt8] = []
         var type: UInt8 = 0

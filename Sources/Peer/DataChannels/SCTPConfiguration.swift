@@ -22,6 +22,9 @@ struct SCTPReliability: Equatable {
 }
 
 struct SCTPConfiguration {
+    /// Streams that one RE-CONFIG or FORWARD-TSN names: as many as there are channels, and they fit into a packet.
+    static let mostNamedStreams = 256
+
     var localPort: UInt16 = 5000
     var remotePort: UInt16 = 5000
     /// The largest SCTP packet: what DTLS takes, rounded down to four bytes.
@@ -41,6 +44,8 @@ struct SCTPConfiguration {
 struct SCTPStatistics: Equatable {
     /// DATA chunks that were not taken: the window was full, or too much was missing before them.
     var refusedChunks = 0
+    /// Chunks and messages that were dropped because nothing could have come of them.
+    var discardedChunks = 0
     /// How often messages had to wait for the budget.
     var slowed = 0
     /// Messages that were not taken for sending: the buffer was full, or the association over.

@@ -49,13 +49,12 @@ enum SCTPBody {
             work.step()
             association.advance(to: now)
             _ = association.nextDeadline
-            for packet in association.packets {
+            for packet in association.takePackets() {
                 work.step(bytes: packet.count)
                 if packet.count > association.configuration.packetSize + 64 { fatalError("sctp: a packet of \(packet.count) bytes") }
                 if let parsed = SCTPPacket(parsing: packet) { script.note(parsed) }
             }
-            association.packets.removeAll()
-            association.events = []
+            _ = association.takeEvents()
             check(association)
         }
         work.weigh()

@@ -1,0 +1,62 @@
+/// How many bytes may be in flight (RFC 9260 §7.2).
+struct SCTPCongestionWindow {
+    private let packetSize: Int
+    private let limit: Int
+    /// In bytes.
+    private(set) var size: Int
+    private var slowStartThreshold = Int.max
+    private var partiallyAcknowledged = 0
+    /// The newest TSN when a loss was noticed: until it is acknowledged, the loss was accounted for.
+    private var recoveryExit: UInt32?
+
+    /// - Parameter limit: the size that it grows to at most.
+    init(packetSize: Int, limit: Int) {
+        self.packetSize = packetSize
+        self.limit = limit
+        size = max(2 * packetSize, min(4 * packetSize, 4380))
+    }
+
+    /// The association is established.
+    mutating func start(peerWindow: Int) { slowStartThreshold = max(peerWindow, 4 * packetSize) }
+
+    /// Takes an acknowledgement of `bytes`.
+    ///
+    /// - Parameters:
+    ///   - advanced: the cumulative TSN has advanced.
+    ///   - flight: the bytes that were in flight before.
+    mutating func grow(by bytes: Int, advanced: Bool, flight: Int) {
+        guard advanced, recoveryExit == nil else { return }
+        if size <= slowStartThreshold {
+            if flight + packetSize >= size { size += min(bytes, packetSize) }
+        } else {
+            partiallyAcknowledged += bytes
+            if partiallyAcknowledged >= size, flight + packetSize >= size {
+                partiallyAcknowledged -= size
+                size += packetSize
+            }
+        }
+        size = min(size, limit)
+    }
+
+    /// Leaves the recovery from a loss once everything that was sent before it is acknowledged.
+    mutating func acknowledged(upTo tsn: UInt32) {
+        if let exit = recoveryExit, !serialLess(tsn, exit) { recoveryExit = nil }
+    }
+
+    /// A loss was reported (§7.2.4); the first of a window halves the size.
+    mutating func fastRetransmit(lastTSN: UInt32) {
+        guard recoveryExit == nil else { return }
+        slowStartThreshold = max(size / 2, 4 * packetSize)
+        size = slowStartThreshold
+        partiallyAcknowledged = 0
+        recoveryExit = lastTSN
+    }
+
+    /// Nothing was acknowledged for the whole timeout (§7.2.3).
+    mutating func timedOut() {
+        slowStartThreshold = max(size / 2, 4 * packetSize)
+        size = packetSize
+        partiallyAcknowledged = 0
+        recoveryExit = nil
+    }
+}
