@@ -1,85 +1,76 @@
 import Basics
 
+/// A whole frame in decoding order.
+public struct AssembledFrame: Sendable {
+    public var frame: EncodedVideoFrame
+    /// Of the packet that completed it.
+    public var arrival: Instant
+    /// A packet of it had been missing and was asked for.
+    public var isRepaired: Bool
+}
+
 /// Orders, repairs and assembles one received video stream.
 ///
 /// Retransmissions come in with their original sequence number and payload. It gives out only frames whose references were
 /// given out before: when repair comes too late it goes on at the next keyframe and asks for one, except over lost VP8 frames
 /// that nothing refers to. Every queue is bounded.
+///
+/// `VideoPacketRing` holds the packets, `NackList` what is missing, `RepairDeadline` says how long that is waited for, `VideoFrameAssembler`
+/// makes frames and knows which can be decoded, and `KeyframeRequests` asks for what helps when none can.
 public struct VideoReceiveBuffer: Sendable {
-    enum KeyframeStart: Sendable { case no, certain, withKnownParameters }
-
-    struct Slot: Sendable {
-        var sequence: Int64
-        var timestamp: Int64
-        var marker: Bool
-        var codec: VideoCodec
-        /// Empty: padding only.
-        var payload: [UInt8]
-        var arrival: Instant
-        /// It had been asked for.
-        var isRepair: Bool
-        var keyframeStart: KeyframeStart
-        var startsVP8Frame: Bool
+    public struct Statistics: Sendable, Equatable {
+        public var packets = 0
+        public var duplicates = 0
+        /// Came after they were given up.
+        public var late = 0
+        public var nacksSent = 0
+        /// Arrived after they had been asked for.
+        public var recovered = 0
+        /// Packets given up.
+        public var lost = 0
+        public var frames = 0
+        public var keyframes = 0
+        public var keyframeRequests = 0
+        /// How often the stream stood until a keyframe came.
+        public var interruptions = 0
+        /// Lost or dropped frames that nothing referred to.
+        public var skippedFrames = 0
+        public var malformed = 0
+        /// Dropped because they were more than a frame may be: in bytes, packets or NAL units.
+        public var oversizedFrames = 0
     }
 
-    public internal(set) var statistics = Statistics()
-    /// It stands still until a keyframe comes.
-    public internal(set) var isAwaitingKeyframe = true
-
-    let configuration: VideoReceiveConfiguration
-    var codecs: [UInt8: VideoCodec]
-    var slots: [Slot?]
-    /// Payloads' memory, to be used again.
-    var spare: [[UInt8]] = []
-    /// The payloads of the frame that is being made, kept for its memory.
-    var assembling: [[UInt8]] = []
-    var bytesHeld = 0
-    var highest: Int64?
-    /// The oldest sequence that may be in `slots`.
-    var oldest: Int64 = 0
-    /// The first packet of the next frame; nil while no keyframe is in sight.
-    var next: Int64?
-    /// From `next` on everything before it is there and belongs to one frame.
-    var scan: Int64 = 0
-    var nacks = NackList()
-    var roundTrip: Duration = .milliseconds(100)
-    var h264 = H264Depacketizer()
-    var vp8 = VP8Depacketizer()
-    var lastCodec: VideoCodec?
-    var lastVP8: VP8Descriptor?
-    var lastEndedWithMarker = false
-    var upperLayersBroken = false
-    var wantsKeyframe = false
-    /// Held packets that begin a keyframe, and those that begin a VP8 frame.
-    var keyframeStarts = SequenceIndex()
-    var vp8FrameStarts = SequenceIndex()
-    /// Up to where the frame that begins at `start` is there without an end, lest it be walked over again for each of its packets.
-    var unfinished: (start: Int64, end: Int64)?
-    /// The gap for which a keyframe was asked while it may still be mended.
-    var hedged: Int64?
-    var lastKeyframeRequest: Instant?
-    var isRetry = false
-    var firstArrival = Instant.zero
-    var lastArrival = Instant.distantPast
-    /// When the last packet came that had been asked for, and when it was found missing.
-    var lastRepair: (at: Instant, noticed: Instant)?
-
     /// So much missing after such a silence is not worth repairing: the link was dead, and it needs its first moments.
-    static let staleGap = 50
-    static let outage: Duration = .milliseconds(500)
-    /// At the start a keyframe's first packet may have been overtaken.
-    static let startGrace: Duration = .milliseconds(50)
+    private static let staleGap = 50
+    private static let outage: Duration = .milliseconds(500)
+
+    public private(set) var statistics = Statistics()
+    /// It stands still until a keyframe comes.
+    public private(set) var isAwaitingKeyframe = true
+
+    private let maximumBytes: Int
+    private var codecs: [UInt8: VideoCodec]
+    private var ring: VideoPacketRing
+    private var scan = VideoFrameScan()
+    private var nacks = NackList()
+    private var repair: RepairDeadline
+    private var assembler = VideoFrameAssembler()
+    private var requests: KeyframeRequests
+    private var lastArrival = Instant.distantPast
 
     public init(codecs: [UInt8: VideoCodec], configuration: VideoReceiveConfiguration = .init()) {
         self.codecs = codecs
-        self.configuration = configuration
-        var size = 64
-        while size < min(configuration.maximumPackets, 1 << 15) { size *= 2 }
-        slots = Array(repeating: nil, count: size)
+        maximumBytes = configuration.maximumBytes
+        ring = VideoPacketRing(capacity: configuration.maximumPackets)
+        repair = RepairDeadline(configuration)
+        requests = KeyframeRequests(configuration)
     }
 
     /// A new description may bring new payload types.
     public mutating func setCodecs(_ codecs: [UInt8: VideoCodec]) { self.codecs = codecs }
+
+    /// Bytes of all packets that are held.
+    var bytesHeld: Int { ring.bytes }
 
     // MARK: - In
 
@@ -89,71 +80,98 @@ public struct VideoReceiveBuffer: Sendable {
         at now: Instant
     ) {
         statistics.packets += 1
-        if let next, sequence < next {
+        if let next = scan.next, sequence < next {
             statistics.late += 1
-            _ = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: roundTrip, at: now)
+            _ = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: repair.roundTrip, at: now)
             return
         }
         guard makeRoom(for: sequence, at: now) else { return }
-        if slots[index(sequence)]?.sequence == sequence {
+        guard !ring.contains(sequence) else {
             statistics.duplicates += 1
             return
         }
-        let missing = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: roundTrip, at: now)
+        let missing = nacks.arrived(sequence, isRetransmission: isRetransmission, roundTrip: repair.roundTrip, at: now)
         let isRepair = missing.map { $0.tries > 0 } ?? false
         if let missing, isRepair {
             statistics.recovered += 1
-            lastRepair = (now, missing.noticed)
+            repair.repaired(noticed: missing.noticed, at: now)
         }
-        var slot = Slot(
-            sequence: sequence, timestamp: timestamp, marker: marker, codec: codecs[payloadType] ?? .vp8, payload: [],
-            arrival: now, isRepair: isRepair, keyframeStart: .no, startsVP8Frame: false)
-        if codecs[payloadType] != nil, !payload.isEmpty {
-            inspect(payload, into: &slot)
-            slot.payload = spare.popLast() ?? []
-            payload.withUnsafeBufferPointer { slot.payload.append(contentsOf: $0) }
-        }
-        if let other = slots[index(sequence)] { drop(other.sequence) }
-        bytesHeld += slot.payload.count
-        slots[index(sequence)] = slot
-        noteStarts(sequence)
-        if isAwaitingKeyframe, next == nil {
+        let codec = codecs[payloadType]
+        let packet = VideoPacket(
+            sequence: sequence, timestamp: timestamp, marker: marker, codec: codec ?? .vp8, arrival: now, isRepair: isRepair)
+        ring.insert(
+            packet, payload.extracting(0..<(codec == nil ? 0 : payload.count)), knowsParameterSets: assembler.knowsParameterSets)
+        if isAwaitingKeyframe, scan.next == nil {
             findKeyframe()
-            if next == nil, !wantsKeyframe { wantsKeyframe = true }
+            if scan.next == nil { requests.want() }
         }
-        if bytesHeld > configuration.maximumBytes { overflow(at: now) }
+        if ring.bytes > maximumBytes { overflow() }
+    }
+
+    /// Notes gaps and keeps the window within the ring; false when the packet is too old for it.
+    private mutating func makeRoom(for sequence: Int64, at now: Instant) -> Bool {
+        defer { lastArrival = now }
+        switch ring.note(sequence) {
+        case .first: requests.start(at: now)
+        case .behind: break
+        case .ahead(let gap): note(gap, before: sequence, at: now)
+        case .tooOld:
+            statistics.late += 1
+            return false
+        }
+        return true
+    }
+
+    private mutating func note(_ gap: Range<Int64>, before sequence: Int64, at now: Instant) {
+        let isStale = gap.count > Self.staleGap && now - lastArrival > Self.outage
+        if isStale || gap.count >= ring.capacity || !nacks.note(gap, at: now) {
+            // Too much is missing to be asked for.
+            statistics.lost += gap.count
+            nacks.removeAll()
+            scan.clear()
+            ring.removeAll(from: sequence)
+            interrupt()
+            return
+        }
+        guard sequence - (scan.next ?? ring.oldest) >= Int64(ring.capacity) else { return }
+        if scan.next != nil {
+            // Without a hole in it the ring is full of one frame.
+            guard headGap != nil else { return overflow() }
+            interrupt()
+        }
+        ring.drop(upTo: sequence - Int64(ring.capacity) + 1)
+        if let next = scan.next, next < ring.oldest { interrupt() }
     }
 
     /// The stream starts anew (sequence reset, SSRC change): nothing of the past counts.
     public mutating func reset() {
-        clear()
-        highest = nil
-        next = nil
-        lastVP8 = nil
+        ring.reset()
+        nacks.removeAll()
+        scan.clear()
+        scan.lose()
+        assembler.reset()
         isAwaitingKeyframe = true
     }
 
     /// Asks for a keyframe without standing still until it comes.
-    public mutating func requestKeyframe() { wantsKeyframe = true }
+    public mutating func requestKeyframe() { requests.want() }
 
-    /// The decoder lost its state: nothing but a keyframe helps.
-    public mutating func requireKeyframe(at now: Instant) { interrupt(at: now) }
+    // MARK: - Time
 
     /// Lets time pass: gives up what repair can no longer bring in time.
     public mutating func advance(to now: Instant, roundTrip: Duration) {
-        self.roundTrip = roundTrip
-        if next == nil {
+        repair.setRoundTrip(roundTrip)
+        guard scan.next != nil else {
             // Nothing here can be shown; a keyframe's start may still be among the missing.
+            let hold = repair.hold(reorderDelay: nacks.reorderDelay)
             nacks.removeOlder(than: now - hold)
-            dropOlder(than: now - hold - .milliseconds(200))
+            ring.dropOlder(than: now - hold - .milliseconds(200), upTo: nacks.first(from: ring.oldest)?.sequence ?? .max)
             return
         }
-        while let deadline = headDeadline, deadline <= now {
-            giveUp(at: now)
-        }
-        if let due = hedgeDeadline, due <= now {
-            hedged = headGap?.sequence
-            wantsKeyframe = true
+        while let deadline = headDeadline, deadline <= now { giveUp() }
+        if let due = hedgeDeadline, due <= now, let gap = headGap {
+            repair.hedged(gap)
+            requests.want()
         }
     }
 
@@ -163,29 +181,74 @@ public struct VideoReceiveBuffer: Sendable {
         if let due = nacks.nextDue { deadline = min(deadline, due) }
         if let head = headDeadline { deadline = min(deadline, head) }
         if let hedge = hedgeDeadline { deadline = min(deadline, hedge) }
-        if mayRequestKeyframe { deadline = min(deadline, nextKeyframeRequest ?? .zero) }
+        if mayRequestKeyframe { deadline = min(deadline, requests.earliest(roundTrip: repair.roundTrip) ?? .zero) }
         return deadline == .distantFuture ? nil : deadline
+    }
+
+    /// The first missing packet that holds up the next frame; nil when none does.
+    private var headGap: NackList.Entry? { scan.next.flatMap { nacks.first(from: $0) } }
+
+    private var headDeadline: Instant? { headGap.map { repair.deadline(of: $0, reorderDelay: nacks.reorderDelay) } }
+
+    private var hedgeDeadline: Instant? {
+        guard let due = headGap.flatMap({ repair.hedge(of: $0, reorderDelay: nacks.reorderDelay) }), droppableGapEnd == nil else { return nil }
+        return due
+    }
+
+    private var mayRequestKeyframe: Bool {
+        guard requests.isWanted || isAwaitingKeyframe && ring.highest != nil else { return false }
+        // One is on its way in.
+        return !(isAwaitingKeyframe && scan.next != nil)
     }
 
     // MARK: - Out
 
     /// The next frame that can be decoded.
     public mutating func nextFrame() -> AssembledFrame? {
-        while let start = next {
-            guard let end = frameEnd(from: start) else {
+        while let start = scan.next {
+            guard let end = scan.frameEnd(from: start, in: ring) else {
                 // A gap between two VP8 frames of successive picture ids held padding: there is nothing to wait for.
                 if skipPadding() || skipToKeyframe() { continue }
                 return nil
             }
-            let result = take(start..<end)
-            if let frame = result { return frame }
+            if let frame = takeFrame(start..<end) { return frame }
         }
+        return nil
+    }
+
+    /// Takes a complete run of packets out and makes its frame; nil when it gave none.
+    private mutating func takeFrame(_ range: Range<Int64>) -> AssembledFrame? {
+        var run = ring.take(range)
+        defer { ring.recycle(&run.payloads) }
+        goOn(at: range.upperBound)
+        guard !run.payloads.isEmpty else { return nil }
+        let knewParameterSets = assembler.knowsParameterSets
+        let result = assembler.assemble(run, isAwaitingKeyframe: isAwaitingKeyframe)
+        if !knewParameterSets, assembler.knowsParameterSets { ring.parameterSetsAreKnown() }
+        switch result {
+        case .nothing: return nil
+        case .broken: statistics.malformed += 1
+        case .oversized: statistics.oversizedFrames += 1
+        case .undecodable: break
+        case .skipped:
+            statistics.skippedFrames += 1
+            return nil
+        case .frame(let frame):
+            statistics.frames += 1
+            if frame.isKeyframe {
+                statistics.keyframes += 1
+                isAwaitingKeyframe = false
+                requests.satisfied()
+            }
+            return AssembledFrame(frame: frame, arrival: run.arrival, isRepaired: run.isRepaired)
+        }
+        interrupt()
         return nil
     }
 
     /// Sequence numbers to ask for now, in rising order.
     public mutating func nextNacks(at now: Instant) -> [UInt16] {
-        let due = nacks.due(at: now, roundTrip: roundTrip)
+        let due = nacks.due(at: now, roundTrip: repair.roundTrip)
         statistics.nacksSent += due.count
         return due.map { UInt16(truncatingIfNeeded: $0) }
     }
@@ -193,10 +256,82 @@ public struct VideoReceiveBuffer: Sendable {
     /// Whether to send a keyframe request now. Throttled; repeats until a keyframe was given out.
     public mutating func takeKeyframeRequest(at now: Instant) -> Bool {
         guard mayRequestKeyframe else { return false }
-        if let due = nextKeyframeRequest, now < due { return false }
-        lastKeyframeRequest = now
-        isRetry = true
+        if let due = requests.earliest(roundTrip: repair.roundTrip), now < due { return false }
+        requests.sent(at: now)
         statistics.keyframeRequests += 1
         return true
+    }
+
+    // MARK: - Over gaps
+
+    /// The next frame begins at `sequence`: what is before it is done with.
+    private mutating func goOn(at sequence: Int64) {
+        scan.move(to: sequence)
+        ring.drop(upTo: sequence)
+        statistics.lost += nacks.removeBefore(sequence)
+    }
+
+    /// Looks for a keyframe's first packet among what is held.
+    private mutating func findKeyframe() {
+        if let start = ring.firstKeyframeStart { goOn(at: start) }
+    }
+
+    /// Goes on without what the first gap took: over droppable frames, or at the next keyframe.
+    private mutating func giveUp() {
+        guard let resume = droppableGapEnd else { return interrupt() }
+        statistics.skippedFrames += 1
+        assembler.skippedFrame()
+        goOn(at: resume)
+    }
+
+    /// Stands still from here on: drops all before the next keyframe's start, which may be here already.
+    private mutating func interrupt() {
+        if !isAwaitingKeyframe { statistics.interruptions += 1 }
+        isAwaitingKeyframe = true
+        requests.wantAnew()
+        if let current = scan.next {
+            // The keyframe that failed must not be found again: leave it with all up to the gap.
+            let gap = nacks.first(from: current)
+            ring.drop(upTo: max(current, (gap?.sequence ?? current - 1) + 1))
+            statistics.lost += nacks.removeBefore(ring.oldest)
+        }
+        scan.lose()
+        findKeyframe()
+    }
+
+    /// More is held than any frame needs. Where that is one frame without an end, it is given up and counted.
+    private mutating func overflow() {
+        interrupt()
+        guard let highest = ring.highest, ring.bytes > maximumBytes || ring.isFull else { return }
+        statistics.oversizedFrames += 1
+        scan.lose()
+        statistics.lost += nacks.removeBefore(highest)
+        ring.drop(upTo: highest)
+    }
+
+    /// Steps over lost padding: the missing packets lie between two frames whose picture ids follow one another.
+    private mutating func skipPadding() -> Bool {
+        guard !isAwaitingKeyframe, let start = scan.next, ring[start] == nil, let (sequence, descriptor) = ring.vp8FrameStart(from: start),
+            assembler.isFollowed(by: descriptor)
+        else { return false }
+        goOn(at: sequence)
+        return true
+    }
+
+    /// A whole keyframe behind the gap ends the wait: what is missing before it would only come late.
+    private mutating func skipToKeyframe() -> Bool {
+        guard let start = scan.next, let keyframe = ring.lastKeyframeStart, keyframe > start, scan.isWhole(from: keyframe, in: ring)
+        else { return false }
+        if let gap = headGap, gap.sequence < keyframe { statistics.skippedFrames += 1 }
+        goOn(at: keyframe)
+        return true
+    }
+
+    /// Where to go on over a gap that took only frames that no later base-layer frame refers to; nil when one may.
+    private var droppableGapEnd: Int64? {
+        guard !isAwaitingKeyframe, let start = scan.next, let gap = nacks.first(from: start),
+            let (sequence, descriptor) = ring.vp8FrameStart(from: gap.sequence), assembler.canGoOn(with: descriptor, broken: ring[start])
+        else { return nil }
+        return sequence
     }
 }
