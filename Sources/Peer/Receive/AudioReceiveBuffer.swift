@@ -1,34 +1,5 @@
 import Basics
 
-/// The tunables of audio playout.
-public struct AudioReceiveConfiguration: Sendable {
-    /// What a clean line needs: a bucket of the estimator and the margin. Playout steps in ticks, so the delay itself is up to a tick more.
-    public var minimumDelay: Duration = .milliseconds(15)
-    /// The ceiling of the target; above it sound plays faster until it is back.
-    public var maximumDelay: Duration = .milliseconds(250)
-    /// Beyond this sound is cut instead.
-    public var cutDelay: Duration = .milliseconds(500)
-    /// Samples at 48 kHz of one output tick.
-    public var samplesPerTick = 960
-    public var maximumPackets = 200
-
-    public init() {}
-}
-
-/// What to do next for the sound of one participant.
-public enum AudioPlayout: Sendable {
-    /// Decode the packet; play the result `tempo` times as fast (n samples become n ÷ tempo).
-    case decode(ReceivedAudioPacket, tempo: Double)
-    /// Decode the forward error correction inside this packet, which stays in the buffer: it stands for `samples` lost ones.
-    case decodeFEC(ReceivedAudioPacket, samples: Int)
-    /// Let the decoder conceal as many samples; it fades out by itself, and `concealedDuration` says for how long already.
-    case conceal(samples: Int)
-    /// Append as many zero samples: nobody speaks, or too much is missing.
-    case silence(samples: Int)
-    /// A new stream begins: reset the decoder and ask again.
-    case reset
-}
-
 /// Decides when which Opus packet is played: delay against loss.
 ///
 /// Each output tick the caller asks until it has enough samples; `pcmBuffered` is what it has then, after scaling:
@@ -67,32 +38,20 @@ public struct AudioReceiveBuffer: Sendable {
         public var malformed = 0
     }
 
+    private typealias Entry = AudioPacketQueue.Entry
     private enum State { case idle, playing }
-    private struct Entry {
-        var packet: ReceivedAudioPacket
-        var samples: Int
-        var isComfort: Bool
-        var carriesFEC: Bool
-        var end: Int64 { packet.timestamp &+ Int64(samples) }
-    }
 
     /// After this much concealment there is nothing left to hear.
-    static let fadeSamples = 9600
-    static let jump: Duration = .seconds(5)
-    static let rate: Int64 = 48_000
-    /// Safety above the measured quantile.
-    static let margin: Duration = .milliseconds(10)
-    /// What is held beside the packets is played away from here on, down to what two packets played faster take.
-    static let shedFrom: Duration = .milliseconds(6)
-    static let shedUntil: Duration = .milliseconds(3)
+    private static let fadeSamples = 9600
+    /// A difference between media time and real time that is a new stream.
+    private static let jump: Duration = .seconds(5)
 
     public private(set) var statistics = Statistics()
-    /// Raised by lip synchronisation when the picture is later than the sound: the least `currentDelay`, up to the ceiling.
-    public var minimumDelay: Duration = .zero
 
     private let configuration: AudioReceiveConfiguration
-    private var queue: [Entry] = []
-    private var estimator = DelayEstimator()
+    private var queue = AudioPacketQueue()
+    private var target: PlayoutTarget
+    private var tempo: PlayoutTempo
     private var state = State.idle
     /// The timestamp of the next sample to decode.
     private var playhead: Int64 = 0
@@ -103,39 +62,36 @@ public struct AudioReceiveBuffer: Sendable {
     /// Concealed in a row, and how much of it stood for time in which nothing had come.
     private var concealedRun = 0
     private var underrunSamples = 0
-    private var boost: (delay: Duration, since: Instant)?
-    private var tempoState = 1.0
-    private var isShedding = false
     private var measuredDelay: Duration = .zero
     private var outputCapture: Instant?
 
     public init(configuration: AudioReceiveConfiguration = .init()) {
         self.configuration = configuration
+        target = PlayoutTarget(configuration)
+        tempo = PlayoutTempo(maximumDelay: configuration.maximumDelay)
     }
 
     // MARK: - Seen from outside
 
     /// What the delay should be now.
-    public func targetDelay(at now: Instant) -> Duration {
-        // Until something is known a line is taken for a clean one: a late packet corrects that at once.
-        var target = (estimator.delay ?? .zero) + Self.margin
-        if let boost {
-            target = max(target, faded(boost, at: now))
-        }
-        target = max(target, configuration.minimumDelay, minimumDelay)
-        return min(target, configuration.maximumDelay)
+    public func targetDelay(at now: Instant) -> Duration { target.delay(at: now) }
+
+    /// Raised by lip synchronisation when the picture is later than the sound: the least `currentDelay`, up to the ceiling.
+    public var minimumDelay: Duration {
+        get { target.minimum }
+        set { target.minimum = newValue }
     }
 
     /// How long the newest decoded packet waited, relative to the fastest packet of the last while.
     public var currentDelay: Duration { measuredDelay }
 
     /// How long it has concealed without a break; the mixer stops listening after about 200 ms.
-    public var concealedDuration: Duration { Self.duration(concealedRun) }
+    public var concealedDuration: Duration { OpusClock.duration(concealedRun) }
 
     /// Now − capture of what was decoded last, less what the caller still holds: for lip synchronisation. nil while silent.
     public func playoutDelay(at now: Instant, pcmBuffered: Int) -> Duration? {
         guard let outputCapture else { return nil }
-        return now - outputCapture + .nanoseconds(Int64(pcmBuffered) * 1_000_000_000 / Self.rate)
+        return now - outputCapture + OpusClock.duration(pcmBuffered)
     }
 
     /// Packets that wait.
@@ -147,66 +103,49 @@ public struct AudioReceiveBuffer: Sendable {
     public mutating func insert(_ packet: ReceivedAudioPacket) {
         if packet.isCopy { return insert(copy: packet) }
         statistics.packets += 1
-        guard let head = OpusPacket(packet.payload) else {
+        guard let entry = Entry(packet) else {
             statistics.malformed += 1
             return
         }
         if let newest {
-            let media = Instant(ticks: packet.timestamp &- newest.timestamp, at: Self.rate) - Instant.zero
+            let media = OpusClock.time(packet.timestamp &- newest.timestamp) - Instant.zero
             let real = packet.arrival - newest.arrival
             if packet.ssrc != newest.ssrc || (media - real).nanoseconds.magnitude > Self.jump.nanoseconds.magnitude { restart() }
         }
-        let delay = estimator.insert(
-            mediaTime: Instant(ticks: packet.timestamp, at: Self.rate).nanoseconds, arrival: packet.arrival)
+        let delay = target.insert(packet)
         if packet.timestamp >= newest?.timestamp ?? .min { newest = (packet.timestamp, packet.arrival, packet.ssrc) }
-        let entry = Entry(packet: packet, samples: head.samples, isComfort: head.isComfort, carriesFEC: head.carriesFEC)
         if state == .playing, entry.end <= playhead {
             statistics.late += 1
-            raise(to: delay, at: packet.arrival)
+            target.raise(to: delay, at: packet.arrival)
             return
         }
         if state == .playing, underrunSamples > 0, !lastWasComfort {
             // What the packet carries of a lost one before it would have come in time, had the sound waited for it.
             let repairs = entry.carriesFEC && packet.timestamp > playhead
-            raise(to: delay + (repairs ? Self.duration(entry.samples) : .zero), at: packet.arrival)
+            target.raise(to: delay + (repairs ? OpusClock.duration(entry.samples) : .zero), at: packet.arrival)
         }
-        var index = queue.count
-        while index > 0, queue[index - 1].packet.timestamp > packet.timestamp { index -= 1 }
-        if index > 0, queue[index - 1].packet.timestamp == packet.timestamp {
-            if queue[index - 1].packet.isCopy {
-                queue[index - 1] = entry
-            } else {
-                statistics.duplicates += 1
-            }
+        guard queue.insert(entry) else {
+            statistics.duplicates += 1
             return
         }
-        queue.insert(entry, at: index)
-        if queue.count > configuration.maximumPackets {
-            statistics.cutSamples += queue[0].samples
-            queue.removeFirst()
-        }
+        if queue.count > configuration.maximumPackets { cutFirst() }
     }
 
     /// A copy fills the hole that it is for. It came late on purpose, so it says nothing about the line; what has been concealed in its place
     /// is not played once more, but the next one is waited for.
     private mutating func insert(copy: ReceivedAudioPacket) {
-        guard let head = OpusPacket(copy.payload) else {
+        guard let entry = Entry(copy) else {
             statistics.malformed += 1
             return
         }
-        let entry = Entry(packet: copy, samples: head.samples, isComfort: head.isComfort, carriesFEC: head.carriesFEC)
-        guard state == .playing, let newest, newest.ssrc == copy.ssrc, copy.timestamp <= newest.timestamp &+ Self.rate, entry.end > playhead,
-            queue.count < configuration.maximumPackets
+        guard state == .playing, let newest, newest.ssrc == copy.ssrc, copy.timestamp <= newest.timestamp &+ OpusClock.rate,
+            entry.end > playhead, queue.count < configuration.maximumPackets
         else { return }
         guard entry.end &- Int64(underrunSamples) > playhead else {
-            if !lastWasComfort { raise(to: level(of: copy.timestamp, at: copy.arrival), at: copy.arrival) }
+            if !lastWasComfort { target.raise(to: target.delay(of: copy.timestamp, at: copy.arrival), at: copy.arrival) }
             return
         }
-        var index = queue.count
-        while index > 0, queue[index - 1].packet.timestamp > copy.timestamp { index -= 1 }
-        if index > 0, queue[index - 1].packet.timestamp == copy.timestamp { return }
-        queue.insert(entry, at: index)
-        statistics.copies += 1
+        if queue.insert(entry) { statistics.copies += 1 }
     }
 
     /// The stream ended or changed.
@@ -222,27 +161,25 @@ public struct AudioReceiveBuffer: Sendable {
             needsReset = false
             return .reset
         }
-        let target = targetDelay(at: now)
-        if state == .idle, !start(at: now, target: target) {
-            return silence(wanted)
-        }
+        let targetDelay = target.delay(at: now)
+        if state == .idle, !start(at: now, target: targetDelay) { return silence(wanted) }
         while let first = queue.first, first.end <= playhead {
             statistics.late += 1
             queue.removeFirst()
         }
-        cut(at: now, target: target)
+        cut(at: now, target: targetDelay)
         guard let first = queue.first else { return starve(wanted) }
         let gap = first.packet.timestamp &- playhead
-        if gap > 0, let step = fill(gap, before: first, wanted: wanted, at: now, target: target) { return step }
-        return play(first, pcmBuffered: pcmBuffered, at: now, target: target)
+        if gap > 0, let step = fill(gap, before: first, wanted: wanted, at: now, target: targetDelay) { return step }
+        return play(first, pcmBuffered: pcmBuffered, at: now, target: targetDelay)
     }
 
     // MARK: - Steps
 
-    private mutating func play(_ entry: Entry, pcmBuffered: Int, at now: Instant, target: Duration) -> AudioPlayout {
+    private mutating func play(_ entry: Entry, pcmBuffered: Int, at now: Instant, target targetDelay: Duration) -> AudioPlayout {
         queue.removeFirst()
         playhead = entry.packet.timestamp
-        measuredDelay = level(of: playhead, at: now)
+        measuredDelay = target.delay(of: playhead, at: now)
         playhead = entry.end
         if let playedSequence { statistics.lost += max(0, Int(clamping: entry.packet.sequence &- playedSequence &- 1)) }
         playedSequence = entry.packet.sequence
@@ -252,29 +189,29 @@ public struct AudioReceiveBuffer: Sendable {
         outputCapture = entry.packet.captureTime
         // What will still be there when the next packet is due.
         let ahead = max(0, pcmBuffered + min(entry.samples, configuration.samplesPerTick) - configuration.samplesPerTick)
-        var tempo = tempo(for: measuredDelay, target: target)
-        if tempo == 1 { tempo = shed(Self.duration(ahead), level: measuredDelay, target: target) }
+        let tempo = self.tempo.next(
+            delay: measuredDelay, target: targetDelay, minimum: target.minimum, ahead: OpusClock.duration(ahead))
         if tempo > 1 { statistics.acceleratedSamples += entry.samples - Int(Double(entry.samples) / tempo) }
         if tempo < 1 { statistics.stretchedSamples += Int(Double(entry.samples) / tempo) - entry.samples }
         return .decode(entry.packet, tempo: tempo)
     }
 
     /// What stands for the hole before `first`; nil when `first` itself is due.
-    private mutating func fill(_ gap: Int64, before first: Entry, wanted: Int, at now: Instant, target: Duration) -> AudioPlayout?
-    {
+    private mutating func fill(
+        _ gap: Int64, before first: Entry, wanted: Int, at now: Instant, target targetDelay: Duration
+    ) -> AudioPlayout? {
+        let delay = target.delay(of: first.packet.timestamp, at: now)
         let isContinuous = playedSequence.map { first.packet.sequence == $0 &+ 1 } ?? true
         if isContinuous {
             // Discontinuous transmission: the sender was silent, nothing is lost, and the delay may be set anew unheard.
-            let missing = target - level(of: first.packet.timestamp, at: now)
-            if missing > .zero { return silence(min(wanted, max(Self.samples(missing), 120))) }
+            let missing = targetDelay - delay
+            if missing > .zero { return silence(min(wanted, max(OpusClock.samples(missing), 120))) }
             return nil
         }
         // Part of the hole has passed while nothing was here.
         var left = Int(clamping: gap) - underrunSamples
         // More than can be concealed has passed unplayed: go on with what is here.
-        guard left >= 120, level(of: first.packet.timestamp, at: now) < target + .milliseconds(60) else {
-            return nil
-        }
+        guard left >= 120, delay < targetDelay + .milliseconds(60) else { return nil }
         if first.carriesFEC, first.packet.sequence &- (playedSequence ?? first.packet.sequence) >= 2, left <= first.samples {
             left = left / 120 * 120
             playhead = first.packet.timestamp
@@ -322,15 +259,13 @@ public struct AudioReceiveBuffer: Sendable {
     }
 
     /// Begins to play once the first packet has waited long enough.
-    private mutating func start(at now: Instant, target: Duration) -> Bool {
-        guard let first = queue.first, level(of: first.packet.timestamp, at: now) >= target else { return false }
+    private mutating func start(at now: Instant, target targetDelay: Duration) -> Bool {
+        guard let oldest = queue.first, target.delay(of: oldest.packet.timestamp, at: now) >= targetDelay else { return false }
         // What is older than the target need not be heard late: nobody was listening.
-        while queue.count > 1, level(of: queue[1].packet.timestamp, at: now) >= target + .milliseconds(20) {
-            statistics.cutSamples += queue[0].samples
-            queue.removeFirst()
-        }
-        playhead = queue[0].packet.timestamp
-        playedSequence = queue[0].packet.sequence &- 1
+        while let second = queue.second, target.delay(of: second.packet.timestamp, at: now) >= targetDelay + .milliseconds(20) { cutFirst() }
+        guard let first = queue.first else { return false }
+        playhead = first.packet.timestamp
+        playedSequence = first.packet.sequence &- 1
         state = .playing
         concealedRun = 0
         underrunSamples = 0
@@ -338,87 +273,32 @@ public struct AudioReceiveBuffer: Sendable {
     }
 
     /// Far beyond the ceiling speed does not help.
-    private mutating func cut(at now: Instant, target: Duration) {
-        guard let first = queue.first, level(of: first.packet.timestamp, at: now) > configuration.cutDelay else { return }
-        while queue.count > 1, level(of: queue[1].packet.timestamp, at: now) >= target {
-            statistics.cutSamples += queue[0].samples
-            playedSequence = queue[0].packet.sequence
-            playhead = queue[0].end
-            queue.removeFirst()
+    private mutating func cut(at now: Instant, target targetDelay: Duration) {
+        guard let first = queue.first, target.delay(of: first.packet.timestamp, at: now) > configuration.cutDelay else { return }
+        while let first = queue.first, let second = queue.second, target.delay(of: second.packet.timestamp, at: now) >= targetDelay {
+            playedSequence = first.packet.sequence
+            playhead = first.end
+            cutFirst()
         }
     }
 
-    // MARK: - Measures
-
-    /// How much later than the fastest packet's arrival the sample of `timestamp` would play now.
-    private func level(of timestamp: Int64, at now: Instant) -> Duration {
-        guard let base = estimator.base else { return .zero }
-        return .nanoseconds(now.nanoseconds &- Instant(ticks: timestamp, at: Self.rate).nanoseconds &- base)
-    }
-
-    /// Inaudible steps with hysteresis: drift is taken up in short, gentle bursts.
-    private mutating func tempo(for level: Duration, target: Duration) -> Double {
-        let error = (level - target).inMilliseconds
-        switch tempoState {
-        case ..<1 where error >= 0: tempoState = 1
-        case 1.0000001... where error <= 5: tempoState = 1
-        default: break
-        }
-        if error > 150 || level > configuration.maximumDelay {
-            tempoState = 1.25
-        } else if error > 60 {
-            tempoState = 1.2
-        } else if error > 20 {
-            // Playout steps in ticks: up to one of them above the target is as near as it gets.
-            tempoState = max(tempoState, 1.08)
-        } else if error < -40 {
-            tempoState = 0.8
-        } else if error < -10 {
-            tempoState = min(tempoState, 0.9)
-        }
-        return tempoState
-    }
-
-    /// Sound that is held beside the packets makes it later and protects nothing: it was stretched when the delay was to grow, and what is
-    /// left of that is played a little faster. Not where the picture needs it.
-    private mutating func shed(_ ahead: Duration, level: Duration, target: Duration) -> Double {
-        let spare = min(ahead, level - minimumDelay)
-        isShedding = level >= target && spare > (isShedding ? Self.shedUntil : Self.shedFrom)
-        return isShedding ? 1.08 : 1
-    }
-
-    private mutating func raise(to delay: Duration, at now: Instant) {
-        let wanted = min(delay + Self.margin, configuration.maximumDelay)
-        if let boost, faded(boost, at: now) > wanted { return }
-        boost = (wanted, now)
-    }
-
-    /// A late packet counts at once; a second later its memory fades.
-    private func faded(_ boost: (delay: Duration, since: Instant), at now: Instant) -> Duration {
-        let age = max(0, (now - boost.since).inSeconds - 1)
-        return boost.delay * (1 / (1 + age * age))
+    private mutating func cutFirst() {
+        statistics.cutSamples += queue.first?.samples ?? 0
+        queue.removeFirst()
     }
 
     private mutating func restart() {
-        queue.removeAll(keepingCapacity: true)
-        estimator.rebase()
+        queue.removeAll()
+        target.reset()
+        tempo.reset()
         state = .idle
         playedSequence = nil
         newest = nil
-        boost = nil
         concealedRun = 0
         underrunSamples = 0
         lastWasComfort = false
         outputCapture = nil
-        tempoState = 1
         needsReset = true
         statistics.resets += 1
     }
-
-    private static func samples(_ duration: Duration) -> Int {
-        // A sender's timestamps reach in here: 48 times a saturated duration does not fit.
-        let (product, overflow) = duration.nanoseconds.multipliedReportingOverflow(by: 48)
-        return overflow ? (duration > .zero ? .max : .min) : Int(product / 1_000_000)
-    }
-    private static func duration(_ samples: Int) -> Duration { .nanoseconds(Int64(samples) * 1_000_000_000 / rate) }
 }
