@@ -91,7 +91,8 @@ final class SCTPAssociation {
             handle(chunk, at: now)
             if state == .closed { return }
         }
-        if sawData { receiver.finishPacket(at: now) }
+        // Before the association is there nothing is taken, and a SACK could not be sent.
+        if sawData, transfersData { receiver.finishPacket(at: now) }
         flush(at: now)
     }
 
@@ -243,31 +244,32 @@ final class SCTPAssociation {
         receiver.advance(to: now)
         if receiver.mayDeliver(at: now) { deliver(at: now) }
         // A closed window that still acknowledges its probes clears the count of errors.
-        if sender.isTimedOut(at: now) { failed() }
+        if sender.isTimedOut(at: now), !mayGoOn() { return }
         sender.loseTimedOut(at: now)
         if let due = resets.deadline, due <= now {
-            resets.timedOut()
-            failed()
+            guard mayGoOn() else { return }
             append(resets.makeRequest(timeout: sender.retransmissionTimeout, at: now))
         }
         if let due = heartbeatAt, due <= now {
-            failed()
+            guard mayGoOn() else { return }
             var info: [UInt8] = []
             SCTPChunk.append(1, [UInt8](repeating: 0, count: 8), to: &info)
             control.append(.heartbeat(info))
             heartbeatAt = now + Self.heartbeatInterval
         }
         if let due = shutdownAt, due <= now {
-            failed()
+            guard mayGoOn() else { return }
             sendShutdown(at: now)
         }
         flush(at: now)
     }
 
-    /// One more silence; ten in a row are the end.
-    private func failed() {
+    /// Counts one more silence; ten in a row are the end.
+    private func mayGoOn() -> Bool {
         errors += 1
-        if errors > Self.largestErrors { finish(.failed("the data channel peer has gone silent")) }
+        guard errors > Self.largestErrors else { return true }
+        finish(.failed("the data channel peer has gone silent"))
+        return false
     }
 
     // MARK: - The end

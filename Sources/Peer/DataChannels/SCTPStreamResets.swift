@@ -69,9 +69,6 @@ struct SCTPStreamResets {
         ])
     }
 
-    /// The request was not answered in time.
-    mutating func timedOut() { deadline = nil }
-
     /// Takes a response; nil when it is not about the request that is under way, else what follows from it.
     mutating func receiveResponse(to number: UInt32, _ result: UInt32) -> Response? {
         guard let request, request.number == number else { return nil }

@@ -88,6 +88,31 @@ import Testing
         #expect(association.state == .closed)
     }
 
+    @Test("An association whose peer has gone silent wakes nobody any more", arguments: [false, true])
+    func silence(sends: Bool) throws {
+        let association = established()
+        if sends { _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(), at: .zero) } else { association.reset(1, at: .zero) }
+        var now = Instant.zero
+        while association.state != .closed, now < .zero + .seconds(600) {
+            now = max(now, try #require(association.nextDeadline))
+            association.advance(to: now)
+        }
+        #expect(association.state == .closed)
+        #expect(association.nextDeadline == nil)
+    }
+
+    @Test("Data that comes before the association is there wakes nobody")
+    func earlyData() throws {
+        let association = SCTPAssociation(SCTPConfiguration(), tag: 5, tsn: 99)
+        association.start(at: .zero)
+        deliver(
+            .data(SCTPData(tsn: 100, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: true, ends: true, payload: [1])),
+            to: association, at: .zero)
+        let now = Instant.zero + .milliseconds(500)
+        association.advance(to: now)
+        #expect(try #require(association.nextDeadline) > now)
+    }
+
     @Test("Tiny chunks that make no message fill the window, not the memory")
     func tinyChunks() {
         let association = established()
