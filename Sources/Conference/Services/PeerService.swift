@@ -81,7 +81,7 @@ final class PeerService: Sendable {
         do {
             return try await loop.result { [self] host, now in
                 // A reloaded page: another connection of the same participant.
-                if let seat = host.seat(id), seat.peer.isEnded || seat.isOther(than: description) { host.remove(id, at: now) }
+                if let peer = host.seat(id)?.peer, peer.isEnded || description.map(peer.isOther(than:)) ?? false { host.remove(id, at: now) }
                 let isNew = host.seat(id) == nil
                 var result = Result<Value, ConferenceError>.failure(.participantNotFound(id))
                 do throws(ConferenceError) {
@@ -127,7 +127,6 @@ final class PeerService: Sendable {
         }
         return try await onSeat(id, plan, after: description) { seat, host, now in
             let answer = try seat.peer.answer(description, at: now)
-            seat.remote = description
             host.updateUfrags(seat)
             host.negotiated(seat, at: now)
             return answer
@@ -149,7 +148,6 @@ final class PeerService: Sendable {
         let description = try await descriptions.read(answer)
         try await onExistingSeat(id, orElse: "There is no offer to answer.") { seat, host, now in
             try seat.peer.accept(answer: description, at: now)
-            seat.remote = description
             host.updateUfrags(seat)
             host.negotiated(seat, at: now)
         }

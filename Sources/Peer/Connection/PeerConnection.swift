@@ -10,6 +10,8 @@ public final class PeerConnection {
     private var negotiation: Negotiation
     /// What was agreed last; nil before the first answer.
     public private(set) var negotiated: NegotiatedSession?
+    /// What the peer described itself with last.
+    private var remoteDescription: SessionDescription?
     var ice: IceAgent?
     var dtls: DTLSTransport?
     var srtp: SRTPContext?
@@ -94,6 +96,7 @@ public final class PeerConnection {
     /// alone belongs to the connection's loop.
     public func answer(_ offer: SessionDescription, at now: Instant) throws(SDPError) -> SessionDescription {
         let (answer, session) = try negotiation.answer(offer, newCredentials: .random())
+        remoteDescription = offer
         apply(session, at: now)
         return answer
     }
@@ -111,6 +114,7 @@ public final class PeerConnection {
     /// Takes the answer to the last offer.
     public func accept(answer: SessionDescription, at now: Instant) throws(SDPError) {
         let session = try negotiation.accept(answer: answer)
+        remoteDescription = answer
         apply(session, at: now)
     }
 
@@ -129,6 +133,12 @@ public final class PeerConnection {
         applyPath(session, at: now)
         drain(at: now)
         return session.localIce
+    }
+
+    /// Whether a description comes from another connection of the peer's than this one, such as that of a reloaded page: it names another
+    /// certificate.
+    public func isOther(than description: SessionDescription) -> Bool {
+        remoteDescription.map { description.isOfOtherConnection(than: $0) } ?? false
     }
 
     /// A trickled candidate line; what is no candidate is ignored.

@@ -39,8 +39,6 @@ package final class PeerSeat {
     var mayTalk: Bool
     /// Open data channels by label: the ones that the peer opened and ours.
     var channels: [String: (theirs: ChannelID?, ours: ChannelID?)] = [:]
-    /// What the peer described itself with last.
-    package var remote: SessionDescription?
     /// The frames that the peer's pacer has not let go of yet.
     var leaving: [PictureTrace] = []
     /// Of the last second's line report.
@@ -65,12 +63,6 @@ package final class PeerSeat {
         self.opensChannels = opensChannels
         ladder = engine.ladder
         selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
-    }
-
-    /// Whether `description` is of another connection than this one. Another certificate is another connection.
-    package func isOther(than description: SessionDescription?) -> Bool {
-        guard let remote, let description else { return false }
-        return description.isOfOtherConnection(than: remote)
     }
 
     /// The highest rung that it may have while an overload takes the rungs above `limit` away.
