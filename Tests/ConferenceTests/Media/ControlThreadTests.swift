@@ -1,0 +1,25 @@
+import Basics
+import Testing
+import Threads
+
+@testable import Conference
+
+@Suite("The control thread")
+struct ControlThreadTests {
+    @Test("of work under one key only the newest waits, and relayed messages are left out where too much does")
+    func control() async {
+        let control = ControlThread()
+        let seen = Guarded<[Int]>([])
+        for number in 0..<1000 { control.post(.line("a")) { seen.withLock { $0.append(number) } } }
+        control.post(.line("b")) { seen.withLock { $0.append(-1) } }
+        #expect(control.backlog == BacklogFigures(waiting: 2, peak: 2))
+        for _ in 0..<2 * ControlThread.limit { control.postIfRoom {} }
+        #expect(control.backlog.waiting == ControlThread.limit && control.dropped == ControlThread.limit + 2)
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            control.post { done.resume() }
+            control.start { _ in }
+        }
+        #expect(seen.withLock { $0 } == [999, -1])
+        control.stop()
+    }
+}
