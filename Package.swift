@@ -131,7 +131,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], path: "Tests/Benchmarks/Bench", swiftSettings: strict),
-        .testTarget(name: "ScenariosTests", dependencies: ["Scenarios"], path: "Tests/Benchmarks/ScenariosTests", swiftSettings: strict),
+        .testTarget(name: "ScenariosTests", dependencies: ["Scenarios", "RoomMedia"], path: "Tests/Benchmarks/ScenariosTests", swiftSettings: strict),
         .testTarget(name: "BenchTests", dependencies: ["Bench"], path: "Tests/Benchmarks/BenchTests", swiftSettings: strict),
 
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.

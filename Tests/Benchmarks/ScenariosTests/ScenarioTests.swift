@@ -1,5 +1,4 @@
 import Basics
-import Conference
 import RoomMedia
 import Testing
 
