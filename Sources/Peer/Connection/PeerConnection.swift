@@ -39,7 +39,7 @@ public final class PeerConnection {
     /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through together.
     var unsettled: Instant?
     /// Whose reports ours are.
-    var reportSSRC: UInt32 = 0
+    var reportSSRC: SSRC = 0
     var knownUfrags: [String] = []
     let clock: WallClock
     /// The CNAME that all our streams share.
@@ -54,9 +54,9 @@ public final class PeerConnection {
         self.configuration = configuration
         self.identity = identity
         var random = SeededRandom(seed: configuration.seed ?? IceCredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
-        let audioSSRC = UInt32.random(in: 1...0x3FFF_FFFF, using: &random)
-        let videoSSRC = UInt32.random(in: 0x4000_0000...0x7FFF_FFFF, using: &random)
-        let rtxSSRC = UInt32.random(in: 0x8000_0000...0xBFFF_FFFF, using: &random)
+        let audioSSRC = SSRC.random(in: 1...0x3FFF_FFFF, using: &random)
+        let videoSSRC = SSRC.random(in: 0x4000_0000...0x7FFF_FFFF, using: &random)
+        let rtxSSRC = SSRC.random(in: 0x8000_0000...0xBFFF_FFFF, using: &random)
         let numbers = configuration.initialNumbers ?? .random(using: &random)
         clock = WallClock(offset: configuration.wallClockOffset)
         sender = MediaSender(

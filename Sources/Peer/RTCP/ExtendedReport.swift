@@ -6,12 +6,12 @@ public struct ExtendedReport: Sendable, Equatable {
 
     /// One answer to a receiver reference time (RFC 3611 §4.5).
     public struct DelaySinceReference: Sendable, Equatable {
-        public var ssrc: UInt32
+        public var ssrc: SSRC
         /// The middle 32 bits of the reference time's NTP.
         public var lastReference: UInt32
         /// In 1/65536 s.
         public var delay: UInt32
-        public init(ssrc: UInt32, lastReference: UInt32, delay: UInt32) {
+        public init(ssrc: SSRC, lastReference: UInt32, delay: UInt32) {
             self.ssrc = ssrc
             self.lastReference = lastReference
             self.delay = delay
@@ -25,17 +25,17 @@ public struct ExtendedReport: Sendable, Equatable {
         case delaySinceLastReference([DelaySinceReference])
     }
 
-    public var ssrc: UInt32
+    public var ssrc: SSRC
     /// Blocks of other types are skipped.
     public var blocks: [Block]
 
-    public init(ssrc: UInt32, blocks: [Block]) {
+    public init(ssrc: SSRC, blocks: [Block]) {
         self.ssrc = ssrc
         self.blocks = blocks
     }
 
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
-        ssrc = try reader.readUInt32()
+        ssrc = try reader.readSSRC()
         blocks = []
         while reader.remaining > 0 {
             let type = try reader.readUInt8()
@@ -50,7 +50,7 @@ public struct ExtendedReport: Sendable, Equatable {
                 for _ in 0..<words / 3 {
                     items.append(
                         DelaySinceReference(
-                            ssrc: try reader.readUInt32(), lastReference: try reader.readUInt32(), delay: try reader.readUInt32())
+                            ssrc: try reader.readSSRC(), lastReference: try reader.readUInt32(), delay: try reader.readUInt32())
                     )
                 }
                 blocks.append(.delaySinceLastReference(items))
@@ -63,7 +63,7 @@ public struct ExtendedReport: Sendable, Equatable {
     /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         var body: [UInt8] = []
-        body.append32(ssrc)
+        body.append32(ssrc.rawValue)
         for block in blocks {
             switch block {
             case .receiverReferenceTime(let time):
@@ -73,7 +73,7 @@ public struct ExtendedReport: Sendable, Equatable {
                 body.append16(0x0500)
                 body.append16(UInt16(truncatingIfNeeded: items.count * 3))
                 for item in items {
-                    body.append32(item.ssrc)
+                    body.append32(item.ssrc.rawValue)
                     body.append32(item.lastReference)
                     body.append32(item.delay)
                 }

@@ -5,28 +5,28 @@ public struct FullIntraRequest: Sendable, Equatable {
     public static let format: UInt8 = 4
 
     public struct Entry: Sendable, Equatable {
-        public var ssrc: UInt32
+        public var ssrc: SSRC
         public var sequence: UInt8
-        public init(ssrc: UInt32, sequence: UInt8) {
+        public init(ssrc: SSRC, sequence: UInt8) {
             self.ssrc = ssrc
             self.sequence = sequence
         }
     }
 
-    public var senderSSRC: UInt32
+    public var senderSSRC: SSRC
     public var entries: [Entry]
 
-    public init(senderSSRC: UInt32, entries: [Entry]) {
+    public init(senderSSRC: SSRC, entries: [Entry]) {
         self.senderSSRC = senderSSRC
         self.entries = entries
     }
 
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
-        senderSSRC = try reader.readUInt32()
+        senderSSRC = try reader.readSSRC()
         try reader.skip(4)  // media SSRC: unused, zero
         entries = []
         while reader.remaining > 0 {
-            entries.append(Entry(ssrc: try reader.readUInt32(), sequence: try reader.readUInt8()))
+            entries.append(Entry(ssrc: try reader.readSSRC(), sequence: try reader.readUInt8()))
             try reader.skip(3)
         }
     }
@@ -35,10 +35,10 @@ public struct FullIntraRequest: Sendable, Equatable {
     public func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(
             RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 8 + 8 * entries.count, into: &bytes)
-        bytes.append32(senderSSRC)
+        bytes.append32(senderSSRC.rawValue)
         bytes.append32(0)
         for entry in entries {
-            bytes.append32(entry.ssrc)
+            bytes.append32(entry.ssrc.rawValue)
             bytes.append32(UInt32(entry.sequence) << 24)
         }
     }

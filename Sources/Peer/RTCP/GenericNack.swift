@@ -15,18 +15,18 @@ public struct GenericNack: Sendable, Equatable {
         }
     }
 
-    public var senderSSRC: UInt32
-    public var mediaSSRC: UInt32
+    public var senderSSRC: SSRC
+    public var mediaSSRC: SSRC
     public var entries: [Entry]
 
-    public init(senderSSRC: UInt32, mediaSSRC: UInt32, entries: [Entry]) {
+    public init(senderSSRC: SSRC, mediaSSRC: SSRC, entries: [Entry]) {
         self.senderSSRC = senderSSRC
         self.mediaSSRC = mediaSSRC
         self.entries = entries
     }
 
     /// Packs sequence numbers, which must be in rising order (across a wrap too).
-    public init(senderSSRC: UInt32, mediaSSRC: UInt32, missing: [UInt16]) {
+    public init(senderSSRC: SSRC, mediaSSRC: SSRC, missing: [UInt16]) {
         var entries: [Entry] = []
         for sequence in missing {
             if let last = entries.last, case let distance = sequence &- last.packetID, distance <= 16 {
@@ -39,8 +39,8 @@ public struct GenericNack: Sendable, Equatable {
     }
 
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
-        senderSSRC = try reader.readUInt32()
-        mediaSSRC = try reader.readUInt32()
+        senderSSRC = try reader.readSSRC()
+        mediaSSRC = try reader.readSSRC()
         entries = []
         while reader.remaining > 0 {
             entries.append(Entry(packetID: try reader.readUInt16(), mask: try reader.readUInt16()))
@@ -61,8 +61,8 @@ public struct GenericNack: Sendable, Equatable {
     public func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(
             RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 8 + 4 * entries.count, into: &bytes)
-        bytes.append32(senderSSRC)
-        bytes.append32(mediaSSRC)
+        bytes.append32(senderSSRC.rawValue)
+        bytes.append32(mediaSSRC.rawValue)
         for entry in entries {
             bytes.append16(entry.packetID)
             bytes.append16(entry.mask)

@@ -4,17 +4,17 @@ import Basics
 public struct Goodbye: Sendable, Equatable {
     public static let packetType: UInt8 = 203
 
-    public var ssrcs: [UInt32]
+    public var ssrcs: [SSRC]
     public var reason: String?
 
-    public init(ssrcs: [UInt32], reason: String? = nil) {
+    public init(ssrcs: [SSRC], reason: String? = nil) {
         self.ssrcs = ssrcs
         self.reason = reason
     }
 
     init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
         ssrcs = []
-        for _ in 0..<count { ssrcs.append(try reader.readUInt32()) }
+        for _ in 0..<count { ssrcs.append(try reader.readSSRC()) }
         // A reason that is cut short does not make the goodbye any less one.
         if let length = try? reader.readUInt8(), length > 0, let text = try? reader.readBytes(Int(length)) {
             reason = String(decoding: text, as: UTF8.self)
@@ -31,7 +31,7 @@ public struct Goodbye: Sendable, Equatable {
             while text.count % 4 != 0 { text.append(0) }
         }
         RTCPPacket.encodeHeader(Self.packetType, count: ssrcs.count, bodyBytes: 4 * ssrcs.count + text.count, into: &bytes)
-        for ssrc in ssrcs { bytes.append32(ssrc) }
+        for ssrc in ssrcs { bytes.append32(ssrc.rawValue) }
         bytes += text
     }
 }

@@ -4,23 +4,23 @@ import Basics
 public struct PictureLossIndication: Sendable, Equatable {
     public static let format: UInt8 = 1
 
-    public var senderSSRC: UInt32
-    public var mediaSSRC: UInt32
+    public var senderSSRC: SSRC
+    public var mediaSSRC: SSRC
 
-    public init(senderSSRC: UInt32, mediaSSRC: UInt32) {
+    public init(senderSSRC: SSRC, mediaSSRC: SSRC) {
         self.senderSSRC = senderSSRC
         self.mediaSSRC = mediaSSRC
     }
 
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
-        senderSSRC = try reader.readUInt32()
-        mediaSSRC = try reader.readUInt32()
+        senderSSRC = try reader.readSSRC()
+        mediaSSRC = try reader.readSSRC()
     }
 
     /// Appends the packet with its header, padded to whole words.
     public func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 8, into: &bytes)
-        bytes.append32(senderSSRC)
-        bytes.append32(mediaSSRC)
+        bytes.append32(senderSSRC.rawValue)
+        bytes.append32(mediaSSRC.rawValue)
     }
 }

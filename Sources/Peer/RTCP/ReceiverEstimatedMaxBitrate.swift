@@ -5,11 +5,11 @@ public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
     public static let format: UInt8 = 15
     static let identifier: UInt32 = 0x5245_4D42
 
-    public var senderSSRC: UInt32
+    public var senderSSRC: SSRC
     public var bitRate: BitRate
-    public var ssrcs: [UInt32]
+    public var ssrcs: [SSRC]
 
-    public init(senderSSRC: UInt32, bitRate: BitRate, ssrcs: [UInt32]) {
+    public init(senderSSRC: SSRC, bitRate: BitRate, ssrcs: [SSRC]) {
         self.senderSSRC = senderSSRC
         self.bitRate = bitRate
         self.ssrcs = ssrcs
@@ -17,13 +17,13 @@ public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
 
     /// nil for another application's feedback.
     init?(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
-        senderSSRC = try reader.readUInt32()
+        senderSSRC = try reader.readSSRC()
         try reader.skip(4)
         guard try reader.readUInt32() == Self.identifier else { return nil }
         let count = Int(try reader.readUInt8())
         bitRate = FloatingBitRate(mantissaBits: 18).rate(try reader.readUInt24())
         ssrcs = []
-        for _ in 0..<count { ssrcs.append(try reader.readUInt32()) }
+        for _ in 0..<count { ssrcs.append(try reader.readSSRC()) }
     }
 
     /// Appends the packet with its header, padded to whole words.
@@ -31,11 +31,11 @@ public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
         let ssrcs = ssrcs.prefix(255)
         RTCPPacket.encodeHeader(
             RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 16 + 4 * ssrcs.count, into: &bytes)
-        bytes.append32(senderSSRC)
+        bytes.append32(senderSSRC.rawValue)
         bytes.append32(0)
         bytes.append32(Self.identifier)
         bytes.append(UInt8(ssrcs.count))
         bytes.append24(FloatingBitRate(mantissaBits: 18).packed(bitRate))
-        for ssrc in ssrcs { bytes.append32(ssrc) }
+        for ssrc in ssrcs { bytes.append32(ssrc.rawValue) }
     }
 }

@@ -4,17 +4,17 @@ import Basics
 public struct ReceiverReport: Sendable, Equatable {
     public static let packetType: UInt8 = 201
 
-    public var ssrc: UInt32
+    public var ssrc: SSRC
     /// At most 31 are written.
     public var reports: [ReportBlock]
 
-    public init(ssrc: UInt32, reports: [ReportBlock] = []) {
+    public init(ssrc: SSRC, reports: [ReportBlock] = []) {
         self.ssrc = ssrc
         self.reports = reports
     }
 
     init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
-        ssrc = try reader.readUInt32()
+        ssrc = try reader.readSSRC()
         reports = []
         for _ in 0..<count { reports.append(try ReportBlock(&reader)) }
     }
@@ -24,7 +24,7 @@ public struct ReceiverReport: Sendable, Equatable {
         let blocks = reports.prefix(31)
         RTCPPacket.encodeHeader(
             Self.packetType, count: blocks.count, bodyBytes: 4 + ReportBlock.size * blocks.count, into: &bytes)
-        bytes.append32(ssrc)
+        bytes.append32(ssrc.rawValue)
         for block in blocks { block.encode(into: &bytes) }
     }
 }

@@ -4,7 +4,7 @@ import Basics
 public struct ReportBlock: Sendable, Equatable {
     static let size = 24
 
-    public var ssrc: UInt32
+    public var ssrc: SSRC
     /// In 1/256 of the packets since the last report.
     public var fractionLost: UInt8 = 0
     /// 24 bits, signed.
@@ -18,10 +18,10 @@ public struct ReportBlock: Sendable, Equatable {
     /// In 1/65536 s.
     public var delaySinceLastSenderReport: UInt32 = 0
 
-    public init(ssrc: UInt32) { self.ssrc = ssrc }
+    public init(ssrc: SSRC) { self.ssrc = ssrc }
 
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
-        ssrc = try reader.readUInt32()
+        ssrc = try reader.readSSRC()
         fractionLost = try reader.readUInt8()
         let lost = try reader.readUInt24()
         cumulativeLost = Int32(bitPattern: lost << 8) >> 8
@@ -32,7 +32,7 @@ public struct ReportBlock: Sendable, Equatable {
     }
 
     func encode(into bytes: inout [UInt8]) {
-        bytes.append32(ssrc)
+        bytes.append32(ssrc.rawValue)
         bytes.append(fractionLost)
         bytes.append24(UInt32(bitPattern: min(max(cumulativeLost, -0x80_0000), 0x7F_FFFF)))
         bytes.append32(highestSequence)

@@ -4,7 +4,7 @@ import Basics
 public struct SenderReport: Sendable, Equatable {
     public static let packetType: UInt8 = 200
 
-    public var ssrc: UInt32
+    public var ssrc: SSRC
     /// 32.32 fixed point, seconds since 1900.
     public var ntpTime: UInt64
     /// The media clock at that same instant.
@@ -15,7 +15,7 @@ public struct SenderReport: Sendable, Equatable {
     public var reports: [ReportBlock]
 
     public init(
-        ssrc: UInt32, ntpTime: UInt64, rtpTimestamp: UInt32, packetCount: UInt32 = 0, octetCount: UInt32 = 0,
+        ssrc: SSRC, ntpTime: UInt64, rtpTimestamp: UInt32, packetCount: UInt32 = 0, octetCount: UInt32 = 0,
         reports: [ReportBlock] = []
     ) {
         self.ssrc = ssrc
@@ -27,7 +27,7 @@ public struct SenderReport: Sendable, Equatable {
     }
 
     init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
-        ssrc = try reader.readUInt32()
+        ssrc = try reader.readSSRC()
         ntpTime = try reader.readUInt64()
         rtpTimestamp = try reader.readUInt32()
         packetCount = try reader.readUInt32()
@@ -41,7 +41,7 @@ public struct SenderReport: Sendable, Equatable {
         let blocks = reports.prefix(31)
         RTCPPacket.encodeHeader(
             Self.packetType, count: blocks.count, bodyBytes: 24 + ReportBlock.size * blocks.count, into: &bytes)
-        bytes.append32(ssrc)
+        bytes.append32(ssrc.rawValue)
         bytes.append64(ntpTime)
         bytes.append32(rtpTimestamp)
         bytes.append32(packetCount)

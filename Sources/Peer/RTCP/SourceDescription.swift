@@ -16,9 +16,9 @@ public struct SourceDescription: Sendable, Equatable {
     }
 
     public struct Chunk: Sendable, Equatable {
-        public var ssrc: UInt32
+        public var ssrc: SSRC
         public var items: [Item]
-        public init(ssrc: UInt32, items: [Item]) {
+        public init(ssrc: SSRC, items: [Item]) {
             self.ssrc = ssrc
             self.items = items
         }
@@ -28,7 +28,7 @@ public struct SourceDescription: Sendable, Equatable {
     public var chunks: [Chunk]
 
     public init(chunks: [Chunk]) { self.chunks = chunks }
-    public init(ssrc: UInt32, cname: String) {
+    public init(ssrc: SSRC, cname: String) {
         chunks = [Chunk(ssrc: ssrc, items: [Item(type: Self.cname, text: cname)])]
     }
 
@@ -37,7 +37,7 @@ public struct SourceDescription: Sendable, Equatable {
         for _ in 0..<count {
             // Every chunk starts on a word; the reader starts after the packet's first word.
             let start = reader.offset
-            var chunk = Chunk(ssrc: try reader.readUInt32(), items: [])
+            var chunk = Chunk(ssrc: try reader.readSSRC(), items: [])
             while true {
                 let type = try reader.readUInt8()
                 if type == 0 { break }
@@ -53,7 +53,7 @@ public struct SourceDescription: Sendable, Equatable {
     public func encode(into bytes: inout [UInt8]) {
         var body: [UInt8] = []
         for chunk in chunks.prefix(31) {
-            body.append32(chunk.ssrc)
+            body.append32(chunk.ssrc.rawValue)
             for item in chunk.items {
                 let text = Array(item.text.utf8.prefix(255))
                 body.append(item.type)

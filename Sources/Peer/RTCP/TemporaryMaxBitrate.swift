@@ -9,33 +9,33 @@ public struct TemporaryMaxBitrate: Sendable, Equatable {
     /// A limit with what it counts.
     public struct Limit: Sendable, Equatable {
         /// In a request the stream that is limited, in a notification who wished it.
-        public var ssrc: UInt32
+        public var ssrc: SSRC
         /// All of the packets, `overhead` included.
         public var bitRate: BitRate
         /// Bytes of a packet beside its payload, as the receiver counts them; 0 to 511.
         public var overhead: Int
 
-        public init(ssrc: UInt32, bitRate: BitRate, overhead: Int) {
+        public init(ssrc: SSRC, bitRate: BitRate, overhead: Int) {
             self.ssrc = ssrc
             self.bitRate = bitRate
             self.overhead = overhead
         }
     }
 
-    public var senderSSRC: UInt32
+    public var senderSSRC: SSRC
     public var limits: [Limit]
 
-    public init(senderSSRC: UInt32, limits: [Limit]) {
+    public init(senderSSRC: SSRC, limits: [Limit]) {
         self.senderSSRC = senderSSRC
         self.limits = limits
     }
 
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
-        senderSSRC = try reader.readUInt32()
+        senderSSRC = try reader.readSSRC()
         try reader.skip(4)  // media SSRC: unused, zero
         limits = []
         while reader.remaining > 0 {
-            let ssrc = try reader.readUInt32()
+            let ssrc = try reader.readSSRC()
             let packed = try reader.readUInt32()
             limits.append(Limit(ssrc: ssrc, bitRate: FloatingBitRate(mantissaBits: 17).rate(packed >> 9), overhead: Int(packed & 0x1FF)))
         }
@@ -44,10 +44,10 @@ public struct TemporaryMaxBitrate: Sendable, Equatable {
     /// Appends the packet with its header; rates of more than 17 bits are rounded down.
     public func encode(format: UInt8, into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(format), bodyBytes: 8 + 8 * limits.count, into: &bytes)
-        bytes.append32(senderSSRC)
+        bytes.append32(senderSSRC.rawValue)
         bytes.append32(0)
         for limit in limits {
-            bytes.append32(limit.ssrc)
+            bytes.append32(limit.ssrc.rawValue)
             bytes.append32(FloatingBitRate(mantissaBits: 17).packed(limit.bitRate) << 9 | UInt32(min(max(limit.overhead, 0), 0x1FF)))
         }
     }

@@ -19,8 +19,8 @@ public struct TransportFeedback: Sendable, Equatable {
         }
     }
 
-    public var senderSSRC: UInt32
-    public var mediaSSRC: UInt32
+    public var senderSSRC: SSRC
+    public var mediaSSRC: SSRC
     public var baseSequence: UInt16
     public var statusCount: UInt16
     /// In 64 ms; 24 bits, signed, wraps after 12 days.
@@ -31,7 +31,7 @@ public struct TransportFeedback: Sendable, Equatable {
     public var arrivals: [Arrival]
 
     public init(
-        senderSSRC: UInt32, mediaSSRC: UInt32, baseSequence: UInt16, statusCount: UInt16, referenceTime: Int32,
+        senderSSRC: SSRC, mediaSSRC: SSRC, baseSequence: UInt16, statusCount: UInt16, referenceTime: Int32,
         feedbackCount: UInt8,
         arrivals: [Arrival]
     ) {
@@ -61,8 +61,8 @@ public struct TransportFeedback: Sendable, Equatable {
     }
 
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
-        senderSSRC = try reader.readUInt32()
-        mediaSSRC = try reader.readUInt32()
+        senderSSRC = try reader.readSSRC()
+        mediaSSRC = try reader.readSSRC()
         baseSequence = try reader.readUInt16()
         statusCount = try reader.readUInt16()
         referenceTime = Int32(bitPattern: try reader.readUInt24() << 8) >> 8
@@ -109,8 +109,8 @@ public struct TransportFeedback: Sendable, Equatable {
     public func encode(into bytes: inout [UInt8]) {
         let start = bytes.count
         RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 0, into: &bytes)
-        bytes.append32(senderSSRC)
-        bytes.append32(mediaSSRC)
+        bytes.append32(senderSSRC.rawValue)
+        bytes.append32(mediaSSRC.rawValue)
         bytes.append16(baseSequence)
         bytes.append16(statusCount)
         bytes.append24(UInt32(bitPattern: referenceTime))

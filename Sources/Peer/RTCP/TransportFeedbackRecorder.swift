@@ -50,7 +50,7 @@ public struct TransportFeedbackRecorder: Sendable {
     }
 
     /// The feedbacks for everything new since the last call, each within `maximumBytes`; none when nothing is new.
-    public mutating func makeFeedback(senderSSRC: UInt32, mediaSSRC: UInt32, at now: Instant) -> [TransportFeedback] {
+    public mutating func makeFeedback(senderSSRC: SSRC, mediaSSRC: SSRC, at now: Instant) -> [TransportFeedback] {
         guard var base = nextToReport, hasNews else { return [] }
         var result: [TransportFeedback] = []
         var index = records.firstIndex { $0.sequence >= base } ?? records.count

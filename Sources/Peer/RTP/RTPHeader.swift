@@ -18,7 +18,7 @@ public struct RTPHeader: Sendable, Equatable {
     public var payloadType: UInt8
     public var sequence: UInt16
     public var timestamp: UInt32
-    public var ssrc: UInt32
+    public var ssrc: SSRC
     public var csrcCount: Int
     /// The "defined by profile" word of the extension; 0 without one.
     public var extensionProfile: UInt16
@@ -42,7 +42,7 @@ public struct RTPHeader: Sendable, Equatable {
             payloadType = second & 0x7F
             sequence = try reader.readUInt16()
             timestamp = try reader.readUInt32()
-            ssrc = try reader.readUInt32()
+            ssrc = try reader.readSSRC()
             csrcCount = Int(first & 0x0F)
             try reader.skip(4 * csrcCount)
             if first & 0x10 != 0 {

@@ -12,7 +12,7 @@ public struct RTPPacketWriter {
     /// `twoByteExtensions` chooses the form for the whole packet: one-byte carries ids 1–14 and 1–16 bytes (RFC 8285 §4.2).
     public init(
         _ buffer: UnsafeMutableRawBufferPointer, marker: Bool, payloadType: UInt8, sequence: UInt16, timestamp: UInt32,
-        ssrc: UInt32,
+        ssrc: SSRC,
         twoByteExtensions: Bool = false
     ) {
         self.buffer = buffer
@@ -21,7 +21,7 @@ public struct RTPPacketWriter {
         put((marker ? 0x80 : 0) | payloadType & 0x7F)
         put16(sequence)
         put32(timestamp)
-        put32(ssrc)
+        put32(ssrc.rawValue)
     }
 
     /// Adds an extension element; ignored once the payload has begun, refused when the form cannot carry it.

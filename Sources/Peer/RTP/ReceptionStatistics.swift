@@ -2,7 +2,7 @@ import Basics
 
 /// Loss, jitter and timing of one received stream, as receiver reports need them (RFC 3550 §6.4.1, A.3, A.8).
 public struct ReceptionStatistics: Sendable {
-    public let ssrc: UInt32
+    public let ssrc: SSRC
     public let clockRate: Int64
 
     /// Packets that arrived, duplicates included (RFC 3550 A.3 counts them too).
@@ -22,7 +22,7 @@ public struct ReceptionStatistics: Sendable {
     private var receivedPrior = 0
     private var lastSenderReport: (middle: UInt32, arrival: Instant)?
 
-    public init(ssrc: UInt32, clockRate: Int64) {
+    public init(ssrc: SSRC, clockRate: Int64) {
         self.ssrc = ssrc
         self.clockRate = max(clockRate, 1)
     }

@@ -13,12 +13,12 @@ public struct StreamIdentification: Sendable {
         public var payloadTypes: [UInt8]
         /// RTX payload type → the payload type that it repairs.
         public var retransmissionPayloadTypes: [UInt8: UInt8]
-        public var ssrcs: [(media: UInt32, retransmission: UInt32?)]
+        public var ssrcs: [(media: SSRC, retransmission: SSRC?)]
         public var rids: [String]
 
         public init(
             index: Int, mid: String?, payloadTypes: [UInt8], retransmissionPayloadTypes: [UInt8: UInt8] = [:],
-            ssrcs: [(media: UInt32, retransmission: UInt32?)] = [], rids: [String] = []
+            ssrcs: [(media: SSRC, retransmission: SSRC?)] = [], rids: [String] = []
         ) {
             self.index = index
             self.mid = mid
@@ -49,7 +49,7 @@ public struct StreamIdentification: Sendable {
         public var rid: Int?
         public var isRetransmission: Bool
         /// For RTX: the SSRC and payload type of what it repairs, once known.
-        public var mediaSSRC: UInt32?
+        public var mediaSSRC: SSRC?
         public var mediaPayloadType: UInt8
     }
 
@@ -67,15 +67,15 @@ public struct StreamIdentification: Sendable {
     }
     private struct Latch {
         var seat: Seat
-        var pairedSSRC: UInt32?
+        var pairedSSRC: SSRC?
         var lastSeen: Instant
         var isReplaced = false
     }
 
     private var sections: [Section]
     private var ids: ExtensionIDs
-    private var latches: [UInt32: Latch] = [:]
-    private var current: [Seat: UInt32] = [:]
+    private var latches: [SSRC: Latch] = [:]
+    private var current: [Seat: SSRC] = [:]
 
     public init(sections: [Section], extensions: ExtensionIDs) {
         self.sections = sections
@@ -111,7 +111,7 @@ public struct StreamIdentification: Sendable {
     }
 
     /// Ends a stream: BYE, or its section was rejected.
-    public mutating func forget(ssrc: UInt32) {
+    public mutating func forget(ssrc: SSRC) {
         guard let latch = latches.removeValue(forKey: ssrc) else { return }
         if current[latch.seat] == ssrc { current[latch.seat] = nil }
     }
@@ -175,7 +175,7 @@ public struct StreamIdentification: Sendable {
     }
 
     /// A late packet of a replaced SSRC is dropped, unless its successor has gone silent.
-    private mutating func reclaim(_ ssrc: UInt32, _ latch: Latch, at now: Instant) -> Bool {
+    private mutating func reclaim(_ ssrc: SSRC, _ latch: Latch, at now: Instant) -> Bool {
         if let holder = current[latch.seat], let other = latches[holder], now - other.lastSeen < Self.returnTimeout {
             return false
         }
@@ -185,8 +185,8 @@ public struct StreamIdentification: Sendable {
         return true
     }
 
-    private func stream(_ seat: Seat, _ section: Section, _ header: RTPHeader, paired: UInt32?) -> Stream {
-        var media: UInt32?
+    private func stream(_ seat: Seat, _ section: Section, _ header: RTPHeader, paired: SSRC?) -> Stream {
+        var media: SSRC?
         if seat.isRetransmission {
             var mediaSeat = seat
             mediaSeat.isRetransmission = false

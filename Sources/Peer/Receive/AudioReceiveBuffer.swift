@@ -57,7 +57,7 @@ public struct AudioReceiveBuffer: Sendable {
     private var playhead: Int64 = 0
     private var playedSequence: Int64?
     private var lastWasComfort = false
-    private var newest: (timestamp: Int64, arrival: Instant, ssrc: UInt32)?
+    private var newest: (timestamp: Int64, arrival: Instant, ssrc: SSRC)?
     private var needsReset = false
     /// Concealed in a row, and how much of it stood for time in which nothing had come.
     private var concealedRun = 0

@@ -19,7 +19,7 @@ struct AudioReceiver: Sendable {
     private(set) var malformed = 0
 
     /// The SSRC that the audio comes under; nil before the first packet.
-    var ssrc: UInt32? { stream?.ssrc }
+    var ssrc: SSRC? { stream?.ssrc }
 
     mutating func configure(_ section: NegotiatedSection?) {
         levelID = section?.headerExtensions.audioLevel
@@ -86,7 +86,7 @@ struct AudioReceiver: Sendable {
     }
 
     /// The place of this SSRC was given to another one.
-    mutating func forget(ssrc: UInt32) {
+    mutating func forget(ssrc: SSRC) {
         if stream?.ssrc == ssrc { stream = nil }
     }
 

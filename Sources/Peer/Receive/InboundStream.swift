@@ -2,7 +2,7 @@ import Basics
 
 /// One received SSRC: its sequence numbers and timestamps in 64 bits, and what was counted of it (RFC 3550 §6.4.1).
 struct InboundStream: Sendable {
-    let ssrc: UInt32
+    let ssrc: SSRC
     let clockRate: Int64
     private var tracker = SequenceTracker()
     private var timestamps = TimestampUnwrapper()
@@ -13,7 +13,7 @@ struct InboundStream: Sendable {
     /// The stream started anew with the last packet.
     private(set) var wasReset = false
 
-    init(ssrc: UInt32, clockRate: Int64, at now: Instant) {
+    init(ssrc: SSRC, clockRate: Int64, at now: Instant) {
         self.ssrc = ssrc
         self.clockRate = clockRate
         reception = ReceptionStatistics(ssrc: ssrc, clockRate: clockRate)

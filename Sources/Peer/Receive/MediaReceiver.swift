@@ -89,7 +89,7 @@ struct MediaReceiver: ~Copyable {
     }
 
     /// Nothing comes under this SSRC any more: its place was given to another one.
-    mutating func forget(ssrc: UInt32) {
+    mutating func forget(ssrc: SSRC) {
         identification?.forget(ssrc: ssrc)
         audio.forget(ssrc: ssrc)
         video.forget(ssrc: ssrc)
@@ -112,7 +112,7 @@ struct MediaReceiver: ~Copyable {
     }
 
     /// Requests and arrival reports that are due.
-    mutating func makeFeedback(senderSSRC: UInt32, at now: Instant) -> [RTCPPacket] {
+    mutating func makeFeedback(senderSSRC: SSRC, at now: Instant) -> [RTCPPacket] {
         let mediaSSRC = video.ssrc ?? audio.ssrc ?? 0
         var packets = feedback.makeFeedback(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, at: now).map { RTCPPacket.transportFeedback($0) }
         packets += video.makeFeedback(senderSSRC: senderSSRC, at: now)
@@ -127,7 +127,7 @@ struct MediaReceiver: ~Copyable {
     }
 
     /// The SSRCs that a rate limit applies to.
-    var mediaSSRCs: [UInt32] { video.mediaSSRCs }
+    var mediaSSRCs: [SSRC] { video.mediaSSRCs }
 
     mutating func fill(_ statistics: inout PeerStatistics, at now: Instant) {
         statistics.malformedPackets += malformed + audio.malformed

@@ -15,13 +15,13 @@ public struct ReceivedAudioPacket: Sendable {
     public var captureTime: Instant
     public var arrival: Instant
     /// A change of it is a new stream.
-    public var ssrc: UInt32
+    public var ssrc: SSRC
     /// It came once more, with a later packet (RFC 2198): of use only where the packet itself did not come, and late by nature.
     public var isCopy: Bool
 
     public init(
         payload: [UInt8], sequence: Int64, timestamp: Int64, marker: Bool = false, level: UInt8? = nil, captureTime: Instant,
-        arrival: Instant, ssrc: UInt32 = 0, isCopy: Bool = false
+        arrival: Instant, ssrc: SSRC = 0, isCopy: Bool = false
     ) {
         self.payload = payload
         self.sequence = sequence

@@ -52,7 +52,7 @@ public struct SenderClock: Sendable {
         }
     }
 
-    private var streams: [UInt32: Stream] = [:]
+    private var streams: [SSRC: Stream] = [:]
     private var offset = SlidingMinimum()
     private var shared: (offset: Int64, at: Instant)?
     private var stepCandidate: Int64?
@@ -60,7 +60,7 @@ public struct SenderClock: Sendable {
     public init() {}
 
     /// Whether captures of this stream are on the common clock already.
-    public func isSynchronized(ssrc: UInt32) -> Bool { streams[ssrc]?.mapping.value != nil && offset.value != nil }
+    public func isSynchronized(ssrc: SSRC) -> Bool { streams[ssrc]?.mapping.value != nil && offset.value != nil }
 
     public mutating func received(_ report: SenderReport, at now: Instant) {
         // Some senders write zero before their clock is known.
@@ -89,7 +89,7 @@ public struct SenderClock: Sendable {
     }
 
     /// When the sample of `timestamp` (unwrapped) was captured, in room time; never after its arrival.
-    public mutating func captureTime(ssrc: UInt32, timestamp: Int64, clockRate: Int64, arrival: Instant) -> Instant {
+    public mutating func captureTime(ssrc: SSRC, timestamp: Int64, clockRate: Int64, arrival: Instant) -> Instant {
         touch(ssrc, at: arrival)
         guard var stream = streams[ssrc] else { return arrival }
         stream.last = (timestamp, clockRate)
@@ -123,9 +123,9 @@ public struct SenderClock: Sendable {
     /// How far apart two numbers are that the sender had a hand in: their difference may be the smallest `Int64`, which has no `abs`.
     private static func distance(_ first: Int64, _ second: Int64) -> UInt64 { (first &- second).magnitude }
 
-    public mutating func forget(ssrc: UInt32) { streams[ssrc] = nil }
+    public mutating func forget(ssrc: SSRC) { streams[ssrc] = nil }
 
-    private mutating func touch(_ ssrc: UInt32, at now: Instant) {
+    private mutating func touch(_ ssrc: SSRC, at now: Instant) {
         guard streams[ssrc] == nil else { return }
         if streams.count >= Self.maximumStreams, let oldest = streams.min(by: { $0.value.lastSeen < $1.value.lastSeen }) {
             streams[oldest.key] = nil

@@ -31,7 +31,7 @@ struct TransportFeedbackScheduler: Sendable {
     }
 
     /// The reports about all new arrivals, if they are due.
-    mutating func makeFeedback(senderSSRC: UInt32, mediaSSRC: UInt32, at now: Instant) -> [TransportFeedback] {
+    mutating func makeFeedback(senderSSRC: SSRC, mediaSSRC: SSRC, at now: Instant) -> [TransportFeedback] {
         guard let due = deadline, now >= due else { return [] }
         deadline = nil
         return recorder.makeFeedback(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, at: now)

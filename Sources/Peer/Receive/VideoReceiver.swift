@@ -16,14 +16,14 @@ struct VideoReceiver: ~Copyable {
     private var rids: [String] = []
     private var playoutDelayID: UInt8?
     /// Of media and of their retransmissions, by SSRC.
-    private var streams: [UInt32: InboundStream] = [:]
-    private var layers: [UInt32: VideoLayer] = [:]
+    private var streams: [SSRC: InboundStream] = [:]
+    private var layers: [SSRC: VideoLayer] = [:]
     /// The layer whose frames are given out.
-    private var current: UInt32? { didSet { noteBuffered() } }
+    private var current: SSRC? { didSet { noteBuffered() } }
     /// A layer that takes over with its first whole frame.
-    private var next: UInt32? { didSet { noteBuffered() } }
+    private var next: SSRC? { didSet { noteBuffered() } }
     /// `current` and `next`: the layers whose packets are kept.
-    private var buffered: [UInt32] = []
+    private var buffered: [SSRC] = []
     private var wantedHeight: Int?
     /// The playout delay that the sender of the pictures told last.
     private var hold: Duration?
@@ -48,9 +48,9 @@ struct VideoReceiver: ~Copyable {
     }
 
     /// The SSRC whose frames are given out; nil before the first packet.
-    var ssrc: UInt32? { current }
+    var ssrc: SSRC? { current }
     /// The SSRCs of all layers.
-    var mediaSSRCs: [UInt32] { layers.keys.sorted() }
+    var mediaSSRCs: [SSRC] { layers.keys.sorted() }
 
     // MARK: Settings
 
@@ -127,7 +127,7 @@ struct VideoReceiver: ~Copyable {
         collectFrames(of: layer, media, clock: &clock, at: now)
     }
 
-    private mutating func collectFrames(of layer: VideoLayer, _ ssrc: UInt32, clock: inout SenderClock, at now: Instant) {
+    private mutating func collectFrames(of layer: VideoLayer, _ ssrc: SSRC, clock: inout SenderClock, at now: Instant) {
         while let assembled = layer.buffer.nextFrame() {
             if ssrc == next {
                 current = ssrc
@@ -162,7 +162,7 @@ struct VideoReceiver: ~Copyable {
     // MARK: Layers
 
     /// A new SSRC on a layer is a new stream; the one before is over.
-    private mutating func replaceLayer(_ ssrc: UInt32, rid: Int?, clock: inout SenderClock) {
+    private mutating func replaceLayer(_ ssrc: SSRC, rid: Int?, clock: inout SenderClock) {
         for (old, layer) in layers where layer.rid == rid {
             counters.oversizedFrames += layer.buffer.statistics.oversizedFrames
             layers[old] = nil
@@ -194,7 +194,7 @@ struct VideoReceiver: ~Copyable {
     }
 
     /// The place of this SSRC was given to another one.
-    mutating func forget(ssrc: UInt32) {
+    mutating func forget(ssrc: SSRC) {
         streams[ssrc] = nil
         layers[ssrc] = nil
         if current == ssrc { current = nil }
@@ -223,7 +223,7 @@ struct VideoReceiver: ~Copyable {
     }
 
     /// Negative acknowledgements and keyframe requests that are due.
-    mutating func makeFeedback(senderSSRC: UInt32, at now: Instant) -> [RTCPPacket] {
+    mutating func makeFeedback(senderSSRC: SSRC, at now: Instant) -> [RTCPPacket] {
         var packets: [RTCPPacket] = []
         for ssrc in buffered {
             guard let layer = layers[ssrc] else { continue }

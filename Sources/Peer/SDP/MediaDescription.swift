@@ -122,7 +122,7 @@ extension MediaDescription: CustomStringConvertible {
             let receive = simulcast.receive.isEmpty ? [] : ["recv \(list(simulcast.receive))"]
             lines.append("a=simulcast:\((send + receive).joined(separator: " "))")
         }
-        lines += ssrcGroups.map { "a=ssrc-group:\($0.semantics) \($0.ssrcs.map(String.init).joined(separator: " "))" }
+        lines += ssrcGroups.map { "a=ssrc-group:\($0.semantics) \($0.ssrcs.map(\.description).joined(separator: " "))" }
         for source in ssrcs { lines += source.attributes.map { "a=ssrc:\(source.ssrc) \($0)" } }
         if let sctpPort { lines.append("a=sctp-port:\(sctpPort)") }
         if let maxMessageSize { lines.append("a=max-message-size:\(maxMessageSize)") }

@@ -105,9 +105,9 @@ public struct NegotiatedCodec: Hashable, Sendable {
 
 /// One media source that the peer announced.
 public struct RemoteSource: Hashable, Sendable {
-    public var ssrc: UInt32
+    public var ssrc: SSRC
     /// The SSRC of its retransmissions, from the FID group.
-    public var rtx: UInt32?
+    public var rtx: SSRC?
     public var cname: String?
 }
 

@@ -29,9 +29,9 @@ public struct NegotiationConfiguration: Sendable {
     /// Takes `red` for Opus (RFC 2198) where it is offered, and offers it.
     public var takesRedundantAudio = true
 
-    public var audioSSRC: UInt32
-    public var videoSSRC: UInt32
-    public var videoRTXSSRC: UInt32
+    public var audioSSRC: SSRC
+    public var videoSSRC: SSRC
+    public var videoRTXSSRC: SSRC
     /// One for audio and video, so that the receiver keeps lips and voice together (RFC 3550 §6.5.1).
     public var cname: String
     public var streamID: String
@@ -54,8 +54,8 @@ public struct NegotiationConfiguration: Sendable {
     public var isCompact = false
 
     public init(
-        fingerprint: Fingerprint, isIceLite: Bool, candidates: [Candidate], audioSSRC: UInt32, videoSSRC: UInt32,
-        videoRTXSSRC: UInt32, cname: String, streamID: String = "tessera", audioTrackID: String = "audio",
+        fingerprint: Fingerprint, isIceLite: Bool, candidates: [Candidate], audioSSRC: SSRC, videoSSRC: SSRC,
+        videoRTXSSRC: SSRC, cname: String, streamID: String = "tessera", audioTrackID: String = "audio",
         videoTrackID: String = "video"
     ) {
         self.fingerprint = fingerprint

@@ -118,10 +118,10 @@ public struct ExtensionMapping: Hashable, Sendable {
 
 /// All `a=ssrc` lines of one SSRC (RFC 5576 §4.1).
 public struct SSRCDescription: Hashable, Sendable {
-    public var ssrc: UInt32
+    public var ssrc: SSRC
     public var attributes: [SDPAttribute]
 
-    public init(ssrc: UInt32, attributes: [SDPAttribute]) {
+    public init(ssrc: SSRC, attributes: [SDPAttribute]) {
         self.ssrc = ssrc
         self.attributes = attributes
     }
@@ -135,9 +135,9 @@ public struct SSRCDescription: Hashable, Sendable {
 /// `a=ssrc-group` (RFC 5576 §4.2): `FID media rtx`.
 public struct SSRCGroup: Hashable, Sendable {
     public var semantics: String
-    public var ssrcs: [UInt32]
+    public var ssrcs: [SSRC]
 
-    public init(semantics: String, ssrcs: [UInt32]) {
+    public init(semantics: String, ssrcs: [SSRC]) {
         self.semantics = semantics
         self.ssrcs = ssrcs
     }

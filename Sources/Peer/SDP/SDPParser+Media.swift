@@ -162,7 +162,7 @@ extension SDPParser {
     }
 
     private mutating func readSSRC(_ value: Substring) -> Bool {
-        guard let (first, rest) = value.firstWord(), !rest.isEmpty, let ssrc = UInt32(first) else { return false }
+        guard let (first, rest) = value.firstWord(), !rest.isEmpty, let ssrc = SSRC(first) else { return false }
         let pair = rest.divided(at: ":")
         let attribute = SDPAttribute(String(pair?.head ?? rest), pair.map { String($0.tail) })
         current { section in
@@ -182,7 +182,7 @@ extension SDPParser {
     private mutating func readSourceGroup(_ value: Substring) -> Bool {
         guard hasRoom(\.ssrcGroups, SDPLimits.sourceGroups) else { return true }
         let parts = value.parts(maximum: SDPLimits.groupedSources + 2)
-        let ssrcs = parts.dropFirst().prefix(SDPLimits.groupedSources).compactMap { UInt32($0) }
+        let ssrcs = parts.dropFirst().prefix(SDPLimits.groupedSources).compactMap { SSRC($0) }
         guard parts.count >= 2, ssrcs.count == min(parts.count - 1, SDPLimits.groupedSources) else { return false }
         current { $0.ssrcGroups.append(SSRCGroup(semantics: String(parts[0]), ssrcs: ssrcs)) }
         return true

@@ -82,9 +82,9 @@ public final class SRTPContext {
 
     /// Frees what libsrtp keeps of an SSRC of the peer's: its replay list and rollover counter. Its packets must not be decrypted again, or
     /// old ones would be taken a second time.
-    public func forget(ssrc: UInt32) {
+    public func forget(ssrc: SSRC) {
         // libsrtp takes SSRCs as they stand in the packet.
-        _ = Self.lifecycle.withLock { _ in srtp_remove_stream(inbound, ssrc.bigEndian) }
+        _ = Self.lifecycle.withLock { _ in srtp_remove_stream(inbound, ssrc.rawValue.bigEndian) }
     }
 
     /// Lengths first, then libsrtp, then the counters. `growth` is nil when decrypting.

@@ -23,9 +23,9 @@ struct SourceTable: Sendable {
     static let leastSilence: Duration = .seconds(6)
 
     /// When each was last heard, by authentic packets.
-    private var live: [UInt32: Instant] = [:]
-    private var forgotten: Set<UInt32> = []
-    private var kept: Set<UInt32> = []
+    private var live: [SSRC: Instant] = [:]
+    private var forgotten: Set<SSRC> = []
+    private var kept: Set<SSRC> = []
     private var new: TokenBucket
     private var attempts: TokenBucket
     /// Packets that were dropped undecrypted, for an SSRC that has no stream and gets none.
@@ -37,10 +37,10 @@ struct SourceTable: Sendable {
     }
 
     /// The SSRC of a packet of SRTP or SRTCP; nil if it is too short to have one.
-    static func ssrc(_ packet: UnsafeRawBufferPointer, isReport: Bool) -> UInt32? {
+    static func ssrc(_ packet: UnsafeRawBufferPointer, isReport: Bool) -> SSRC? {
         let offset = isReport ? 4 : 8
         guard packet.count >= offset + 4 else { return nil }
-        return UInt32(bigEndian: packet.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        return SSRC(rawValue: UInt32(bigEndian: packet.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
     }
 
     /// How many have a stream.
@@ -51,10 +51,10 @@ struct SourceTable: Sendable {
     var isExhausted: Bool { live.count + forgotten.count >= Self.lifetime }
 
     /// The SSRCs that the peer's description names.
-    mutating func keep(_ ssrcs: [UInt32]) { kept = Set(ssrcs.prefix(Self.named)) }
+    mutating func keep(_ ssrcs: [SSRC]) { kept = Set(ssrcs.prefix(Self.named)) }
 
     /// Whether a packet under this SSRC is to be decrypted.
-    mutating func admits(_ ssrc: UInt32, at now: Instant) -> Bool {
+    mutating func admits(_ ssrc: SSRC, at now: Instant) -> Bool {
         if live[ssrc] != nil { return true }
         // Only one whose packet proves authentic costs the peer a place. Attempts are counted apart: anybody may forge them.
         guard !forgotten.contains(ssrc), !isExhausted, live.count < Self.capacity || oldest(at: now) != nil,
@@ -67,7 +67,7 @@ struct SourceTable: Sendable {
     }
 
     /// A packet under this SSRC was authentic. Answers which one lost its place for it: its stream is to be removed.
-    mutating func heard(_ ssrc: UInt32, at now: Instant) -> UInt32? {
+    mutating func heard(_ ssrc: SSRC, at now: Instant) -> SSRC? {
         guard live.updateValue(now, forKey: ssrc) == nil else { return nil }
         if !kept.contains(ssrc) { new.spend(1, at: now) }
         guard live.count > Self.capacity, let oldest = oldest(at: now) else { return nil }
@@ -77,7 +77,7 @@ struct SourceTable: Sendable {
     }
 
     /// Which one makes place for another.
-    private func oldest(at now: Instant) -> UInt32? {
+    private func oldest(at now: Instant) -> SSRC? {
         live.filter { !kept.contains($0.key) && now - $0.value >= Self.leastSilence }.min { $0.value < $1.value }?.key
     }
 }

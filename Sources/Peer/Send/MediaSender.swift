@@ -57,7 +57,7 @@ struct MediaSender: ~Copyable, Sendable {
     private var owesNotification = false
 
     init(
-        audioSSRC: UInt32, videoSSRC: UInt32, rtxSSRC: UInt32, numbers: InitialNumbers, bandwidth: BandwidthEstimatorConfiguration,
+        audioSSRC: SSRC, videoSSRC: SSRC, rtxSSRC: SSRC, numbers: InitialNumbers, bandwidth: BandwidthEstimatorConfiguration,
         clock: WallClock
     ) {
         audio = AudioSender(
@@ -285,8 +285,8 @@ struct MediaSender: ~Copyable, Sendable {
     var activeStreams: Int { (audio.stream.isActive ? 1 : 0) + (video.stream.isActive ? 1 : 0) }
 
     /// SSRCs that a goodbye names.
-    var activeSSRCs: [UInt32] {
-        var result: [UInt32] = []
+    var activeSSRCs: [SSRC] {
+        var result: [SSRC] = []
         if audio.stream.isActive { result.append(audio.stream.ssrc) }
         if video.stream.isActive { result.append(video.stream.ssrc) }
         if video.repair.isActive { result.append(video.repair.ssrc) }

@@ -29,7 +29,7 @@ public struct SentCounters: Sendable, Equatable {
 
 /// One SSRC that we send for the connection's whole life, whatever encoder feeds it: numbers and timestamps go on.
 struct OutgoingStream: Sendable {
-    let ssrc: UInt32
+    let ssrc: SSRC
     let clockRate: Int64
     /// The RTP timestamp at room time zero.
     let timestampBase: UInt32
@@ -43,7 +43,7 @@ struct OutgoingStream: Sendable {
     private(set) var reportedAt: Instant?
 
     /// - Parameter firstSequence: below 2^15, so that no receiver can miss the first wrap (SRTP's rollover counter, libsrtp#725).
-    init(ssrc: UInt32, clockRate: Int64, firstSequence: UInt16, timestampBase: UInt32) {
+    init(ssrc: SSRC, clockRate: Int64, firstSequence: UInt16, timestampBase: UInt32) {
         self.ssrc = ssrc
         self.clockRate = clockRate
         self.timestampBase = timestampBase

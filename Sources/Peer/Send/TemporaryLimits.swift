@@ -20,7 +20,7 @@ struct TemporaryLimits: Sendable, Equatable {
     }
 
     /// Who has left wishes nothing; whether that changed anything.
-    mutating func remove(_ owners: [UInt32]) -> Bool {
+    mutating func remove(_ owners: [SSRC]) -> Bool {
         let before = bounding.count
         bounding.removeAll { owners.contains($0.ssrc) }
         return bounding.count != before

@@ -37,7 +37,7 @@ struct VideoSender: Sendable {
     private static let smallestStep: Int64 = 90
     private var requested: Instant?
     private var wantsRequest = false
-    private var firSequences: [UInt32: UInt8] = [:]
+    private var firSequences: [SSRC: UInt8] = [:]
     private(set) var width = 0
     private(set) var height = 0
 
@@ -155,7 +155,7 @@ struct VideoSender: Sendable {
     }
 
     /// - Parameter sender: whose sequence space it is. Repeats carry the same number (RFC 5104 §4.3.1.2).
-    mutating func receiveFullIntraRequest(_ sequence: UInt8, from sender: UInt32, at now: Instant) {
+    mutating func receiveFullIntraRequest(_ sequence: UInt8, from sender: SSRC, at now: Instant) {
         guard firSequences[sender] != sequence else { return }
         if firSequences.count >= 8 { firSequences.removeAll() }
         firSequences[sender] = sequence

@@ -33,7 +33,7 @@ import Testing
                     var bytes: [UInt8] = [0x80, codec.payloadType | (index == payloads.count - 1 ? 0x80 : 0)]
                     bytes.append16(sequence)
                     bytes.append32(unit &* 3000)
-                    bytes.append32(source.ssrc)
+                    bytes.append32(source.ssrc.rawValue)
                     sequence &+= 1
                     if index % 50 == 0 { now += .milliseconds(1) }
                     FuzzBodies.plain(bytes + payload, into: call.server, at: now)

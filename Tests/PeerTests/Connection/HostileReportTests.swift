@@ -27,7 +27,7 @@ struct HostileReportTests {
     @Test("Every exponent of TMMBR and REMB, with the extreme mantissas and overheads, about the stream that we send")
     func everyRate() throws {
         let call = try SimulatedCall.connected(seed: 1, for: .seconds(2))
-        let ours = call.server.sender.video.stream.ssrc
+        let ours = call.server.sender.video.stream.ssrc.rawValue
         for exponent in UInt32(0)..<64 {
             for mantissa in [0, 1, 0x1_0000, 0x1_FFFF] as [UInt32] {
                 for overhead in [0, 1, 40, 511] as [UInt32] {
@@ -60,9 +60,9 @@ struct HostileReportTests {
     @Test("Reports, requests and extended reports with the largest and smallest numbers, about our streams and in any framing")
     func extremes() throws {
         let call = try SimulatedCall.connected(seed: 2, for: .seconds(2))
-        let video = call.server.sender.video.stream.ssrc
-        let audio = call.server.sender.audio.stream.ssrc
-        let theirs = try #require(call.server.negotiated?.section(.video)?.remoteSources.first).ssrc
+        let video = call.server.sender.video.stream.ssrc.rawValue
+        let audio = call.server.sender.audio.stream.ssrc.rawValue
+        let theirs = try #require(call.server.negotiated?.section(.video)?.remoteSources.first).ssrc.rawValue
         var packets: [[UInt8]] = []
         let ends: [UInt32] = [0, 1, 0x7FFF_FFFF, 0x8000_0000, .max]
         for value in ends {

@@ -40,7 +40,7 @@ struct TemporaryLimitCallTests {
         let heard = Heard()
         heard.listen(to: call)
         let picture = call.server.sender.video.stream.ssrc
-        func ask(_ rate: BitRate, by owner: UInt32 = 77) {
+        func ask(_ rate: BitRate, by owner: SSRC = 77) {
             let request = TemporaryMaxBitrate(senderSSRC: owner, limits: [.init(ssrc: picture, bitRate: rate, overhead: 20)])
             call.client.sendReport([.receiverReport(ReceiverReport(ssrc: owner)), .temporaryLimit(request)])
             call.run(for: .milliseconds(200))

@@ -128,7 +128,7 @@ struct RedundantAudioTests {
         for (index, payload) in [Self.chromium, [0xEF, 0x0F], Self.chromium].enumerated() {
             var bytes: [UInt8] = [0x80, red, 0, UInt8(index)]
             bytes.append32(UInt32(index) * 960)
-            bytes.append32(ssrc)
+            bytes.append32(ssrc.rawValue)
             (bytes + payload).withUnsafeBytes { call.server.receiveMedia($0, at: call.now) }
         }
         call.server.drain(at: call.now)

@@ -182,7 +182,9 @@ import Testing
             let packet = RTCPPacket.sourceDescription(
                 SourceDescription(
                     chunks: (0..<3).map { number in
-                        .init(ssrc: UInt32(number), items: [.init(type: 1, text: String(repeating: "x", count: length + number)), .init(type: 2, text: "")])
+                        .init(
+                            ssrc: SSRC(UInt32(number)),
+                            items: [.init(type: 1, text: String(repeating: "x", count: length + number)), .init(type: 2, text: "")])
                     }))
             #expect(roundTrip(packet) == packet)
         }

@@ -305,7 +305,7 @@ private struct AudioLink {
             let now = Int64(tick) * 20_000_000 + 1_000_000_000
             let time = Self.ntp(3_900_000_000_000_000_000 + now)
             if tick == 3 {
-                for (ssrc, rate) in [(1, 48), (2, 90)] as [(UInt32, Int64)] {
+                for (ssrc, rate) in [(1, 48), (2, 90)] as [(SSRC, Int64)] {
                     clock.received(
                         SenderReport(ssrc: ssrc, ntpTime: time, rtpTimestamp: UInt32(truncatingIfNeeded: now / 1_000_000 * rate)),
                         at: Instant(nanoseconds: now + 50_000_000))
@@ -323,7 +323,7 @@ private struct AudioLink {
     @Test func `Reports of different moments of a second say the same`() {
         var clock = SenderClock()
         let start = Instant(nanoseconds: 1_000_000_000)
-        for (ssrc, rate, late) in [(1, 48_000, 250), (2, 90_000, 730)] as [(UInt32, Int64, Int64)] {
+        for (ssrc, rate, late) in [(1, 48_000, 250), (2, 90_000, 730)] as [(SSRC, Int64, Int64)] {
             let now = start + .milliseconds(late)
             clock.received(
                 SenderReport(
@@ -346,7 +346,7 @@ private struct AudioLink {
             let now = Instant(nanoseconds: second * 1_000_000_000)
             let set: Int64 = second > 10 ? 5_000_000_000 : 0
             let ntp = Self.ntp(3_900_000_000_000_000_000 + now.nanoseconds + set)
-            for (ssrc, rate) in [(1, 48_000), (2, 90_000)] as [(UInt32, Int64)] {
+            for (ssrc, rate) in [(1, 48_000), (2, 90_000)] as [(SSRC, Int64)] {
                 clock.received(
                     SenderReport(ssrc: ssrc, ntpTime: ntp, rtpTimestamp: UInt32(truncatingIfNeeded: now.ticks(at: rate))),
                     at: now + .milliseconds(20))

@@ -15,7 +15,7 @@ import Testing
         var sequence: UInt16 = 100
         var now = Instant(nanoseconds: 1_000_000_000)
 
-        mutating func send(_ layers: [(rid: Int, ssrc: UInt32)], into receiver: inout MediaReceiver) {
+        mutating func send(_ layers: [(rid: Int, ssrc: SSRC)], into receiver: inout MediaReceiver) {
             sequence &+= 1
             now += .milliseconds(40)
             guard let codec = section.codecs.first(where: { $0.name.video == .vp8 }) else { return }
@@ -52,7 +52,7 @@ import Testing
             receiver.configure(session, at: .zero)
         }
 
-        mutating func send(_ layers: [(rid: Int, ssrc: UInt32)], times: Int) {
+        mutating func send(_ layers: [(rid: Int, ssrc: SSRC)], times: Int) {
             for _ in 0..<times { sender.send(layers, into: &receiver) }
         }
 
@@ -64,7 +64,7 @@ import Testing
     func choice() throws {
         var pair = try Pair()
         let count = pair.sender.section.remoteRIDs.count
-        let layers = (0..<count).map { (rid: $0, ssrc: UInt32(1000 + $0)) }
+        let layers = (0..<count).map { (rid: $0, ssrc: SSRC(UInt32(1000 + $0))) }
         pair.send(layers, times: 10)
         #expect(pair.takeHeights().last == 180 << (count - 1))
         pair.receiver.setWantedHeight(90, at: pair.sender.now)
@@ -79,7 +79,7 @@ import Testing
     func silence() throws {
         var pair = try Pair()
         let count = pair.sender.section.remoteRIDs.count
-        let layers = (0..<count).map { (rid: $0, ssrc: UInt32(1000 + $0)) }
+        let layers = (0..<count).map { (rid: $0, ssrc: SSRC(UInt32(1000 + $0))) }
         pair.send(layers, times: 10)
         _ = pair.takeHeights()
         pair.send([layers[0]], times: 80)

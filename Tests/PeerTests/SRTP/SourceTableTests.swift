@@ -11,7 +11,8 @@ struct SourceTableTests {
 
     /// A packet that proves authentic, if it is looked into.
     @discardableResult
-    private func hear(_ ssrc: UInt32, _ table: inout SourceTable, at now: Instant) -> Bool {
+    private func hear(_ number: UInt32, _ table: inout SourceTable, at now: Instant) -> Bool {
+        let ssrc = SSRC(number)
         guard table.admits(ssrc, at: now) else { return false }
         _ = table.heard(ssrc, at: now)
         return true
@@ -76,7 +77,7 @@ struct SourceTableTests {
     @Test("Packets under unknown SSRCs that prove nothing cost no place, and few attempts")
     func forged() {
         var table = table()
-        let attempts = (0..<10_000).count { table.admits(UInt32($0) &+ 5000, at: start) }
+        let attempts = (0..<10_000).count { table.admits(SSRC(UInt32($0) &+ 5000), at: start) }
         #expect(attempts == Int(PeerBudget().unknownSources))
         #expect(table.count == 0 && !table.isExhausted)
         table.keep([7])
@@ -87,7 +88,7 @@ struct SourceTableTests {
     @Test("While all are heard, another one gets no place")
     func full() {
         var table = table()
-        table.keep(Array(0..<32))
+        table.keep((0..<32).map { SSRC($0) })
         for ssrc in UInt32(0)..<64 { hear(ssrc, &table, at: start) }
         #expect(table.count == 64)
         let isHeard = hear(99, &table, at: start + .seconds(1))

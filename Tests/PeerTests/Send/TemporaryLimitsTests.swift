@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Limits that a peer sets for now (RFC 5104 §3.5.4)")
 struct TemporaryLimitsTests {
-    private func limit(_ owner: UInt32, _ kilobits: Int, _ overhead: Int) -> TemporaryMaxBitrate.Limit {
+    private func limit(_ owner: SSRC, _ kilobits: Int, _ overhead: Int) -> TemporaryMaxBitrate.Limit {
         .init(ssrc: owner, bitRate: .kilobits(kilobits), overhead: overhead)
     }
 
@@ -53,7 +53,7 @@ struct TemporaryLimitsTests {
     @Test("A peer of very many SSRCs is not kept count of")
     func many() {
         // Each binds at some packet rate: a convex fan.
-        let fan = (0..<40).map { limit(UInt32($0), 1000 + $0 * $0 * 10, $0 * 10) }
+        let fan = (0..<40).map { limit(SSRC(UInt32($0)), 1000 + $0 * $0 * 10, $0 * 10) }
         #expect(limits(fan).bounding.count <= TemporaryLimits.most)
     }
 

@@ -85,8 +85,8 @@ enum ConnectionBody {
     private static func script(_ peer: ConnectedPeer) -> RTCPScript {
         let video = peer.server.sender.video
         return RTCPScript(
-            sound: peer.server.sender.audio.stream.ssrc, picture: video.stream.ssrc, repair: video.repair.ssrc, sent: peer.sent,
-            packetsSent: peer.packetsSent)
+            sound: peer.server.sender.audio.stream.ssrc.rawValue, picture: video.stream.ssrc.rawValue,
+            repair: video.repair.ssrc.rawValue, sent: peer.sent, packetsSent: peer.packetsSent)
     }
 
     /// A check with the credentials in use or wrong ones, from any flow; or an answer to one of the server's.

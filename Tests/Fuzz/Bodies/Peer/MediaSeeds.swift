@@ -6,7 +6,7 @@ import Simulation
 /// Media and reports as our own writers make them.
 enum MediaSeeds {
     /// One of every kind of RTCP that is understood.
-    static func reports(about media: UInt32, from sender: UInt32) -> [RTCPPacket] {
+    static func reports(about media: SSRC, from sender: SSRC) -> [RTCPPacket] {
         var block = ReportBlock(ssrc: media)
         block.cumulativeLost = -1
         return [

@@ -58,20 +58,21 @@ struct RTPScript {
         let layer = UInt32(choice >> 5)
         let rids = picture?.remoteRIDs ?? []
         let rid = rids.isEmpty ? nil : rids[Int(layer) % rids.count]
-        let media = rid == nil ? source?.ssrc ?? 0x1111 : 0x2000 + layer
+        let media = rid == nil ? source?.ssrc.rawValue ?? 0x1111 : 0x2000 + layer
         switch choice & 7 {
         case 0:
             return Stream(
-                ssrc: sound?.remoteSources.first?.ssrc ?? 0x3333, payloadType: sound?.codecs.first?.payloadType ?? 111, isSound: true, section: sound)
+                ssrc: sound?.remoteSources.first?.ssrc.rawValue ?? 0x3333, payloadType: sound?.codecs.first?.payloadType ?? 111, isSound: true,
+                section: sound)
         case 1:
             return Stream(
-                ssrc: sound?.remoteSources.first?.ssrc ?? 0x3333, payloadType: sound?.codecs.first?.redPayloadType ?? 63, isSound: true,
+                ssrc: sound?.remoteSources.first?.ssrc.rawValue ?? 0x3333, payloadType: sound?.codecs.first?.redPayloadType ?? 63, isSound: true,
                 section: sound)
         case 2, 3, 4: return Stream(ssrc: media, payloadType: codec?.payloadType ?? 96, section: picture, rid: rid)
         case 5:
             return Stream(
-                ssrc: rid == nil ? source?.rtx ?? 0x1112 : 0x3000 + layer, payloadType: codec?.rtxPayloadType ?? 97, media: media, isRepair: true,
-                section: picture, rid: rid)
+                ssrc: rid == nil ? source?.rtx?.rawValue ?? 0x1112 : 0x3000 + layer, payloadType: codec?.rtxPayloadType ?? 97, media: media,
+                isRepair: true, section: picture, rid: rid)
         case 6: return Stream(ssrc: 0x5000_0000 + UInt32(choice), payloadType: codec?.payloadType ?? 96, section: picture, rid: rid)
         default: return Stream(ssrc: UInt32(choice) << 24, payloadType: choice >> 1, section: nil)
         }
@@ -84,7 +85,7 @@ struct RTPScript {
             var writer = RTPPacketWriter(
                 buffer, marker: marking & 1 != 0 && isLast, payloadType: stream.payloadType, sequence: sequences[ssrc] ?? 0,
                 timestamp: timestamps[ssrc] ?? 0,
-                ssrc: ssrc, twoByteExtensions: marking & 2 != 0)
+                ssrc: SSRC(ssrc), twoByteExtensions: marking & 2 != 0)
             if marking & 4 != 0, let id = ids?.mid { writer.addExtension(id, stream.section?.mid ?? "") }
             if marking & 8 == 0, let id = ids?.transportCC { writer.addExtension(id, transportSequence) }
             if marking & 16 != 0, let id = ids?.playoutDelay { writer.addExtension24(id, UInt32(marking) << 8) }

@@ -1,0 +1,37 @@
+import Basics
+
+/// A synchronization source: the number that all packets of one RTP stream carry (RFC 3550 §3).
+public struct SSRC: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    public init(_ value: UInt32) {
+        rawValue = value
+    }
+
+    public init(integerLiteral value: UInt32) {
+        rawValue = value
+    }
+
+    /// An SSRC as SDP writes it; nil when it is no number of 32 bits.
+    init?(_ text: Substring) {
+        guard let value = UInt32(text) else { return nil }
+        rawValue = value
+    }
+
+    static func random(in range: ClosedRange<UInt32>, using generator: inout some RandomNumberGenerator) -> SSRC {
+        SSRC(rawValue: .random(in: range, using: &generator))
+    }
+
+    /// Decimal, as SDP writes it.
+    public var description: String { String(rawValue) }
+
+    public static func < (first: SSRC, second: SSRC) -> Bool { first.rawValue < second.rawValue }
+}
+
+extension ByteReader {
+    mutating func readSSRC() throws(Truncated) -> SSRC { SSRC(rawValue: try readUInt32()) }
+}
