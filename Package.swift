@@ -111,12 +111,12 @@ let package = Package(
         .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: strict),
         .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),
         .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
-        .testTarget(name: "RoomMediaTests", dependencies: ["RoomMedia", "Simulation", "Threads"], swiftSettings: strict),
-        .testTarget(name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Simulation", "Threads"], swiftSettings: strict),
+        .testTarget(name: "RoomMediaTests", dependencies: ["RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
+        .testTarget(name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
             dependencies: ["Gateway", .product(name: "NIOEmbedded", package: "swift-nio")], swiftSettings: strict),
-        .testTarget(name: "CallTests", dependencies: ["Call"], swiftSettings: strict),
+        .testTarget(name: "CallTests", dependencies: ["Call", "Peer"], swiftSettings: strict),
 
         // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They run the rooms' own
         // rules, which are `package`, and so are no package of their own.
