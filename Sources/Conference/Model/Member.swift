@@ -39,6 +39,9 @@ struct Member: Hashable, Sendable {
     /// It may chat and send data channel messages to the others.
     var mayTalk: Bool { kind == .participant && role != .viewer }
 
+    /// Its seat outlives its media: signalling is there, by which it may offer anew.
+    var staysWithoutMedia: Bool { hasSignalling && !endsWithMedia && signallingLostAt == nil }
+
     /// It has a tile. Viewers by role are heard of but not seen.
     var isShown: Bool { kind == .participant && role != .viewer }
     var sendsAudio: Bool { audioOn && !audioMuted && isShown }

@@ -32,11 +32,13 @@ final class RoomService: Sendable {
 
     /// The room of this name, made where it does not exist yet. It counts for `client` from here on, until `end`.
     ///
-    /// - Parameter isReserved: a room that is made waits for its first guest as long as that takes.
+    /// - Parameter isReserved: a room that is made waits for its first guest as long as that takes. Others are made by joins, where the
+    ///   configuration allows that.
     func room(
         _ id: String, orMakeWith change: RoomSettingsChange, for client: JoinClient, isReserved: Bool
     ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
         if let known = registry[id] { return (known, false) }
+        if !isReserved, configuration.rooms.create == .api { throw .roomNotFound(id) }
         if registry.isDraining { throw .draining }
         if media.overload.refusesRooms { throw .overloaded }
         guard (1...128).contains(id.utf8.count), !id.unicodeScalars.contains(where: { $0.value < 32 || $0 == "/" }) else {

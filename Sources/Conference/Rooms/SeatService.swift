@@ -48,7 +48,6 @@ final class SeatService: Sendable {
         _ request: JoinRequest, _ joined: Joined, _ events: @escaping @Sendable (ParticipantEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         while true {
-            if configuration.rooms.create == .api, registry[request.room] == nil { throw .roomNotFound(request.room) }
             let (room, isNew) = try rooms.room(request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
             do throws(ConferenceError) {
                 let entered = try rooms.change(room) { slot throws(ConferenceError) in
@@ -183,9 +182,7 @@ final class SeatService: Sendable {
         registry.endHalfOpen(participant)
         guard let room = registry.room(of: participant), let member = room.read({ $0.room.member(participant) }) ?? nil else { return }
         if let why { figures.peerFailed(why, reason, participant: participant, room: room.id, logger) }
-        if member.endsWithMedia || !member.hasSignalling || member.signallingLostAt != nil || reason == .overBudget {
-            leave(participant, reason)
-        }
+        if !member.staysWithoutMedia || reason == .overBudget { leave(participant, reason) }
     }
 
     // MARK: - Time
@@ -213,7 +210,7 @@ final class SeatService: Sendable {
     private func giveUpConnecting(_ id: String) {
         registry.endHalfOpen(id)
         let member = registry.room(of: id)?.read { $0.room.member(id) } ?? nil
-        if let member, member.hasSignalling, !member.endsWithMedia, member.signallingLostAt == nil {
+        if member?.staysWithoutMedia == true {
             media.peers.run { host, now in if host.seat(id)?.isConnected == false { host.remove(id, at: now) } }
         } else {
             leave(id, .timeout)

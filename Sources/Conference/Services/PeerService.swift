@@ -86,9 +86,7 @@ final class PeerService: Sendable {
                 var result = Result<Value, ConferenceError>.failure(.participantNotFound(id))
                 do throws(ConferenceError) {
                     let seat = try seat(id, plan, host, now)
-                    host.charging(seat) {
-                        do { result = .success(try body(seat, host, now)) } catch { result = .failure(ConferenceError(error)) }
-                    }
+                    result = Self.outcome(of: body, seat, host, now)
                     if case .failure = result, isNew { host.remove(id, at: now) }
                 } catch {
                     result = .failure(error)
@@ -171,16 +169,21 @@ final class PeerService: Sendable {
     ) async throws(ConferenceError) -> Value {
         try await loop.result { host, now in
             guard let seat = host.seat(id) else { return .failure(.badSDP(fault)) }
-            var result = Result<Value, ConferenceError>.failure(.badSDP(fault))
-            host.charging(seat) {
-                do { result = .success(try body(seat, host, now)) } catch { result = .failure(ConferenceError(error)) }
-            }
-            return result
+            return Self.outcome(of: body, seat, host, now)
         }
     }
 
+    /// Runs `body` at the expense of the seat.
+    private static func outcome<Value>(
+        of body: (PeerSeat, PeerHost, Instant) throws -> Value, _ seat: PeerSeat, _ host: PeerHost, _ now: Instant
+    ) -> Result<Value, ConferenceError> {
+        var result: Result<Value, any Error>?
+        host.charging(seat) { result = Result { try body(seat, host, now) } }
+        return (result ?? .failure(ConferenceError.internalFailure("nothing was done"))).mapError { ConferenceError($0) }
+    }
+
     /// A connection for one participant. On the loop.
-    func makePeer(_ isViewer: Bool, at now: Instant) throws(ConferenceError) -> PeerConnection {
+    private func makePeer(_ isViewer: Bool, at now: Instant) throws(ConferenceError) -> PeerConnection {
         var settings = PeerConfiguration(role: .server)
         settings.candidates = candidates
         settings.audio = isViewer ? .sendOnly : .sendReceive

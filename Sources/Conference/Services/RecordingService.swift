@@ -123,8 +123,8 @@ final class RecordingService: Sendable {
     }
 
     private func keyframeForRecording(of room: String) {
-        let recording = rooms.registry[room]?.read(\.recording) ?? nil
-        if let recording, let engine = rooms.registry[room]?.engine { recording.requestKeyframe(engine) }
+        guard let room = rooms.registry[room], let recording = room.read(\.recording) ?? nil else { return }
+        recording.requestKeyframe(room.engine)
     }
 
     // MARK: - While it runs

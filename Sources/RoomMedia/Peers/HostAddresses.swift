@@ -15,11 +15,9 @@ package enum HostAddresses {
         return sorted + found.filter { $0 == .v4(0x7F00_0001) }
     }
 
+    /// IPv4 (RFC 3927); link-local IPv6 is not among the interfaces' addresses.
     private static func isLinkLocal(_ ip: IPAddress) -> Bool {
-        switch ip {
-        case .v4(let value): value >> 16 == 0xA9FE
-        case .v6(let high, _): high >> 54 == 0xFE80 >> 6
-        }
+        if case .v4(let value) = ip { value >> 16 == 0xA9FE } else { false }
     }
 
     /// Our candidates: each announced address (or each interface's) with each port that is bound for its family.
