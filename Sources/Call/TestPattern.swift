@@ -19,14 +19,19 @@ struct TestPattern {
         self.seed = seed
     }
 
-    private static func isFlash(millisecond: Int64) -> Bool { millisecond % 1000 < 100 }
+    /// Whether a picture is white. It stands for one period from `time` on, and its middle decides: if its begin did, flashes would be
+    /// late by half a period on average, and every measurement of lips and voice with them.
+    private static func isFlash(pictureAt time: Instant) -> Bool {
+        let middle = time + .nanoseconds(500_000_000 / Int64(framesPerSecond))
+        return middle.nanoseconds / 1_000_000 % 1000 < 100
+    }
 
     /// Draws the picture for a time on the sender's clock.
     func draw(at time: Instant, into picture: Picture) {
         let milliseconds = time.nanoseconds / 1_000_000
         let hue = Double(seed % 12) / 12 * 2 * Double.pi
         let u = UInt8(128 + 55 * cos(hue)), v = UInt8(128 + 55 * cos(hue - Double.pi / 2))
-        let isFlash = Self.isFlash(millisecond: milliseconds)
+        let isFlash = Self.isFlash(pictureAt: time)
         picture.fill(y: isFlash ? 230 : 90, u: isFlash ? 128 : u, v: isFlash ? 128 : v)
         // Two turns of the bar a second would be hard to encode and tell nothing more.
         let x = Int(milliseconds % 4000) * (Self.width - 32) / 4000 & ~1

@@ -52,7 +52,7 @@ public final class Conference: Sendable {
         roomService = RoomService(
             configuration, media: media, layouts: layouts, control: control, figures: figures, recordings: recordings)
         seats = SeatService(configuration, rooms: roomService, media: media, figures: figures, logger: logger)
-        peers = try PeerService(configuration, registry: roomService.registry, loop: media.peers)
+        peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         layoutService = LayoutService(layouts, rooms: roomService, standard: configuration.rooms.settings.layout, logger: logger)
         recordingService = RecordingService(
             configuration, control: recordings, rooms: roomService, thread: control, figures: figures, logger: logger)
@@ -61,8 +61,8 @@ public final class Conference: Sendable {
     }
 
     /// What was really bound.
-    public var mediaUDP: [SocketAddress] { media.peers.loop.boundUDP }
-    public var mediaTCP: [SocketAddress] { media.peers.loop.boundTCP }
+    public var mediaUDP: [SocketAddress] { media.peers.sockets.boundUDP }
+    public var mediaTCP: [SocketAddress] { media.peers.sockets.boundTCP }
 
     // MARK: - Start and end
 
@@ -119,7 +119,7 @@ public final class Conference: Sendable {
         {
             logger.warning("overload: \(level)")
             let ceiling = level >= .noTopRung ? 1 : 0
-            media.peers.run { host, _ in host.setCeiling(ceiling) }
+            media.peers.everywhere { host, _ in host.setCeiling(ceiling) }
         }
     }
 

@@ -10,7 +10,6 @@ extension Conference {
         let rooms = registry.rooms
         let held = rooms.compactMap { $0.read { (people: $0.room.members.count, isRecorded: $0.recording != nil) } }
         let engines = rooms.map(\.engine)
-        let (loop, host) = (media.peers.loop, media.peers.host)
         var samples = [
             MetricSample("tessera_rooms", "Rooms that exist.", .gauge, Double(rooms.count)),
             MetricSample("tessera_participants", "Participants and viewers in all rooms.", .gauge, Double(held.reduce(0) { $0 + $1.people })),
@@ -20,10 +19,10 @@ extension Conference {
                 Double(media.overload.level.rawValue)),
             MetricSample(
                 "tessera_audio_tick_lateness_seconds", "How late the last audio tick was.", .gauge,
-                Double(media.audioClock.lateness.load(ordering: .relaxed)) / 1e9),
+                Double(media.audioClocks.map { $0.lateness.load(ordering: .relaxed) }.max() ?? 0) / 1e9),
             MetricSample(
                 "tessera_audio_ticks_skipped_total", "Audio ticks that were slept through.", .counter,
-                Double(media.audioClock.skipped.load(ordering: .relaxed))),
+                Double(media.audioClocks.reduce(0) { $0 + $1.skipped.load(ordering: .relaxed) })),
             MetricSample(
                 "tessera_picture_tick_lateness_seconds", "How late the last picture tick was.", .gauge,
                 Double(media.videoClock.lateness.load(ordering: .relaxed)) / 1e9),
@@ -36,7 +35,11 @@ extension Conference {
             MetricSample(
                 "tessera_text_cache_bytes", "Names and marks kept drawn, for all rooms.", .gauge, Double(TextRenderer.shared.cachedBytes)),
         ]
-        for (name, backlog) in [("loop", loop.backlog), ("audio", media.audioClock.backlog), ("control", control.backlog)] {
+        let backlogs = [
+            ("loop", BacklogFigures.worst(of: media.peers.backlogs)),
+            ("audio", BacklogFigures.worst(of: media.audioClocks.map(\.backlog))), ("control", control.backlog),
+        ]
+        for (name, backlog) in backlogs {
             samples.append(
                 MetricSample(
                     "tessera_backlog", "Pieces of work that wait for a thread.", .gauge, Double(backlog.waiting),
@@ -59,8 +62,8 @@ extension Conference {
                     labels: stage))
         }
         samples += media.meters.delays.samples
-        samples += registry.samples + host.turns.samples(at: MonotonicClock.now()) + host.counters.samples + intakeSamples
-        samples += loop.figures.samples(configuration.limits)
+        samples += registry.samples + media.peers.samples(at: MonotonicClock.now()) + intakeSamples
+        samples += media.peers.sockets.figures.samples(configuration.limits)
         samples.append(MetricSample.limit("views_per_room", of: configuration.limits.viewsPerRoom))
         samples.append(
             MetricSample(

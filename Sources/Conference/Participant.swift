@@ -43,7 +43,7 @@ public final class Participant: Sendable {
     /// A candidate line of the client (`candidate:…`), or nil at the end of them. A line that cannot be read is ignored.
     public func addCandidate(_ line: String?) {
         guard let line, !line.isEmpty, (try? conference.seats.allow(.candidate, id)) != nil else { return }
-        conference.media.peers.run { [id] host, now in
+        conference.media.peers.run(id) { [id] host, now in
             guard let seat = host.seat(id) else { return }
             host.charging(seat) { seat.peer.addRemoteCandidate(line, at: now) }
             host.touch(seat)
@@ -132,13 +132,7 @@ public final class Participant: Sendable {
         try conference.seats.allow(.message, id)
         try change { slot throws(ConferenceError) in try slot.room.mayTalk(id) }
         let message = RelayedMessage(from: id, label: label, content: content)
-        conference.media.peers.run { [room, id] host, now in
-            if let seat = host.seat(id) {
-                host.charging(seat) { host.relay(message, in: room, at: now) }
-            } else {
-                host.relay(message, in: room, at: now)
-            }
-        }
+        if let engine = slot(\.engine) { conference.media.peers.relay(message, in: engine) }
         conference.roomService.relayed(message, in: room)
     }
 

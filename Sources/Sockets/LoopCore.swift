@@ -18,13 +18,19 @@ final class LoopCore {
     static let sweepInterval: Duration = .seconds(5)
 
     var delegate: (any MediaLoopDelegate)?
-    private let sockets: [UDPSocket]
-    private let listeners: [TCPListener]
-    private let queues: [SendQueue]
-    private let wake: Int32
+    private var sockets: [UDPSocket] = []
+    private var listeners: [TCPListener] = []
+    private var queues: [SendQueue] = []
+    private let inbox: LoopInbox
     private let poll: Int32
     private var connections: [UInt32: TCPConnection] = [:]
-    private var nextConnection: UInt32 = 1
+    private var numbers: ConnectionNumbers
+    /// Of the loop that let the connections in and counts them; nil where it is this one.
+    private let home: LoopInbox?
+    /// Connections that this loop let in and that live on another.
+    private var moved: [UInt32: LoopInbox] = [:]
+    /// Connections that go to another loop as soon as what was read of them is handed out.
+    private var leaving: [UInt32: LoopInbox] = [:]
     private var dirty: Set<UInt32> = []
     private var lastSweep = Instant.zero
     private var door: ConnectionDoor
@@ -39,20 +45,31 @@ final class LoopCore {
     private enum Source: UInt64 { case wake, udp, listener, connection }
 
     init(
-        sockets: [UDPSocket], listeners: [TCPListener], door: ConnectionDoor, accepts: TokenBucket, counters: LoopCounters, wake: Int32
+        sockets: [UDPSocket], listeners: [TCPListener], door: ConnectionDoor, accepts: TokenBucket, counters: LoopCounters,
+        inbox: LoopInbox, home: LoopInbox?, connections numbers: ConnectionNumbers
     ) throws(NetworkError) {
         self.accepts = accepts
-        self.sockets = sockets
         self.door = door
         self.counters = counters
-        self.listeners = listeners
-        self.wake = wake
-        queues = sockets.map { _ in SendQueue() }
+        self.inbox = inbox
+        self.home = home
+        self.numbers = numbers
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard poll >= 0 else { throw NetworkError("create an epoll descriptor", code: errno) }
-        watch(wake, .wake, 0, EPOLLIN.rawValue)
-        for (index, socket) in sockets.enumerated() { watch(socket.descriptor, .udp, index, EPOLLIN.rawValue) }
-        for (index, listener) in listeners.enumerated() { watch(listener.descriptor, .listener, index, EPOLLIN.rawValue) }
+        watch(inbox.descriptor, .wake, 0, EPOLLIN.rawValue)
+        for socket in sockets { add(socket) }
+        for listener in listeners { add(listener) }
+    }
+
+    func add(_ socket: UDPSocket) {
+        watch(socket.descriptor, .udp, sockets.count, EPOLLIN.rawValue)
+        sockets.append(socket)
+        queues.append(SendQueue())
+    }
+
+    func add(_ listener: TCPListener) {
+        watch(listener.descriptor, .listener, listeners.count, restUntil == nil ? EPOLLIN.rawValue : 0)
+        listeners.append(listener)
     }
 
     deinit {
@@ -62,7 +79,7 @@ final class LoopCore {
 
     var isCurrentThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
 
-    func run(takeWork: () -> Mailbox<Never, @Sendable () -> Void>.Batch) {
+    func run() {
         thread = pthread_self()
         let capacity = 64
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
@@ -77,17 +94,20 @@ final class LoopCore {
                 let event = events[index]
                 let number = Int(event.data.u64 & 0xFFFF_FFFF)
                 switch Source(rawValue: event.data.u64 >> 32) {
-                case .wake?:
-                    var value: UInt64 = 0
-                    _ = read(wake, &value, 8)
+                case .wake?: inbox.acknowledge()
                 case .udp?: receive(from: sockets[number])
                 case .listener?: accept(from: listeners[number], at: now)
                 case .connection?: serve(UInt32(number), events: event.events, at: now)
                 case nil: break
                 }
             }
-            let taken = takeWork()
-            for work in taken.messages { work() }
+            let taken = inbox.take()
+            for work in taken.messages {
+                switch work {
+                case .run(let body): body()
+                case .core(let body): body(self)
+                }
+            }
             isStopped = taken.isLast
             deadline = delegate?.advance(to: MonotonicClock.now())
             flush(at: now)
@@ -176,14 +196,51 @@ final class LoopCore {
 
     func closeConnection(_ flow: Flow) {
         guard connections.removeValue(forKey: flow.connection) != nil else { return }
-        door.leave(flow.connection)
-        publish()
+        left(flow.connection)
     }
 
     /// A peer has shown that the connection is its own.
     func claim(_ flow: Flow) {
         guard flow.transport == .tcp else { return }
+        if let home { return home.post(.core { $0.claim(flow) }) }
         door.claim(flow.connection)
+        publish()
+    }
+
+    /// A connection is gone: its place is another's.
+    private func left(_ number: UInt32) {
+        leaving[number] = nil
+        home?.post(.core { $0.left(number) })
+        moved[number] = nil
+        door.leave(number)
+        publish()
+    }
+
+    // MARK: - Connections that move
+
+    func move(_ flow: Flow, to other: LoopInbox) {
+        if connections[flow.connection] != nil { leaving[flow.connection] = other }
+    }
+
+    private func handOver(_ connection: TCPConnection, _ number: UInt32, to other: LoopInbox) {
+        connections[number] = nil
+        dirty.remove(number)
+        epoll_ctl(poll, EPOLL_CTL_DEL, connection.descriptor, nil)
+        moves(number, to: other)
+        let box = ConnectionBox(connection: connection)
+        other.post(.core { $0.adopt(box.connection, number) })
+        publish()
+    }
+
+    /// Tells the loop that let the connection in where it lives.
+    private func moves(_ number: UInt32, to other: LoopInbox) {
+        if let home { return home.post(.core { $0.moves(number, to: other) }) }
+        moved[number] = other === inbox ? nil : other
+    }
+
+    private func adopt(_ connection: TCPConnection, _ number: UInt32) {
+        connections[number] = connection
+        watch(connection.descriptor, .connection, Int(number), EPOLLIN.rawValue | (connection.wantsWrite ? EPOLLOUT.rawValue : 0))
         publish()
     }
 
@@ -238,12 +295,12 @@ final class LoopCore {
 
     private func publish() {
         counters.connections.store(connections.count, ordering: .relaxed)
+        guard home == nil else { return }
         counters.strangers.store(door.strangerCount, ordering: .relaxed)
     }
 
     private func add(_ fd: Int32, local: SocketAddress, remote: SocketAddress, isConnecting: Bool, at now: Instant) -> Flow {
-        let number = nextConnection
-        nextConnection &+= 1
+        let number = numbers.next()
         let flow = Flow(.tcp, local: local, remote: remote, connection: number)
         connections[number] = TCPConnection(descriptor: fd, flow: flow, isConnecting: isConnecting, at: now)
         watch(fd, .connection, Int(number), EPOLLIN.rawValue | (isConnecting ? EPOLLOUT.rawValue : 0))
@@ -265,14 +322,22 @@ final class LoopCore {
             guard readsLeft > 0 else { return }
             readsLeft -= 1
             let alive = connection.receive(into: scratch, at: now) { delegate?.received($0, flow: connection.flow, at: now) }
-            if !alive { end(number) }
+            if !alive {
+                end(number)
+            } else if let other = leaving.removeValue(forKey: number) {
+                handOver(connection, number, to: other)
+            }
         }
     }
 
     private func end(_ number: UInt32) {
-        guard let connection = connections.removeValue(forKey: number) else { return }
-        door.leave(number)
-        publish()
+        guard let connection = connections.removeValue(forKey: number) else {
+            // It has gone to another loop: its place is free at once.
+            guard let other = moved[number] else { return }
+            other.post(.core { $0.end(number) })
+            return left(number)
+        }
+        left(number)
         delegate?.closed(connection.flow)
     }
 
@@ -320,5 +385,28 @@ final class LoopCore {
         guard let deadline else { return 60_000 }
         let left = (deadline - MonotonicClock.now()).nanoseconds
         return left <= 0 ? 0 : Int32(min(left / 1_000_000 + 1, 60_000))
+    }
+}
+
+/// A connection between two loops. `@unchecked Sendable`: the first has let go of it when the second gets it.
+private struct ConnectionBox: @unchecked Sendable {
+    let connection: TCPConnection
+}
+
+/// Names connections so that no two of a group of loops have the same number.
+struct ConnectionNumbers {
+    private var latest: UInt32
+    private let step: UInt32
+
+    /// - Parameter number: which of `count` loops this is, from 0.
+    init(member number: Int, of count: Int) {
+        latest = UInt32(number)
+        step = UInt32(count)
+    }
+
+    /// Never 0, which stands for no connection, until the numbers begin anew after 2³² of them.
+    mutating func next() -> UInt32 {
+        latest &+= step
+        return latest
     }
 }

@@ -29,6 +29,18 @@ public struct MediaLoopFigures: Hashable, Sendable {
     public var segmentationRefusals = 0
 
     public init() {}
+
+    /// Adds those of another loop.
+    mutating func add(_ other: MediaLoopFigures) {
+        for field in Self.fields { self[keyPath: field] += other[keyPath: field] }
+    }
+
+    private static var fields: [WritableKeyPath<MediaLoopFigures, Int>] {
+        [
+            \.connections, \.strangers, \.accepted, \.refusedInAll, \.refusedOfAddress, \.displaced, \.unclaimed, \.idle, \.stalled,
+            \.heldUp, \.acceptFailures, \.droppedOut, \.unanswerable, \.segmentationRefusals,
+        ]
+    }
 }
 
 /// The same as counters that the loop writes and any thread reads.

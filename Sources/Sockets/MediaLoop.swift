@@ -51,21 +51,33 @@ public final class MediaLoop: Sendable {
     public let boundTCP: [SocketAddress]
 
     private let counters = LoopCounters()
-    private let wakeDescriptor: Int32
-    private let inbox = Mailbox<Never, @Sendable () -> Void>()
+    let inbox: LoopInbox
     /// Handed to the thread at start; from then on only the thread touches it.
     private let core: Guarded<LoopBox?>
     private let onThread = Guarded<LoopBox?>(nil)
 
     /// Binds everything at once, so that a taken port is known before anything starts.
-    public init(_ configuration: MediaLoopConfiguration) throws(NetworkError) {
+    public convenience init(_ configuration: MediaLoopConfiguration) throws(NetworkError) {
+        try self.init(configuration, member: 0, of: 1, home: nil)
+    }
+
+    /// - Parameters:
+    ///   - number: which of `count` loops behind the same ports this is.
+    ///   - home: of the loop that lets TCP connections in; nil where this is the one.
+    init(_ configuration: MediaLoopConfiguration, member number: Int, of count: Int, home: LoopInbox?) throws(NetworkError) {
         var sockets: [UDPSocket] = []
-        for address in configuration.udp { sockets.append(try UDPSocket(binding: address, counters: counters)) }
+        for address in configuration.udp {
+            var address = address
+            if count > 1, number == 0 {
+                // A shared port can be shared with another server of the same user as well, and each would get half of the other's
+                // datagrams. So the port is asked for alone first.
+                address.port = try UDPSocket(binding: address, counters: counters).address.port
+            }
+            sockets.append(try UDPSocket(binding: address, sharesPort: count > 1, counters: counters))
+        }
         var listeners: [TCPListener] = []
         for address in configuration.tcp { listeners.append(try TCPListener(binding: address)) }
-        let wake = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
-        guard wake >= 0 else { throw NetworkError("create an event descriptor", code: errno) }
-        wakeDescriptor = wake
+        inbox = try LoopInbox()
         boundUDP = sockets.map(\.address)
         boundTCP = listeners.map(\.address)
         let door = ConnectionDoor(
@@ -74,10 +86,10 @@ public final class MediaLoop: Sendable {
             rate: configuration.acceptsPerSecond, size: configuration.acceptsPerSecond * 2, at: MonotonicClock.now())
         core = Guarded(
             LoopBox(
-                core: try LoopCore(sockets: sockets, listeners: listeners, door: door, accepts: accepts, counters: counters, wake: wake)))
+                core: try LoopCore(
+                    sockets: sockets, listeners: listeners, door: door, accepts: accepts, counters: counters, inbox: inbox, home: home,
+                    connections: ConnectionNumbers(member: number, of: count))))
     }
-
-    deinit { close(wakeDescriptor) }
 
     /// Starts the thread. `delegate` moves to it. A second start is ignored.
     ///
@@ -87,14 +99,14 @@ public final class MediaLoop: Sendable {
         box.core.delegate = delegate
         onThread.withLock { $0 = box }
         DedicatedThread.start(name, niceness: niceness) { [self] in
-            box.core.run(takeWork: inbox.take)
+            box.core.run()
             onThread.withLock { $0 = nil }
         }
     }
 
     /// Runs `work` on the loop's thread soon, in order. Never blocks; dropped when the loop has stopped.
     public func execute(_ work: @escaping @Sendable () -> Void) {
-        if inbox.post(work) { wakeUp() }
+        inbox.post(.run(work))
     }
 
     /// Work that was handed over and not yet begun.
@@ -123,19 +135,31 @@ public final class MediaLoop: Sendable {
         withCore { $0.claim(flow) }
     }
 
+    /// Hands a TCP connection to another loop of the group, together with what came on it and was not a whole frame yet: from now on that
+    /// one reads it, and its delegate gets what comes. On the loop's thread only.
+    public func move(_ flow: Flow, to other: MediaLoop) {
+        withCore { $0.move(flow, to: other.inbox) }
+    }
+
+    /// Binds one more UDP socket while the loop runs, and returns where.
+    public func bindUDP(_ address: SocketAddress) throws(NetworkError) -> SocketAddress {
+        let bound = Bound(socket: try UDPSocket(binding: address, counters: counters))
+        defer { inbox.post(.core { $0.add(bound.socket) }) }
+        return bound.socket.address
+    }
+
+    /// Listens on one more TCP address while the loop runs, and returns where.
+    public func listen(on address: SocketAddress) throws(NetworkError) -> SocketAddress {
+        let bound = Bound(socket: try TCPListener(binding: address))
+        defer { inbox.post(.core { $0.add(bound.socket) }) }
+        return bound.socket.address
+    }
+
     /// What the sockets counted. From any thread.
     public var figures: MediaLoopFigures { counters.figures }
 
     /// Ends the thread after what is queued was sent.
-    public func stop() {
-        inbox.stop()
-        wakeUp()
-    }
-
-    private func wakeUp() {
-        var one: UInt64 = 1
-        _ = write(wakeDescriptor, &one, 8)
-    }
+    public func stop() { inbox.stop() }
 
     /// Only the loop's own thread comes past the check.
     private func withCore<Result>(_ body: (LoopCore) -> Result) -> Result? {
@@ -150,4 +174,9 @@ public final class MediaLoop: Sendable {
 /// Carries the core to its thread; `start` hands it over exactly once and keeps no other way to it but `withCore`, which asks for the thread.
 private struct LoopBox: @unchecked Sendable {
     let core: LoopCore
+}
+
+/// What was bound, on its way to the loop that will use it. `@unchecked Sendable`: who made it lets go of it as it is posted.
+private struct Bound<Socket>: @unchecked Sendable {
+    let socket: Socket
 }

@@ -34,14 +34,15 @@ final class UDPSocket {
     /// So many of `messages` were used since they were last made ready to receive.
     private var used = batch
 
-    init(binding wanted: SocketAddress, counters: LoopCounters = LoopCounters()) throws(NetworkError) {
+    /// - Parameter sharesPort: other sockets of this process are bound to the same address, and the system spreads the senders among them.
+    init(binding wanted: SocketAddress, sharesPort: Bool = false, counters: LoopCounters = LoopCounters()) throws(NetworkError) {
         let what = "bind UDP \(wanted)"
         self.counters = counters
         family = wanted.family
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let fd = socket(family, type, 0)
         guard fd >= 0 else { throw NetworkError(what, code: errno) }
-        let failure = UDPSocket.configure(fd, wanted)
+        let failure = UDPSocket.configure(fd, wanted, sharesPort)
         if failure != 0 {
             close(fd)
             throw NetworkError(what, code: failure)
@@ -75,7 +76,11 @@ final class UDPSocket {
     }
 
     /// Returns 0 or the system's error number.
-    private static func configure(_ fd: Int32, _ wanted: SocketAddress) -> Int32 {
+    private static func configure(_ fd: Int32, _ wanted: SocketAddress, _ sharesPort: Bool) -> Int32 {
+        if sharesPort {
+            var on: Int32 = 1
+            if setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, socklen_t(MemoryLayout<Int32>.size)) != 0 { return errno }
+        }
         // Keyframes of many peers arrive and leave at once. The system caps the value at net.core.rmem_max.
         var size: Int32 = 4 << 20
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))

@@ -97,4 +97,9 @@ public struct BacklogFigures: Hashable, Sendable {
         self.waiting = waiting
         self.peak = peak
     }
+
+    /// Of several threads, those of the one that keeps up worst.
+    public static func worst(of all: [BacklogFigures]) -> BacklogFigures {
+        BacklogFigures(waiting: all.map(\.waiting).max() ?? 0, peak: all.map(\.peak).max() ?? 0)
+    }
 }

@@ -22,10 +22,9 @@ public final class StageMeter: Sendable {
         return .nanoseconds(took)
     }
 
-    /// For a thread that does nothing else: the stage's time is all that the thread used so far, its system calls between jobs included.
-    /// - Parameter time: what the thread had of processors since it began, in nanoseconds.
-    public func measured(thread time: Int64) {
-        nanoseconds.store(time, ordering: .relaxed)
+    /// For threads that do nothing else: all that one used since it was asked last, its system calls between jobs included.
+    public func took(_ time: Duration) {
+        nanoseconds.wrappingAdd(time.nanoseconds, ordering: .relaxed)
         runs.wrappingAdd(1, ordering: .relaxed)
     }
 

@@ -1,5 +1,4 @@
 import Basics
-import Glibc
 
 /// The threads that decode, compose and encode: as many as processors, outside the cooperative pool, which a 15 ms encode would starve.
 ///
@@ -18,7 +17,7 @@ public final class WorkPool: Sendable {
 
     public init(threads: Int?) {
         // Two on a single processor too: a job that hangs in a codec or a driver then holds up one of them, and not every room.
-        self.threads = max(1, threads ?? max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+        self.threads = max(1, threads ?? max(2, Processors.available))
     }
 
     public func start() {

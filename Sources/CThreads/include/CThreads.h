@@ -10,4 +10,6 @@ void threads_name_current(const char *name);
 void threads_release_memory(void);
 /// From now on blocks of at least so many bytes are mapped one by one, and go back to the system when they are freed: mallopt(3).
 void threads_map_blocks_from(int bytes);
+/// How many processors this process may run on (sched_getaffinity(2)); 1 where the system does not say.
+int threads_processors(void);
 #endif

@@ -1,12 +1,13 @@
 import Basics
 import RoomMedia
+import Sockets
 import Threads
 
-/// The threads that all rooms' media share: the network loop, the two clocks, and the pool that decodes, composes and encodes.
+/// The threads of all rooms' media: the network loops, the audio threads, the picture clock, and the pool that decodes, composes and encodes.
 final class MediaThreads: Sendable {
-    let peers: PeerLoop
+    let peers: PeerLoops
     let pool: WorkPool
-    let audioClock: AudioClock
+    let audioClocks: [AudioClock]
     let videoClock: VideoClock
     let overload = OverloadState()
     let meters = StageMeters()
@@ -22,7 +23,16 @@ final class MediaThreads: Sendable {
     ) throws(ConferenceError) {
         self.configuration = configuration
         self.encodeFailed = encodeFailed
-        let peers = try PeerLoop(configuration, events: events, meters: meters)
+        var sockets = MediaLoopConfiguration(udp: configuration.media.udp, tcp: configuration.media.tcp)
+        sockets.connections = configuration.limits.mediaConnections
+        sockets.connectionsPerAddress = configuration.limits.mediaConnectionsPerAddress
+        let peers: PeerLoops
+        do {
+            peers = try PeerLoops(
+                sockets, loops: configuration.media.loops ?? Self.loops(cores: Processors.available), events: events, meters: meters)
+        } catch {
+            throw .configuration("\(error)")
+        }
         self.peers = peers
         pool = WorkPool(threads: configuration.workers)
         decode = DecodeServices(
@@ -31,31 +41,42 @@ final class MediaThreads: Sendable {
                 pixelsPerSecond: configuration.limits.decodedPixelsPerSecondInAll, at: MonotonicClock.now()),
             counters: meters.intake)
         videoClock = VideoClock(overload: overload)
-        audioClock = AudioClock(meter: meters.audio) { sound in peers.run { $0.deliver(sound, at: $1) } }
+        let audioThreads = max(1, configuration.audioThreads ?? Self.audioThreads(cores: Processors.available))
+        audioClocks = (0..<audioThreads).map { [meters] number in
+            AudioClock(name: audioThreads > 1 ? "audio clock \(number)" : "audio clock", meter: meters.audio) { peers.deliver($0) }
+        }
     }
+
+    /// How many loops a machine of so many cores gets.
+    static func loops(cores: Int) -> Int { max(1, cores) }
+
+    /// How many audio threads: one bears the sound of the people whom four cores' codecs bear.
+    static func audioThreads(cores: Int) -> Int { max(1, (cores + 3) / 4) }
 
     func start() {
         pool.start()
         peers.start()
-        audioClock.start()
+        for clock in audioClocks { clock.start() }
         videoClock.start()
     }
 
     func stop() {
-        audioClock.stop()
+        for clock in audioClocks { clock.stop() }
         videoClock.stop()
         peers.stop()
         pool.stop()
     }
 
-    /// The media of a new room; it stands still until somebody takes something of it.
+    /// The media of a new room; it stands still until somebody takes something of it. Its sound is mixed on the audio thread with the
+    /// fewest people.
     func makeEngine(
         _ id: String, scene: Scene, tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void,
         speakersChanged: @escaping @Sendable (Speakers) -> Void
     ) -> RoomEngine {
+        let audio = audioClocks.min { $0.load < $1.load } ?? audioClocks[0]
         let services = MediaServices(
-            pool: pool, meters: meters, overload: overload, audio: audioClock, video: videoClock, decode: decode,
-            deliver: { [peers] key, frame, trace in peers.run { $0.deliver(key, frame, trace, at: $1) } }, report: encodeFailed)
+            pool: pool, meters: meters, overload: overload, audio: audio, video: videoClock, decode: decode,
+            deliver: { [peers] key, frame, trace, loops in peers.deliver(key, frame, trace, to: loops) }, report: encodeFailed)
         return RoomEngine(
             id: id, scene: scene, rungs: configuration.video.renditions, audio: configuration.audio, services: services,
             tilesChanged: tilesChanged, speakersChanged: speakersChanged)

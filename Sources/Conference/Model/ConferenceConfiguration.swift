@@ -13,6 +13,8 @@ public struct ConferenceConfiguration: Sendable {
     public var layoutsDirectory = "layouts"
     /// How many threads decode, compose and encode; nil: as many as processors.
     public var workers: Int?
+    /// How many threads mix and encode sound, each for its rooms; nil: by the number of processors.
+    public var audioThreads: Int?
     /// Whether an overload makes pictures cheaper, then fewer, then refuses rooms; a benchmark wants the same work whatever the machine.
     public var savesWorkWhenOverloaded = true
 
@@ -26,6 +28,8 @@ public struct ConferenceConfiguration: Sendable {
         public var tcp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
         /// The addresses to name in candidates; empty: those of this machine's interfaces.
         public var announce: [IPAddress] = []
+        /// How many threads serve the peers, all behind these sockets; nil: by the number of processors.
+        public var loops: Int?
         public init() {}
     }
 

@@ -71,7 +71,7 @@ final class RoomService: Sendable {
         }
         guard let last else { return }
         let members = last.room.members.map(\.id)
-        media.peers.run { host, now in for member in members { host.remove(member, at: now) } }
+        for member in members { media.peers.leave(member) }
         if let recording = last.recording { recordings.finish(recording, last.engine) }
         last.engine.close()
         figures.ended(at: MonotonicClock.now())
@@ -120,7 +120,7 @@ final class RoomService: Sendable {
                 tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
             }
             if let was, was.mayTalk != member.mayTalk {
-                media.peers.run { [id = member.id, mayTalk = member.mayTalk] host, _ in host.setMayTalk(id, mayTalk) }
+                media.peers.run(member.id) { [id = member.id, mayTalk = member.mayTalk] host, _ in host.setMayTalk(id, mayTalk) }
             }
         }
         let reshaped = slot.engine.apply(slot.scene(layout: layoutOrGrid))
@@ -134,7 +134,7 @@ final class RoomService: Sendable {
         slot.engine.setMessageListeners(slot.listeners.values.contains(where: \.receivesMessages))
         if reshaped || views.contains(where: { oldViews[$0.key] != nil && oldViews[$0.key] != $0.value }) {
             let id = slot.room.id
-            media.peers.run { host, _ in host.refresh(id, views: views) }
+            media.peers.everywhere { host, _ in host.refresh(id, views: views) }
         }
         updateLimits(&slot)
     }
@@ -142,9 +142,7 @@ final class RoomService: Sendable {
     private func updateLimits(_ slot: inout RoomSlot) {
         let limits = slot.newLimits()
         if limits.isEmpty { return }
-        media.peers.run { host, now in
-            for (id, limit) in limits { host.setReceiveLimit(limit, of: id, at: now) }
-        }
+        for (id, limit) in limits { media.peers.run(id) { host, now in host.setReceiveLimit(limit, of: id, at: now) } }
     }
 
     /// A layout that was deleted while in use is replaced by the grid.

@@ -77,7 +77,7 @@ final class SeatService: Sendable {
         slot.isReserved = false
         slot.isUnused = false
         _ = slot.engine.add(id, hearsAs: request.asParticipant ?? id) { [peers = media.peers] in
-            peers.run { $0.requestKeyframe(from: id, at: $1) }
+            peers.run(id) { $0.requestKeyframe(from: id, at: $1) }
         }
         slot.listeners[id] = RoomSlot.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events), receivesMessages: request.receivesMessages,
@@ -128,7 +128,7 @@ final class SeatService: Sendable {
         }
         guard isGone == true else { return }
         registry.removeSeat(id)
-        media.peers.run { host, now in host.remove(id, at: now) }
+        media.peers.leave(id)
         figures.ended(at: MonotonicClock.now())
     }
 
@@ -211,7 +211,7 @@ final class SeatService: Sendable {
         registry.endHalfOpen(id)
         let member = registry.room(of: id)?.read { $0.room.member(id) } ?? nil
         if member?.staysWithoutMedia == true {
-            media.peers.run { host, now in if host.seat(id)?.isConnected == false { host.remove(id, at: now) } }
+            media.peers.run(id) { host, now in if host.seat(id)?.isConnected == false { host.remove(id, at: now) } }
         } else {
             leave(id, .timeout)
         }

@@ -20,24 +20,24 @@ actor DescriptionReader {
 final class PeerService: Sendable {
     private let configuration: ConferenceConfiguration
     private let registry: RoomRegistry
-    private let loop: PeerLoop
+    private let loops: PeerLoops
     private let descriptions = DescriptionReader()
     private let identity: DTLSIdentity
     private let candidates: [Candidate]
     /// Unix time minus monotonic time, once for all: sender reports of all peers then agree for ever.
     private let wallClockOffset: Duration
 
-    init(_ configuration: ConferenceConfiguration, registry: RoomRegistry, loop: PeerLoop) throws(ConferenceError) {
+    init(_ configuration: ConferenceConfiguration, registry: RoomRegistry, loops: PeerLoops) throws(ConferenceError) {
         self.configuration = configuration
         self.registry = registry
-        self.loop = loop
+        self.loops = loops
         do {
             identity = try DTLSIdentity.generate()
         } catch {
             throw .configuration("\(error)")
         }
         candidates = HostAddresses.candidates(
-            announce: configuration.media.announce, udp: loop.loop.boundUDP, tcp: loop.loop.boundTCP)
+            announce: configuration.media.announce, udp: loops.sockets.boundUDP, tcp: loops.sockets.boundTCP)
         wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
     }
 
@@ -79,7 +79,7 @@ final class PeerService: Sendable {
         _ body: @escaping @Sendable (PeerSeat, PeerHost, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
         do {
-            return try await loop.result { [self] host, now in
+            return try await loops.result(on: loops.place(id)) { [self] host, now in
                 // A reloaded page: another connection of the same participant.
                 if let peer = host.seat(id)?.peer, peer.isEnded || description.map(peer.isOther(than:)) ?? false { host.remove(id, at: now) }
                 let isNew = host.seat(id) == nil
@@ -103,9 +103,12 @@ final class PeerService: Sendable {
     private func seat(_ id: String, _ plan: Plan, _ host: PeerHost, _ now: Instant) throws(ConferenceError) -> PeerSeat {
         if let seat = host.seat(id) { return seat }
         // Who left while this waited for the loop gets none.
-        guard !plan.life.isOver else { throw .participantNotFound(id) }
+        guard !plan.life.isOver else {
+            loops.leave(id)
+            throw .participantNotFound(id)
+        }
         let seat = PeerSeat(
-            id: id, peer: try makePeer(plan.isViewer, at: now), engine: plan.engine, intake: plan.intake, view: plan.view,
+            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, at: now), engine: plan.engine, intake: plan.intake, view: plan.view,
             opensChannels: plan.opensChannels, mayTalk: plan.mayTalk,
             loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
         host.add(seat, at: now)
@@ -167,7 +170,8 @@ final class PeerService: Sendable {
     private func onExistingSeat<Value: Sendable>(
         _ id: String, orElse fault: String, _ body: @escaping @Sendable (PeerSeat, PeerHost, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
-        try await loop.result { host, now in
+        guard let host = loops.host(of: id) else { throw .badSDP(fault) }
+        return try await loops.result(on: host) { host, now in
             guard let seat = host.seat(id) else { return .failure(.badSDP(fault)) }
             return Self.outcome(of: body, seat, host, now)
         }
@@ -201,9 +205,11 @@ final class PeerService: Sendable {
     /// - Parameter engine: the media of the participant's room.
     func statistics(_ id: String, _ engine: RoomEngine) async throws(ConferenceError) -> ParticipantStatistics {
         let intake = engine.intake(id)
-        var figures = try await loop.result { host, now -> Result<ParticipantStatistics, ConferenceError> in
-            guard let seat = host.seat(id) else { return .success(ParticipantStatistics()) }
-            return .success(PeerFigures.statistics(of: seat, at: now))
+        var figures = ParticipantStatistics()
+        if let host = loops.host(of: id) {
+            figures = try await loops.result(on: host) { host, now in
+                .success(host.seat(id).map { PeerFigures.statistics(of: $0, at: now) } ?? ParticipantStatistics())
+            }
         }
         if let intake {
             (figures.receivedVideo.width, figures.receivedVideo.height) = intake.video.size

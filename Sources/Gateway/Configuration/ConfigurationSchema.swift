@@ -55,6 +55,7 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "media.announce", \.media.announce, .list(of: ip, "a list of IP addresses such as 198.51.100.7", count: 0...16)),
         ConfigurationKey("media.tcp", \.media.tcp, .bool),
+        ConfigurationKey("media.loops", \.media.loops, .optional(.integer(1...64))),
         ConfigurationKey(
             "ice.stun", \.ice.stun, .list(of: url("stun:", "stuns:"), "a list of URLs such as stun:stun.example:3478", count: 0...16)),
         ConfigurationKey(
@@ -79,6 +80,7 @@ enum ConfigurationSchema {
                 "a list of {height: even, 90 to 2160, bitrate: 16k to 50M, framesPerSecond: 1 to 60 or left out}", count: 1...8)),
         ConfigurationKey("audio.bitrate", \.audio.bitrate, .bitRate(.kilobits(6)...(.kilobits(510)))),
         ConfigurationKey("audio.maxSpeakers", \.audio.maxSpeakers, .integer(1...100)),
+        ConfigurationKey("audio.threads", \.audio.threads, .optional(.integer(1...64))),
         ConfigurationKey("recording.directory", \.recording.directory, path),
         ConfigurationKey("recording.start", \.recording.start, .choice),
         ConfigurationKey(

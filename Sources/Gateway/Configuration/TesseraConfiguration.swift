@@ -48,6 +48,8 @@ public struct TesseraConfiguration: Sendable, Equatable {
         /// Addresses to name in candidates instead of the machine's own, e.g. behind one-to-one NAT.
         public var announce: [IPAddress] = []
         public var tcp = true
+        /// Network threads; nil: by the number of processors.
+        public var loops: Int?
     }
 
     public struct ICE: Sendable, Equatable {
@@ -94,6 +96,8 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public struct Audio: Sendable, Equatable {
         public var bitrate = BitRate.kilobits(32)
         public var maxSpeakers = 6
+        /// Threads that mix, each for its rooms; nil: by the number of processors.
+        public var threads: Int?
     }
 
     public struct Recording: Sendable, Equatable {

@@ -102,6 +102,8 @@ extension ConferenceConfiguration {
         media.udp = [settings.media.listen]
         media.tcp = settings.media.tcp ? [settings.media.listen] : []
         media.announce = settings.media.announce
+        media.loops = settings.media.loops
+        audioThreads = settings.audio.threads
         rooms.settings.layout = settings.rooms.layout
         rooms.settings.width = settings.rooms.width
         rooms.settings.height = settings.rooms.height

@@ -19,8 +19,32 @@ public enum DatagramKind: Hashable, Sendable {
     }
 }
 
+/// Whose each user name fragment is, for all demultiplexers of a server: a check may come to any of its sockets.
+public final class UfragTable<ID: Hashable & Sendable>: Sendable {
+    private let owners = Guarded<[String: ID]>([:])
+
+    public init() {}
+
+    /// Whose a fragment is.
+    public subscript(ufrag: String) -> ID? { owners.withLock { $0[ufrag] } }
+
+    /// A fragment that another one has stays that one's; then this is false.
+    func add(_ ufrag: String, _ id: ID) -> Bool {
+        owners.withLock { owners in
+            guard owners[ufrag] == nil else { return false }
+            owners[ufrag] = id
+            return true
+        }
+    }
+
+    func remove(_ ufrag: String) { owners.withLock { $0[ufrag] = nil } }
+}
+
 /// Tells whose a datagram is, on ports that all peers share: STUN requests by the user name fragment that they carry,
 /// everything else by the flow that such a request came on.
+///
+/// Where several sockets share a port, each thread that reads one has its own demultiplexer, for the flows that come to it; the fragments are
+/// in one table.
 ///
 /// Routing proves nothing and binds nothing: a fragment may be known to others, and a source address may be forged. The peer that gets
 /// the datagram says what it showed (`PeerConnection.receive`), and `claim` weighs that. A flow that nobody has is bound by an authentic
@@ -38,30 +62,35 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
     private static var claimLimit: Int { 256 }
 
     private var peers: [ID: Peer] = [:]
-    private var ufrags: [String: ID] = [:]
+    private let ufrags: UfragTable<ID>
     private var flows: [Flow: ID] = [:]
     private var claimants: [Flow: ID] = [:]
     private let flowsPerPeer: Int
 
-    /// - Parameter flowsPerPeer: beyond it a peer's own flow without a check for the longest time is forgotten. More than the paths of an
-    ///   `IceAgent`.
-    public init(flowsPerPeer: Int = 16) {
+    /// - Parameters:
+    ///   - ufrags: the fragments of the whole server.
+    ///   - flowsPerPeer: beyond it a peer's own flow without a check for the longest time is forgotten. More than the paths of an
+    ///     `IceAgent`.
+    public init(ufrags: UfragTable<ID> = UfragTable(), flowsPerPeer: Int = 16) {
+        self.ufrags = ufrags
         self.flowsPerPeer = max(1, flowsPerPeer)
     }
+
+    /// Whose a flow is; nil where nobody has shown that it is theirs.
+    public func owner(of flow: Flow) -> ID? { flows[flow] }
 
     /// How many flows are remembered.
     public var flowCount: Int { flows.count }
 
     /// Checks that name this fragment of ours are for that peer. A fragment that another one has stays that one's.
     public mutating func add(ufrag: String, _ id: ID) {
-        guard ufrags[ufrag] == nil else { return }
-        ufrags[ufrag] = id
+        guard ufrags.add(ufrag, id) else { return }
         peers[id, default: Peer()].ufrags.append(ufrag)
     }
 
     /// Makes `current` the peer's only fragments.
     public mutating func setUfrags(_ current: [String], of id: ID) {
-        for ufrag in peers[id]?.ufrags ?? [] where !current.contains(ufrag) { ufrags[ufrag] = nil }
+        for ufrag in peers[id]?.ufrags ?? [] where !current.contains(ufrag) { ufrags.remove(ufrag) }
         peers[id, default: Peer()].ufrags.removeAll { !current.contains($0) }
         for ufrag in current { add(ufrag: ufrag, id) }
     }
@@ -69,7 +98,7 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
     /// Forgets everything about a peer.
     public mutating func remove(_ id: ID) {
         guard let peer = peers.removeValue(forKey: id) else { return }
-        for ufrag in peer.ufrags { ufrags[ufrag] = nil }
+        for ufrag in peer.ufrags { ufrags.remove(ufrag) }
         for flow in peer.flows { flows[flow] = nil }
     }
 

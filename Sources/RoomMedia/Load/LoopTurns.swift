@@ -71,32 +71,33 @@ package final class LoopTurns: Sendable {
             processor: .nanoseconds(second.processor.load(ordering: .relaxed)))
     }
 
-    package func samples(at now: Instant) -> [MetricSample] {
+    /// Of several loops: the longest turn of any, and all turns together.
+    static func samples(of all: [LoopTurns], at now: Instant) -> [MetricSample] {
+        func longest(_ of: (LoopTurns) -> Longest) -> Longest { all.map(of).max { $0.wall < $1.wall } ?? Longest() }
         var samples: [MetricSample] = []
-        for (window, longest) in [("\(Self.window)s", longestLately(at: now)), ("start", self.longest)] {
+        for (window, longest) in [("\(window)s", longest { $0.longestLately(at: now) }), ("start", longest { $0.longest })] {
             for (clock, value) in [("wall", longest.wall), ("cpu", longest.processor)] {
                 samples.append(
                     MetricSample(
                         "tessera_loop_turn_longest_seconds",
-                        "The longest turn of the network loop, of the last 15 s and since the start; cpu: its processor time.", .gauge,
+                        "The longest turn of a network loop, of the last 15 s and since the start; cpu: its processor time.", .gauge,
                         value.inSeconds, labels: ["window": window, "clock": clock]))
             }
         }
         var sum = 0
-        for (index, count) in counts.enumerated() {
-            sum += count.value.load(ordering: .relaxed)
-            let bound = index < Self.bounds.count ? "\(Double(Self.bounds[index]) / 1000)" : "+Inf"
+        for index in 0...bounds.count {
+            sum += all.reduce(0) { $0 + $1.counts[index].value.load(ordering: .relaxed) }
+            let bound = index < bounds.count ? "\(Double(bounds[index]) / 1000)" : "+Inf"
             samples.append(
                 MetricSample(
-                    "tessera_loop_turn_seconds_bucket", "Turns of the network loop by what they took.", .counter, Double(sum),
+                    "tessera_loop_turn_seconds_bucket", "Turns of the network loops by what they took.", .counter, Double(sum),
                     labels: ["le": bound]))
         }
+        let total = all.reduce(0) { $0 + $1.total.load(ordering: .relaxed) }
         samples.append(
-            MetricSample(
-                "tessera_loop_turn_seconds_sum", "Time in turns of the network loop.", .counter,
-                Double(total.load(ordering: .relaxed)) / 1e9))
+            MetricSample("tessera_loop_turn_seconds_sum", "Time in turns of the network loops.", .counter, Double(total) / 1e9))
         samples.append(
-            MetricSample("tessera_loop_turn_seconds_count", "Turns of the network loop.", .counter, Double(sum)))
+            MetricSample("tessera_loop_turn_seconds_count", "Turns of the network loops.", .counter, Double(sum)))
         return samples
     }
 }

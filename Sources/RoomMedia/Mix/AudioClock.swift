@@ -2,7 +2,7 @@ import Basics
 import Synchronization
 import Threads
 
-/// The audio clock of all rooms: its own thread, real-time where the system allows it, a tick each 20 ms. Never waits for video, a disk,
+/// The audio clock of some rooms: its own thread, real-time where the system allows it, a tick each 20 ms. Never waits for video, a disk,
 /// or a lock that is held across an encode.
 package final class AudioClock: Sendable {
     static let period = Duration.milliseconds(20)
@@ -17,24 +17,39 @@ package final class AudioClock: Sendable {
     }
 
     private let inbox = Mailbox<Never, @Sendable (Rooms) -> Void>()
+    private let name: String
     private let meter: StageMeter
+    private let people = Atomic<Int>(0)
+    private let rooms = Atomic<Int>(0)
     private let deliver: @Sendable ([AudioDelivery]) -> Void
     package let lateness = Atomic<Int64>(0)
     package let skipped = Atomic<Int>(0)
 
-    package init(meter: StageMeter, deliver: @escaping @Sendable ([AudioDelivery]) -> Void) {
+    /// - Parameter name: of the thread.
+    package init(name: String, meter: StageMeter, deliver: @escaping @Sendable ([AudioDelivery]) -> Void) {
+        self.name = name
         self.meter = meter
         self.deliver = deliver
     }
 
     /// Runs `work` on the thread before the next tick.
     func execute(_ work: @escaping @Sendable (Rooms) -> Void) { inbox.post(work) }
+
+    /// How much there is to do on the thread, for who chooses one: people, and a little for a room that has none yet.
+    package var load: Int { people.load(ordering: .relaxed) * 4 + rooms.load(ordering: .relaxed) }
+
+    /// Counts the rooms that are this thread's, and the people in them.
+    func count(rooms: Int = 0, people: Int = 0) {
+        self.rooms.wrappingAdd(rooms, ordering: .relaxed)
+        self.people.wrappingAdd(people, ordering: .relaxed)
+    }
+
     package var backlog: BacklogFigures { inbox.backlog }
     package func stop() { inbox.stop() }
 
     package func start() {
         // Above every thread of normal priority, below the kernel's own.
-        DedicatedThread.start("audio clock", realtimePriority: 10) { [self] in
+        DedicatedThread.start(name, realtimePriority: 10) { [self] in
             let rooms = Rooms()
             var tick = Instant(ticks: MonotonicClock.now().ticks(at: 50) + 1, at: 50)
             while true {

@@ -4,7 +4,7 @@ import Mixing
 
 /// An encoded tick of sound for one peer.
 package struct AudioDelivery: Sendable {
-    var participant: String
+    var seat: SeatID
     var payload: [UInt8]
     var timestamp: Int64
     /// −dBov of what is in it, as RFC 6464 has it.
@@ -29,8 +29,8 @@ final class AudioRoom {
         var hearsAs: String
         var profile = AudioProfile.clear
         var wishes = SoundWishes()
-        /// Someone is there to send to.
-        var isConnected = false
+        /// Where its sound goes; nil: nobody is there to send to.
+        var destination: SeatID?
     }
 
     private struct EncoderKey: Hashable {
@@ -121,14 +121,15 @@ final class AudioRoom {
 
         let contributors = Set(mixer.contributors)
         var packets: [EncoderKey: Packet] = [:]
-        for (id, seat) in seats where seat.isConnected {
+        for seat in seats.values {
+            guard let destination = seat.destination else { continue }
             let without = contributors.contains(seat.hearsAs) ? seat.hearsAs : nil
             let key = EncoderKey(without: without, coding: coding(for: seat, now))
             if packets[key] == nil { packets[key] = encode(key, now) }
             guard let packet = packets[key], !packet.payload.isEmpty else { continue }
             let earlier = Int64((key.ticksPerPacket - 1) * OpusEncoder.frameSize)
             deliveries.append(
-                AudioDelivery(participant: id, payload: packet.payload, timestamp: timestamp - earlier, level: packet.level))
+                AudioDelivery(seat: destination, payload: packet.payload, timestamp: timestamp - earlier, level: packet.level))
         }
         if isSecondTick { firstTicks.removeAll(keepingCapacity: true) }
         isSecondTick.toggle()

@@ -5,21 +5,24 @@ import Peer
 import Synchronization
 import Threads
 
-/// What all rooms' media share.
+/// What a room's media take of the server.
 package struct MediaServices: Sendable {
+    /// Brings a frame of a rendition to its members on these loops.
+    package typealias Deliver = @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void
+
     package let pool: WorkPool
     package let meters: StageMeters
     package let overload: OverloadState
     package let audio: AudioClock
     package let video: VideoClock
     package let decode: DecodeServices
-    /// From the encoders' lanes to the loop.
-    package let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
+    /// From the encoders' lanes to the loops.
+    package let deliver: Deliver
     package let report: @Sendable (String) -> Void
 
     package init(
         pool: WorkPool, meters: StageMeters, overload: OverloadState, audio: AudioClock, video: VideoClock,
-        decode: DecodeServices, deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void,
+        decode: DecodeServices, deliver: @escaping Deliver,
         report: @escaping @Sendable (String) -> Void
     ) {
         self.pool = pool
@@ -46,7 +49,7 @@ package struct Intake: Sendable {
 /// It runs only while somebody is connected, or the room is recorded or pictured: a room of which nobody takes anything has no canvas,
 /// no mixer and no ticks.
 package final class RoomEngine: Sendable {
-    let id: String
+    package let id: String
 
     /// What must be known of a participant to start its audio at any time.
     struct Person: Sendable {
@@ -54,7 +57,8 @@ package final class RoomEngine: Sendable {
         var hearsAs: String
         var profile = AudioProfile.narrow
         var wishes = SoundWishes()
-        var isConnected = false
+        /// Its connected peer.
+        var seat: SeatID?
     }
 
     /// Who takes something of the room.
@@ -99,6 +103,7 @@ package final class RoomEngine: Sendable {
         self.tilesChanged = tilesChanged
         self.speakersChanged = speakersChanged
         state = Guarded(State(scene: scene))
+        services.audio.count(rooms: 1)
     }
 
     /// Of the coded sound on a good line.
@@ -235,7 +240,7 @@ package final class RoomEngine: Sendable {
         let person = Person(intake: intake, hearsAs: hearsAs)
         state.withLock { state in
             intake.video.setCanvas(width: state.scene.width, height: state.scene.height)
-            state.people[participant] = person
+            if state.people.updateValue(person, forKey: participant) == nil { services.audio.count(people: 1) }
             guard state.isRunning else { return }
             services.audio.execute { [id] in $0.all[id]?.seats[participant] = person.audioSeat }
         }
@@ -246,6 +251,7 @@ package final class RoomEngine: Sendable {
         var intake: Intake?
         use(.participant(participant), false) { state in
             intake = state.people.removeValue(forKey: participant)?.intake
+            if intake != nil { services.audio.count(people: -1) }
             services.audio.execute { [id] in $0.all[id]?.leave(participant) }
         }
         intake?.video.close()
@@ -253,36 +259,39 @@ package final class RoomEngine: Sendable {
 
     package func intake(_ participant: String) -> Intake? { state.withLock { $0.people[participant]?.intake } }
 
-    /// How a participant's sound is coded, and whether it gets any.
-    func setAudio(_ participant: String, profile: AudioProfile, wishes: SoundWishes, isConnected: Bool) {
-        use(.participant(participant), isConnected) { state in
+    /// How a participant's sound is coded, and where it goes; nil: it gets none.
+    func setAudio(_ participant: String, profile: AudioProfile, wishes: SoundWishes, to seat: SeatID?) {
+        use(.participant(participant), seat != nil) { state in
             guard var person = state.people[participant] else {
                 // It has left: nothing of it may keep the room running.
                 state.users.remove(.participant(participant))
                 return
             }
-            (person.profile, person.wishes, person.isConnected) = (profile, wishes, isConnected)
+            (person.profile, person.wishes, person.seat) = (profile, wishes, seat)
             state.people[participant] = person
             services.audio.execute { [id] rooms in
                 rooms.all[id]?.seats[participant]?.profile = profile
                 rooms.all[id]?.seats[participant]?.wishes = wishes
-                rooms.all[id]?.seats[participant]?.isConnected = isConnected
+                rooms.all[id]?.seats[participant]?.destination = seat
             }
         }
     }
+
+    /// The loops that connected participants are on.
+    var loops: Set<Int> { state.withLock { state in Set(state.people.values.compactMap { $0.seat?.loop }) } }
 
     // MARK: - Renditions
 
     /// Makes `member` one of those who take this rendition; nil when it is sound alone. The view is the member's own where it has one.
     func subscribe(
-        _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?
+        _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?, loop: Int
     ) -> RenditionKey? {
         let found = state.withLock { state in state.views[view].map { (view, $0) } ?? state.views[.room].map { (.room, $0) } }
         guard let (viewID, view) = found, let rung = view.ladder.rung(for: choice) else { return nil }
         let key = RenditionKey(
             room: id, view: viewID, codec: format.codec, singleNAL: format.codec == .h264 && format.packetizationMode == 0,
             choice: choice)
-        view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.add(member, budget: budget) }
+        view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.add(member, budget: budget, loop: loop) }
         return key
     }
 
@@ -360,6 +369,7 @@ package final class RoomEngine: Sendable {
 
     package func close() {
         let (views, intakes) = state.withLock { state in
+            if !state.isClosed { services.audio.count(rooms: -1, people: -state.people.count) }
             state.isClosed = true
             services.video.remove(id)
             services.audio.execute { [id] in $0.remove(id) }
@@ -379,7 +389,7 @@ extension RoomEngine.Person {
     var audioSeat: AudioRoom.Seat {
         var seat = AudioRoom.Seat(
             intake: AudioIntake(inbox: intake.inbox, figures: intake.figures, soundDelay: intake.soundDelay), hearsAs: hearsAs)
-        (seat.profile, seat.wishes, seat.isConnected) = (profile, wishes, isConnected)
+        (seat.profile, seat.wishes, seat.destination) = (profile, wishes, self.seat)
         return seat
     }
 }

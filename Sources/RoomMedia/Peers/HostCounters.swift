@@ -12,21 +12,43 @@ package final class HostCounters: Sendable {
     private let faults = Guarded(PeerFaults())
     /// Reliable data channels that were closed since their peer took messages too slowly.
     let closedChannels = Atomic<Int>(0)
+    /// Datagrams that came to this loop and were another's, and those of other loops that found no room here.
+    let handedOver = Atomic<Int>(0)
+    let droppedInHandover = Atomic<Int>(0)
 
     func add(_ new: PeerFaults, since old: PeerFaults) {
         if new != old { faults.withLock { $0.add(new, since: old) } }
     }
 
-    package var samples: [MetricSample] {
-        func sample(_ name: String, _ help: String, _ value: borrowing Atomic<Int>, _ labels: [String: String] = [:]) -> MetricSample {
-            MetricSample(name, help, .counter, Double(value.load(ordering: .relaxed)), labels: labels)
+    /// Of several loops together.
+    static func samples(of all: [HostCounters]) -> [MetricSample] {
+        func sample(
+            _ name: String, _ help: String, _ labels: [String: String] = [:], _ counter: (HostCounters) -> Int
+        ) -> MetricSample {
+            MetricSample(name, help, .counter, Double(all.reduce(0) { $0 + counter($1) }), labels: labels)
+        }
+        let bytes = "Bytes of datagrams."
+        let faults = all.reduce(into: PeerFaults()) { sum, counters in
+            sum.add(counters.faults.withLock { $0 }, since: PeerFaults())
         }
         return [
-            sample("tessera_network_bytes_total", "Bytes of datagrams.", bytesReceived, ["direction": "in"]),
-            sample("tessera_network_bytes_total", "Bytes of datagrams.", bytesSent, ["direction": "out"]),
-            sample("tessera_peers_over_budget_total", "Peers that were ended for what they cost the loop.", endedOverBudget),
-            sample("tessera_messages_refused_total", "Data channel messages of those who may not talk.", refusedMessages),
-            sample("tessera_channels_closed_total", "Reliable data channels closed since the peer took messages too slowly.", closedChannels),
-        ] + faults.withLock { $0 }.samples
+            sample("tessera_network_bytes_total", bytes, ["direction": "in"]) { $0.bytesReceived.load(ordering: .relaxed) },
+            sample("tessera_network_bytes_total", bytes, ["direction": "out"]) { $0.bytesSent.load(ordering: .relaxed) },
+            sample("tessera_datagrams_handed_over_total", "Datagrams that the system gave to a loop and that were another's.") {
+                $0.handedOver.load(ordering: .relaxed)
+            },
+            sample("tessera_datagrams_handover_dropped_total", "Datagrams handed to a loop where too many waited.") {
+                $0.droppedInHandover.load(ordering: .relaxed)
+            },
+            sample("tessera_peers_over_budget_total", "Peers that were ended for what they cost the loop.") {
+                $0.endedOverBudget.load(ordering: .relaxed)
+            },
+            sample("tessera_messages_refused_total", "Data channel messages of those who may not talk.") {
+                $0.refusedMessages.load(ordering: .relaxed)
+            },
+            sample("tessera_channels_closed_total", "Reliable data channels closed since the peer took messages too slowly.") {
+                $0.closedChannels.load(ordering: .relaxed)
+            },
+        ] + faults.samples
     }
 }

@@ -26,22 +26,38 @@ package struct HostEvents: Sendable {
     }
 }
 
-/// All peer connections: routes datagrams to them, keeps their deadlines, and carries what they say to rooms and back.
+/// Whose each user name fragment is, whatever loop its check comes to.
+package typealias HostUfrags = UfragTable<SeatID>
+
+/// The peer connections of one loop: routes datagrams to them, keeps their deadlines, and carries what they say to rooms and back.
 ///
-/// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `MediaLoop.execute`.
+/// The system chooses the loop that reads a flow, by its addresses; its peer may be on another. So each loop keeps whose the flows are that
+/// come to it (`Demultiplexer`), and hands on what is another's. What a peer has shown of a flow goes back to the loop that reads it.
+///
+/// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `execute`.
 package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private static let linePeriod = Duration.seconds(1)
     /// A turn that took longer than this may have waited for a processor: what peers are charged is then the thread's own time.
     private static let suspicious = Duration.milliseconds(3)
     /// What a relayed message costs once more for each receiver when it is sent, encrypted and handed to the system.
     private static let relayedSend = Duration.microseconds(10)
-    private unowned let loop: MediaLoop
+    /// Bytes of datagrams that may wait for this loop on their way from others; beyond it they are dropped, as a full socket would.
+    private static let mostHandedOver = 8 << 20
+    package unowned let loop: MediaLoop
+    /// Which loop of the server this is.
+    let index: Int
+    private let others: HostTable
     private let events: HostEvents
     private let meters: StageMeters
     private var seats: [String: PeerSeat] = [:]
+    private var byNumber: [Int: PeerSeat] = [:]
+    private var nextNumber = 0
     /// The same by room, in the order in which they came: a frame goes to its own room alone, however many others there are.
     private var byRoom: [String: [PeerSeat]] = [:]
-    private var demultiplexer = Demultiplexer<String>()
+    private var demultiplexer: Demultiplexer<SeatID>
+    /// What came in this turn for the peers of other loops.
+    private var parcels: [Int: DatagramParcel] = [:]
+    private let handedOver = Atomic<Int>(0)
     private var deadlines = DeadlineQueue<PeerSeat>()
     /// When each seat's line is reported next.
     private var reports = DeadlineQueue<PeerSeat>()
@@ -55,16 +71,31 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     package let counters = HostCounters()
     package let turns = LoopTurns()
 
-    package init(loop: MediaLoop, events: HostEvents, meters: StageMeters) {
+    init(loop: MediaLoop, index: Int, others: HostTable, ufrags: HostUfrags, events: HostEvents, meters: StageMeters) {
         self.loop = loop
+        self.index = index
+        self.others = others
+        demultiplexer = Demultiplexer(ufrags: ufrags)
         self.events = events
         self.meters = meters
     }
 
+    /// Runs `body` on the loop soon, in order. From any thread; never blocks.
+    func execute(_ body: @escaping @Sendable (PeerHost, Instant) -> Void) {
+        loop.execute { [self] in body(self, MonotonicClock.now()) }
+    }
+
     package func seat(_ id: String) -> PeerSeat? { seats[id] }
+
+    /// The name of a seat that is about to be made.
+    package func makeSeatID() -> SeatID {
+        nextNumber += 1
+        return SeatID(loop: index, number: nextNumber)
+    }
 
     package func add(_ seat: PeerSeat, at now: Instant) {
         seats[seat.id] = seat
+        byNumber[seat.seatID.number] = seat
         byRoom[seat.engine.id, default: []].append(seat)
         _ = seat.selector.setCeiling(ceiling)
         reports.set(seat, now + Self.linePeriod)
@@ -74,15 +105,17 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     /// Says goodbye to the peer and forgets it. What it still has to say leaves at the end of the loop's turn.
     package func remove(_ id: String, at now: Instant) {
         guard let seat = seats.removeValue(forKey: id) else { return }
+        byNumber[seat.seatID.number] = nil
         leaveRoom(seat)
         deadlines.set(seat, nil)
         reports.set(seat, nil)
         noteFaults(seat, at: now)
         seat.leaveRenditions()
-        seat.engine.setAudio(id, profile: seat.profile, wishes: seat.wishes, isConnected: false)
+        seat.endAudio()
         seat.peer.close(at: now)
         flush(seat)
-        demultiplexer.remove(id)
+        demultiplexer.remove(seat.seatID)
+        for reader in seat.readers { others[reader]?.execute { [id = seat.seatID] host, _ in host.demultiplexer.remove(id) } }
     }
 
     private func leaveRoom(_ seat: PeerSeat) {
@@ -91,18 +124,36 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         if byRoom[room]?.isEmpty == true { byRoom[room] = nil }
     }
 
-    // MARK: - The loop
+    // MARK: - Datagrams
 
     package func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
         counters.bytesReceived.wrappingAdd(datagram.count, ordering: .relaxed)
-        let bytes = UnsafeRawBufferPointer(datagram)
-        // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by reading it.
-        if let id = demultiplexer.claimant(of: bytes, flow: flow), let seat = seats[id] { take(datagram, flow, for: seat, at: now) }
-        guard let id = demultiplexer.route(bytes, flow: flow), let seat = seats[id] else { return }
-        take(datagram, flow, for: seat, at: now)
+        dispatch(datagram, flow, at: now)
     }
 
-    private func take(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, for seat: PeerSeat, at now: Instant) {
+    private func dispatch(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, at now: Instant) {
+        let bytes = UnsafeRawBufferPointer(datagram)
+        // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by reading it.
+        if let id = demultiplexer.claimant(of: bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
+        if let id = demultiplexer.route(bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
+    }
+
+    private func give(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, to id: SeatID, at now: Instant) {
+        if id.loop == index {
+            if let seat = byNumber[id.number] { take(datagram, flow, from: index, for: seat, at: now) }
+            return
+        }
+        // A connection goes where its peer is.
+        if flow.transport == .tcp, demultiplexer.owner(of: flow) == nil, let other = others[id.loop] {
+            loop.move(flow, to: other.loop)
+        }
+        parcels[id.loop, default: DatagramParcel()].append(UnsafeRawBufferPointer(datagram), flow: flow, seat: id.number, at: now)
+    }
+
+    /// - Parameter reader: the loop that the datagram came to.
+    private func take(
+        _ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, from reader: Int, for seat: PeerSeat, at now: Instant
+    ) {
         let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
         guard seat.loopBudget.admits(isCheck: isCheck, turn: turn, at: now) else { return }
         let took = charging(seat) { seat.peer.receive(datagram, flow: flow, at: now) }
@@ -110,11 +161,54 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         touch(seat)
         let claim = seat.peer.latestClaim
         guard claim != .none else { return }
-        let isOurs = demultiplexer.claim(flow, by: seat.id, claim) { seats[$0]?.peer.isValidated(flow) ?? false }
+        if reader == index { return settle(claim, on: flow, by: seat.seatID) }
+        seat.readers.insert(reader)
+        others[reader]?.execute { [id = seat.seatID] host, _ in host.settle(claim, on: flow, by: id) }
+    }
+
+    /// A peer of some loop has shown this of a flow that comes to this one.
+    private func settle(_ claim: FlowClaim, on flow: Flow, by id: SeatID) {
+        let isOurs = demultiplexer.claim(flow, by: id, claim) { owner in
+            // Of a peer elsewhere it is not known at once: who claims what is its has to answer a check of ours.
+            owner.loop == index ? byNumber[owner.number]?.peer.isValidated(flow) ?? false : true
+        }
         if isOurs { loop.claim(flow) }
     }
 
+    /// Hands the others what came for them.
+    private func handOver() {
+        for (loop, parcel) in parcels {
+            counters.handedOver.wrappingAdd(parcel.count, ordering: .relaxed)
+            others[loop]?.accept(parcel, from: index)
+        }
+        parcels.removeAll(keepingCapacity: true)
+    }
+
+    /// From any thread.
+    private func accept(_ parcel: DatagramParcel, from reader: Int) {
+        let size = parcel.size
+        guard handedOver.wrappingAdd(size, ordering: .relaxed).newValue <= Self.mostHandedOver else {
+            handedOver.wrappingSubtract(size, ordering: .relaxed)
+            counters.droppedInHandover.wrappingAdd(parcel.count, ordering: .relaxed)
+            return
+        }
+        execute { host, _ in
+            host.handedOver.wrappingSubtract(size, ordering: .relaxed)
+            parcel.open { datagram, flow, number, arrival in
+                if flow.transport == .tcp {
+                    // Its connection comes to this loop from here on.
+                    host.dispatch(datagram, flow, at: arrival)
+                } else if let seat = host.byNumber[number] {
+                    host.take(datagram, flow, from: reader, for: seat, at: arrival)
+                }
+            }
+        }
+    }
+
+    // MARK: - The loop
+
     package func advance(to now: Instant) -> Instant? {
+        if !parcels.isEmpty { handOver() }
         while let seat = deadlines.takeDue(at: now) {
             charging(seat) { seat.peer.advance(to: now) }
             touch(seat)
@@ -141,8 +235,14 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     package func closed(_ flow: Flow) {
         // A stranger's connection is nobody's: it costs nobody anything.
-        guard let id = demultiplexer.remove(flow), let seat = seats[id] else { return }
-        seat.peer.removeFlow(flow, at: MonotonicClock.now())
+        guard let id = demultiplexer.remove(flow) else { return }
+        let now = MonotonicClock.now()
+        if id.loop == index { ended(flow, of: id, at: now) } else { others[id.loop]?.execute { $0.ended(flow, of: id, at: $1) } }
+    }
+
+    private func ended(_ flow: Flow, of id: SeatID, at now: Instant) {
+        guard let seat = byNumber[id.number] else { return }
+        seat.peer.removeFlow(flow, at: now)
         touch(seat)
     }
 
@@ -154,7 +254,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         turn &+= 1
         turns.took(wall, processor: processor, at: now)
         // The thread is the stage: its system calls and decryption lie outside of here.
-        meters.network.measured(thread: time)
+        meters.network.took(processor)
         settle(wall > Self.suspicious && processor < wall ? processor.inSeconds / wall.inSeconds : 1, at: now)
     }
 
@@ -204,7 +304,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    package func updateUfrags(_ seat: PeerSeat) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.id) }
+    package func updateUfrags(_ seat: PeerSeat) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.seatID) }
 
     // MARK: - What peers say
 
@@ -254,7 +354,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
                 return
             }
             let relayed = RelayedMessage(from: seat.id, label: label, content: content)
-            relay(relayed, in: seat.engine.id, at: now)
+            relay(relayed, in: seat.engine, at: now)
             if seat.engine.hasMessageListeners { events.relayed(seat.engine.id, relayed) }
         case .ufragsChanged: updateUfrags(seat)
         }
@@ -283,7 +383,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         guard seat.isConnected else { return }
         seat.isConnected = false
         seat.leaveRenditions()
-        seat.engine.setAudio(seat.id, profile: seat.profile, wishes: seat.wishes, isConnected: false)
+        seat.endAudio()
         events.media(seat.id, false, since)
     }
 
@@ -291,7 +391,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     package func negotiated(_ seat: PeerSeat, at now: Instant) {
         let formats = seat.peer.sendsVideo ? seat.peer.videoSendFormats : []
         if seat.format.map({ !formats.contains($0) }) ?? true { seat.format = formats.first }
-        if seat.isConnected { seat.engine.setAudio(seat.id, profile: seat.profile, wishes: seat.wishes, isConnected: true) }
+        if seat.isConnected { seat.updateAudio() }
         seat.choose()
         touch(seat)
     }
@@ -309,15 +409,30 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     package func deliver(_ sound: [AudioDelivery], at now: Instant) {
         for packet in sound {
-            guard let seat = seats[packet.participant], seat.isConnected else { continue }
+            guard let seat = byNumber[packet.seat.number], seat.isConnected else { continue }
             seat.peer.send(audio: packet.payload, timestamp: packet.timestamp, marker: false, level: packet.level, at: now)
             touch(seat)
         }
     }
 
-    /// A data channel message to everyone else in the room that has a channel of its label: on the peer's own channel where it opened one,
-    /// since some clients listen on that alone.
-    package func relay(_ message: RelayedMessage, in room: String, at now: Instant) {
+    /// A data channel message to everyone else in the room, on this loop and the others.
+    func relay(_ message: RelayedMessage, in room: RoomEngine, at now: Instant) {
+        let receivers = relayHere(message, in: room.id, at: now)
+        // Who says it pays for what follows from it.
+        if let sender = seats[message.from] { charge(sender, Self.relayedSend * receivers) }
+        for loop in room.loops where loop != index {
+            others[loop]?.execute { [index, others] host, now in
+                let receivers = host.relayHere(message, in: room.id, at: now)
+                others[index]?.execute { host, _ in
+                    if let sender = host.seats[message.from] { host.charge(sender, Self.relayedSend * receivers) }
+                }
+            }
+        }
+    }
+
+    /// The same to those on this loop: on the peer's own channel where it opened one, since some clients listen on that alone. Returns how
+    /// many got it.
+    func relayHere(_ message: RelayedMessage, in room: String, at now: Instant) -> Int {
         let content: DataChannelMessage =
             switch message.content {
             case .text(let text): .text(text)
@@ -335,8 +450,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             touch(seat)
             receivers += 1
         }
-        // Who says it pays for what follows from it.
-        if let sender = seats[message.from] { charge(sender, Self.relayedSend * receivers) }
+        return receivers
     }
 
     /// Whether a participant's messages go to the others.

@@ -4,6 +4,7 @@ import Peer
 /// One participant's peer connection and what it takes of the room. Lives on the loop.
 package final class PeerSeat {
     let id: String
+    let seatID: SeatID
     package let peer: PeerConnection
     let engine: RoomEngine
     let intake: Intake
@@ -35,6 +36,8 @@ package final class PeerSeat {
     /// What it may cost the loop, and what it cost in this turn.
     package var loopBudget: LoopBudget
     var spent = Duration.zero
+    /// Other loops to which datagrams of its flows came.
+    var readers: Set<Int> = []
     /// Its data channel messages go to the others of the room.
     var mayTalk: Bool
     /// Open data channels by label: the ones that the peer opened and ours.
@@ -50,12 +53,13 @@ package final class PeerSeat {
     package var frameRates: (sent: Double, received: Double) = (0, 0)
 
     package init(
-        id: String, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String],
+        id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String],
         mayTalk: Bool = true, loopBudget: LoopBudget
     ) {
         self.mayTalk = mayTalk
         self.loopBudget = loopBudget
         self.id = id
+        self.seatID = seatID
         self.peer = peer
         self.engine = engine
         self.intake = intake
@@ -92,7 +96,7 @@ package final class PeerSeat {
     /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.
     func choose() {
         guard isConnected, let format else { return leaveRenditions() }
-        let key = engine.subscribe(id, view: view, format: format, choice: selector.choice, budget: budget)
+        let key = engine.subscribe(id, view: view, format: format, choice: selector.choice, budget: budget, loop: seatID.loop)
         let (left, awaited) = membership.choose(key)
         for key in left { engine.unsubscribe(id, from: key) }
         if let awaited { engine.rendition(awaited)?.requestKeyframe() }
@@ -104,6 +108,12 @@ package final class PeerSeat {
         if let left { engine.unsubscribe(id, from: left) }
         return takes
     }
+
+    /// Tells the room how its sound is to be coded, and that it gets some.
+    func updateAudio() { engine.setAudio(id, profile: profile, wishes: wishes, to: seatID) }
+
+    /// It gets no sound any more.
+    func endAudio() { engine.setAudio(id, profile: profile, wishes: wishes, to: nil) }
 
     func leaveRenditions() {
         for key in membership.leave() { engine.unsubscribe(id, from: key) }
@@ -130,7 +140,7 @@ package final class PeerSeat {
         if wanted != profile {
             profile = wanted
             peer.repeatsAudio = wanted.repeats
-            engine.setAudio(id, profile: wanted, wishes: wishes, isConnected: isConnected)
+            if isConnected { updateAudio() }
         }
         if let change = selector.update(estimate: estimate, at: now) {
             reason = change.reason

@@ -23,25 +23,34 @@ package final class Rendition: Sendable {
 
     private struct State {
         var control: RenditionControl
+        /// The loops of the members that are peers.
+        var places: [String: Int] = [:]
+        var loops: [Int] = []
         var taps: [String: @Sendable (EncodedVideoFrame) -> Void] = [:]
         var framesSent = 0
         var bytesSent = 0
         var keyframes = 0
         var encodeTime = Duration.zero
+
+        mutating func place(_ member: String, on loop: Int?) {
+            guard places[member] != loop else { return }
+            places[member] = loop
+            loops = Set(places.values).sorted()
+        }
     }
 
     private let state: Guarded<State>
     private let lane: SerialLane
     private let overload: OverloadState
     private let delays: PictureDelays
-    private let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void
+    private let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void
     private let report: @Sendable (String) -> Void
     /// Touched by the lane's jobs only.
     private let encoder = Confined<(any VideoEncoder)?>(nil)
 
     init(
         key: RenditionKey, rung: Ladder.Rung, parameterSetID: Int, pool: WorkPool, meters: StageMeters, overload: OverloadState,
-        deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace) -> Void,
+        deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void,
         report: @escaping @Sendable (String) -> Void
     ) {
         self.key = key
@@ -58,15 +67,21 @@ package final class Rendition: Sendable {
 
     // MARK: - Members
 
-    /// - Parameter budget: what the member's line leaves for video; nil: not yet known.
-    func add(_ member: String, budget: BitRate?) {
-        state.withLock { $0.control.join(member, budget: budget) }
+    /// - Parameters:
+    ///   - budget: what the member's line leaves for video; nil: not yet known.
+    ///   - loop: the one that its peer is on.
+    func add(_ member: String, budget: BitRate?, loop: Int) {
+        state.withLock { state in
+            state.control.join(member, budget: budget)
+            state.place(member, on: loop)
+        }
     }
 
     /// Returns whether nobody is left.
     func remove(_ member: String) -> Bool {
         state.withLock { state in
             state.control.leave(member)
+            state.place(member, on: nil)
             state.taps[member] = nil
             state.control.isRecorded = !state.taps.isEmpty
             return state.control.isEmpty
@@ -124,7 +139,7 @@ package final class Rendition: Sendable {
                 return
             }
             let took = MonotonicClock.now() - start
-            state.withLock { state in
+            let loops = state.withLock { state in
                 state.framesSent += 1
                 state.bytesSent += frame.data.count
                 if frame.isKeyframe {
@@ -132,6 +147,7 @@ package final class Rendition: Sendable {
                     state.control.made(keyframeAt: tick)
                 }
                 state.encodeTime = state.encodeTime * 0.9 + took * 0.1
+                return state.loops
             }
             overload.encoded(in: took, of: Duration.nanoseconds(1_000_000_000 / Int64(max(rung.framesPerSecond, 1))))
             for tap in taps.values { tap(frame) }
@@ -140,7 +156,7 @@ package final class Rendition: Sendable {
             var trace = trace
             trace.encoded = MonotonicClock.now()
             delays.encoded(trace)
-            deliver(key, packetized, trace)
+            deliver(key, packetized, trace, loops)
         } catch {
             // It costs this frame; the next one starts with a fresh encoder and a keyframe.
             encoder.value = nil

@@ -43,7 +43,7 @@ struct BlockedWorkerRealTimeTests {
             _ = try await conference.startRecording("a")
             #expect(await eventually { conference.media.overload.level > .none })
             let tick = Guarded(false)
-            conference.media.audioClock.execute { _ in tick.withLock { $0 = true } }
+            conference.media.audioClocks[0].execute { _ in tick.withLock { $0 = true } }
             #expect(await eventually(.seconds(2)) { tick.withLock { $0 } })
             unblock()
             _ = try await conference.snapshot("a")

@@ -95,7 +95,11 @@ struct LimitTests {
             conference.seats.expire(at: later)
             #expect(current(conference, "half_open") == 0)
             #expect(seats[1].info != nil)
-            #expect(await eventually { (try? await conference.media.peers.result { host, _ in .success(host.seat(seats[1].id) == nil) }) == true })
+            let host = try #require(conference.media.peers.host(of: seats[1].id))
+            #expect(
+                await eventually {
+                    (try? await conference.media.peers.result(on: host) { host, _ in .success(host.seat(seats[1].id) == nil) }) == true
+                })
             for client in clients { client.stop() }
         }
     }
@@ -251,7 +255,7 @@ struct LimitTests {
             try await clients[1].call { try await other.offer($0) }
             #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 2 } })
             // What an ordinary peer costs is far too much for this one.
-            conference.media.peers.run { host, now in
+            conference.media.peers.run(costly.id) { host, now in
                 host.seat(costly.id)?.loopBudget = LoopBudget(share: 0.001, burst: 0.0002, patience: .milliseconds(100), at: now)
             }
             #expect(await eventually { reasons.withLock { $0 } == [.overBudget] })

@@ -143,6 +143,25 @@ import Testing
         #expect(table.flowCount == 0)
     }
 
+    @Test("of two that read sockets of one port, each finds every peer by its fragment, and whose a flow is where it came")
+    func sharedFragments() {
+        let ufrags = UfragTable<Int>()
+        var (first, second) = (Demultiplexer(ufrags: ufrags), Demultiplexer(ufrags: ufrags))
+        first.add(ufrag: "a", 1)
+        second.add(ufrag: "a", 2)
+        #expect(Self.take(Self.check("a"), &second, port: 5) == 1)
+        #expect(second.owner(of: Self.flow(5)) == 1 && first.owner(of: Self.flow(5)) == nil)
+        #expect(Self.take(Self.media, &second, port: 5) == 1)
+        // A forged check of another peer takes nothing of it here either.
+        first.add(ufrag: "b", 3)
+        #expect(Self.take(Self.check("b"), &second, port: 5, held: [1]) == 3)
+        #expect(Self.take(Self.media, &second, port: 5) == 1)
+        first.remove(1)
+        #expect(Self.take(Self.check("a"), &second, port: 6) == nil, "the fragment is gone for both")
+        second.remove(1)
+        #expect(Self.take(Self.media, &second, port: 5) == nil && second.flowCount == 0)
+    }
+
     @Test func aFragmentAloneTakesNoFlow() {
         var table = Demultiplexer<Int>()
         table.add(ufrag: "a", 1)

@@ -24,7 +24,7 @@ struct AudioRoomTests {
             intake: AudioIntake(inbox: inbox, figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "a")
         room.seats["b"] = AudioRoom.Seat(
             intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "b")
-        room.seats["b"]?.isConnected = true
+        room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
         room.seats["b"]?.profile = profile
         room.seats["b"]?.wishes = wishes
         let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
@@ -39,7 +39,7 @@ struct AudioRoomTests {
                     captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
             room.tick(now, into: &deliveries)
         }
-        return deliveries.filter { $0.participant == "b" }
+        return deliveries.filter { $0.seat.number == 2 }
     }
 
     private func rate(_ deliveries: [AudioDelivery], seconds: Double) -> Double {
@@ -70,7 +70,7 @@ struct AudioRoomTests {
             let id = "v\(number)"
             room.seats[id] = AudioRoom.Seat(
                 intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
-            room.seats[id]?.isConnected = true
+            room.seats[id]?.destination = SeatID(loop: 0, number: number)
             room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
             var wishes = SoundWishes()
             wishes.maxBitRate = .kilobits(6 + number / 4)
@@ -78,12 +78,12 @@ struct AudioRoomTests {
             wishes.takesLongPackets = number % 3 == 0
             room.seats[id]?.wishes = wishes
         }
-        var counts: [String: Int] = [:]
+        var counts: [SeatID: Int] = [:]
         var payloads: Set<[UInt8]> = []
         for tick in 0..<50 as Range<Int64> {
             var deliveries: [AudioDelivery] = []
             room.tick(Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000), into: &deliveries)
-            for delivery in deliveries { counts[delivery.participant, default: 0] += 1 }
+            for delivery in deliveries { counts[delivery.seat, default: 0] += 1 }
             if tick == 1 { payloads = Set(deliveries.map(\.payload)) }
         }
         #expect(room.codings.count <= AudioRoom.mostCodings && payloads.count <= AudioRoom.mostCodings + 1)
@@ -173,15 +173,15 @@ struct AudioProfileTests {
     @Test("who gets everything twice shares the encode of those on a good line")
     func shared() throws {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
-        for (id, profile) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)] {
+        for (number, (id, profile)) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)].enumerated() {
             room.seats[id] = AudioRoom.Seat(
                 intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
-            room.seats[id]?.isConnected = true
+            room.seats[id]?.destination = SeatID(loop: number, number: 1)
             room.seats[id]?.profile = profile
         }
         var deliveries: [AudioDelivery] = []
         for tick in 0..<5 as Range<Int64> { room.tick(Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000), into: &deliveries) }
-        func payloads(_ id: String) -> [[UInt8]] { deliveries.filter { $0.participant == id }.map(\.payload) }
-        #expect(payloads("a").count == 5 && payloads("a") == payloads("b") && payloads("a") != payloads("c"))
+        func payloads(_ loop: Int) -> [[UInt8]] { deliveries.filter { $0.seat.loop == loop }.map(\.payload) }
+        #expect(payloads(0).count == 5 && payloads(0) == payloads(1) && payloads(0) != payloads(2))
     }
 }

@@ -28,8 +28,8 @@ struct EncoderChangeTests {
                 intake: AudioIntake(inbox: inboxes[id] ?? AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
             room.seats[id]?.profile = profile
         }
-        room.seats["b"]?.isConnected = true
-        room.seats["c"]?.isConnected = change != .speaksAlone
+        room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
+        room.seats["c"]?.destination = change != .speaksAlone ? SeatID(loop: 0, number: 3) : nil
         let encoders = ["a": try OpusEncoder(bitRate: .kilobits(64), application: .audio), "b": try OpusEncoder(bitRate: .kilobits(64))]
         let decoder = try OpusDecoder()
         var samples: [Float] = []
@@ -50,7 +50,7 @@ struct EncoderChangeTests {
             }
             var deliveries: [AudioDelivery] = []
             room.tick(now, into: &deliveries)
-            for delivery in deliveries where delivery.participant == "b" { try decoder.decode(delivery.payload, into: &samples) }
+            for delivery in deliveries where delivery.seat.number == 2 { try decoder.decode(delivery.payload, into: &samples) }
         }
         return samples
     }

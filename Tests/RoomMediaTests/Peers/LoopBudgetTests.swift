@@ -116,9 +116,14 @@ struct LoopTurnsTests {
 
     @Test("the histogram counts each turn once, and all of them below infinity")
     func histogram() {
-        let turns = LoopTurns()
-        for milliseconds in [0.5, 1, 1.5, 12, 700] { turns.took(.seconds(milliseconds / 1000), processor: .zero, at: at(1)) }
-        let buckets = turns.samples(at: at(1)).filter { $0.name == "tessera_loop_turn_seconds_bucket" }
+        let loops = [LoopTurns(), LoopTurns()]
+        for (number, milliseconds) in [0.5, 1, 1.5, 12, 700].enumerated() {
+            loops[number % 2].took(.seconds(milliseconds / 1000), processor: .zero, at: at(1))
+        }
+        let samples = LoopTurns.samples(of: loops, at: at(1))
+        let longest = samples.first { $0.name == "tessera_loop_turn_longest_seconds" && $0.labels == ["window": "start", "clock": "wall"] }
+        #expect(longest?.value == 0.7)
+        let buckets = samples.filter { $0.name == "tessera_loop_turn_seconds_bucket" }
         #expect(buckets.map(\.value) == [2, 3, 3, 3, 4, 4, 4, 4, 5])
         #expect(buckets.last?.labels == ["le": "+Inf"])
     }

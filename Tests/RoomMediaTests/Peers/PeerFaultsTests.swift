@@ -42,7 +42,7 @@ struct PeerFaultsTests {
         counters.add(later, since: first)
         counters.add(first, since: PeerFaults())
         func value(_ name: String, _ reason: String? = nil) -> Double? {
-            counters.samples.first { $0.name == name && $0.labels["reason"] == reason }?.value
+            HostCounters.samples(of: [counters, HostCounters()]).first { $0.name == name && $0.labels["reason"] == reason }?.value
         }
         #expect(value("tessera_packets_refused_total", "replayed") == 69)
         let packets = ["malformed", "unexpected", "undecryptable", "over_budget", "source", "check"].map {

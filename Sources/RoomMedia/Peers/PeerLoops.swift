@@ -1,0 +1,132 @@
+import Basics
+import Peer
+import Sockets
+import Threads
+
+/// The network loops with the peers on them, for those on other threads.
+///
+/// A participant gets a loop when its peer is made, the one with the fewest, and keeps it until it leaves: whatever becomes of its peer
+/// happens there, in order. The people of a room may be on several.
+package final class PeerLoops: Sendable {
+    private struct State {
+        /// The loop of each participant that has one.
+        var places: [String: Int] = [:]
+        var counts: [Int]
+        /// Set before the loops stop: what is handed to them until then is run, so nobody waits for ever.
+        var isClosed = false
+    }
+
+    package let sockets: MediaLoopGroup
+    package let hosts: [PeerHost]
+    private let table = HostTable()
+    private let state: Guarded<State>
+
+    /// A loop works for a tenth of a millisecond at a time, and everything waits for it. Beside busy encoders, and other programs, it
+    /// waited for a processor 1.6 ms each time with 16 people on two of them, at worst so long that sound came late.
+    private static let niceness: Int32 = -10
+
+    /// Binds the ports. Nothing runs before `start`.
+    ///
+    /// - Parameter count: how many loops.
+    package init(
+        _ configuration: MediaLoopConfiguration, loops count: Int, events: HostEvents, meters: StageMeters
+    ) throws(NetworkError) {
+        sockets = try MediaLoopGroup(configuration, loops: count)
+        let ufrags = HostUfrags()
+        hosts = sockets.loops.enumerated().map { [table] index, loop in
+            PeerHost(loop: loop, index: index, others: table, ufrags: ufrags, events: events, meters: meters)
+        }
+        state = Guarded(State(counts: Array(repeating: 0, count: hosts.count)))
+        table.set(hosts)
+    }
+
+    package func start() {
+        for (index, host) in hosts.enumerated() {
+            host.loop.start(named: hosts.count > 1 ? "media \(index)" : "media", niceness: Self.niceness, delegate: host)
+        }
+    }
+
+    package func stop() {
+        state.withLock { $0.isClosed = true }
+        sockets.stop()
+        table.clear()
+    }
+
+    // MARK: - One participant
+
+    /// The loop of a participant; nil where it has none.
+    package func host(of participant: String) -> PeerHost? { state.withLock { $0.places[participant] }.map { hosts[$0] } }
+
+    /// The same, which it gets where it has none yet. `leave` gives it back.
+    package func place(_ participant: String) -> PeerHost {
+        state.withLock { state in
+            if let place = state.places[participant] { return hosts[place] }
+            let place = state.counts.indices.min { state.counts[$0] < state.counts[$1] } ?? 0
+            state.places[participant] = place
+            state.counts[place] += 1
+            return hosts[place]
+        }
+    }
+
+    /// Ends the participant's peer, and gives its loop back.
+    package func leave(_ participant: String) {
+        let place = state.withLock { state -> Int? in
+            guard let place = state.places.removeValue(forKey: participant) else { return nil }
+            state.counts[place] -= 1
+            return place
+        }
+        if let place { run(on: hosts[place]) { host, now in host.remove(participant, at: now) } }
+    }
+
+    /// Runs `body` on the loop of a participant; not where it has none.
+    package func run(_ participant: String, _ body: @escaping @Sendable (PeerHost, Instant) -> Void) {
+        if let host = host(of: participant) { run(on: host, body) }
+    }
+
+    /// Runs `body` on a loop. Returns whether it will be run: not after the end.
+    @discardableResult
+    package func run(on host: PeerHost, _ body: @escaping @Sendable (PeerHost, Instant) -> Void) -> Bool {
+        state.withLock { state in
+            if state.isClosed { return false }
+            host.execute(body)
+            return true
+        }
+    }
+
+    // MARK: - All of a room
+
+    /// Runs `body` on every loop.
+    package func everywhere(_ body: @escaping @Sendable (PeerHost, Instant) -> Void) {
+        for host in hosts { run(on: host, body) }
+    }
+
+    /// A frame of a rendition, for its members on these loops.
+    package func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, _ trace: PictureTrace, to loops: [Int]) {
+        for loop in loops { hosts[loop].execute { $0.deliver(key, frame, trace, at: $1) } }
+    }
+
+    /// Coded sound; that of each packet's `seat`.
+    package func deliver(_ sound: [AudioDelivery]) {
+        guard hosts.count > 1 else { return hosts[0].execute { $0.deliver(sound, at: $1) } }
+        for (loop, packets) in Dictionary(grouping: sound, by: \.seat.loop) where hosts.indices.contains(loop) {
+            hosts[loop].execute { $0.deliver(packets, at: $1) }
+        }
+    }
+
+    /// A data channel message to everyone else in the room, as if it had come on one of the sender's.
+    package func relay(_ message: RelayedMessage, in room: RoomEngine) {
+        if let host = host(of: message.from) {
+            run(on: host) { host, now in host.relay(message, in: room, at: now) }
+        } else {
+            for loop in room.loops { run(on: hosts[loop]) { host, now in _ = host.relayHere(message, in: room.id, at: now) } }
+        }
+    }
+
+    // MARK: - Figures
+
+    package var backlogs: [BacklogFigures] { hosts.map(\.loop.backlog) }
+
+    package func samples(at now: Instant) -> [MetricSample] {
+        LoopTurns.samples(of: hosts.map(\.turns), at: now) + HostCounters.samples(of: hosts.map(\.counters))
+    }
+}

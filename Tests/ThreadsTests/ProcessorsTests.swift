@@ -1,0 +1,17 @@
+import Testing
+
+@testable import Threads
+
+@Suite("How much of the machine is ours")
+struct ProcessorsTests {
+    @Test("a control group's time is rounded up to whole processors")
+    func quota() {
+        #expect(Processors.quota("200000 100000\n") == 2)
+        #expect(Processors.quota("150000 100000") == 2)
+        #expect(Processors.quota("50000 100000") == 1)
+        #expect(Processors.quota("max 100000") == nil)
+        for text in ["", "0 0", "-1 100000", "100000", "a b c"] { #expect(Processors.quota(text) == nil) }
+    }
+
+    @Test func atLeastOne() { #expect(Processors.available >= 1) }
+}
