@@ -43,7 +43,7 @@ final class MediaThreads: Sendable {
         videoClock = VideoClock(overload: overload)
         let audioThreads = max(1, configuration.audioThreads ?? Self.audioThreads(cores: Processors.available))
         audioClocks = (0..<audioThreads).map { [meters] number in
-            AudioClock(name: audioThreads > 1 ? "audio clock \(number)" : "audio clock", meter: meters.audio) { peers.deliver($0) }
+            AudioClock(name: audioThreads > 1 ? "audio clock-\(number)" : "audio clock", meter: meters.audio) { peers.deliver($0) }
         }
     }
 

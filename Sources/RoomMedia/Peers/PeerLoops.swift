@@ -42,7 +42,7 @@ package final class PeerLoops: Sendable {
 
     package func start() {
         for (index, host) in hosts.enumerated() {
-            host.loop.start(named: hosts.count > 1 ? "media \(index)" : "media", niceness: Self.niceness, delegate: host)
+            host.loop.start(named: hosts.count > 1 ? "media-\(index)" : "media", niceness: Self.niceness, delegate: host)
         }
     }
 

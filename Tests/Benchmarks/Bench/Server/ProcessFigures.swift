@@ -24,16 +24,23 @@ struct ProcessFigures: Sendable {
 
     /// Processor time of living threads in seconds, added up by name without numbers.
     var threads: [String: Double] {
+        eachThread.reduce(into: [:]) { sums, thread in sums[Self.group(thread.key), default: 0] += thread.value }
+    }
+
+    /// Of each thread, by its name and number.
+    var eachThread: [String: Double] {
         var times: [String: Double] = [:]
         for thread in entries("task") {
             guard let name = text("task/\(thread)/comm")?.trimmingCharacters(in: .whitespacesAndNewlines),
                 let nanoseconds = text("task/\(thread)/schedstat")?.split(separator: " ").first.flatMap({ Double($0) })
             else { continue }
-            let group = name.replacing(#/[-#\d]+$/#, with: "")
-            times[group, default: 0] += nanoseconds / 1e9
+            times["\(name)-\(thread)"] = nanoseconds / 1e9
         }
         return times
     }
+
+    /// A thread's name without its numbers.
+    static func group(_ name: String) -> String { name.replacing(#/[-#\d]+$/#, with: "") }
 
     /// Processor time of the whole process in seconds, threads that ended included.
     var time: Double {

@@ -26,9 +26,11 @@ final class ServerProcess {
     ///   - arguments: more of `serve`.
     ///   - settings: environment variables, `TESSERA_…`; those of the bench itself do not count.
     ///   - descriptors: RLIMIT_NOFILE, soft and hard; nil: as the bench's.
+    ///   - cores: the processors that it may run on; nil: as the bench.
     ///   - endsWithThread: it is killed when the calling thread ends, however that comes.
     init(
         program: String, directory: String, arguments: [String] = [], settings: [String: String] = [:], descriptors: Int? = nil,
+        cores: [Int]? = nil,
         endsWithThread: Bool
     ) throws(WireError) {
         http = try Self.freePort()
@@ -42,7 +44,8 @@ final class ServerProcess {
             URL(fileURLWithPath: program).path, "serve", "--listen", "\(http)", "--media", "\(media)", "--recordings", recordings,
         ]
         process = try ChildProcess(
-            script: (descriptors.map { "ulimit -n \($0); " } ?? "") + #"exec "$@""#, arguments: serve + arguments,
+            script: (descriptors.map { "ulimit -n \($0); " } ?? "") + #"exec "$@""#,
+            arguments: (cores.map { ["taskset", "-c", Affinity.list($0)] } ?? []) + serve + arguments,
             environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("TESSERA") }.merging(settings) { $1 },
             directory: directory, log: logFile, endsWithThread: endsWithThread)
         let end = MonotonicClock.now() + .seconds(20)

@@ -1,0 +1,49 @@
+import Basics
+import Codecs
+import Synchronization
+import Threads
+
+/// How much more of the same codec work several processors do at once than one alone: those that share a core or a cache do less than their
+/// number says, and no server can do better.
+enum MachineScale {
+    private static let length = Duration.seconds(3)
+
+    /// Times the work of one.
+    static func measure(cores: Int, _ footage: Footage) async throws -> Double {
+        guard cores > 1 else { return 1 }
+        let one = try await work(threads: 1, footage)
+        return try await work(threads: cores, footage) / one
+    }
+
+    /// Pieces of work a second.
+    private static func work(threads: Int, _ footage: Footage) async throws -> Double {
+        let done = Counter()
+        let end = MonotonicClock.now() + length
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<threads {
+                group.addTask {
+                    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                        DedicatedThread.start("scale-\(number)") {
+                            continuation.resume(with: Result { try run(footage, until: end, done) })
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return Double(done.value.load(ordering: .relaxed)) / length.inSeconds
+    }
+
+    private static func run(_ footage: Footage, until end: Instant, _ done: Counter) throws {
+        let half = RoomPlan.width / 2
+        let places = (0..<2).map { Place(tile: PixelRectangle(x: $0 * half, y: 0, width: half, height: half * 9 / 16)) }
+        let work = try BareCost(RoomPlan(peers: 2, footage: footage), places: places)
+        var times = StageTimes()
+        while MonotonicClock.now() < end {
+            try work.run(&times)
+            done.value.wrappingAdd(1, ordering: .relaxed)
+        }
+    }
+
+    private final class Counter: Sendable { let value = Atomic<Int>(0) }
+}

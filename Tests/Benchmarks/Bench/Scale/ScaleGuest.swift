@@ -1,0 +1,31 @@
+import Call
+
+/// Someone who joins a room by the native signalling and stays until the task is cancelled.
+struct ScaleGuest: Sendable {
+    let place: Int
+    let room: String
+    let address: SignallingAddress
+    let crowd: Crowd
+    let source: SoakSource
+    let options: Crowd.Options
+
+    /// - Throws: what went wrong; `CancellationError` when its time is over.
+    func run() async throws {
+        try await SignallingClient.withConnection(to: address, decode: SoakMessage.init(json:)) { messages, sender in
+            try await sender.send(["type": "join", "room": room, "name": "Guest \(place)"])
+            for await message in messages {
+                switch message {
+                case .joined:
+                    let offer = try await crowd.enter(place, options, source: source)
+                    try await sender.send(["type": "offer", "sdp": offer])
+                case .answer(let sdp): try await crowd.accept(sdp, at: place)
+                case .left(let reason): throw BenchError("guest \(place) was sent away: \(reason)")
+                case .error(let code, let text, _): throw BenchError("guest \(place): \(text) (\(code))")
+                case .tiles, .other: break
+                }
+            }
+            try Task.checkCancellation()
+            throw BenchError("the server closed the signalling of guest \(place)")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Basics
+import Foundation
+import Threads
+
+/// What a server and its callers did in a window of time.
+struct ScaleReading: Sendable {
+    var people = 0
+    /// Of processors: the server's, and the callers'.
+    var serverLoad = 0.0
+    var callerLoad = 0.0
+    /// The same of the server's threads, by name without numbers.
+    var threads: [String: Double] = [:]
+    /// The busiest one of the threads that share a name.
+    var busiest: [String: Double] = [:]
+    /// `tessera_overload_level`: above 0 the server makes pictures cheaper.
+    var overload = 0
+    /// Of the datagrams from callers, how many came to another loop than their peer's.
+    var handedOver = 0.0
+    /// Of the picture ticks, how many found composing behind; audio ticks that were skipped.
+    var lateTicks = 0.0
+    var skippedSound = 0.0
+
+    /// What is read at its begin and its end.
+    struct Moment {
+        private let at = MonotonicClock.now()
+        private let server: Double
+        private let callers: Double
+        private let threads: [String: Double]
+        private let metrics: ServerMetrics
+
+        init(_ process: ProcessFigures, _ metrics: ServerMetrics) {
+            server = process.time
+            callers = ProcessFigures.own.time
+            threads = process.eachThread
+            self.metrics = metrics
+        }
+
+        func since(_ old: Moment, people: Int) -> ScaleReading {
+            let elapsed = (at - old.at).inSeconds
+            var reading = ScaleReading(people: people)
+            reading.serverLoad = (server - old.server) / elapsed
+            reading.callerLoad = (callers - old.callers) / elapsed
+            for (thread, time) in threads {
+                let load = (time - (old.threads[thread] ?? 0)) / elapsed
+                let name = ProcessFigures.group(thread)
+                reading.threads[name, default: 0] += load
+                reading.busiest[name] = max(reading.busiest[name] ?? 0, load)
+            }
+            func counted(_ name: String) -> Double { (metrics.counters[name] ?? 0) - (old.metrics.counters[name] ?? 0) }
+            reading.overload = Int(metrics.gauges["tessera_overload_level"] ?? 0)
+            reading.handedOver = counted("tessera_datagrams_handed_over_total") / elapsed
+            reading.lateTicks = counted("tessera_compose_late_ticks_total") / elapsed
+            reading.skippedSound = counted("tessera_audio_ticks_skipped_total") / elapsed
+            return reading
+        }
+    }
+}

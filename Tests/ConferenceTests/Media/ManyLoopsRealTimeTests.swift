@@ -1,0 +1,73 @@
+import Basics
+import Peer
+import Testing
+
+@testable import Conference
+@testable import RoomMedia
+
+@Suite("A room on many loops", .serialized)
+struct ManyLoopsRealTimeTests {
+    private let colour = (y: UInt8(81), u: UInt8(90), v: UInt8(220))
+
+    @Test("people on four loops and two audio threads see and hear one another, and get each other's messages once", .timeLimit(.minutes(1)))
+    func call() async throws {
+        try await withConference { settings in
+            settings.media.loops = 4
+            settings.audioThreads = 2
+            settings.savesWorkWhenOverloaded = false
+            settings.rooms.settings.width = 320
+            settings.rooms.settings.height = 180
+            settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
+        } _: { conference in
+            let clients = try (0..<6).map { try LoopbackClient(codec: $0 % 2 == 0 ? .h264 : .vp8, colour: colour, tone: 500 + Double($0) * 300) }
+            defer { for client in clients { client.stop() } }
+            var seats: [Participant] = []
+            for (number, client) in clients.enumerated() {
+                let seat = try conference.join(JoinRequest(room: "r", name: "Guest \(number)")) { _ in }
+                seats.append(seat)
+                try await client.call { try await seat.offer($0) }
+                _ = await client.onLoop { $0.openChannel(label: "board", at: $1) }
+            }
+            let places = seats.compactMap { conference.media.peers.host(of: $0.id)?.index }
+            #expect(Set(places) == [0, 1, 2, 3])
+            #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 10 } })
+            // The last one's tone reaches the first, on another loop, and not its own sender.
+            for client in clients { client.forgetSound() }
+            #expect(await eventually { clients.allSatisfy { $0.seen.sound.count > 72_000 } })
+            let heard = { (number: Int, tone: Double) in strength(of: tone, in: clients[number].seen.sound.suffix(24_000)) }
+            #expect(heard(0, 1400) > 0.03 && heard(3, 500) > 0.03)
+            #expect(heard(0, 500) < 0.01 && heard(3, 1400) < 0.01)
+
+            #expect(await eventually { await clients[1].onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
+            try seats[2].relay(label: "board", .text("from signalling"))
+            let others = clients.enumerated().filter { ![1, 2].contains($0.offset) }.map(\.element)
+            #expect(await eventually { others.allSatisfy { $0.seen.messages.count == 2 } })
+            #expect(clients[1].seen.messages == [.text("from signalling")] && clients[2].seen.messages == [.text("hello")])
+
+            // That the system gave all six flows to the very loops of their peers is one case of 4096.
+            let samples = conference.metrics()
+            #expect((samples.first { $0.name == "tessera_datagrams_handed_over_total" }?.value ?? 0) > 0)
+            #expect(samples.first { $0.name == "tessera_datagrams_handover_dropped_total" }?.value == 0)
+
+            // Who leaves is forgotten by every loop, and the next one takes its place.
+            seats[0].leave()
+            #expect(await eventually { conference.media.peers.host(of: seats[0].id) == nil })
+            let next = try conference.join(JoinRequest(room: "r", name: "Next")) { _ in }
+            let newcomer = try LoopbackClient(codec: .vp8, colour: colour, tone: 700)
+            defer { newcomer.stop() }
+            try await newcomer.call { try await next.offer($0) }
+            #expect(await eventually { newcomer.seen.frames > 10 })
+        }
+    }
+
+    @Test("rooms are spread over the audio threads, and their people are counted back", .timeLimit(.minutes(1)))
+    func audioThreads() async throws {
+        try await withConference { settings in settings.audioThreads = 2 } _: { conference in
+            let loads = { conference.media.audioClocks.map(\.load) }
+            let seats = try (0..<4).map { number in try conference.join(JoinRequest(room: "r\(number)", name: "A")) { _ in } }
+            #expect(loads() == [10, 10], "two rooms of one each")
+            for seat in seats { seat.withdraw() }
+            #expect(await eventually { loads() == [0, 0] })
+        }
+    }
+}
