@@ -10,7 +10,7 @@ public enum CallRunner {
         guard (1...1000).contains(options.count) else { throw CallError("--count \(options.count): 1 to 1000 participants") }
         let address = try SignallingAddress(options.url)
         let isLocal = address.host == "localhost" || IPAddress(address.host)?.isLoopback == true
-        let fleet = try Fleet(count: options.count, local: isLocal ? .v4(0x7F00_0001) : localAddress())
+        let fleet = try Fleet(local: isLocal ? .v4(0x7F00_0001) : localAddress())
         try fleet.start(options: options)
         defer { fleet.stop() }
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -19,20 +19,29 @@ public final class Fleet: Sendable {
     private let wantsKeyframe = Atomic(false)
     private let isStopped = Atomic(false)
     private let core: FleetBox
+    private let local: IPAddress
+    /// Sockets of participants by number, and those whose participants are gone.
+    private let sockets = Guarded<(taken: [Int: SocketAddress], free: [SocketAddress])>(([:], []))
 
-    /// Binds a socket for each participant.
-    ///
-    /// - Parameters:
-    ///   - server: decides whether loopback or the machine's other addresses are used.
-    ///   - local: the address to bind.
-    public init(count: Int, local: IPAddress) throws(NetworkError) {
-        let address = SocketAddress(local, port: 0)
-        loop = try MediaLoop(MediaLoopConfiguration(udp: Array(repeating: address, count: count)))
+    /// - Parameter local: the address that the participants' sockets are bound to, each as its participant comes.
+    public init(local: IPAddress) throws(NetworkError) {
+        self.local = local
+        loop = try MediaLoop(MediaLoopConfiguration())
         core = FleetBox(FleetCore(loop: loop))
     }
 
-    /// Where the participants' sockets are bound, in their order.
-    public var addresses: [SocketAddress] { loop.boundUDP }
+    /// Where the socket of a participant is bound; nil before its offer.
+    public func address(of number: Int) -> SocketAddress? { sockets.withLock { $0.taken[number] } }
+
+    /// A socket for a participant who may come at any time: one that another has left, or a new one.
+    private func bind(_ number: Int) throws(NetworkError) -> SocketAddress {
+        try sockets.withLock { sockets throws(NetworkError) in
+            if let address = sockets.taken[number] { return address }
+            let address = if let free = sockets.free.popLast() { free } else { try loop.bindUDP(SocketAddress(local, port: 0)) }
+            sockets.taken[number] = address
+            return address
+        }
+    }
 
     /// Starts the network thread and the source's thread.
     public func start(options: CallOptions) throws {
@@ -77,7 +86,8 @@ public final class Fleet: Sendable {
     public func offer(
         _ number: Int, codec: VideoCodec, only: Bool = false, onEvent: @escaping @Sendable (Event) -> Void
     ) async throws -> String {
-        try await onLoop { core in try core.addLeg(number, codec: codec, only: only, onEvent: onEvent) }
+        let address = try bind(number)
+        return try await onLoop { core in try core.addLeg(number, at: address, codec: codec, only: only, onEvent: onEvent) }
     }
 
     /// Takes the server's answer to the offer of participant `number`.
@@ -92,7 +102,12 @@ public final class Fleet: Sendable {
 
     /// Ends participant `number`.
     public func close(_ number: Int) {
-        loop.execute { [core] in core.value.close(number, at: MonotonicClock.now()) }
+        loop.execute { [core, sockets] in
+            core.value.close(number, at: MonotonicClock.now())
+            sockets.withLock { sockets in
+                if let address = sockets.taken.removeValue(forKey: number) { sockets.free.append(address) }
+            }
+        }
     }
 
     private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (FleetCore) throws -> Value) async throws -> Value {

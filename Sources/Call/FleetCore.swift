@@ -16,12 +16,12 @@ final class FleetCore: MediaLoopDelegate {
         self.loop = loop
     }
 
-    func addLeg(_ number: Int, codec: VideoCodec, only: Bool, onEvent: @escaping @Sendable (Fleet.Event) -> Void) throws -> String
-    {
+    func addLeg(
+        _ number: Int, at address: SocketAddress, codec: VideoCodec, only: Bool, onEvent: @escaping @Sendable (Fleet.Event) -> Void
+    ) throws -> String {
         let now = MonotonicClock.now()
         let identity = try self.identity ?? DTLSIdentity.generate()
         self.identity = identity
-        let address = loop.boundUDP[number]
         var configuration = PeerConfiguration(role: .client)
         configuration.localAddresses = [address]
         configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.allCases.filter { $0 != codec }

@@ -62,7 +62,7 @@ final class RoomSession {
     /// Everyone joins, one after the other, and waits for the first picture.
     func open() async throws {
         for peer in 0..<plan.peers {
-            let fleet = try Fleet(count: 1, local: .v4(0x7F00_0001))
+            let fleet = try Fleet(local: .v4(0x7F00_0001))
             fleets.append(fleet)
             let delay = Duration.nanoseconds(Int64(peer) * 33_333_333 / Int64(plan.peers))
             try fleet.start(

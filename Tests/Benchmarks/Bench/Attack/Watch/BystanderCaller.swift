@@ -46,7 +46,7 @@ final class BystanderCaller: Sendable {
         let sound = SoundMeter(tone: BystanderFootage.tones[1 - number], at: now)
         let picture = PictureMeter(at: now)
         let state = Guard()
-        let fleet = try Fleet(count: 1, local: source)
+        let fleet = try Fleet(local: source)
         try fleet.start(
             frames: footage.frames, framesPerSecond: Double(BystanderFootage.framesPerSecond), sound: footage.sounds[number],
             delay: .milliseconds(number * 16))
@@ -63,7 +63,8 @@ final class BystanderCaller: Sendable {
             }
         }
         (self.sound, self.picture, self.state, self.fleet) = (sound, picture, state, fleet)
-        (id, address) = (wire.id, fleet.addresses[0])
+        guard let address = fleet.address(of: 0) else { throw BenchError("the bystander has no socket") }
+        (id, self.address) = (wire.id, address)
         let answer = try wire.answer(to: offer) { kind, message in if kind == "tiles" { take(tiles: message) } }
         try waiting { try await fleet.accept(answer: answer, for: 0) }
         try wire.send(["type": "state", "audio": true, "video": true])

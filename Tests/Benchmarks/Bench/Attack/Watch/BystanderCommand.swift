@@ -153,7 +153,7 @@ private final class BystanderWatch: Sendable {
         let arrived = Arrivals()
         do {
             let source = IPAddress.loopback(0, 5)
-            let fleet = try Fleet(count: 1, local: source)
+            let fleet = try Fleet(local: source)
             defer { fleet.stop() }
             try fleet.start(frames: footage.frames, framesPerSecond: Double(BystanderFootage.framesPerSecond), sound: footage.sounds[0])
             let wire = try SignalWire(to: server, from: source, timeout: .seconds(10))
