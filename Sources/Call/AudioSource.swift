@@ -5,6 +5,8 @@ import Codecs
 protocol AudioSource: AnyObject {
     /// The packet for a tick at `time`; nil when there is none to send.
     func packet(at time: Instant) throws -> [UInt8]?
+    /// How loud the last packet is, in −dBov (RFC 6464); nil where it is not known.
+    var level: UInt8? { get }
 }
 
 /// The test pattern's beep, encoded.
@@ -17,22 +19,36 @@ final class PatternAudioSource: AudioSource {
         encoder = try OpusEncoder(bitRate: .kilobits(32))
     }
 
+    private(set) var level: UInt8?
+
     func packet(at time: Instant) throws -> [UInt8]? {
-        try encoder.encode(pattern.samples(at: time))
+        let samples = pattern.samples(at: time)
+        level = LevelMeter.headerValue(LevelMeter.level(samples))
+        return try encoder.encode(samples)
     }
 }
 
 /// Packets from memory in a loop.
 final class LoopedAudioSource: AudioSource {
     private let packets: [[UInt8]]
+    private let levels: [UInt8?]
     private var next = 0
+    private(set) var level: UInt8?
 
     init(packets: [[UInt8]]) {
         self.packets = packets
+        // What a client knows before it codes, found out afterwards.
+        let decoder = try? OpusDecoder()
+        levels = packets.map { packet in
+            var samples: [Float] = []
+            guard let decoder, (try? decoder.decode(packet, into: &samples)) != nil else { return nil }
+            return LevelMeter.headerValue(LevelMeter.level(samples))
+        }
     }
 
     func packet(at time: Instant) throws -> [UInt8]? {
         defer { next = (next + 1) % packets.count }
+        level = levels[next]
         return packets[next]
     }
 }
@@ -42,6 +58,7 @@ final class FileAudioSource: AudioSource {
     private let reader: MediaFileReader
     private var encoder: OpusEncoder?
     private var samples: [Float] = []
+    private(set) var level: UInt8?
 
     init(path: String) throws {
         let reader = try MediaFileReader(path: path)
@@ -72,7 +89,9 @@ final class FileAudioSource: AudioSource {
         while rewinds < 2 {
             if let encoder, samples.count >= 960 {
                 defer { samples.removeFirst(960) }
-                return try encoder.encode(Array(samples[..<960]))
+                let tick = Array(samples[..<960])
+                level = LevelMeter.headerValue(LevelMeter.level(tick))
+                return try encoder.encode(tick)
             }
             switch try reader.next() {
             case .opus(let packet, _)? where encoder == nil: return packet

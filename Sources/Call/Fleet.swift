@@ -130,7 +130,7 @@ public final class Fleet: Sendable {
             if now >= nextAudio {
                 if let packet = try? sources.audio.packet(at: nextAudio) {
                     let timestamp = nextAudio.ticks(at: 48_000)
-                    loop.execute { [core] in core.value.send(audio: packet, timestamp: timestamp) }
+                    loop.execute { [core, level = sources.audio.level] in core.value.send(audio: packet, timestamp: timestamp, level: level) }
                 }
                 nextAudio += .nanoseconds(audioTick)
                 if now - nextAudio > .milliseconds(200) { nextAudio = Instant(nanoseconds: (now.nanoseconds / audioTick + 1) * audioTick) }

@@ -65,10 +65,10 @@ final class FleetCore: MediaLoopDelegate {
         for number in legs.keys { close(number, at: now) }
     }
 
-    func send(audio packet: [UInt8], timestamp: Int64) {
+    func send(audio packet: [UInt8], timestamp: Int64, level: UInt8?) {
         let now = MonotonicClock.now()
         for leg in legs.values where leg.isConnected {
-            leg.connection.send(audio: packet, timestamp: timestamp, marker: false, level: nil, at: now)
+            leg.connection.send(audio: packet, timestamp: timestamp, marker: false, level: level, at: now)
         }
     }
 

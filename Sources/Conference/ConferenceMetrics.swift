@@ -119,6 +119,7 @@ extension Conference {
         }
         for (name, help, count) in [
             ("tessera_audio_packets_dropped_total", "Audio packets that waited for too long.", intake.droppedAudioPackets.load(ordering: .relaxed)),
+            ("tessera_audio_packets_rested_total", "Audio packets that were not decoded, since nobody would have heard them.", intake.restedAudioPackets.load(ordering: .relaxed)),
             ("tessera_audio_failures_total", "Audio packets that could not be decoded.", intake.audioFailures.load(ordering: .relaxed)),
             ("tessera_events_dropped_total", "Messages that were not told since too many waited.", roomService.eventCounters.dropped.load(ordering: .relaxed)),
             ("tessera_events_replaced_total", "States that a newer one replaced before they were told.", roomService.eventCounters.replaced.load(ordering: .relaxed)),

@@ -14,6 +14,9 @@ final class LoopCore {
     static let listenerRest: Duration = .seconds(1)
     /// The same when enough were taken for now.
     static let shortRest: Duration = .milliseconds(20)
+    /// From the begin of one turn to the next at least. Each turn costs two switches of the thread, several times what a datagram does, so what
+    /// comes meanwhile is read at once. Nothing is held up by more than this, and where little comes nothing is.
+    static let turnDistance: Duration = .milliseconds(1)
     /// How often silent and stalled connections are looked for.
     static let sweepInterval: Duration = .seconds(5)
 
@@ -85,9 +88,12 @@ final class LoopCore {
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
         var deadline: Instant?
+        var next = Instant.zero
         while true {
+            if MonotonicClock.now() < next { MonotonicClock.sleep(until: next) }
             let count = epoll_wait(poll, events, Int32(capacity), timeout(until: deadline))
             let now = MonotonicClock.now()
+            next = now + Self.turnDistance
             var isStopped = false
             readsLeft = LoopCore.readsPerTurn
             for index in 0..<max(0, Int(count)) {

@@ -1,3 +1,4 @@
+import Codecs
 import Basics
 import Glibc
 import Testing

@@ -1,3 +1,4 @@
+import Codecs
 import Glibc
 
 /// One participant's sound of one tick.

@@ -1,3 +1,4 @@
+import Codecs
 import Basics
 
 /// What counts as speech, and how soon the active speaker changes.

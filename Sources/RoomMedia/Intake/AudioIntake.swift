@@ -1,5 +1,6 @@
 import Basics
 import Codecs
+import Glibc
 import Peer
 import Synchronization
 
@@ -18,6 +19,8 @@ final class AudioIntake {
     private static let samplesPerTick = 960
     /// Concealment that goes on for longer is silence, which needs no place in the mix.
     private static let silenceAfter = Duration.milliseconds(300)
+    /// Somebody who is not to be heard any more is decoded for so long: the mixer ramps down over a tick.
+    private static let fade = Duration.milliseconds(100)
 
     private let inbox: AudioInbox
     private let figures: AudioFigures
@@ -31,6 +34,9 @@ final class AudioIntake {
     private var samples: [Float] = []
     private var head = 0
     private var isQuiet = true
+    private var rest = AudioRest()
+    private var wasDecoding = false
+    private var lastAudible = Instant.distantPast
     /// What the last packet brought: the buffer knows the capture time of its first sample.
     private var lastAdded = 0
     /// By how much what is heard lags behind what the tick plays: the sender's Opus look-ahead (RFC 6716 §2: 6.5 ms), which comes
@@ -45,17 +51,39 @@ final class AudioIntake {
 
     private var ready: Int { samples.count - head }
 
-    /// The 960 samples of the tick at `now`, in `body`; nil when there is nothing to hear. Packets are always taken, muted or not, so that
-    /// the buffer stays in step.
-    func pull(at now: Instant, into output: inout [Float]) -> Bool {
+    /// Takes what has come, for `rating` and `pull`.
+    ///
+    /// - Parameter gain: by how much the room makes it louder: then what says to be quiet may be heard.
+    func collect(at now: Instant, gain: Float = 1) {
         inbox.take(into: &packets)
-        for packet in packets { buffer.insert(packet) }
+        let boost = gain > 1 ? 20 * log10(Double(gain)) : 0
+        for packet in packets {
+            rest.received(level: packet.level.map { UInt8(clamping: Int(Double($0) - boost)) }, at: now)
+            buffer.insert(packet)
+        }
+    }
+
+    /// How loud its packets say that they are, in dBov; nil where they say nothing, so that they must be decoded.
+    func rating(at now: Instant) -> Double? { rest.rating(at: now) }
+
+    /// The 960 samples of the tick at `now`, into `output`; false when there is nothing to hear. Packets are always taken, muted or not, so
+    /// that the buffer stays in step; they are not decoded where nobody would hear them.
+    ///
+    /// - Parameter isAudible: false: nobody is to hear it, whatever it says.
+    func pull(at now: Instant, isAudible: Bool = true, into output: inout [Float]) -> Bool {
+        if isAudible { lastAudible = now }
+        // Who has just been muted fades out first.
+        let isAudible = now - lastAudible <= Self.fade
+        let mayRest = rest.rests(at: now) || !isAudible
+        if wasDecoding, mayRest { decoder?.reset() }
+        wasDecoding = !mayRest
+        let isHeard = isAudible && !rest.isResting
         // A tick needs two decodes of 10 ms packets and more while it plays faster; more than that is a fault of ours.
         var isSilent = true
         for _ in 0..<8 {
             guard let playout = buffer.next(at: now, pcmBuffered: ready) else { break }
-            if case .silence = playout {} else { isSilent = false }
-            play(playout)
+            if case .silence = playout {} else if isHeard { isSilent = false }
+            if mayRest { skip(playout) } else { play(playout) }
         }
         figures.delay.store(buffer.currentDelay.nanoseconds, ordering: .relaxed)
         figures.concealed.store(Int64(buffer.statistics.concealedSamples), ordering: .relaxed)
@@ -81,15 +109,39 @@ final class AudioIntake {
         return !(isQuiet && wasSilent)
     }
 
+    /// As long a silence as what would be played.
+    private func skip(_ playout: AudioPlayout) {
+        var count = 0
+        switch playout {
+        case .decode(let packet, _):
+            count = OpusDecoder.sampleCount(of: packet.payload) ?? Self.samplesPerTick
+            figures.counters.restedAudioPackets.wrappingAdd(1, ordering: .relaxed)
+        case .decodeFEC(_, let samples), .conceal(let samples), .silence(let samples): count = samples
+        case .reset: return
+        }
+        decoded.removeAll(keepingCapacity: true)
+        decoded.append(contentsOf: repeatElement(0, count: count))
+        append(tempo: playout.tempo)
+    }
+
+    private func append(tempo: Double) {
+        let before = samples.count
+        stretcher.stretch(decoded, tempo: tempo, into: &samples)
+        lastAdded = samples.count - before
+    }
+
     private func play(_ playout: AudioPlayout) {
         decoded.removeAll(keepingCapacity: true)
-        var tempo = 1.0
         do {
             let decoder = try readyDecoder()
             switch playout {
-            case .decode(let packet, let speed):
-                tempo = speed
+            case .decode(let packet, _):
                 try decoder.decode(packet.payload, into: &decoded)
+                if rest.isResting {
+                    // Decoded to be looked at, not to be heard.
+                    rest.audited(decoded)
+                    decoded.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
+                }
             case .decodeFEC(let next, let count): try decoder.decodeFEC(next.payload, samples: count, into: &decoded)
             case .conceal(let count): decoder.conceal(samples: count, into: &decoded)
             case .silence(let count): decoded.append(contentsOf: repeatElement(0, count: count))
@@ -101,9 +153,7 @@ final class AudioIntake {
             figures.counters.audioFailures.wrappingAdd(1, ordering: .relaxed)
             decoded.append(contentsOf: repeatElement(0, count: Self.samplesPerTick))
         }
-        let before = samples.count
-        stretcher.stretch(decoded, tempo: tempo, into: &samples)
-        lastAdded = samples.count - before
+        append(tempo: playout.tempo)
     }
 
     private func readyDecoder() throws(CodecError) -> OpusDecoder {
@@ -112,4 +162,9 @@ final class AudioIntake {
         decoder = made
         return made
     }
+}
+
+extension AudioPlayout {
+    /// How much faster than it was said it is played.
+    fileprivate var tempo: Double { if case .decode(_, let tempo) = self { tempo } else { 1 } }
 }

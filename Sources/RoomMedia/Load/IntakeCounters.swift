@@ -24,6 +24,8 @@ package final class IntakeCounters: Sendable {
     private let refusals = DecodeRefusal.allCases.map { _ in Count() }
     package let droppedAudioPackets = Atomic<Int>(0)
     package let audioFailures = Atomic<Int>(0)
+    /// Audio packets that were not decoded, since nobody would have heard them.
+    package let restedAudioPackets = Atomic<Int>(0)
 
     func count(_ refusal: DecodeRefusal, _ frames: Int = 1) {
         guard let index = DecodeRefusal.allCases.firstIndex(of: refusal) else { return }

@@ -1,3 +1,4 @@
+import Glibc
 import Basics
 import Codecs
 import Mixing
@@ -65,6 +66,7 @@ final class AudioRoom {
 
     private let mixer: AudioMixer
     private let bitRate: BitRate
+    private var audible = AudibleVoices()
     private var detector = SpeakerDetector()
     private var speakers = Speakers()
     private var encoders: [EncoderKey: OpusEncoder] = [:]
@@ -147,18 +149,34 @@ final class AudioRoom {
     /// Takes the sound of everyone and returns whose there is.
     private func collect(_ now: Instant) -> [String] {
         var sources: [String] = []
+        for seat in seats.values { seat.intake.collect(at: now, gain: seat.gain) }
+        let loudest = loudest(now)
         for (id, seat) in seats {
             var samples = sounds.removeValue(forKey: id) ?? []
-            if seat.intake.pull(at: now, into: &samples) { sources.append(id) }
+            let isAudible = seat.isHeard && seat.gain > 0 && loudest.map { $0.contains(id) || seat.intake.rating(at: now) == nil } ?? true
+            if seat.intake.pull(at: now, isAudible: isAudible, into: &samples) { sources.append(id) }
             sounds[id] = samples
         }
         for (id, intake) in leaving {
+            intake.collect(at: now)
             var samples = sounds.removeValue(forKey: id) ?? []
             if intake.pull(at: now, into: &samples) { sources.append(id) }
             sounds[id] = samples
         }
         // In a fixed order, so that equal loudness is decided the same each tick.
         return sources.sorted()
+    }
+
+    /// Whose sound is decoded where more are there than are mixed at once; nil: everybody's who does not rest.
+    private func loudest(_ now: Instant) -> Set<String>? {
+        guard seats.count > mixer.configuration.maxSpeakers + AudibleVoices.spare else { return nil }
+        var ratings: [(id: String, rating: Double)] = []
+        for (id, seat) in seats where seat.isHeard {
+            guard let rating = seat.intake.rating(at: now), rating > -Double(AudioRest.quiet) else { continue }
+            // What is louder than one counts already.
+            ratings.append((id, rating + 20 * log10(Double(min(1, max(seat.gain, 0.001))))))
+        }
+        return audible.choose(ratings, most: mixer.configuration.maxSpeakers, at: now)
     }
 
     /// Nests the buffers' borrows one in the other: their pointers are good only inside.

@@ -15,6 +15,9 @@ public enum LevelMeter {
         return max(silence, min(0, 10 * log10(mean)))
     }
 
+    /// The same of an array.
+    public static func level(_ samples: [Float]) -> Double { samples.withUnsafeBufferPointer { level($0) } }
+
     /// As the header extension of RFC 6464 carries it: 0 (loudest) … 127.
     public static func headerValue(_ level: Double) -> UInt8 { UInt8(clamping: Int((-level).rounded())) }
 }
