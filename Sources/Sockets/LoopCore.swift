@@ -42,7 +42,6 @@ final class LoopCore {
     private var readsLeft = 0
     private let counters: LoopCounters
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: LoopCore.scratchSize, alignment: 16)
-    private var thread: pthread_t?
 
     /// What an epoll event belongs to, in its 64-bit data: a kind in the high half, an index or connection number in the low one.
     private enum Source: UInt64 { case wake, udp, listener, connection }
@@ -80,10 +79,7 @@ final class LoopCore {
         scratch.deallocate()
     }
 
-    var isCurrentThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
-
     func run() {
-        thread = pthread_self()
         let capacity = 64
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
@@ -125,7 +121,6 @@ final class LoopCore {
         }
         delegate = nil
         connections.removeAll()
-        thread = nil
     }
 
     // MARK: - Sending

@@ -1,6 +1,7 @@
 import Basics
 import CSockets
 import Glibc
+import Synchronization
 import Threads
 
 /// Which ports a loop listens on.
@@ -54,7 +55,10 @@ public final class MediaLoop: Sendable {
     let inbox: LoopInbox
     /// Handed to the thread at start; from then on only the thread touches it.
     private let core: Guarded<LoopBox?>
-    private let onThread = Guarded<LoopBox?>(nil)
+    /// Written by the thread alone: its name while it runs, and then what lives on it, so that asking for the one shows that the other may be
+    /// touched. Every datagram that is sent comes this way.
+    private let thread = Atomic<UInt>(0)
+    private nonisolated(unsafe) var running: LoopCore?
 
     /// Binds everything at once, so that a taken port is known before anything starts.
     public convenience init(_ configuration: MediaLoopConfiguration) throws(NetworkError) {
@@ -97,10 +101,12 @@ public final class MediaLoop: Sendable {
     public func start(named name: String = "media", niceness: Int32 = 0, delegate: sending any MediaLoopDelegate) {
         guard let box = core.withLock({ $0.take() }) else { return }
         box.core.delegate = delegate
-        onThread.withLock { $0 = box }
         DedicatedThread.start(name, niceness: niceness) { [self] in
+            running = box.core
+            thread.store(UInt(pthread_self()), ordering: .relaxed)
             box.core.run()
-            onThread.withLock { $0 = nil }
+            thread.store(0, ordering: .relaxed)
+            running = nil
         }
     }
 
@@ -163,11 +169,11 @@ public final class MediaLoop: Sendable {
 
     /// Only the loop's own thread comes past the check.
     private func withCore<Result>(_ body: (LoopCore) -> Result) -> Result? {
-        guard let core = onThread.withLock({ $0 })?.core, core.isCurrentThread else {
+        guard thread.load(ordering: .relaxed) == UInt(pthread_self()), let running else {
             assertionFailure("called off the loop's thread")
             return nil
         }
-        return body(core)
+        return body(running)
     }
 }
 
