@@ -12,12 +12,11 @@ import tempfile
 import time
 
 import numpy as np
-
 from browser import Chromium
 from far_network import FarNetwork
-from media import COLOURS, TONES
-from server import ADDRESS, Server, from_outside
+from media import TONES
 from people import BrowserPeer, page_url
+from server import ADDRESS, Server, from_outside
 
 BENCH = os.environ.get("BENCH", "Bench")
 # A virtual machine's processor that others take for a tenth of a second stops two browsers and a server at once, and no line does that: with 1 to 3 %

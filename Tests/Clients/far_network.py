@@ -205,7 +205,7 @@ class Router:
         elif verb == "move":
             self.publics += 1
             moved = [UDP] if rest == "udp" else [UDP, TCP]
-            self.current |= {protocol: self.public for protocol in moved}
+            self.current |= dict.fromkeys(moved, self.public)
             self.mappings = {key: entry for key, entry in self.mappings.items() if key[0] not in moved}
             self.asked, self.answered, self.early = set(), set(), 0
             return self.public

@@ -8,7 +8,6 @@ import subprocess
 import time
 
 import numpy as np
-
 from people import pair
 from server import PROGRAM
 

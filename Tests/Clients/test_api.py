@@ -9,7 +9,6 @@ import time
 
 import pytest
 import websockets
-
 from aiortc_peer import AiortcPeer
 from media import TONES, tone_level
 from people import PythonPeer, eventually
@@ -110,7 +109,7 @@ def test_changes_of_a_participant_have_their_effect(server):
             assert server.request("DELETE", path)[0] == 404
             assert server.request("DELETE", "/api/rooms/api")[0] == 204
             for peer in (ada, cy):
-                await eventually(lambda: left(peer, "room_ended"), 3, "the end of the room")
+                await eventually(lambda peer=peer: left(peer, "room_ended"), 3, "the end of the room")
             assert server.request("DELETE", "/api/rooms/api")[0] == 404
         finally:
             for peer in peers:

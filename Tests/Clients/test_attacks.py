@@ -5,7 +5,6 @@ import os
 import subprocess
 
 import pytest
-
 from server import PROGRAM
 
 BENCH = os.environ.get("BENCH")

@@ -4,7 +4,6 @@ import asyncio
 import time
 
 import pytest
-
 from aiortc_peer import AiortcPeer, HTTPPeer
 from browser import Chromium, Firefox
 from media import TONES

@@ -9,7 +9,6 @@ import wave
 
 import numpy as np
 import pytest
-
 from recorded import sound
 from server import PROGRAM
 

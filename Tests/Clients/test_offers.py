@@ -4,7 +4,6 @@ import asyncio
 import time
 
 import pytest
-
 from aiortc_peer import AiortcPeer
 from browser import Chromium, Firefox
 from media import TONES

@@ -8,7 +8,6 @@ import subprocess
 import time
 
 import pytest
-
 from server import PROGRAM, Server, free_port
 
 
@@ -108,7 +107,7 @@ def test_a_broken_layout_is_refused_with_its_place_and_a_good_one_can_be_used(se
     assert status in (400, 422)
     message = json.loads(body)["error"]["message"]
     assert ":2:" in message or "line 2" in message, message
-    grid = next(l for l in server.json("GET", "/api/layouts") if l["name"] == "grid")
+    grid = next(layout for layout in server.json("GET", "/api/layouts") if layout["name"] == "grid")
     assert grid["description"]
 
 

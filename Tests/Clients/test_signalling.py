@@ -5,7 +5,6 @@ import json
 
 import pytest
 import websockets
-
 from signalling import ask, connect, read
 
 

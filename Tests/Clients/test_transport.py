@@ -10,12 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-
 from aiortc_peer import AiortcPeer
 from browser import Chromium, Firefox
 from media import TONES
-from server import ADDRESS, Server
 from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
+from server import ADDRESS, Server
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 

@@ -11,7 +11,6 @@ import time
 
 import pytest
 import websockets
-
 from browser import Chromium
 from server import PROGRAM, Server
 from signalling import ask, connect
