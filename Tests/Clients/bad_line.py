@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import numpy as np
+
 from browser import Chromium
 from far_network import FarNetwork
 from media import TONES

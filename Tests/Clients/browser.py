@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import websockets
+
 from server import free_port
 
 

@@ -6,6 +6,7 @@ import time
 import urllib.parse
 
 import numpy as np
+
 from aiortc_peer import AiortcPeer
 from media import COLOURS, TONES, colour_at, nearest_colour, tone_level
 

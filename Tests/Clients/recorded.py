@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import numpy as np
+
 from people import pair
 from server import PROGRAM
 

@@ -9,6 +9,7 @@ import time
 
 import pytest
 import websockets
+
 from aiortc_peer import AiortcPeer
 from media import TONES, tone_level
 from people import PythonPeer, eventually

@@ -5,6 +5,7 @@ import os
 import subprocess
 
 import pytest
+
 from server import PROGRAM
 
 BENCH = os.environ.get("BENCH")

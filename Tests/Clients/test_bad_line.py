@@ -7,6 +7,7 @@ import dataclasses
 import time
 
 import pytest
+
 from aiortc_peer import AiortcPeer
 from bad_line import ROWS, measure
 from media import TONES

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from media import tone_level
 from people import pair
 from recorded import begin, ended, is_whole, mended, offsets, path, plays, stop

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from aiortc_peer import AiortcPeer
 from media import COLOURS, TONES, colour_at, nearest_colour, tone_level
 from people import eventually

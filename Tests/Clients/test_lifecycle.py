@@ -10,6 +10,7 @@ import time
 
 import pytest
 import websockets
+
 from people import pair
 from recorded import begin, decodes_cleanly, ended, is_whole, mended, path, plays, recorded_until_killed
 from server import PROGRAM, ROOT, Server

@@ -9,6 +9,7 @@ import wave
 
 import numpy as np
 import pytest
+
 from recorded import sound
 from server import PROGRAM
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import pytest
+
 from aiortc_peer import AiortcPeer
 from browser import Chromium, Firefox
 from media import TONES

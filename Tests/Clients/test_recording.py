@@ -5,6 +5,7 @@ import subprocess
 import time
 
 import pytest
+
 from media import TONES, colour_at, nearest_colour, tone_level
 from people import pair
 from recorded import begin, frame_at, is_whole, mended, path, probe, recorded_until_killed, sound, stop

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+
 from server import PROGRAM, Server, free_port
 
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 import websockets
+
 from signalling import ask, connect, read
 
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from aiortc_peer import AiortcPeer
 from browser import Chromium, Firefox
 from media import TONES

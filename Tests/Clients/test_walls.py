@@ -11,6 +11,7 @@ import time
 
 import pytest
 import websockets
+
 from browser import Chromium
 from server import PROGRAM, Server
 from signalling import ask, connect

@@ -7,6 +7,7 @@ import time
 from urllib.parse import quote
 
 import pytest
+
 from aiortc_peer import AiortcPeer
 from browser import Firefox
 from media import TONES

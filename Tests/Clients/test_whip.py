@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import pytest
+
 from aiortc_peer import AiortcPeer, HTTPPeer
 from browser import Chromium
 from media import TONES, colour_at, nearest_colour, tone_level
