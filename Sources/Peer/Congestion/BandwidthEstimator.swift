@@ -81,7 +81,7 @@ struct BandwidthEstimator: Sendable {
     /// Transport-wide feedback was heard, or is expected.
     let usesFeedback: Bool
 
-    init(_ configuration: BandwidthEstimatorConfiguration, usesFeedback: Bool, firstSequence: UInt16 = 0) {
+    init(_ configuration: BandwidthEstimatorConfiguration, usesFeedback: Bool, firstSequence: SequenceNumber = 0) {
         self.configuration = configuration
         self.usesFeedback = usesFeedback
         history = SentPacketHistory(firstSequence: firstSequence)
@@ -137,19 +137,19 @@ struct BandwidthEstimator: Sendable {
     }
 
     /// Notes a packet that leaves; its transport-wide sequence number.
-    mutating func packetSent(size: Int, cluster: Int?, at now: Instant) -> UInt16 {
+    mutating func packetSent(size: Int, cluster: Int?, at now: Instant) -> SequenceNumber {
         limit.sent(size: size, estimate: delay.rate, at: now)
         return history.sent(size: size, cluster: cluster, at: now)
     }
 
     /// A packet was sent again under its old number: reports about it mean nothing.
-    mutating func disregard(_ number: UInt16) { history.disregard(number) }
+    mutating func disregard(_ number: SequenceNumber) { history.disregard(number) }
 
     /// Whether feedback told that this packet arrived.
-    func hasArrived(_ number: UInt16) -> Bool { history.hasArrived(number) }
+    func hasArrived(_ number: SequenceNumber) -> Bool { history.hasArrived(number) }
 
     /// The number that the next packet will carry.
-    var nextSequence: UInt16 { history.nextSequence }
+    var nextSequence: SequenceNumber { history.nextSequence }
 
     mutating func nextProbe() -> ProbeCluster? {
         guard let cluster = probes.take() else { return nil }

@@ -15,13 +15,13 @@ struct PacketResult: Sendable {
 /// What a transport-wide feedback says about a stretch of numbers.
 struct ArrivalReport: Sendable {
     /// The first number that it covers.
-    var base: UInt16
+    var base: SequenceNumber
     /// How many it covers.
     var count: Int
     /// Those that arrived, in rising order: how far from `base`, and when on the peer's clock. All others did not.
     var arrivals: [(offset: Int, time: Duration)]
 
-    init(base: UInt16, count: Int, arrivals: [(offset: Int, time: Duration)]) {
+    init(base: SequenceNumber, count: Int, arrivals: [(offset: Int, time: Duration)]) {
         self.base = base
         self.count = count
         self.arrivals = arrivals
@@ -35,7 +35,7 @@ struct ArrivalReport: Sendable {
         var time = Int64(feedback.referenceTime) * TransportFeedback.referenceMicroseconds
         for arrival in feedback.arrivals {
             time += Int64(arrival.delta) * TransportFeedback.deltaMicroseconds
-            arrivals.append((Int(arrival.sequence &- base), .microseconds(time)))
+            arrivals.append((arrival.sequence.steps(from: base), .microseconds(time)))
         }
     }
 }
@@ -65,15 +65,15 @@ struct SentPacketHistory: Sendable {
     /// How many packets reports have made us look at, for tests: the work that a peer can cause.
     private(set) var walked = 0
 
-    init(firstSequence: UInt16 = 0) {
-        first = Int64(firstSequence)
+    init(firstSequence: SequenceNumber = 0) {
+        first = Int64(firstSequence.rawValue)
     }
 
     /// The number that the next packet will carry.
-    var nextSequence: UInt16 { UInt16(truncatingIfNeeded: first &+ Int64(entries.count - head)) }
+    var nextSequence: SequenceNumber { SequenceNumber(wrapping: first &+ Int64(entries.count - head)) }
 
     /// Notes a packet and takes its number.
-    mutating func sent(size: Int, cluster: Int?, at now: Instant) -> UInt16 {
+    mutating func sent(size: Int, cluster: Int?, at now: Instant) -> SequenceNumber {
         let number = nextSequence
         entries.append(Entry(sent: now, size: size, cluster: cluster, state: .inFlight))
         bytesInFlight += size
@@ -90,7 +90,7 @@ struct SentPacketHistory: Sendable {
     mutating func apply(_ report: ArrivalReport) -> [PacketResult] {
         let end = first &+ Int64(entries.count - head)
         let newest = end &- 1
-        let base = newest &+ Int64(Int16(bitPattern: report.base &- UInt16(truncatingIfNeeded: newest)))
+        let base = report.base.extended(near: newest)
         let after = base &+ Int64(report.count)
         var results: [PacketResult] = []
         var sequence = max(base, first)
@@ -121,19 +121,18 @@ struct SentPacketHistory: Sendable {
     }
 
     /// Whether feedback told that this packet arrived.
-    func hasArrived(_ number: UInt16) -> Bool { index(of: number).map { entries[$0].state == .received } ?? false }
+    func hasArrived(_ number: SequenceNumber) -> Bool { index(of: number).map { entries[$0].state == .received } ?? false }
 
     /// Whatever is still reported about this packet is not to be used.
-    mutating func disregard(_ number: UInt16) {
+    mutating func disregard(_ number: SequenceNumber) {
         guard let index = index(of: number) else { return }
         if entries[index].state == .inFlight { bytesInFlight -= entries[index].size }
         entries[index].state = .received
     }
 
-    private func index(of number: UInt16) -> Int? {
+    private func index(of number: SequenceNumber) -> Int? {
         let newest = first &+ Int64(entries.count - head) &- 1
-        let offset = Int16(bitPattern: number &- UInt16(truncatingIfNeeded: newest))
-        let index = head + Int(newest &+ Int64(offset) &- first)
+        let index = head + Int(number.extended(near: newest) &- first)
         return index >= head && index < entries.count ? index : nil
     }
 

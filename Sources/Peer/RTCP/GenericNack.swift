@@ -7,9 +7,9 @@ public struct GenericNack: Sendable, Equatable {
     public static let maximumEntries = 250
 
     public struct Entry: Sendable, Equatable {
-        public var packetID: UInt16
+        public var packetID: SequenceNumber
         public var mask: UInt16
-        public init(packetID: UInt16, mask: UInt16) {
+        public init(packetID: SequenceNumber, mask: UInt16) {
             self.packetID = packetID
             self.mask = mask
         }
@@ -26,11 +26,11 @@ public struct GenericNack: Sendable, Equatable {
     }
 
     /// Packs sequence numbers, which must be in rising order (across a wrap too).
-    public init(senderSSRC: SSRC, mediaSSRC: SSRC, missing: [UInt16]) {
+    public init(senderSSRC: SSRC, mediaSSRC: SSRC, missing: [SequenceNumber]) {
         var entries: [Entry] = []
         for sequence in missing {
-            if let last = entries.last, case let distance = sequence &- last.packetID, distance <= 16 {
-                if distance > 0 { entries[entries.count - 1].mask |= 1 << (distance - 1) }
+            if let last = entries.last, case let steps = sequence.steps(from: last.packetID), steps <= 16 {
+                if steps > 0 { entries[entries.count - 1].mask |= 1 << (steps - 1) }
             } else if entries.count < Self.maximumEntries {
                 entries.append(Entry(packetID: sequence, mask: 0))
             }
@@ -43,16 +43,16 @@ public struct GenericNack: Sendable, Equatable {
         mediaSSRC = try reader.readSSRC()
         entries = []
         while reader.remaining > 0 {
-            entries.append(Entry(packetID: try reader.readUInt16(), mask: try reader.readUInt16()))
+            entries.append(Entry(packetID: try reader.readSequenceNumber(), mask: try reader.readUInt16()))
         }
     }
 
     /// The missing sequence numbers, in rising order.
-    public var missing: [UInt16] {
-        var result: [UInt16] = []
+    public var missing: [SequenceNumber] {
+        var result: [SequenceNumber] = []
         for entry in entries {
             result.append(entry.packetID)
-            for bit in UInt16(0)..<16 where entry.mask >> bit & 1 == 1 { result.append(entry.packetID &+ bit &+ 1) }
+            for bit in 0..<16 where entry.mask >> bit & 1 == 1 { result.append(entry.packetID + bit + 1) }
         }
         return result
     }
@@ -64,7 +64,7 @@ public struct GenericNack: Sendable, Equatable {
         bytes.append32(senderSSRC.rawValue)
         bytes.append32(mediaSSRC.rawValue)
         for entry in entries {
-            bytes.append16(entry.packetID)
+            bytes.append16(entry.packetID.rawValue)
             bytes.append16(entry.mask)
         }
     }

@@ -8,14 +8,14 @@ public struct SenderReport: Sendable, Equatable {
     /// 32.32 fixed point, seconds since 1900.
     public var ntpTime: UInt64
     /// The media clock at that same instant.
-    public var rtpTimestamp: UInt32
+    public var rtpTimestamp: RTPTimestamp
     public var packetCount: UInt32
     public var octetCount: UInt32
     /// At most 31 are written.
     public var reports: [ReportBlock]
 
     public init(
-        ssrc: SSRC, ntpTime: UInt64, rtpTimestamp: UInt32, packetCount: UInt32 = 0, octetCount: UInt32 = 0,
+        ssrc: SSRC, ntpTime: UInt64, rtpTimestamp: RTPTimestamp, packetCount: UInt32 = 0, octetCount: UInt32 = 0,
         reports: [ReportBlock] = []
     ) {
         self.ssrc = ssrc
@@ -29,7 +29,7 @@ public struct SenderReport: Sendable, Equatable {
     init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
         ssrc = try reader.readSSRC()
         ntpTime = try reader.readUInt64()
-        rtpTimestamp = try reader.readUInt32()
+        rtpTimestamp = try reader.readRTPTimestamp()
         packetCount = try reader.readUInt32()
         octetCount = try reader.readUInt32()
         reports = []
@@ -43,7 +43,7 @@ public struct SenderReport: Sendable, Equatable {
             Self.packetType, count: blocks.count, bodyBytes: 24 + ReportBlock.size * blocks.count, into: &bytes)
         bytes.append32(ssrc.rawValue)
         bytes.append64(ntpTime)
-        bytes.append32(rtpTimestamp)
+        bytes.append32(rtpTimestamp.rawValue)
         bytes.append32(packetCount)
         bytes.append32(octetCount)
         for block in blocks { block.encode(into: &bytes) }

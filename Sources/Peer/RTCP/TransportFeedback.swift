@@ -10,10 +10,10 @@ public struct TransportFeedback: Sendable, Equatable {
     public static let referenceMicroseconds: Int64 = 64_000
 
     public struct Arrival: Sendable, Equatable {
-        public var sequence: UInt16
+        public var sequence: SequenceNumber
         /// Since the arrival before it (the first: since the reference time), in 250 µs.
         public var delta: Int16
-        public init(sequence: UInt16, delta: Int16) {
+        public init(sequence: SequenceNumber, delta: Int16) {
             self.sequence = sequence
             self.delta = delta
         }
@@ -21,7 +21,7 @@ public struct TransportFeedback: Sendable, Equatable {
 
     public var senderSSRC: SSRC
     public var mediaSSRC: SSRC
-    public var baseSequence: UInt16
+    public var baseSequence: SequenceNumber
     public var statusCount: UInt16
     /// In 64 ms; 24 bits, signed, wraps after 12 days.
     public var referenceTime: Int32
@@ -31,7 +31,7 @@ public struct TransportFeedback: Sendable, Equatable {
     public var arrivals: [Arrival]
 
     public init(
-        senderSSRC: SSRC, mediaSSRC: SSRC, baseSequence: UInt16, statusCount: UInt16, referenceTime: Int32,
+        senderSSRC: SSRC, mediaSSRC: SSRC, baseSequence: SequenceNumber, statusCount: UInt16, referenceTime: Int32,
         feedbackCount: UInt8,
         arrivals: [Arrival]
     ) {
@@ -45,11 +45,11 @@ public struct TransportFeedback: Sendable, Equatable {
     }
 
     /// Calls `body` for every number covered, in order, with its arrival in microseconds of the receiver's clock (nil: lost).
-    public func forEachStatus(_ body: (_ sequence: UInt16, _ arrivalMicroseconds: Int64?) -> Void) {
+    public func forEachStatus(_ body: (_ sequence: SequenceNumber, _ arrivalMicroseconds: Int64?) -> Void) {
         var time = Int64(referenceTime) * Self.referenceMicroseconds
         var next = 0
         for index in 0..<Int(statusCount) {
-            let sequence = baseSequence &+ UInt16(index)
+            let sequence = baseSequence + index
             if next < arrivals.count, arrivals[next].sequence == sequence {
                 time += Int64(arrivals[next].delta) * Self.deltaMicroseconds
                 next += 1
@@ -63,19 +63,19 @@ public struct TransportFeedback: Sendable, Equatable {
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
         senderSSRC = try reader.readSSRC()
         mediaSSRC = try reader.readSSRC()
-        baseSequence = try reader.readUInt16()
+        baseSequence = try reader.readSequenceNumber()
         statusCount = try reader.readUInt16()
         referenceTime = Int32(bitPattern: try reader.readUInt24() << 8) >> 8
         feedbackCount = try reader.readUInt8()
         arrivals = []
         // First all symbols, then all deltas. Received numbers are bounded by the bytes there are for their deltas.
-        var received: [(UInt16, isLarge: Bool)] = []
+        var received: [(SequenceNumber, isLarge: Bool)] = []
         var index = 0
         let count = Int(statusCount)
         func note(_ symbol: UInt16, at index: Int, left: Int) throws(ByteReader.Truncated) {
             guard symbol == 1 || symbol == 2 else { return }
             guard received.count < left else { throw ByteReader.Truncated() }
-            received.append((baseSequence &+ UInt16(truncatingIfNeeded: index), symbol == 2))
+            received.append((baseSequence + index, symbol == 2))
         }
         while index < count {
             let chunk = try reader.readUInt16()
@@ -111,7 +111,7 @@ public struct TransportFeedback: Sendable, Equatable {
         RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 0, into: &bytes)
         bytes.append32(senderSSRC.rawValue)
         bytes.append32(mediaSSRC.rawValue)
-        bytes.append16(baseSequence)
+        bytes.append16(baseSequence.rawValue)
         bytes.append16(statusCount)
         bytes.append24(UInt32(bitPattern: referenceTime))
         bytes.append(feedbackCount)
@@ -147,7 +147,7 @@ public struct TransportFeedback: Sendable, Equatable {
         }
         var position = 0
         for arrival in arrivals {
-            let index = Int(arrival.sequence &- baseSequence)
+            let index = arrival.sequence.steps(from: baseSequence)
             guard index >= position, index < Int(statusCount) else { continue }
             add(0, index - position)
             add((0...255).contains(arrival.delta) ? 1 : 2, 1)

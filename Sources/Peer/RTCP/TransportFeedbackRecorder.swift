@@ -31,7 +31,7 @@ public struct TransportFeedbackRecorder: Sendable {
     }
 
     /// Notes the arrival of a packet; every packet counts, padding, probes and RTX too.
-    public mutating func received(_ sequence: UInt16, at now: Instant) {
+    public mutating func received(_ sequence: SequenceNumber, at now: Instant) {
         let number = unwrapper.unwrap(sequence)
         if let last = records.last, (number &- last.sequence).magnitude > Self.maximumSpan.magnitude {
             records.removeAll(keepingCapacity: true)
@@ -61,7 +61,7 @@ public struct TransportFeedbackRecorder: Sendable {
             let reference = first.arrival.nanoseconds / 64_000_000
             var time = reference * 64_000_000
             var feedback = TransportFeedback(
-                senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, baseSequence: UInt16(truncatingIfNeeded: base), statusCount: 0,
+                senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, baseSequence: SequenceNumber(wrapping: base), statusCount: 0,
                 referenceTime: (Int32(truncatingIfNeeded: reference) << 8) >> 8, feedbackCount: feedbackCount, arrivals: [])
             var position = base
             var cost = 24 * 7  // in sevenths of a byte: a two-bit vector spends two bytes on seven symbols
@@ -74,7 +74,7 @@ public struct TransportFeedbackRecorder: Sendable {
                 let step = gapCost + 2 + 7 * ((0...255).contains(delta) ? 1 : 2)
                 if cost + step > 7 * Self.maximumBytes { break }
                 cost += step
-                feedback.arrivals.append(.init(sequence: UInt16(truncatingIfNeeded: record.sequence), delta: delta))
+                feedback.arrivals.append(.init(sequence: SequenceNumber(wrapping: record.sequence), delta: delta))
                 time += ticks * 250_000
                 position = record.sequence + 1
                 index += 1

@@ -16,8 +16,8 @@ public struct RTPHeader: Sendable, Equatable {
 
     public var marker: Bool
     public var payloadType: UInt8
-    public var sequence: UInt16
-    public var timestamp: UInt32
+    public var sequence: SequenceNumber
+    public var timestamp: RTPTimestamp
     public var ssrc: SSRC
     public var csrcCount: Int
     /// The "defined by profile" word of the extension; 0 without one.
@@ -40,8 +40,8 @@ public struct RTPHeader: Sendable, Equatable {
             let second = try reader.readUInt8()
             marker = second & 0x80 != 0
             payloadType = second & 0x7F
-            sequence = try reader.readUInt16()
-            timestamp = try reader.readUInt32()
+            sequence = try reader.readSequenceNumber()
+            timestamp = try reader.readRTPTimestamp()
             ssrc = try reader.readSSRC()
             csrcCount = Int(first & 0x0F)
             try reader.skip(4 * csrcCount)

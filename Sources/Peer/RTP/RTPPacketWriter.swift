@@ -11,16 +11,15 @@ public struct RTPPacketWriter {
 
     /// `twoByteExtensions` chooses the form for the whole packet: one-byte carries ids 1–14 and 1–16 bytes (RFC 8285 §4.2).
     public init(
-        _ buffer: UnsafeMutableRawBufferPointer, marker: Bool, payloadType: UInt8, sequence: UInt16, timestamp: UInt32,
-        ssrc: SSRC,
-        twoByteExtensions: Bool = false
+        _ buffer: UnsafeMutableRawBufferPointer, marker: Bool, payloadType: UInt8, sequence: SequenceNumber,
+        timestamp: RTPTimestamp, ssrc: SSRC, twoByteExtensions: Bool = false
     ) {
         self.buffer = buffer
         twoByte = twoByteExtensions
         put(0x80)
         put((marker ? 0x80 : 0) | payloadType & 0x7F)
-        put16(sequence)
-        put32(timestamp)
+        put16(sequence.rawValue)
+        put32(timestamp.rawValue)
         put32(ssrc.rawValue)
     }
 

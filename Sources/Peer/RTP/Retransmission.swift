@@ -2,7 +2,7 @@
 public struct RetransmittedPayload: Sendable, Equatable {
     public static let headerSize = 2
 
-    public var originalSequence: UInt16
+    public var originalSequence: SequenceNumber
     /// Where the original payload lies in the RTX packet.
     public var payloadRange: Range<Int>
 
@@ -10,7 +10,7 @@ public struct RetransmittedPayload: Sendable, Equatable {
     public init?(header: RTPHeader, in bytes: Span<UInt8>) {
         let range = header.payloadRange
         guard range.count >= Self.headerSize, range.upperBound <= bytes.count else { return nil }
-        originalSequence = UInt16(bytes[range.lowerBound]) << 8 | UInt16(bytes[range.lowerBound + 1])
+        originalSequence = SequenceNumber(rawValue: UInt16(bytes[range.lowerBound]) << 8 | UInt16(bytes[range.lowerBound + 1]))
         payloadRange = range.lowerBound + Self.headerSize..<range.upperBound
     }
 }

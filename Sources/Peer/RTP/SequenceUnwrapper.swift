@@ -5,16 +5,16 @@ public struct SequenceUnwrapper: Sendable {
     public init() {}
 
     /// The first number stays as it is; later ones may lie before it, even below zero.
-    public mutating func unwrap(_ sequence: UInt16) -> Int64 {
+    public mutating func unwrap(_ sequence: SequenceNumber) -> Int64 {
         let value = peek(sequence)
         last = value
         return value
     }
 
     /// What `unwrap` would answer, without moving: for numbers named by others (NACK, RTX).
-    public func peek(_ sequence: UInt16) -> Int64 {
-        guard let last else { return Int64(sequence) }
-        return last &+ Int64(Int16(truncatingIfNeeded: Int64(sequence) &- last))
+    public func peek(_ sequence: SequenceNumber) -> Int64 {
+        guard let last else { return Int64(sequence.rawValue) }
+        return sequence.extended(near: last)
     }
 }
 
@@ -25,16 +25,16 @@ public struct TimestampUnwrapper: Sendable {
     public init() {}
 
     /// The timestamp in 64 bits, the nearest to the one before.
-    public mutating func unwrap(_ timestamp: UInt32) -> Int64 {
+    public mutating func unwrap(_ timestamp: RTPTimestamp) -> Int64 {
         let value = peek(timestamp)
         last = value
         return value
     }
 
     /// The same without moving on.
-    public func peek(_ timestamp: UInt32) -> Int64 {
-        guard let last else { return Int64(timestamp) }
-        return last &+ Int64(Int32(truncatingIfNeeded: Int64(timestamp) &- last))
+    public func peek(_ timestamp: RTPTimestamp) -> Int64 {
+        guard let last else { return Int64(timestamp.rawValue) }
+        return timestamp.extended(near: last)
     }
 }
 
@@ -56,27 +56,27 @@ public struct SequenceTracker: Sendable {
     public static let maximumMisorder: Int64 = 1500
 
     private var highest: Int64?
-    private var expectedAfterJump: UInt16?
+    private var expectedAfterJump: SequenceNumber?
 
     public init() {}
 
-    public mutating func accept(_ sequence: UInt16) -> Outcome {
+    public mutating func accept(_ sequence: SequenceNumber) -> Outcome {
         guard let highest else {
-            self.highest = Int64(sequence)
-            return .accepted(Int64(sequence))
+            self.highest = Int64(sequence.rawValue)
+            return .accepted(Int64(sequence.rawValue))
         }
-        let delta = Int64(Int16(truncatingIfNeeded: Int64(sequence) &- highest))
+        let delta = sequence.extended(near: highest) &- highest
         if delta < Self.maximumDropout, delta > -Self.maximumMisorder {
             expectedAfterJump = nil
             self.highest = max(highest, highest + delta)
             return .accepted(highest + delta)
         }
         guard sequence == expectedAfterJump else {
-            expectedAfterJump = sequence &+ 1
+            expectedAfterJump = sequence + 1
             return .suspect
         }
         expectedAfterJump = nil
-        let forward = Int64(UInt16(truncatingIfNeeded: Int64(sequence) &- highest))
+        let forward = Int64(sequence.steps(from: SequenceNumber(wrapping: highest)))
         self.highest = highest + forward
         return .reset(highest + forward)
     }

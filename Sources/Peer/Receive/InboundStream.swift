@@ -53,9 +53,8 @@ struct InboundStream: Sendable {
     }
 
     /// The numbers of a packet that was sent again on another SSRC.
-    func numbers(original: UInt16, timestamp: UInt32) -> (sequence: Int64, timestamp: Int64)? {
+    func numbers(original: SequenceNumber, timestamp: RTPTimestamp) -> (sequence: Int64, timestamp: Int64)? {
         guard let highest else { return nil }
-        let distance = Int16(bitPattern: original &- UInt16(truncatingIfNeeded: highest))
-        return (highest &+ Int64(distance), timestamps.peek(timestamp))
+        return (original.extended(near: highest), timestamps.peek(timestamp))
     }
 }

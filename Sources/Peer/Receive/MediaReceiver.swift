@@ -67,7 +67,9 @@ struct MediaReceiver: ~Copyable {
             return
         }
         // Every packet counts, probes and padding too, or the sender's estimate sticks.
-        if let transportCC, let number = header.extension16(transportCC, in: span) { feedback.received(number, at: now) }
+        if let transportCC, let number = header.extension16(transportCC, in: span) {
+            feedback.received(SequenceNumber(rawValue: number), at: now)
+        }
         guard let stream = identification?.identify(header, in: span, at: now), header.ssrc != 0 else { return }
         if stream.section == audioIndex {
             audio.receive(header, span, clock: &clock, at: now)

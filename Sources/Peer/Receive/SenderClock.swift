@@ -28,7 +28,7 @@ public struct SenderClock: Sendable {
     private struct Stream {
         var last: (timestamp: Int64, clockRate: Int64)?
         /// Came before the first packet, which tells the clock rate.
-        var early: (ntp: Int64, timestamp: UInt32, arrival: Instant)?
+        var early: (ntp: Int64, timestamp: RTPTimestamp, arrival: Instant)?
         /// NTP − media time by the reports.
         var mapping = SlidingMinimum()
         var laterReports = 0
@@ -40,8 +40,8 @@ public struct SenderClock: Sendable {
             guard let report = early, let last else { return }
             early = nil
             // The report's timestamp is the nearest to the stream's own.
-            let distance = Int64(Int32(truncatingIfNeeded: Int64(report.timestamp) &- last.timestamp))
-            let sample = report.ntp &- Instant(ticks: last.timestamp &+ distance, at: last.clockRate).nanoseconds
+            let media = Instant(ticks: report.timestamp.extended(near: last.timestamp), at: last.clockRate)
+            let sample = report.ntp &- media.nanoseconds
             if let value = mapping.value, sample &- value > SenderClock.timestampStep.nanoseconds {
                 laterReports += 1
                 if laterReports >= SenderClock.stepReports { mapping = SlidingMinimum() }

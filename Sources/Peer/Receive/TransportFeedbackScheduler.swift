@@ -17,7 +17,7 @@ struct TransportFeedbackScheduler: Sendable {
     private var packets = 0
 
     /// Notes the arrival of a packet with the transport-wide number `number`.
-    mutating func received(_ number: UInt16, at now: Instant) {
+    mutating func received(_ number: SequenceNumber, at now: Instant) {
         recorder.received(number, at: now)
         packets += 1
         guard let due = deadline else {

@@ -247,10 +247,10 @@ public struct VideoReceiveBuffer: Sendable {
     }
 
     /// Sequence numbers to ask for now, in rising order.
-    public mutating func nextNacks(at now: Instant) -> [UInt16] {
+    public mutating func nextNacks(at now: Instant) -> [SequenceNumber] {
         let due = nacks.due(at: now, roundTrip: repair.roundTrip)
         statistics.nacksSent += due.count
-        return due.map { UInt16(truncatingIfNeeded: $0) }
+        return due.map { SequenceNumber(wrapping: $0) }
     }
 
     /// Whether to send a keyframe request now. Throttled; repeats until a keyframe was given out.

@@ -2,18 +2,18 @@ import Basics
 
 /// First numbers of everything that is counted on the wire. Random in life; tests choose them to sit before a wrap.
 public struct InitialNumbers: Sendable {
-    public var audioSequence: UInt16
-    public var videoSequence: UInt16
-    public var rtxSequence: UInt16
-    public var audioTimestamp: UInt32
-    public var videoTimestamp: UInt32
-    public var transportSequence: UInt16
+    public var audioSequence: SequenceNumber
+    public var videoSequence: SequenceNumber
+    public var rtxSequence: SequenceNumber
+    public var audioTimestamp: RTPTimestamp
+    public var videoTimestamp: RTPTimestamp
+    public var transportSequence: SequenceNumber
     public var pictureID: UInt16
     public var tl0PictureIndex: UInt8
 
     public init(
-        audioSequence: UInt16, videoSequence: UInt16, rtxSequence: UInt16, audioTimestamp: UInt32, videoTimestamp: UInt32,
-        transportSequence: UInt16, pictureID: UInt16, tl0PictureIndex: UInt8
+        audioSequence: SequenceNumber, videoSequence: SequenceNumber, rtxSequence: SequenceNumber, audioTimestamp: RTPTimestamp,
+        videoTimestamp: RTPTimestamp, transportSequence: SequenceNumber, pictureID: UInt16, tl0PictureIndex: UInt8
     ) {
         self.audioSequence = audioSequence
         self.videoSequence = videoSequence
@@ -30,8 +30,8 @@ public struct InitialNumbers: Sendable {
     public static func random(using generator: inout some RandomNumberGenerator) -> InitialNumbers {
         InitialNumbers(
             audioSequence: .random(in: 1..<0x8000, using: &generator), videoSequence: .random(in: 1..<0x8000, using: &generator),
-            rtxSequence: .random(in: 1..<0x8000, using: &generator), audioTimestamp: .random(in: 0...UInt32.max, using: &generator),
-            videoTimestamp: .random(in: 0...UInt32.max, using: &generator), transportSequence: 1,
+            rtxSequence: .random(in: 1..<0x8000, using: &generator), audioTimestamp: .random(using: &generator),
+            videoTimestamp: .random(using: &generator), transportSequence: 1,
             pictureID: .random(in: 0..<0x8000, using: &generator), tl0PictureIndex: .random(in: 0...255, using: &generator))
     }
 }

@@ -32,8 +32,8 @@ struct OutgoingStream: Sendable {
     let ssrc: SSRC
     let clockRate: Int64
     /// The RTP timestamp at room time zero.
-    let timestampBase: UInt32
-    private var nextNumber: UInt16
+    let timestampBase: RTPTimestamp
+    private var nextNumber: SequenceNumber
     var counters = SentCounters()
     var meter = RateMeter()
     /// Something was sent at all; without, there is nothing to report.
@@ -43,21 +43,21 @@ struct OutgoingStream: Sendable {
     private(set) var reportedAt: Instant?
 
     /// - Parameter firstSequence: below 2^15, so that no receiver can miss the first wrap (SRTP's rollover counter, libsrtp#725).
-    init(ssrc: SSRC, clockRate: Int64, firstSequence: UInt16, timestampBase: UInt32) {
+    init(ssrc: SSRC, clockRate: Int64, firstSequence: SequenceNumber, timestampBase: RTPTimestamp) {
         self.ssrc = ssrc
         self.clockRate = clockRate
         self.timestampBase = timestampBase
         nextNumber = firstSequence
     }
 
-    mutating func takeSequence() -> UInt16 {
-        defer { nextNumber &+= 1 }
+    mutating func takeSequence() -> SequenceNumber {
+        defer { nextNumber += 1 }
         isActive = true
         return nextNumber
     }
 
     /// The RTP timestamp of a room time in ticks of this stream's clock.
-    func timestamp(_ roomTicks: Int64) -> UInt32 { timestampBase &+ UInt32(truncatingIfNeeded: roomTicks) }
+    func timestamp(_ roomTicks: Int64) -> RTPTimestamp { timestampBase + roomTicks }
 
     mutating func received(_ block: ReportBlock, at now: Instant) {
         report = block

@@ -17,8 +17,8 @@ struct RetransmissionHistory: Sendable {
     static let feedbackTime: Duration = .milliseconds(500)
 
     struct Packet: Sendable {
-        var sequence: UInt16
-        var timestamp: UInt32
+        var sequence: SequenceNumber
+        var timestamp: RTPTimestamp
         var payloadType: UInt8
         var marker: Bool
         var frame: PacketizedVideoFrame
@@ -27,11 +27,11 @@ struct RetransmissionHistory: Sendable {
         var sent: Instant
         var resent: Instant?
         /// The transport-wide number of the newest repair, where repairs have their own.
-        var repairSequence: UInt16?
+        var repairSequence: SequenceNumber?
         /// Feedback told that a repair arrived.
         var isRepaired = false
         /// For resending on the same SSRC: the very same bytes, or one nonce would protect two messages.
-        var transportSequence: UInt16?
+        var transportSequence: SequenceNumber?
         var sendTime: UInt32
         /// What the receiver was told with it; the same bytes again, for the same reason.
         var hold: PlayoutDelay?
@@ -39,8 +39,8 @@ struct RetransmissionHistory: Sendable {
 
     /// A repair of which feedback has to tell yet.
     private struct OpenRepair {
-        var sequence: UInt16
-        var number: UInt16
+        var sequence: SequenceNumber
+        var number: SequenceNumber
         var sent: Instant
         /// From the first sending to this one.
         var lateness: Duration
@@ -48,27 +48,30 @@ struct RetransmissionHistory: Sendable {
 
     private var slots = [Packet?](repeating: nil, count: capacity)
     private var allowance = Double(leastAllowance)
-    private var newest: UInt16?
+    private var newest: SequenceNumber?
     private var open: [OpenRepair] = []
+
+    /// Where a packet's number puts it.
+    private static func slot(of sequence: SequenceNumber) -> Int { Int(sequence.rawValue) & (capacity - 1) }
 
     /// - Parameter rate: of the media.
     mutating func store(_ packet: Packet, bytes: Int, rate: BitRate) {
-        slots[Int(packet.sequence) & (Self.capacity - 1)] = packet
+        slots[Self.slot(of: packet.sequence)] = packet
         newest = packet.sequence
         allowance = min(
             allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime))))
     }
 
     /// Whether a packet is there and young enough to be sent again.
-    func holds(_ sequence: UInt16, at now: Instant) -> Bool {
-        guard let packet = slots[Int(sequence) & (Self.capacity - 1)] else { return false }
+    func holds(_ sequence: SequenceNumber, at now: Instant) -> Bool {
+        guard let packet = slots[Self.slot(of: sequence)] else { return false }
         return packet.sequence == sequence && now - packet.sent <= Self.age
     }
 
     /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked for, no repair of it is
     /// known to have arrived, and the budget allows; notes that it goes out again.
-    mutating func take(_ sequence: UInt16, asked: Instant, roundTrip: Duration, at now: Instant, hasArrived: (UInt16) -> Bool) -> Packet? {
-        let slot = Int(sequence) & (Self.capacity - 1)
+    mutating func take(_ sequence: SequenceNumber, asked: Instant, roundTrip: Duration, at now: Instant, hasArrived: (SequenceNumber) -> Bool) -> Packet? {
+        let slot = Self.slot(of: sequence)
         guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= Self.age else { return nil }
         // A little less than a round trip: the peer asks again after one, by its own measure of it. What counts is when it asked: the
         // repairs of a burst wait for the pacer for longer than that, and the peer asks again for what is on its way already.
@@ -84,20 +87,20 @@ struct RetransmissionHistory: Sendable {
     }
 
     /// The repair of a packet leaves under a transport-wide number of its own.
-    mutating func repairing(_ sequence: UInt16, as number: UInt16, at now: Instant) {
-        let slot = Int(sequence) & (Self.capacity - 1)
+    mutating func repairing(_ sequence: SequenceNumber, as number: SequenceNumber, at now: Instant) {
+        let slot = Self.slot(of: sequence)
         guard let packet = slots[slot], packet.sequence == sequence else { return }
         slots[slot]?.repairSequence = number
         open.append(OpenRepair(sequence: sequence, number: number, sent: now, lateness: now - packet.sent))
     }
 
     /// By how much the latest packet was late of those whose first repair, as feedback has told by now, arrived; nil without any.
-    mutating func takeLateness(at now: Instant, hasArrived: (UInt16) -> Bool) -> Duration? {
+    mutating func takeLateness(at now: Instant, hasArrived: (SequenceNumber) -> Bool) -> Duration? {
         var latest: Duration?
         // In the order of their sending: what is repaired already was not late by a later try.
         while let repair = open.first, now - repair.sent >= Self.feedbackTime {
             open.removeFirst()
-            let slot = Int(repair.sequence) & (Self.capacity - 1)
+            let slot = Self.slot(of: repair.sequence)
             guard let packet = slots[slot], packet.sequence == repair.sequence, !packet.isRepaired, hasArrived(repair.number) else { continue }
             slots[slot]?.isRepaired = true
             latest = max(latest ?? .zero, repair.lateness)
@@ -107,7 +110,7 @@ struct RetransmissionHistory: Sendable {
 
     /// The newest packet, as payload of a probe.
     func forProbe(at now: Instant) -> Packet? {
-        guard let newest, let packet = slots[Int(newest) & (Self.capacity - 1)], now - packet.sent <= Self.age else { return nil }
+        guard let newest, let packet = slots[Self.slot(of: newest)], now - packet.sent <= Self.age else { return nil }
         return packet
     }
 }

@@ -19,13 +19,13 @@ struct VideoSender: Sendable {
     private var layers = TemporalLayerGate()
     private var history = RetransmissionHistory()
     /// What was asked for and when last, the oldest packets first: a receiver shows frames in order, and waits for those.
-    private var repairs: [(sequence: UInt16, asked: Instant)] = []
+    private var repairs: [(sequence: SequenceNumber, asked: Instant)] = []
     private var hold = PictureHold()
     /// What is told with the packets of the frame that is leaving.
     private var toldHold: PlayoutDelay?
     /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then, and on a thin line
     /// its repair would only hold up what is needed.
-    private var newestKeyframe: (first: UInt16, isWhole: Bool)?
+    private var newestKeyframe: (first: SequenceNumber, isWhole: Bool)?
     private var numbers: PictureNumbers
     /// Only a keyframe may start: at the beginning, after a change of rendition, after a cut.
     private(set) var needsKeyframe = true
@@ -122,7 +122,7 @@ struct VideoSender: Sendable {
 
     // MARK: Requests of the peer
 
-    mutating func receive(_ nack: [UInt16], at now: Instant) {
+    mutating func receive(_ nack: [SequenceNumber], at now: Instant) {
         stream.counters.nacks += 1
         guard codecs.values.contains(where: \.usesNack) else { return }
         // What is not there any more, or never was, is not even noted: what a peer may ask for is bounded by what it was sent.
@@ -139,12 +139,12 @@ struct VideoSender: Sendable {
 
     /// Where `sequence` stands, or belongs, among the repairs. All of them lie within the history, which is shorter than half of the
     /// number space, so that their order is one.
-    private func repairIndex(of sequence: UInt16) -> Int {
+    private func repairIndex(of sequence: SequenceNumber) -> Int {
         var low = 0
         var high = repairs.count
         while low < high {
             let middle = (low + high) / 2
-            if Int16(bitPattern: repairs[middle].sequence &- sequence) >= 0 { high = middle } else { low = middle + 1 }
+            if repairs[middle].sequence.isBefore(sequence) { low = middle + 1 } else { high = middle }
         }
         return low
     }
@@ -177,7 +177,7 @@ struct VideoSender: Sendable {
     ) -> Int? {
         while !repairs.isEmpty {
             let (sequence, asked) = repairs.removeFirst()
-            if let newestKeyframe, newestKeyframe.isWhole, Int16(bitPattern: sequence &- newestKeyframe.first) < 0 { continue }
+            if let newestKeyframe, newestKeyframe.isWhole, sequence.isBefore(newestKeyframe.first) { continue }
             let packet = history.take(sequence, asked: asked, roundTrip: roundTrip, at: now) { estimator.hasArrived($0) }
             guard let packet else { continue }
             return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: false, at: now)
@@ -268,7 +268,7 @@ struct VideoSender: Sendable {
             ssrc: repair.ssrc, twoByteExtensions: extensions.needsTwoBytes)
         extensions.write(
             into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now), hold: packet.hold)
-        writer.append16(packet.sequence)
+        writer.append16(packet.sequence.rawValue)
         writePayload(of: packet, to: &writer)
         guard let length = writer.finish() else { return nil }
         note(transport: transport, size: length, estimator: &estimator, cluster: cluster, at: now)
@@ -310,7 +310,7 @@ struct VideoSender: Sendable {
         packet.frame.bytes.withUnsafeBytes { writer.append(UnsafeRawBufferPointer(rebasing: $0[fragment.range])) }
     }
 
-    private func note(transport: UInt16?, size: Int, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant) {
+    private func note(transport: SequenceNumber?, size: Int, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant) {
         if transport != nil {
             _ = estimator.packetSent(size: size + MediaSender.wireOverhead, cluster: cluster, at: now)
         } else {

@@ -7,20 +7,20 @@ import Testing
 /// A sender that follows its estimate, a line, and a receiver that answers with transport-wide feedback every 100 ms.
 private struct EstimatedLine {
     var estimator: BandwidthEstimator
-    var forward: SimulatedLink<(UInt16, Int)>
-    var backward: SimulatedLink<(UInt16, [Duration?])>
+    var forward: SimulatedLink<(SequenceNumber, Int)>
+    var backward: SimulatedLink<(SequenceNumber, [Duration?])>
     /// What the application would send at most.
     var applicationRate: BitRate?
     /// A busy receiver looks into its socket only so often.
     var wakeUp: Duration?
     private var now: Instant = .zero
     private var credit = 0.0
-    private var recorded: [(UInt16, Instant)] = []
+    private var recorded: [(SequenceNumber, Instant)] = []
     private var nextFeedback: Instant = .zero
-    private var nextBase: UInt16
+    private var nextBase: SequenceNumber
     private var probe: (ProbeCluster, sentBytes: Int, packets: Int, start: Instant)?
 
-    init(_ conditions: LinkConditions, seed: UInt64 = 1, start: BitRate = .kilobits(300), firstSequence: UInt16 = 65_000) {
+    init(_ conditions: LinkConditions, seed: UInt64 = 1, start: BitRate = .kilobits(300), firstSequence: SequenceNumber = 65_000) {
         var configuration = BandwidthEstimatorConfiguration()
         configuration.start = start
         estimator = BandwidthEstimator(configuration, usesFeedback: true, firstSequence: firstSequence)
@@ -79,10 +79,10 @@ private struct EstimatedLine {
     private mutating func feedback() {
         guard !recorded.isEmpty else { return }
         let base = nextBase
-        let last: UInt16 = recorded.map { $0.0 &- base }.filter { $0 < 0x8000 }.max() ?? 0
-        var arrivals = [Duration?](repeating: nil, count: Int(last) + 1)
-        for (sequence, at) in recorded where sequence &- base < 0x8000 { arrivals[Int(sequence &- base)] = at - .zero }
-        nextBase = base &+ last &+ 1
+        let last = max(0, recorded.map { $0.0.distance(from: base) }.max() ?? 0)
+        var arrivals = [Duration?](repeating: nil, count: last + 1)
+        for (sequence, at) in recorded where !sequence.isBefore(base) { arrivals[sequence.steps(from: base)] = at - .zero }
+        nextBase = base + last + 1
         recorded.removeAll()
         backward.send((base, arrivals), size: 100, at: now)
     }

@@ -97,8 +97,8 @@ struct HostileReportTests {
     }
 
     /// As many feedbacks as fit a datagram, each of them about all numbers that there are, none of which arrived.
-    private static func lies(base: UInt16) -> [UInt8] {
-        var one = packet(0x8F, 205, [77, 1, UInt32(base) << 16 | 65_528, 0])
+    private static func lies(base: SequenceNumber) -> [UInt8] {
+        var one = packet(0x8F, 205, [77, 1, UInt32(base.rawValue) << 16 | 65_528, 0])
         for _ in 0..<8 { one.append16(8191) }
         one[2] = 0
         one[3] = 8
@@ -109,13 +109,13 @@ struct HostileReportTests {
     func feedbackSpan() throws {
         let call = try SimulatedCall.connected(seed: 3, for: .seconds(2))
         let history = call.server.sender.estimator.history
-        let base = history.nextSequence &- 32_000
+        let base = history.nextSequence + -32_000
         FuzzBodies.plain(Array(Self.lies(base: base).prefix(36)), into: call.server, at: call.now)
         let once = call.server.sender.estimator.history.walked - history.walked
         #expect(once > 0 && once < 2000, "\(once)")
         // Of numbers that were never sent nothing is looked at.
         let before = call.server.sender.estimator.history.walked
-        FuzzBodies.plain(Array(Self.lies(base: history.nextSequence &+ 500).prefix(36)), into: call.server, at: call.now)
+        FuzzBodies.plain(Array(Self.lies(base: history.nextSequence + 500).prefix(36)), into: call.server, at: call.now)
         #expect(call.server.sender.estimator.history.walked - before < 2000)
         goesOn(call)
     }

@@ -60,8 +60,8 @@ struct SimulatedCallTests {
             audioSequence: 0x7F00, videoSequence: 0xFF80, rtxSequence: 0xFFF0, audioTimestamp: 0, videoTimestamp: 0, transportSequence: 0xFF00,
             pictureID: 0x7FF0, tl0PictureIndex: 250)
         // Room time at the call's start is 1000 s: the timestamps wrap two seconds into it.
-        numbers.audioTimestamp = 0 &- UInt32(truncatingIfNeeded: Int64(1002 * 48_000))
-        numbers.videoTimestamp = 0 &- UInt32(truncatingIfNeeded: Int64(1002 * 90_000))
+        numbers.audioTimestamp = RTPTimestamp(wrapping: -1002 * 48_000)
+        numbers.videoTimestamp = RTPTimestamp(wrapping: -1002 * 90_000)
         var client = PeerConfiguration(role: .client)
         client.initialNumbers = numbers
         var server = PeerConfiguration(role: .server)

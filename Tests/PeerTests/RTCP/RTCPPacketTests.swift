@@ -132,17 +132,17 @@ import Testing
     @Test(arguments: [UInt64(1), 2, 3]) func `Transport feedback tells each arrival, split and over the wrap`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var recorder = TransportFeedbackRecorder()
-        var sent: [UInt16: Int64] = [:]
+        var sent: [SequenceNumber: Int64] = [:]
         var now = Instant(nanoseconds: 7_000_000_000)
-        var sequence: UInt16 = 64_000
+        var sequence: SequenceNumber = 64_000
         for _ in 0..<3000 {
-            sequence &+= 1
+            sequence += 1
             now += .microseconds(Int64.random(in: 10...20_000, using: &random))
             if Int.random(in: 0..<10, using: &random) == 0 { continue }
             recorder.received(sequence, at: now)
             sent[sequence] = now.nanoseconds / 1000
         }
-        var told: [UInt16: Int64] = [:]
+        var told: [SequenceNumber: Int64] = [:]
         for feedback in recorder.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: now) {
             var bytes: [UInt8] = []
             feedback.encode(into: &bytes)
@@ -156,7 +156,7 @@ import Testing
 
     @Test func `A late packet is told with a lower base`() throws {
         var recorder = TransportFeedbackRecorder()
-        for sequence: UInt16 in [10, 12] { recorder.received(sequence, at: .zero + .milliseconds(100)) }
+        for sequence: SequenceNumber in [10, 12] { recorder.received(sequence, at: .zero + .milliseconds(100)) }
         let first = recorder.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: .zero + .milliseconds(150))
         let second = recorder.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: .zero + .milliseconds(160))
         #expect(first.count == 1 && second.isEmpty)

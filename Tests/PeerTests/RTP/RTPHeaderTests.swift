@@ -53,7 +53,7 @@ extension RTPHeader {
         var buffer = [UInt8](repeating: 0xFF, count: 200)
         let count = buffer.withUnsafeMutableBytes { memory -> Int? in
             var writer = RTPPacketWriter(
-                memory, marker: true, payloadType: 111, sequence: 65535, timestamp: .max, ssrc: 42, twoByteExtensions: twoByte)
+                memory, marker: true, payloadType: 111, sequence: 65535, timestamp: 0xFFFF_FFFF, ssrc: 42, twoByteExtensions: twoByte)
             writer.addExtension(4, "mid")
             writer.addExtension(3, UInt16(0x0102))
             [UInt8](1...9).withUnsafeBytes { writer.append($0) }
@@ -92,16 +92,16 @@ extension RTPHeader {
 @Suite struct SequenceTests {
     @Test func `Numbers go on over the wrap both ways`() {
         var unwrapper = SequenceUnwrapper()
-        let values = ([65534, 65535, 0, 65535, 2] as [UInt16]).map { unwrapper.unwrap($0) }
+        let values = ([65534, 65535, 0, 65535, 2] as [SequenceNumber]).map { unwrapper.unwrap($0) }
         #expect(values == [65534, 65535, 65536, 65535, 65538])
         var timestamps = TimestampUnwrapper()
-        let times = [UInt32.max, 5].map { timestamps.unwrap($0) }
+        let times = ([0xFFFF_FFFF, 5] as [RTPTimestamp]).map { timestamps.unwrap($0) }
         #expect(times == [4_294_967_295, 4_294_967_301])
     }
 
     @Test func `A jump is believed only when it goes on`() {
         var tracker = SequenceTracker()
-        func expect(_ sequence: UInt16, _ outcome: SequenceTracker.Outcome) {
+        func expect(_ sequence: SequenceNumber, _ outcome: SequenceTracker.Outcome) {
             let result = tracker.accept(sequence)
             #expect(result == outcome)
         }

@@ -271,10 +271,10 @@ private struct AudioLink {
             if step % 50 == 0 {
                 let arrival = now + .milliseconds(Int64.random(in: 20...60, using: &random))
                 clock.received(
-                    SenderReport(ssrc: 1, ntpTime: Self.ntp(sender), rtpTimestamp: UInt32(truncatingIfNeeded: audio)), at: arrival
+                    SenderReport(ssrc: 1, ntpTime: Self.ntp(sender), rtpTimestamp: RTPTimestamp(wrapping: audio)), at: arrival
                 )
                 clock.received(
-                    SenderReport(ssrc: 2, ntpTime: Self.ntp(sender), rtpTimestamp: UInt32(truncatingIfNeeded: video)), at: arrival
+                    SenderReport(ssrc: 2, ntpTime: Self.ntp(sender), rtpTimestamp: RTPTimestamp(wrapping: video)), at: arrival
                 )
             }
             // The picture comes 80 ms after the sound.
@@ -307,7 +307,7 @@ private struct AudioLink {
             if tick == 3 {
                 for (ssrc, rate) in [(1, 48), (2, 90)] as [(SSRC, Int64)] {
                     clock.received(
-                        SenderReport(ssrc: ssrc, ntpTime: time, rtpTimestamp: UInt32(truncatingIfNeeded: now / 1_000_000 * rate)),
+                        SenderReport(ssrc: ssrc, ntpTime: time, rtpTimestamp: RTPTimestamp(wrapping: now / 1_000_000 * rate)),
                         at: Instant(nanoseconds: now + 50_000_000))
                 }
             }
@@ -328,7 +328,7 @@ private struct AudioLink {
             clock.received(
                 SenderReport(
                     ssrc: ssrc, ntpTime: Self.ntp(3_900_000_000_000_000_000 + now.nanoseconds),
-                    rtpTimestamp: UInt32(truncatingIfNeeded: now.ticks(at: rate))), at: now + .milliseconds(20))
+                    rtpTimestamp: RTPTimestamp(wrapping: now.ticks(at: rate))), at: now + .milliseconds(20))
         }
         let now = start + .seconds(1)
         let sound = clock.captureTime(
@@ -348,7 +348,7 @@ private struct AudioLink {
             let ntp = Self.ntp(3_900_000_000_000_000_000 + now.nanoseconds + set)
             for (ssrc, rate) in [(1, 48_000), (2, 90_000)] as [(SSRC, Int64)] {
                 clock.received(
-                    SenderReport(ssrc: ssrc, ntpTime: ntp, rtpTimestamp: UInt32(truncatingIfNeeded: now.ticks(at: rate))),
+                    SenderReport(ssrc: ssrc, ntpTime: ntp, rtpTimestamp: RTPTimestamp(wrapping: now.ticks(at: rate))),
                     at: now + .milliseconds(20))
             }
             let sound = clock.captureTime(
@@ -368,7 +368,7 @@ private struct AudioLink {
             clock.received(
                 SenderReport(
                     ssrc: 1, ntpTime: Self.ntp(3_900_000_000_000_000_000 + now + late * 1_000_000),
-                    rtpTimestamp: UInt32(truncatingIfNeeded: (second * 1000 + ahead) * 48)),
+                    rtpTimestamp: RTPTimestamp(wrapping: (second * 1000 + ahead) * 48)),
                 at: Instant(nanoseconds: now + (late + 20) * 1_000_000))
         }
         func capture(_ second: Int64, ahead: Int64 = 0) -> Double {

@@ -22,7 +22,7 @@ import Testing
         var statistics = ReceptionStatistics(ssrc: 1, clockRate: 48_000)
         for (index, number) in [0, timestamp, timestamp &+ 960, timestamp &- 960, 0].enumerated() {
             let now = Instant.zero + .milliseconds(20 * Int64(index + 1))
-            clock.received(SenderReport(ssrc: 1, ntpTime: index % 2 == 0 ? .max : 1, rtpTimestamp: .max, packetCount: 0, octetCount: 0), at: now)
+            clock.received(SenderReport(ssrc: 1, ntpTime: index % 2 == 0 ? .max : 1, rtpTimestamp: 0xFFFF_FFFF, packetCount: 0, octetCount: 0), at: now)
             let capture = clock.captureTime(ssrc: 1, timestamp: number, clockRate: 48_000, arrival: now)
             buffer.insert(
                 ReceivedAudioPacket(

@@ -12,11 +12,11 @@ import Testing
     /// One-packet VP8 keyframes on each layer, as a sender that was asked for keyframes gives them.
     private struct Sender {
         let section: NegotiatedSection
-        var sequence: UInt16 = 100
+        var sequence: SequenceNumber = 100
         var now = Instant(nanoseconds: 1_000_000_000)
 
         mutating func send(_ layers: [(rid: Int, ssrc: SSRC)], into receiver: inout MediaReceiver) {
-            sequence &+= 1
+            sequence += 1
             now += .milliseconds(40)
             guard let codec = section.codecs.first(where: { $0.name.video == .vp8 }) else { return }
             for (rid, ssrc) in layers {
@@ -25,7 +25,7 @@ import Testing
                 let length = bytes.withUnsafeMutableBytes { buffer in
                     var writer = RTPPacketWriter(
                         buffer, marker: true, payloadType: codec.payloadType, sequence: sequence,
-                        timestamp: UInt32(truncatingIfNeeded: now.ticks(at: 90_000)), ssrc: ssrc)
+                        timestamp: RTPTimestamp(wrapping: now.ticks(at: 90_000)), ssrc: ssrc)
                     if let id = section.headerExtensions.mid { writer.addExtension(id, section.mid ?? "") }
                     if let id = section.headerExtensions.rid { writer.addExtension(id, section.remoteRIDs[rid]) }
                     for byte: UInt8 in [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 64, 1, UInt8(height & 255), UInt8(height >> 8), 0] {

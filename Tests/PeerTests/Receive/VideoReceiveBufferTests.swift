@@ -76,7 +76,7 @@ private struct VideoLink {
         }
         buffer.advance(to: now, roundTrip: roundTrip)
         for wanted in buffer.nextNacks(at: now) {
-            guard var packet = history.values.first(where: { UInt16(truncatingIfNeeded: $0.sequence) == wanted }) else {
+            guard var packet = history.values.first(where: { SequenceNumber(wrapping: $0.sequence) == wanted }) else {
                 continue
             }
             packet.isRetransmission = true
@@ -189,8 +189,8 @@ private struct VideoLink {
             // arrivals (sequence, ms), ask at ms, asked
             ([(1, 0), (3, 1)], 5, []), ([(1, 0), (3, 1)], 11, [2]), ([(1, 0), (3, 1), (2, 8)], 20, []),
             ([(65534, 0), (65537, 1)], 11, [65535, 0]), ([(1, 0), (5, 1), (3, 2)], 12, [2, 4]), ([(1, 0), (1500, 1)], 50, []),
-        ] as [([(Int64, Int64)], Int64, [UInt16])])
-    func `Gaps are asked for once reordering is ruled out`(arrivals: [(Int64, Int64)], at: Int64, asked: [UInt16]) {
+        ] as [([(Int64, Int64)], Int64, [SequenceNumber])])
+    func `Gaps are asked for once reordering is ruled out`(arrivals: [(Int64, Int64)], at: Int64, asked: [SequenceNumber]) {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
         for (sequence, ms) in arrivals { packet(&buffer, sequence, at: ms) }
         let nacks = buffer.nextNacks(at: .zero + .milliseconds(at))

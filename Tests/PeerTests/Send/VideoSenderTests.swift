@@ -66,8 +66,8 @@ struct VideoSenderTests {
             let sent10 = next(&sender, &estimator, at: now)
             let packet = try #require(sent10)
             let header = try RTPHeader(parsing: packet.span)
-            #expect(header.sequence == 100 + UInt16(index))
-            #expect(header.timestamp == 907 + 3000 * UInt32(index))
+            #expect(header.sequence == SequenceNumber(100) + index)
+            #expect(header.timestamp == RTPTimestamp(wrapping: 907 + 3000 * Int64(index)))
             #expect(header.extension16(3, in: packet.span) == 9 + UInt16(index))
             let payload = Array(packet[header.payloadRange])
             let parsed = VP8Descriptor.parse(payload.span)
@@ -93,7 +93,7 @@ struct VideoSenderTests {
                 sender.enqueue(frame(key: key, size: 2500, timestamp: tick * 3000), available: .megabits(9), at: now)
                 while let packet = next(&sender, &estimator, at: now) {
                     let header = try RTPHeader(parsing: packet.span)
-                    sent.append((header.timestamp, header.marker))
+                    sent.append((header.timestamp.rawValue, header.marker))
                 }
             }
             var frames: [UInt32] = []
@@ -136,9 +136,9 @@ struct VideoSenderTests {
         var estimator = estimator()
         sender.enqueue(frame(key: true), available: .megabits(1), at: now)
         _ = next(&sender, &estimator, at: now)
-        sender.receive(Array(101...5000), at: now)
+        sender.receive((101...5000).map(SequenceNumber.init(rawValue:)), at: now)
         #expect(!sender.hasWork)
-        for _ in 0..<100 { sender.receive([UInt16](repeating: 100, count: 5000), at: now) }
+        for _ in 0..<100 { sender.receive([SequenceNumber](repeating: 100, count: 5000), at: now) }
         let repair = next(&sender, &estimator, repair: true, at: now + .milliseconds(60))
         #expect(repair != nil)
         #expect(!sender.hasWork)
@@ -252,7 +252,7 @@ struct VideoSenderTests {
             }
             let repaired = start + .milliseconds(late)
             let number = estimator.nextSequence
-            sender.receive([UInt16(100 + round * 2)], at: repaired)
+            sender.receive([SequenceNumber(100) + round * 2], at: repaired)
             let repair = next(&sender, &estimator, repair: true, at: repaired)
             #expect(repair != nil)
             estimator.receive(feedback: number, arrivals: [.milliseconds(3000 * round + late)], at: repaired + .milliseconds(60))

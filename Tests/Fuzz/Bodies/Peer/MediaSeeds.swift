@@ -10,7 +10,7 @@ enum MediaSeeds {
         var block = ReportBlock(ssrc: media)
         block.cumulativeLost = -1
         return [
-            .senderReport(SenderReport(ssrc: sender, ntpTime: .max, rtpTimestamp: .max, packetCount: 1, octetCount: 1, reports: [block])),
+            .senderReport(SenderReport(ssrc: sender, ntpTime: .max, rtpTimestamp: 0xFFFF_FFFF, packetCount: 1, octetCount: 1, reports: [block])),
             .receiverReport(ReceiverReport(ssrc: sender, reports: [block, block])), .sourceDescription(SourceDescription(ssrc: sender, cname: "häl")),
             .goodbye(Goodbye(ssrcs: [sender, 7])), .nack(GenericNack(senderSSRC: sender, mediaSSRC: media, missing: [65_535, 0, 5])),
             .pictureLoss(PictureLossIndication(senderSSRC: sender, mediaSSRC: media)),

@@ -71,7 +71,7 @@ enum RTPBody {
             var bytes = [UInt8](repeating: 0, count: 200)
             let length = bytes.withUnsafeMutableBytes { buffer in
                 var writer = RTPPacketWriter(
-                    buffer, marker: true, payloadType: 96, sequence: 65_535, timestamp: .max, ssrc: 7, twoByteExtensions: twoByte)
+                    buffer, marker: true, payloadType: 96, sequence: 65_535, timestamp: 0xFFFF_FFFF, ssrc: 7, twoByteExtensions: twoByte)
                 writer.addExtension(1, "0")
                 writer.addExtension(3, UInt16(9))
                 writer.addExtension24(5, 77)

@@ -83,8 +83,8 @@ struct RTPScript {
         let ids = stream.section?.headerExtensions
         let length = bytes.withUnsafeMutableBytes { buffer -> Int? in
             var writer = RTPPacketWriter(
-                buffer, marker: marking & 1 != 0 && isLast, payloadType: stream.payloadType, sequence: sequences[ssrc] ?? 0,
-                timestamp: timestamps[ssrc] ?? 0,
+                buffer, marker: marking & 1 != 0 && isLast, payloadType: stream.payloadType,
+                sequence: SequenceNumber(rawValue: sequences[ssrc] ?? 0), timestamp: RTPTimestamp(rawValue: timestamps[ssrc] ?? 0),
                 ssrc: SSRC(ssrc), twoByteExtensions: marking & 2 != 0)
             if marking & 4 != 0, let id = ids?.mid { writer.addExtension(id, stream.section?.mid ?? "") }
             if marking & 8 == 0, let id = ids?.transportCC { writer.addExtension(id, transportSequence) }

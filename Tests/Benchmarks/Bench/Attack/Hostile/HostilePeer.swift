@@ -107,7 +107,7 @@ final class HostilePeer {
                 let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(rebasing: bytes[..<length]).bindMemory(to: UInt8.self).span)
             else { return }
             let span = UnsafeRawBufferPointer(rebasing: bytes[..<length]).bindMemory(to: UInt8.self).span
-            onMedia(header.sequence, header.ssrc.rawValue, header.extension16(3, in: span))
+            onMedia(header.sequence.rawValue, header.ssrc.rawValue, header.extension16(3, in: span))
         default: break
         }
     }
