@@ -23,7 +23,7 @@ enum PeerFigures {
         return result
     }
 
-    private static func stream(_ received: PeerStatistics.Received) -> ParticipantStatistics.Stream {
+    private static func stream(_ received: ReceivedStatistics) -> ParticipantStatistics.Stream {
         var stream = ParticipantStatistics.Stream()
         stream.codec = received.codec ?? ""
         (stream.width, stream.height) = (received.width, received.height)
@@ -41,7 +41,7 @@ enum PeerFigures {
         return stream
     }
 
-    private static func stream(_ sent: PeerStatistics.Sent) -> ParticipantStatistics.Stream {
+    private static func stream(_ sent: SentStatistics) -> ParticipantStatistics.Stream {
         var stream = ParticipantStatistics.Stream()
         stream.codec = sent.codec ?? ""
         (stream.width, stream.height) = (sent.width, sent.height)

@@ -183,9 +183,10 @@ extension PeerConnection {
     /// Everything that was counted, both ways.
     public func statistics(at now: Instant) -> PeerStatistics {
         var result = PeerStatistics()
-        receiver.fill(&result, at: now)
-        fill(&result.audioSent, from: sender.audio.stream, at: now)
-        fill(&result.videoSent, from: sender.video.stream, at: now)
+        (result.audioReceived, result.videoReceived) = receiver.statistics(at: now)
+        result.malformedPackets = receiver.malformedPackets
+        result.audioSent = sender.audio.stream.statistics(at: now)
+        result.videoSent = sender.video.stream.statistics(at: now)
         result.audioSent.codec = sendsAudio ? "opus" : nil
         result.videoSent.codec = sender.video.codec?.rawValue
         result.videoSent.width = sender.video.width
@@ -211,15 +212,5 @@ extension PeerConnection {
         result.ignoredChecks = ice?.ignoredMessages ?? 0
         result.unansweredDatagrams = unansweredDatagrams
         return result
-    }
-
-    private func fill(_ sent: inout PeerStatistics.Sent, from stream: OutgoingStream, at now: Instant) {
-        sent.counters = stream.counters
-        var meter = stream.meter
-        sent.bitRate = meter.rate(at: now)
-        guard let report = stream.report else { return }
-        sent.lossFraction = Double(report.fractionLost) / 256
-        sent.packetsLost = Int(report.cumulativeLost)
-        sent.jitter = .nanoseconds(Int64(report.jitter) * 1_000_000_000 / stream.clockRate)
     }
 }

@@ -1,3 +1,5 @@
+import Basics
+
 /// The hash of a certificate as SDP carries it (RFC 8122 §5): `sha-256 AB:CD:…`.
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     /// The hash function's name in lower case: `sha-256`.

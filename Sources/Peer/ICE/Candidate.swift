@@ -10,6 +10,16 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
     public enum TCPType: String, Sendable {
         case active, passive, simultaneousOpen = "so"
     }
+    /// A name and a value behind the fields of every candidate (RFC 8839 §5.1): `generation 0`.
+    public struct Extension: Hashable, Sendable {
+        public var name: String
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
 
     public var foundation: String
     /// 1 for RTP (with RTCP muxed), 2 for RTCP of old.
@@ -28,14 +38,14 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
         }
     }
     public var tcpType: TCPType?
-    /// Whatever follows, as name and value pairs: `generation 0`.
-    public var extensions: [SDPAttribute]
+    /// Whatever follows, in its order.
+    public var extensions: [Extension]
     private var relatedAddress: String?
     private var relatedPort: UInt16 = 0
 
     public init(
         foundation: String, component: Int = 1, transport: Flow.Transport, priority: UInt32, address: String, port: UInt16,
-        kind: Kind = .host, tcpType: TCPType? = nil, extensions: [SDPAttribute] = []
+        kind: Kind = .host, tcpType: TCPType? = nil, extensions: [Extension] = []
     ) {
         self.foundation = foundation
         self.component = component
@@ -94,7 +104,7 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
             case "raddr": relatedAddress = value
             case "rport": relatedPort = UInt16(value) ?? 0
             case "tcptype": tcpType = TCPType(rawValue: value.lowercased())
-            default: extensions.append(SDPAttribute(String(parts[index]), value))
+            default: extensions.append(Extension(name: String(parts[index]), value: value))
             }
             index += 2
         }
@@ -105,7 +115,7 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
         var text = "candidate:\(foundation) \(component) \(transport) \(priority) \(address) \(port) typ \(kind.rawValue)"
         if let related { text += " raddr \(related.address) rport \(related.port)" }
         if let tcpType { text += " tcptype \(tcpType.rawValue)" }
-        for item in extensions { text += " \(item.name) \(item.value ?? "")" }
+        for item in extensions { text += " \(item.name) \(item.value)" }
         return text
     }
 }

@@ -102,9 +102,12 @@ struct AudioReceiver: Sendable {
     /// The block of the next report, if there is something to report.
     mutating func makeReportBlock(at now: Instant) -> ReportBlock? { stream?.reception.makeReportBlock(at: now) }
 
-    mutating func fill(_ statistics: inout PeerStatistics.Received, at now: Instant) {
+    /// What was counted so far.
+    mutating func statistics(at now: Instant) -> ReceivedStatistics {
+        var statistics = ReceivedStatistics()
         stream?.fill(&statistics, at: now)
         statistics.codec = stream == nil ? nil : "opus"
         statistics.frames = frames
+        return statistics
     }
 }

@@ -43,7 +43,7 @@ struct InboundStream: Sendable {
         return (sequence, timestamp)
     }
 
-    mutating func fill(_ statistics: inout PeerStatistics.Received, at now: Instant) {
+    mutating func fill(_ statistics: inout ReceivedStatistics, at now: Instant) {
         statistics.bitRate = meter.rate(at: now)
         statistics.packets = reception.packetsReceived
         statistics.bytes = reception.bytesReceived

@@ -131,9 +131,11 @@ struct MediaReceiver: ~Copyable {
     /// The SSRCs that a rate limit applies to.
     var mediaSSRCs: [SSRC] { video.mediaSSRCs }
 
-    mutating func fill(_ statistics: inout PeerStatistics, at now: Instant) {
-        statistics.malformedPackets += malformed + audio.malformed
-        audio.fill(&statistics.audioReceived, at: now)
-        video.fill(&statistics.videoReceived, at: now)
+    /// Packets that could not be parsed.
+    var malformedPackets: Int { malformed + audio.malformed }
+
+    /// What was counted of either kind.
+    mutating func statistics(at now: Instant) -> (audio: ReceivedStatistics, video: ReceivedStatistics) {
+        (audio.statistics(at: now), video.statistics(at: now))
     }
 }

@@ -141,24 +141,3 @@ public struct SenderClock: Sendable {
         return seconds * 1_000_000_000 + fraction
     }
 }
-
-/// The smallest of the values of the last while; amortised constant time.
-struct SlidingMinimum: Sendable {
-    /// Values rise from front to back: each is the smallest of all that came after it.
-    private var entries: [(time: Instant, value: Int64)] = []
-
-    /// nil before the first value. The newest value never leaves.
-    var value: Int64? { entries.first?.value }
-
-    mutating func insert(_ value: Int64, at now: Instant, window: Duration) {
-        while let last = entries.last, last.value >= value { entries.removeLast() }
-        entries.append((now, value))
-        let oldest = now - window
-        let stale = entries.firstIndex { $0.time >= oldest } ?? entries.count - 1
-        if stale > 0 { entries.removeFirst(stale) }
-        // Values that only rise (a slow clock) would fill the window: halve its resolution.
-        if entries.count > 512 {
-            entries = entries.enumerated().filter { $0.offset == 0 || $0.offset % 2 == 1 }.map(\.element)
-        }
-    }
-}

@@ -256,7 +256,9 @@ struct VideoReceiver: ~Copyable {
         }
     }
 
-    mutating func fill(_ statistics: inout PeerStatistics.Received, at now: Instant) {
+    /// What was counted so far, of the layer in use and of all frames.
+    mutating func statistics(at now: Instant) -> ReceivedStatistics {
+        var statistics = ReceivedStatistics()
         if let current {
             streams[current]?.fill(&statistics, at: now)
             if let layer = layers[current] {
@@ -275,5 +277,6 @@ struct VideoReceiver: ~Copyable {
         statistics.oversizedFrames = layers.values.reduce(counters.oversizedFrames) { $0 + $1.buffer.statistics.oversizedFrames }
         statistics.freezes = counters.freezes.count
         statistics.frozenFor = counters.freezes.total
+        return statistics
     }
 }

@@ -1,3 +1,5 @@
+import Basics
+
 /// Which way media flows, seen from the end that wrote the description (RFC 8866 §6.7).
 public enum Direction: String, Hashable, Sendable, CaseIterable {
     case sendReceive = "sendrecv"

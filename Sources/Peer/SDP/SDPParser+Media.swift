@@ -1,3 +1,5 @@
+import Basics
+
 /// The attributes that have a field of their own.
 enum SDPAttributeName: String {
     case group, mid, rtpmap, fmtp, extmap, msid, ssrc, rid, simulcast, candidate, fingerprint, setup, sctpmap

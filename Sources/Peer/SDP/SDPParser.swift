@@ -1,3 +1,5 @@
+import Basics
+
 /// Reads session descriptions from outside: total, in time linear in their length, and lenient where a line does not matter to us.
 /// ``SDPLimits`` holds what is bounded.
 struct SDPParser {

@@ -14,17 +14,6 @@ public enum SRTPProfile: UInt16, CaseIterable, Hashable, Sendable {
     public var saltLength: Int { self == .aes128CounterSHA1_80 ? 14 : 12 }
     /// How many bytes the authentication tag adds to a packet.
     public var tagLength: Int { self == .aes128CounterSHA1_80 ? 10 : 16 }
-    /// How many bytes the DTLS exporter is asked for; the exact number, because TLS 1.3's exporter mixes it in.
-    var exportedLength: Int { 2 * (keyLength + saltLength) }
-
-    /// OpenSSL's name.
-    var name: String {
-        switch self {
-        case .aes128GCM: "SRTP_AEAD_AES_128_GCM"
-        case .aes256GCM: "SRTP_AEAD_AES_256_GCM"
-        case .aes128CounterSHA1_80: "SRTP_AES128_CM_SHA1_80"
-        }
-    }
 }
 
 /// The master keys of one DTLS-SRTP association, seen from this end.
@@ -39,16 +28,5 @@ public struct SRTPKeys: Hashable, Sendable {
         self.profile = profile
         self.local = local
         self.remote = remote
-    }
-
-    /// Cuts exported keying material: client key, server key, client salt, server salt (RFC 5764 §4.2).
-    init?(profile: SRTPProfile, exported: [UInt8], role: DTLSRole) {
-        guard exported.count == profile.exportedLength else { return nil }
-        let key = profile.keyLength
-        let salt = profile.saltLength
-        let client = Array(exported[0..<key] + exported[2 * key..<2 * key + salt])
-        let server = Array(exported[key..<2 * key] + exported[(2 * key + salt)...])
-        self.init(
-            profile: profile, local: role == .client ? client : server, remote: role == .client ? server : client)
     }
 }

@@ -1,32 +1,5 @@
 import Basics
 
-/// What one SSRC of ours counted.
-public struct SentCounters: Sendable, Equatable {
-    public var packets = 0
-    /// RTP payload bytes, as sender reports count them.
-    public var payloadBytes = 0
-    /// Bytes of whole RTP packets.
-    public var bytes = 0
-    public var frames = 0
-    public var keyframes = 0
-    public var retransmittedPackets = 0
-    public var retransmittedBytes = 0
-    public var paddingPackets = 0
-    public var paddingBytes = 0
-    /// Packets of sound that carried the one before again.
-    public var repeatedPackets = 0
-    /// Requests that came in.
-    public var nacks = 0
-    public var pictureLossIndications = 0
-    public var fullIntraRequests = 0
-    /// Frames that were never sent: upper temporal layer, waiting for a keyframe, cut from a late queue.
-    public var framesSkipped = 0
-    /// How often a late queue was cut.
-    public var cuts = 0
-
-    public init() {}
-}
-
 /// One SSRC that we send for the connection's whole life, whatever encoder feeds it: numbers and timestamps go on.
 struct OutgoingStream: Sendable {
     let ssrc: SSRC
@@ -62,6 +35,19 @@ struct OutgoingStream: Sendable {
     mutating func received(_ block: ReportBlock, at now: Instant) {
         report = block
         reportedAt = now
+    }
+
+    /// What was counted, and what the peer reported.
+    func statistics(at now: Instant) -> SentStatistics {
+        var result = SentStatistics()
+        result.counters = counters
+        var meter = meter
+        result.bitRate = meter.rate(at: now)
+        guard let report else { return result }
+        result.lossFraction = Double(report.fractionLost) / 256
+        result.packetsLost = Int(report.cumulativeLost)
+        result.jitter = .nanoseconds(Int64(report.jitter) * 1_000_000_000 / clockRate)
+        return result
     }
 
     /// The report for this instant: both times are read from the room's one clock, never from when something was sent.

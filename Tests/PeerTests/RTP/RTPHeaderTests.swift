@@ -87,31 +87,6 @@ extension RTPHeader {
             _ = RetransmittedPayload(header: header, in: bytes.span)
         }
     }
-}
-
-@Suite struct SequenceTests {
-    @Test func `Numbers go on over the wrap both ways`() {
-        var unwrapper = SequenceUnwrapper()
-        let values = ([65534, 65535, 0, 65535, 2] as [SequenceNumber]).map { unwrapper.unwrap($0) }
-        #expect(values == [65534, 65535, 65536, 65535, 65538])
-        var timestamps = TimestampUnwrapper()
-        let times = ([0xFFFF_FFFF, 5] as [RTPTimestamp]).map { timestamps.unwrap($0) }
-        #expect(times == [4_294_967_295, 4_294_967_301])
-    }
-
-    @Test func `A jump is believed only when it goes on`() {
-        var tracker = SequenceTracker()
-        func expect(_ sequence: SequenceNumber, _ outcome: SequenceTracker.Outcome) {
-            let result = tracker.accept(sequence)
-            #expect(result == outcome)
-        }
-        expect(100, .accepted(100))
-        expect(40_000, .suspect)
-        expect(101, .accepted(101))
-        expect(40_000, .suspect)
-        expect(40_001, .reset(40_001))
-        expect(40_000, .accepted(40_000))
-    }
 
     @Test func `A probe of padding has no original sequence number`() throws {
         let probe: [UInt8] = [0xA0, 97, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 4]
@@ -120,44 +95,5 @@ extension RTPHeader {
         let packet: [UInt8] = [0x80, 97, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0x12, 0x34, 9]
         let original = RetransmittedPayload(header: try RTPHeader(packet), in: packet.span)
         #expect(original?.originalSequence == 0x1234 && original?.payloadRange == 14..<15)
-    }
-
-    @Test func `Reports count loss over the interval and in all`() throws {
-        var statistics = ReceptionStatistics(ssrc: 5, clockRate: 90_000)
-        for sequence in Int64(65_530)..<65_550 where sequence % 4 != 0 {
-            statistics.received(
-                sequence: sequence, timestamp: sequence * 900, bytes: 10, at: Instant(nanoseconds: sequence * 10_000_000))
-        }
-        statistics.received(SenderReport(ssrc: 5, ntpTime: 0x1111_2222_3333_4444, rtpTimestamp: 0), at: .zero)
-        let made = statistics.makeReportBlock(at: .zero + .seconds(1))
-        let block = try #require(made)
-        #expect(block.cumulativeLost == 5 && block.fractionLost == 64 && block.highestSequence == 65_549)
-        #expect(block.lastSenderReport == 0x2222_3333 && block.delaySinceLastSenderReport == 65536)
-        #expect(block.jitter == 0)
-        #expect(block.roundTrip(compactNow: 0x2222_3333 &+ 65536 &+ 6554) == .nanoseconds(6554 * 1_000_000_000 / 65536))
-    }
-
-    @Test func `Streams are latched by MID, paired by section and forgotten by BYE`() throws {
-        var streams = StreamIdentification(
-            sections: [
-                .init(index: 0, mid: "a", payloadTypes: [111]),
-                .init(index: 1, mid: "v", payloadTypes: [96], retransmissionPayloadTypes: [97: 96]),
-                .init(index: 2, mid: "w", payloadTypes: [96], retransmissionPayloadTypes: [97: 96]),
-            ], extensions: .init(mid: 4))
-        func packet(_ type: UInt8, _ ssrc: UInt8, mid: UInt8? = nil) -> [UInt8] {
-            let head: [UInt8] = [mid == nil ? 0x80 : 0x90, type, 0, 1, 0, 0, 0, 0, 0, 0, 0, ssrc]
-            return head + (mid.map { [0xBE, 0xDE, 0, 1, 0x40, $0, 0, 0] } ?? []) + [1, 2, 3]
-        }
-        func identify(_ bytes: [UInt8]) throws -> StreamIdentification.Stream? {
-            streams.identify(try RTPHeader(bytes), in: bytes.span, at: .zero)
-        }
-        #expect(try identify(packet(111, 1))?.section == 0)
-        #expect(try identify(packet(96, 2)) == nil)  // two sections have this payload type
-        #expect(try identify(packet(96, 2, mid: UInt8(ascii: "w")))?.section == 2)
-        #expect(try identify(packet(96, 2))?.section == 2)
-        let repair = try identify(packet(97, 3, mid: UInt8(ascii: "w")))
-        #expect(repair?.isRetransmission == true && repair?.mediaSSRC == 2 && repair?.mediaPayloadType == 96)
-        streams.forget(ssrc: 2)
-        #expect(try identify(packet(96, 2)) == nil)
     }
 }

@@ -57,22 +57,4 @@ struct PacerTests {
         }
         #expect((190_000...200_000).contains(sent))
     }
-
-    @Test("A rate meter reads what went through, and forgets it after a second")
-    func meter() {
-        var meter = RateMeter()
-        for index in 0..<20 { meter.add(1250, at: Instant.zero + .milliseconds(index * 100)) }
-        let full = meter.rate(at: Instant.zero + .milliseconds(1900))
-        let later = meter.rate(at: Instant.zero + .seconds(5))
-        #expect(full == .kilobits(100))
-        #expect(later == .zero)
-    }
-
-    @Test("NTP time counts from 1900")
-    func wallClock() {
-        let clock = WallClock(offset: .seconds(1_000_000))
-        let time = clock.ntp(at: Instant(nanoseconds: 1_500_000_000))
-        #expect(time >> 32 == 2_208_988_800 + 1_000_001)
-        #expect(time & 0xFFFF_FFFF == 0x8000_0000)
-    }
 }

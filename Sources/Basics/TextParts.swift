@@ -1,7 +1,7 @@
-/// Text of descriptions, by its bytes: SDP is ASCII where it matters, and to look for `Character`s costs several times as much.
+/// Text by its bytes: protocols are ASCII where it matters, and to look for `Character`s costs several times as much.
 extension StringProtocol where SubSequence == Substring {
     /// The parts between `separator`s without empty ones. With more than `maximum` parts the last one holds the whole rest.
-    func parts(_ separator: Unicode.Scalar = " ", maximum: Int = .max) -> [Substring] {
+    @inlinable package func parts(_ separator: Unicode.Scalar = " ", maximum: Int = .max) -> [Substring] {
         let separator = UInt8(ascii: separator)
         var rest = Substring(self).utf8
         var result: [Substring] = []
@@ -18,7 +18,7 @@ extension StringProtocol where SubSequence == Substring {
     }
 
     /// The first word and what follows it, which may be empty; nil without a word.
-    func firstWord() -> (word: Substring, rest: Substring)? {
+    @inlinable package func firstWord() -> (word: Substring, rest: Substring)? {
         let space = UInt8(ascii: " ")
         let whole = Substring(self).utf8
         guard let start = whole.firstIndex(where: { $0 != space }) else { return nil }
@@ -28,14 +28,14 @@ extension StringProtocol where SubSequence == Substring {
     }
 
     /// What stands before and behind the first `separator`; nil without one.
-    func divided(at separator: Unicode.Scalar) -> (head: Substring, tail: Substring)? {
+    @inlinable package func divided(at separator: Unicode.Scalar) -> (head: Substring, tail: Substring)? {
         let whole = Substring(self).utf8
         guard let index = whole.firstIndex(of: UInt8(ascii: separator)) else { return nil }
         return (Substring(whole[..<index]), Substring(whole[whole.index(after: index)...]))
     }
 
     /// Without spaces and tabs at either end.
-    func trimmingSpaces() -> Substring {
+    @inlinable package func trimmingSpaces() -> Substring {
         var slice = Substring(self).utf8
         while let first = slice.first, first == 0x20 || first == 0x09 { slice.removeFirst() }
         while let last = slice.last, last == 0x20 || last == 0x09 { slice.removeLast() }
@@ -43,7 +43,7 @@ extension StringProtocol where SubSequence == Substring {
     }
 
     /// Whether both are the same but for the case of ASCII letters; `other` is in lower case. Makes no copy.
-    func equals(lowercase other: String) -> Bool {
+    @inlinable package func equals(lowercase other: String) -> Bool {
         utf8.count == other.utf8.count
             && zip(utf8, other.utf8).allSatisfy { byte, wanted in
                 byte == wanted || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) && byte | 0x20 == wanted
