@@ -33,8 +33,8 @@ public final class Participant: Sendable {
 
     // MARK: - Media
 
-    /// Answers the client's offer, the first or a later one. The answer has all candidates.
-    public func offer(_ sdp: String) async throws(ConferenceError) -> String { try await conference.peers.answer(id, offer: sdp) }
+    /// Answers the client's offer, the first or a later one.
+    public func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer { try await conference.peers.answer(id, offer: sdp) }
 
     /// For clients that want to be called: our offer, and their answer to it.
     public func makeOffer() async throws(ConferenceError) -> String { try await conference.peers.makeOffer(id) }

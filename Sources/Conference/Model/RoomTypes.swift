@@ -130,6 +130,19 @@ public struct RecordingInfo: Hashable, Sendable {
     public var failure: String?
 }
 
+/// The answer to a client's offer.
+public struct SDPAnswer: Hashable, Sendable {
+    /// The description, with all candidates.
+    public var text: String
+    /// The client's ICE user fragment, of the offer. Other ones are of another ICE session (RFC 8840 §4.4).
+    public var remoteUfrag: String
+
+    public init(text: String, remoteUfrag: String) {
+        self.text = text
+        self.remoteUfrag = remoteUfrag
+    }
+}
+
 /// Our side of an ICE restart.
 public struct IceRestart: Hashable, Sendable {
     public var ufrag: String

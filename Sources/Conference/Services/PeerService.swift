@@ -117,7 +117,7 @@ final class PeerService: Sendable {
     }
 
     /// The answer's text is written, as the offer's is read, in the task of the request.
-    func answer(_ id: String, offer: String) async throws(ConferenceError) -> String {
+    func answer(_ id: String, offer: String) async throws(ConferenceError) -> SDPAnswer {
         let plan = try plan(id, connects: true)
         let description: SessionDescription
         do {
@@ -126,12 +126,13 @@ final class PeerService: Sendable {
             if plan.beginsToConnect { registry.endHalfOpen(id) }
             throw error
         }
-        return try await onSeat(id, plan, after: description) { seat, host, now in
+        let (answer, remoteUfrag) = try await onSeat(id, plan, after: description) { seat, host, now in
             let answer = try seat.peer.answer(description, at: now)
             host.updateUfrags(seat)
             host.negotiated(seat, at: now)
-            return answer
-        }.description
+            return (answer, seat.peer.remoteUfrag)
+        }
+        return SDPAnswer(text: answer.description, remoteUfrag: remoteUfrag ?? "")
     }
 
     func makeOffer(_ id: String) async throws(ConferenceError) -> String {

@@ -176,7 +176,7 @@ private struct LiveSeat: Seat {
             recording: participant.recording.map { RecordingModel($0) })
     }
 
-    func answer(_ offer: String) async throws(ServiceError) -> String {
+    func answer(_ offer: String) async throws(ServiceError) -> SDPAnswer {
         do { return try await participant.offer(offer) } catch { throw ServiceError(error) }
     }
 

@@ -68,7 +68,7 @@ protocol Seat: Sendable {
     var welcome: Welcome { get }
 
     /// The answer to the client's offer, with all candidates inside.
-    func answer(_ offer: String) async throws(ServiceError) -> String
+    func answer(_ offer: String) async throws(ServiceError) -> SDPAnswer
     /// nil is the end of candidates.
     func add(candidate: String?) async
     /// The ICE credentials of the running session were replaced (WHIP's restart): new local ones come back.

@@ -160,7 +160,7 @@ final class SignallingDoor: Sendable {
                 let pause = talk.spend { $0.offer(at: Gateway.now()) }
                 guard pause == .zero else { throw ServiceError("too_fast", "too many offers", retryAfter: pause) }
                 let answer = try await seat.answer(sdp)
-                await perform(talk.step { $0.answered(answer) }, talk)
+                await perform(talk.step { $0.answered(answer.text) }, talk)
             case .candidate(let line): await seat.add(candidate: line)
             case .state(let audio, let video, let hand): try await seat.setState(audio: audio, video: video, hand: hand)
             case .layout(let name, let scope, let pins): try await seat.setLayout(name, scope: scope, pins: pins)

@@ -61,9 +61,4 @@ struct SDPFragment: Sendable, Equatable {
         length.contains(text.utf8.count)
             && text.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 43 || $0 == 47 }
     }
-
-    /// The first ICE user fragment of a whole description.
-    static func ufrag(of sdp: String) -> String? {
-        sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }.map { String($0.dropFirst(12)) }
-    }
 }

@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -9,7 +10,7 @@ final class WHIPDoor: Sendable {
         var seat: any Seat
         var path: String
         /// The client's ICE user fragment, which tells a restart from a trickle.
-        var ufrag: String?
+        var ufrag: String
         /// Counts ICE sessions; the entity tag.
         var generation = 1
         var changes: TokenBucket
@@ -121,7 +122,7 @@ final class WHIPDoor: Sendable {
             forget(id)
             throw error
         }
-        let answer: String
+        let answer: SDPAnswer
         do {
             answer = try await seat.answer(offer)
         } catch {
@@ -131,7 +132,7 @@ final class WHIPDoor: Sendable {
         }
         let path = "/\(direction.rawValue)/\(demand.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? demand.room)/\(id)"
         let session = Session(
-            seat: seat, path: path, ufrag: SDPFragment.ufrag(of: offer),
+            seat: seat, path: path, ufrag: answer.remoteUfrag,
             changes: TokenBucket(rate: WHIPDoor.changeRate, size: WHIPDoor.changeBurst, at: Gateway.now()))
         // The seat may have ended between its answer and this line: then its session is over before the client hears of it.
         places.withLock { places in
@@ -144,7 +145,7 @@ final class WHIPDoor: Sendable {
         for link in iceServers.links(for: seat.welcome.you.id, now: Int(Date().timeIntervalSince1970)) {
             headers.append(HTTPField(name: .link, value: link))
         }
-        return Response(status: .created, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: answer)))
+        return Response(status: .created, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: answer.text)))
     }
 
     private func end(_ id: String) {
@@ -190,7 +191,7 @@ final class WHIPDoor: Sendable {
         if isRestart, let ufrag = fragment.ufrag, let password = fragment.password, ufrag != session.ufrag {
             return try await restart(asked.parameter("session"), session, fragment, ufrag: ufrag, password: password)
         }
-        if let ufrag = fragment.ufrag, let known = session.ufrag, ufrag != known {
+        if let ufrag = fragment.ufrag, ufrag != session.ufrag {
             throw APIError(.conflict, "conflict", "these candidates belong to another ICE session; a restart needs If-Match: *")
         }
         for candidate in fragment.candidates { await session.seat.add(candidate: candidate) }

@@ -163,6 +163,9 @@ public final class PeerConnection {
     /// Whether an authentic check came on `flow` within the time that consent lasts.
     public func isValidated(_ flow: Flow) -> Bool { ice?.isValidated(flow) ?? false }
 
+    /// The ICE user fragment of the peer's newest description or restart; nil before the first.
+    public var remoteUfrag: String? { negotiated?.remoteIce.ufrag }
+
     /// Ours, for the `Demultiplexer`: a check may carry any of them.
     public var localUfrags: [String] { ice?.localUfrags ?? [] }
 

@@ -1,5 +1,6 @@
 import Basics
 import Codecs
+import Conference
 import Foundation
 import Sockets
 import Peer
@@ -126,9 +127,9 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// Calls the participant's seat as a browser would: offer, answer, checks.
-    func call(_ answer: (String) async throws -> String) async throws {
+    func call(_ answer: (String) async throws -> SDPAnswer) async throws {
         let offer = await onLoop { peer, now in peer.makeOffer(at: now) }
-        let text = try await answer(offer)
+        let text = try await answer(offer).text
         let failure = await onLoop { peer, now -> String? in
             do {
                 try peer.accept(answer: text, at: now)

@@ -1,4 +1,5 @@
 import Basics
+import struct Conference.SDPAnswer
 import Foundation
 
 @testable import Gateway
@@ -150,10 +151,10 @@ final class FakeRoomService: RoomService {
                 room: demand.room, you: .init(id: "p2", name: demand.name, role: demand.role, resume: nil), participants: [], layout: "grid",
                 recording: nil)
         }
-        func answer(_ offer: String) async throws(ServiceError) -> String {
+        func answer(_ offer: String) async throws(ServiceError) -> SDPAnswer {
             if let error = service.state.withLock({ $0.answerError }) { throw error }
             if let event = service.state.withLock({ $0.endsWhileAnswering ? $0.events.popLast() : nil }) { event(.left(reason: "timeout")) }
-            return "v=0\r\ns=answer\r\n"
+            return SDPAnswer(text: "v=0\r\ns=answer\r\n", remoteUfrag: "EsAw")
         }
         func add(candidate: String?) async { service.note("candidate \(candidate ?? "end")") }
         func restartICE(ufrag: String, password: String, candidates: [String]) async throws(ServiceError) -> ICERestart {

@@ -79,7 +79,7 @@ final class RoomSession {
         let seat = try conference.join(JoinRequest(room: Self.room, name: "Peer \(peer + 1)")) { _ in }
         seats.append(seat)
         let offer = try await fleet.offer(0, codec: plan.codec(of: peer), only: true) { seen.note($0) }
-        try await fleet.accept(answer: try await seat.offer(offer), for: 0)
+        try await fleet.accept(answer: try await seat.offer(offer).text, for: 0)
         while true {
             if let arrival = try seen.arrival { return (arrival - start).inMilliseconds }
             guard MonotonicClock.now() - start < .seconds(15) else {

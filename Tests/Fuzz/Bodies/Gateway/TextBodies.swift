@@ -20,7 +20,6 @@ enum TextBodies {
     ) { input, work in
         work.step(bytes: input.bytes.count)
         let text = String(decoding: input.bytes, as: UTF8.self)
-        _ = SDPFragment.ufrag(of: text)
         guard let fragment = try? SDPFragment(parsing: text) else { return }
         let answer = fragment.answer(ICERestart(ufrag: "u", password: "p", candidates: fragment.candidates))
         work.step(bytes: answer.utf8.count)
