@@ -137,6 +137,7 @@ struct BandwidthEstimator: Sendable {
     }
 
     /// Notes a packet that leaves; its transport-wide sequence number.
+    @discardableResult
     mutating func packetSent(size: Int, cluster: Int?, at now: Instant) -> SequenceNumber {
         limit.sent(size: size, estimate: delay.rate, at: now)
         return history.sent(size: size, cluster: cluster, at: now)
@@ -144,9 +145,6 @@ struct BandwidthEstimator: Sendable {
 
     /// A packet was sent again under its old number: reports about it mean nothing.
     mutating func disregard(_ number: SequenceNumber) { history.disregard(number) }
-
-    /// Whether feedback told that this packet arrived.
-    func hasArrived(_ number: SequenceNumber) -> Bool { history.hasArrived(number) }
 
     /// The number that the next packet will carry.
     var nextSequence: SequenceNumber { history.nextSequence }

@@ -32,15 +32,17 @@ struct AudioSender: Sendable {
     var isConfigured: Bool { format != nil }
     var canRepeat: Bool { format?.redundantPayloadType != nil }
 
-    /// - Parameter timestamp: room time in 48 kHz.
+    /// - Parameters:
+    ///   - timestamp: room time in 48 kHz.
+    ///   - number: the transport-wide number of the packet, where such numbers were agreed on.
     mutating func write(
-        _ payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, into buffer: UnsafeMutableRawBufferPointer,
-        estimator: inout BandwidthEstimator, at now: Instant
-    ) -> Int? {
+        _ payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, as number: SequenceNumber,
+        into buffer: UnsafeMutableRawBufferPointer, at now: Instant
+    ) -> SentPacket? {
         guard let format else { return nil }
         let copy = copy(beside: payload, at: timestamp, format)
         last = repeats ? (payload, timestamp) : nil
-        let transport = extensions.transportCC == nil ? nil : estimator.nextSequence
+        let transport = extensions.transportCC == nil ? nil : number
         var writer = RTPPacketWriter(
             buffer, marker: marker, payloadType: copy?.payloadType ?? format.payloadType, sequence: stream.takeSequence(),
             timestamp: stream.timestamp(timestamp), ssrc: stream.ssrc, twoByteExtensions: extensions.needsTwoBytes)
@@ -56,17 +58,12 @@ struct AudioSender: Sendable {
             stream.counters.repeatedPackets += 1
         }
         guard let length = writer.finish() else { return nil }
-        if transport != nil {
-            _ = estimator.packetSent(size: length + MediaSender.wireOverhead, cluster: nil, at: now)
-        } else {
-            estimator.packetSent(unnumbered: length + MediaSender.wireOverhead, at: now)
-        }
         stream.counters.packets += 1
         stream.counters.frames += 1
         stream.counters.bytes += length
         stream.counters.payloadBytes += payloadBytes
         stream.meter.add(length, at: now)
-        return length
+        return SentPacket(length: length, numbering: transport == nil ? .unnumbered : .numbered)
     }
 
     /// The packet before, where this one can carry it. A long pause is between them otherwise, or both together would be too large.

@@ -116,10 +116,9 @@ struct MediaSender: ~Copyable, Sendable {
         _ payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, into buffer: UnsafeMutableRawBufferPointer, at now: Instant
     ) -> Int? {
         guard isStarted else { return nil }
-        let length = audio.write(
-            payload, timestamp: timestamp, marker: marker, level: level, into: buffer, estimator: &estimator, at: now)
-        if let length { pacer.sent(length + Self.wireOverhead) }
-        return length
+        let packet = audio.write(
+            payload, timestamp: timestamp, marker: marker, level: level, as: estimator.nextSequence, into: buffer, at: now)
+        return packet.map { note($0, cluster: nil, at: now) }
     }
 
     // MARK: Packets out
@@ -142,28 +141,25 @@ struct MediaSender: ~Copyable, Sendable {
         guard isStarted else { return nil }
         if let current = probe {
             guard now >= probeDeadline(current) else { return nil }
-            let cluster = current.cluster.id
-            let queued = isQuiet(at: now) ? nil : nextQueued(into: buffer, cluster: cluster, at: now)
-            let length =
+            let queued = isQuiet(at: now) ? nil : nextQueued(into: buffer, at: now)
+            let packet =
                 queued
                 ?? video.nextProbe(
-                    into: buffer, estimator: &estimator, cluster: cluster,
-                    size: current.cluster.bytes / current.cluster.packets, at: now)
-            guard let length else {
+                    into: buffer, as: estimator.nextSequence, size: current.cluster.bytes / current.cluster.packets, at: now)
+            guard let packet else {
                 probe = nil
                 estimator.cannotProbe()
                 return nil
             }
-            pacer.sent(length + Self.wireOverhead)
+            let length = note(packet, cluster: current.cluster.id, at: now)
             let packets = current.packets + 1
             let bytes = current.bytes + length + Self.wireOverhead
             let isDone = packets >= current.cluster.packets && bytes >= current.cluster.bytes
             probe = isDone ? nil : (current.cluster, current.started, packets, bytes)
             return length
         }
-        guard pacer.maySend, !isQuiet(at: now), let length = nextQueued(into: buffer, cluster: nil, at: now) else { return nil }
-        pacer.sent(length + Self.wireOverhead)
-        return length
+        guard pacer.maySend, !isQuiet(at: now), let packet = nextQueued(into: buffer, at: now) else { return nil }
+        return note(packet, cluster: nil, at: now)
     }
 
     /// When a packet may leave, or `advance` has something to do.
@@ -184,9 +180,21 @@ struct MediaSender: ~Copyable, Sendable {
     /// The line is left to the first probe, and nothing is known of it.
     func isQuiet(at now: Instant) -> Bool { video.usesTransportCC && estimator.quietUntil.map { now < $0 } ?? false }
 
-    private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, cluster: Int?, at now: Instant) -> Int? {
-        video.nextRepair(into: buffer, roundTrip: estimator.roundTrip, estimator: &estimator, cluster: cluster, at: now)
-            ?? video.nextMedia(into: buffer, estimator: &estimator, cluster: cluster, at: now)
+    private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> SentPacket? {
+        video.nextRepair(into: buffer, roundTrip: estimator.roundTrip, transport: estimator.history, at: now)
+            ?? video.nextMedia(into: buffer, transport: estimator.history, at: now)
+    }
+
+    /// The packet leaves: the estimate and the pacer count it. Answers its length.
+    private mutating func note(_ packet: SentPacket, cluster: Int?, at now: Instant) -> Int {
+        let size = packet.length + Self.wireOverhead
+        switch packet.numbering {
+        case .numbered: estimator.packetSent(size: size, cluster: cluster, at: now)
+        case .unnumbered: estimator.packetSent(unnumbered: size, at: now)
+        case .again(let number): if let number { estimator.disregard(number) }
+        }
+        pacer.sent(size)
+        return packet.length
     }
 
     /// A probe's packets leave one by one at its rate: packets of one instant would measure no rate.

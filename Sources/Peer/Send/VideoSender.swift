@@ -172,71 +172,70 @@ struct VideoSender: Sendable {
     // MARK: Packets
 
     /// Sends one lost packet again. Without RTX the very same bytes go out once more.
+    ///
+    /// - Parameter transport: gives the transport-wide number, and tells which packets arrived.
     mutating func nextRepair(
-        into buffer: UnsafeMutableRawBufferPointer, roundTrip: Duration, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant
-    ) -> Int? {
+        into buffer: UnsafeMutableRawBufferPointer, roundTrip: Duration, transport: SentPacketHistory, at now: Instant
+    ) -> SentPacket? {
         while !repairs.isEmpty {
             let (sequence, asked) = repairs.removeFirst()
             if let newestKeyframe, newestKeyframe.isWhole, sequence.isBefore(newestKeyframe.first) { continue }
-            let packet = history.take(sequence, asked: asked, roundTrip: roundTrip, at: now) { estimator.hasArrived($0) }
+            let packet = history.take(sequence, asked: asked, roundTrip: roundTrip, at: now) { transport.hasArrived($0) }
             guard let packet else { continue }
-            return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: false, at: now)
+            return retransmit(packet, into: buffer, as: transport.nextSequence, isProbe: false, at: now)
         }
         return nil
     }
 
     /// A packet that only measures: the newest once more, or padding where there is none or where it is too large.
     ///
-    /// - Parameter size: about so many bytes of payload.
+    /// - Parameters:
+    ///   - number: the transport-wide number of the packet.
+    ///   - size: about so many bytes of payload.
     mutating func nextProbe(
-        into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator, cluster: Int, size: Int, at now: Instant
-    ) -> Int? {
+        into buffer: UnsafeMutableRawBufferPointer, as number: SequenceNumber, size: Int, at now: Instant
+    ) -> SentPacket? {
         guard usesTransportCC, let codec = currentCodec.flatMap({ codecs[$0] }) ?? codecs.values.first,
             let payloadType = codec.retransmissionPayloadType
         else { return nil }
         if let packet = history.forProbe(at: now), (200...max(size, 200)).contains(packet.frame.fragments[packet.fragment].range.count)
         {
-            return retransmit(packet, into: buffer, estimator: &estimator, cluster: cluster, isProbe: true, at: now)
+            return retransmit(packet, into: buffer, as: number, isProbe: true, at: now)
         }
         // 255 bytes is the most that RFC 3550 §5.1 allows.
-        let transport = estimator.nextSequence
         var writer = RTPPacketWriter(
             buffer, marker: false, payloadType: payloadType, sequence: repair.takeSequence(),
             timestamp: repair.timestamp(now.ticks(at: repair.clockRate)), ssrc: repair.ssrc, twoByteExtensions: extensions.needsTwoBytes)
-        extensions.write(
-            into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now))
+        extensions.write(into: &writer, transportSequence: number, sendTime: OutgoingExtensions.absoluteSendTime(now))
         writer.pad(UInt8(clamping: min(max(size, 60), 255)))
         guard let length = writer.finish() else { return nil }
-        note(transport: transport, size: length, estimator: &estimator, cluster: cluster, at: now)
         repair.counters.packets += 1
         repair.counters.paddingPackets += 1
         repair.counters.paddingBytes += length
         repair.counters.bytes += length
         repair.meter.add(length, at: now)
-        return length
+        return SentPacket(length: length, numbering: .numbered)
     }
 
     /// The next packet of the next frame.
-    mutating func nextMedia(
-        into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant
-    ) -> Int? {
+    ///
+    /// - Parameter transport: gives the transport-wide number, and tells which packets arrived.
+    mutating func nextMedia(into buffer: UnsafeMutableRawBufferPointer, transport: SentPacketHistory, at now: Instant) -> SentPacket? {
         guard let (entry, index, isLast) = queue.takeFragment() else { return nil }
         if index == 0 {
             numbers.advance(temporalLayer: entry.frame.temporalLayer)
-            if let lateness = history.takeLateness(at: now, hasArrived: { estimator.hasArrived($0) }) { hold.repaired(after: lateness, at: now) }
+            if let lateness = history.takeLateness(at: now, hasArrived: { transport.hasArrived($0) }) { hold.repaired(after: lateness, at: now) }
             toldHold = extensions.playoutDelay == nil ? nil : hold.told(at: now)
         }
         let packet = RetransmissionHistory.Packet(
             sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.timestamp), payloadType: entry.codec.payloadType,
             marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
-            transportSequence: usesTransportCC ? estimator.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now), hold: toldHold)
+            transportSequence: usesTransportCC ? transport.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now), hold: toldHold)
         guard let length = write(packet, into: buffer) else { return nil }
         if entry.frame.isKeyframe {
             let first = index == 0 ? packet.sequence : newestKeyframe?.first ?? packet.sequence
             newestKeyframe = (first, isLast)
         }
-        note(
-            transport: usesTransportCC ? estimator.nextSequence : nil, size: length, estimator: &estimator, cluster: cluster, at: now)
         history.store(packet, bytes: length, rate: stream.meter.rate(at: now))
         stream.counters.packets += 1
         stream.counters.bytes += length
@@ -246,22 +245,21 @@ struct VideoSender: Sendable {
             stream.counters.frames += 1
             if entry.frame.isKeyframe { stream.counters.keyframes += 1 }
         }
-        return length
+        return SentPacket(length: length, numbering: usesTransportCC ? .numbered : .unnumbered)
     }
 
     private mutating func retransmit(
-        _ packet: RetransmissionHistory.Packet, into buffer: UnsafeMutableRawBufferPointer, estimator: inout BandwidthEstimator,
-        cluster: Int?, isProbe: Bool, at now: Instant
-    ) -> Int? {
+        _ packet: RetransmissionHistory.Packet, into buffer: UnsafeMutableRawBufferPointer, as number: SequenceNumber, isProbe: Bool,
+        at now: Instant
+    ) -> SentPacket? {
         let codec = codecs.values.first { $0.payloadType == packet.payloadType }
         guard let payloadType = codec?.retransmissionPayloadType else {
             guard !isProbe, let length = write(packet, into: buffer) else { return nil }
-            // Its number is known to the peer with the first sending's time; whatever is reported now measures nothing.
-            if let transport = packet.transportSequence { estimator.disregard(transport) }
+            // Its number is known to the peer with the first sending's time.
             countRepair(length, at: now)
-            return length
+            return SentPacket(length: length, numbering: .again(packet.transportSequence))
         }
-        let transport = usesTransportCC ? estimator.nextSequence : nil
+        let transport = usesTransportCC ? number : nil
         if !isProbe, let transport { history.repairing(packet.sequence, as: transport, at: now) }
         var writer = RTPPacketWriter(
             buffer, marker: packet.marker, payloadType: payloadType, sequence: repair.takeSequence(), timestamp: packet.timestamp,
@@ -271,7 +269,6 @@ struct VideoSender: Sendable {
         writer.append16(packet.sequence.rawValue)
         writePayload(of: packet, to: &writer)
         guard let length = writer.finish() else { return nil }
-        note(transport: transport, size: length, estimator: &estimator, cluster: cluster, at: now)
         repair.counters.packets += 1
         repair.counters.bytes += length
         repair.counters.payloadBytes += packet.frame.fragments[packet.fragment].range.count + 2
@@ -282,7 +279,7 @@ struct VideoSender: Sendable {
         } else {
             countRepair(length, at: now)
         }
-        return length
+        return SentPacket(length: length, numbering: transport == nil ? .unnumbered : .numbered)
     }
 
     private mutating func countRepair(_ length: Int, at now: Instant) {
@@ -308,13 +305,5 @@ struct VideoSender: Sendable {
             ).write(to: &writer)
         }
         packet.frame.bytes.withUnsafeBytes { writer.append(UnsafeRawBufferPointer(rebasing: $0[fragment.range])) }
-    }
-
-    private func note(transport: SequenceNumber?, size: Int, estimator: inout BandwidthEstimator, cluster: Int?, at now: Instant) {
-        if transport != nil {
-            _ = estimator.packetSent(size: size + MediaSender.wireOverhead, cluster: cluster, at: now)
-        } else {
-            estimator.packetSent(unnumbered: size + MediaSender.wireOverhead, at: now)
-        }
     }
 }

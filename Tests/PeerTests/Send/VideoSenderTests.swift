@@ -30,11 +30,12 @@ struct VideoSenderTests {
     private func next(_ sender: inout VideoSender, _ estimator: inout BandwidthEstimator, repair: Bool = false, at now: Instant) -> [UInt8]? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1500, alignment: 8)
         defer { buffer.deallocate() }
-        let length =
+        let packet =
             repair
-            ? sender.nextRepair(into: buffer, roundTrip: .milliseconds(50), estimator: &estimator, cluster: nil, at: now)
-            : sender.nextMedia(into: buffer, estimator: &estimator, cluster: nil, at: now)
-        return length.map { Array(buffer[..<$0]) }
+            ? sender.nextRepair(into: buffer, roundTrip: .milliseconds(50), transport: estimator.history, at: now)
+            : sender.nextMedia(into: buffer, transport: estimator.history, at: now)
+        if packet?.numbering == .numbered { estimator.packetSent(size: 100, cluster: nil, at: now) }
+        return packet.map { Array(buffer[..<$0.length]) }
     }
 
     private func estimator() -> BandwidthEstimator {
@@ -272,6 +273,24 @@ struct VideoSenderTests {
         let sent14 = next(&sender, &estimator, repair: true, at: now + .milliseconds(60))
         let again = try #require(sent14)
         #expect(again == original)
+    }
+
+    @Test("A packet tells the estimate by which number it measures: its own, none, or one that was used before", arguments: [true, false])
+    func numbering(rtx: Bool) {
+        var sender = sender(rtx: rtx)
+        let numbers = SentPacketHistory(firstSequence: 9)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1500, alignment: 8)
+        defer { buffer.deallocate() }
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        let media = sender.nextMedia(into: buffer, transport: numbers, at: now)
+        sender.receive([100], at: now)
+        let repair = sender.nextRepair(into: buffer, roundTrip: .milliseconds(50), transport: numbers, at: now + .milliseconds(60))
+        #expect(media?.numbering == .numbered && repair?.numbering == (rtx ? .numbered : .again(9)))
+        sender.configure(
+            codecs: [.vp8: OutgoingCodec(payloadType: 96, retransmissionPayloadType: 97, usesNack: true)], extensions: OutgoingExtensions())
+        sender.enqueue(frame(key: true), available: .megabits(1), at: now)
+        let plain = sender.nextMedia(into: buffer, transport: numbers, at: now)
+        #expect(plain?.numbering == .unnumbered)
     }
 
     @Test("A late queue is cut between frames and waits for a keyframe")
