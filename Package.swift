@@ -10,7 +10,10 @@ let package = Package(
     name: "tessera",
     products: [
         .executable(name: "tessera", targets: ["tessera"]),
-        .library(name: "Peer", targets: ["Peer"]),
+        // One WebRTC peer without I/O. `Basics` has the types that its API is made of: time, addresses, rates, frames.
+        .library(name: "Peer", targets: ["Peer", "Basics"]),
+        // Sockets and threads for whoever has none of their own to run a peer on.
+        .library(name: "Sockets", targets: ["Sockets", "Threads", "Basics"]),
         // Links that lose, delay and throttle in virtual time, for the tests of whoever uses `Peer`.
         .library(name: "Simulation", targets: ["Simulation"]),
         // What Tests/Fuzz, a package of its own, takes apart.

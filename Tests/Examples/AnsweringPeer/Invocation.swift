@@ -1,0 +1,39 @@
+import Basics
+import Foundation
+import Sockets
+
+/// What both programs take from where they are started: `program [ADDRESS …]`, the offer on standard input.
+public enum Invocation {
+    /// Runs the program; what goes wrong is told on standard error, and ends it with 1.
+    public static func run(_ program: () throws -> Void) {
+        do {
+            try program()
+        } catch {
+            note("\(error)")
+            exit(1)
+        }
+    }
+
+    /// The offer on standard input, up to its end.
+    public static func offer() -> String {
+        String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+    }
+
+    /// Writes the answer to standard output and closes that, so that whoever reads it knows that it is whole.
+    public static func tell(_ answer: String) throws {
+        try FileHandle.standardOutput.write(contentsOf: Data(answer.utf8))
+        try FileHandle.standardOutput.close()
+    }
+
+    /// The address that the first argument names, or this machine's first one beside loopback.
+    public static func address() -> IPAddress {
+        let given = CommandLine.arguments.dropFirst().first.flatMap { IPAddress($0) }
+        let loopback: [IPAddress] = ["127.0.0.1", "::1"].compactMap { IPAddress($0) }
+        return given ?? interfaceAddresses().first { !loopback.contains($0) } ?? loopback[0]
+    }
+
+    /// Writes a line to standard error.
+    public static func note(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    }
+}
