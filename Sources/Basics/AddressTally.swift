@@ -20,6 +20,7 @@ public struct AddressTally: Sendable {
     public private(set) var refused: [Refusal: Int] = [:]
     private var counts: [IPAddress: Int] = [:]
 
+    /// An empty tally; either number is a most.
     public init(limit: Int, perAddress: Int) {
         self.limit = limit
         limitPerAddress = perAddress

@@ -2,12 +2,15 @@
 ///
 /// Arithmetic saturates: rates are also computed from what peers say of themselves, and no such number may trap.
 public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
+    /// Bits per second.
     public var bitsPerSecond: Int
 
+    /// So many bits per second.
     public init(bitsPerSecond: Int) {
         self.bitsPerSecond = bitsPerSecond
     }
 
+    /// Nothing passes.
     public static let zero = BitRate(bitsPerSecond: 0)
     /// Thousands of bits per second.
     public static func kilobits(_ value: Int) -> BitRate { BitRate(bitsPerSecond: value.saturatingMultiplied(by: 1000)) }
@@ -21,12 +24,15 @@ public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
     }
 
     @inlinable public static func < (lhs: BitRate, rhs: BitRate) -> Bool { lhs.bitsPerSecond < rhs.bitsPerSecond }
+    /// The sum, saturating.
     public static func + (lhs: BitRate, rhs: BitRate) -> BitRate {
         BitRate(bitsPerSecond: lhs.bitsPerSecond.saturatingAdding(rhs.bitsPerSecond))
     }
+    /// The difference, saturating; may be below zero.
     public static func - (lhs: BitRate, rhs: BitRate) -> BitRate {
         BitRate(bitsPerSecond: lhs.bitsPerSecond.saturatingSubtracting(rhs.bitsPerSecond))
     }
+    /// The multiple, saturating.
     public static func * (lhs: BitRate, rhs: Double) -> BitRate {
         BitRate(bitsPerSecond: Int(saturating: Double(lhs.bitsPerSecond) * rhs))
     }

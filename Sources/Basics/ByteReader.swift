@@ -6,6 +6,7 @@ public struct ByteReader: ~Escapable {
     /// The index of the next byte.
     public private(set) var offset = 0
 
+    /// Reads from the first byte on.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
@@ -16,6 +17,7 @@ public struct ByteReader: ~Escapable {
 
     /// Nothing was left, or less than was asked for.
     public struct Truncated: Error {
+        /// The only value.
         public init() {}
     }
 
@@ -79,14 +81,17 @@ extension Array where Element == UInt8 {
         append(UInt8(truncatingIfNeeded: value >> 8))
         append(UInt8(truncatingIfNeeded: value))
     }
+    /// Appends the lower three bytes, the highest first.
     @inlinable public mutating func append24(_ value: UInt32) {
         append(UInt8(truncatingIfNeeded: value >> 16))
         append16(UInt16(truncatingIfNeeded: value))
     }
+    /// Appends four bytes, the highest first.
     @inlinable public mutating func append32(_ value: UInt32) {
         append16(UInt16(truncatingIfNeeded: value >> 16))
         append16(UInt16(truncatingIfNeeded: value))
     }
+    /// Appends eight bytes, the highest first.
     @inlinable public mutating func append64(_ value: UInt64) {
         append32(UInt32(truncatingIfNeeded: value >> 32))
         append32(UInt32(truncatingIfNeeded: value))

@@ -1,10 +1,12 @@
 /// The video codecs that Tessera speaks, both ways.
 public enum VideoCodec: String, Sendable, CaseIterable, Hashable {
+    /// H.264 (ITU-T H.264, RFC 6184); VP8 (RFC 6386, RFC 7741).
     case h264, vp8
 }
 
 /// How a frame must be turned clockwise for display (urn:3gpp:video-orientation).
 public enum Rotation: UInt8, Sendable {
+    /// By so many degrees clockwise.
     case none = 0, clockwise90, clockwise180, clockwise270
 
     /// Whether display swaps width and height.
@@ -13,6 +15,7 @@ public enum Rotation: UInt8, Sendable {
 
 /// One coded video frame: an H.264 access unit or a VP8 frame.
 public struct EncodedVideoFrame: Sendable {
+    /// The codec.
     public var codec: VideoCodec
     /// H.264: Annex B with 4-byte start codes, SPS and PPS before every IDR. VP8: the bare frame.
     public var data: [UInt8]
@@ -24,8 +27,10 @@ public struct EncodedVideoFrame: Sendable {
     public var timestamp: Int64
     /// In pixels; 0 where it is not known (H.264 received before its SPS was read).
     public var width: Int
+    /// In pixels; 0 where it is not known.
     public var height: Int
 
+    /// A frame of these parts.
     public init(
         codec: VideoCodec, data: [UInt8], isKeyframe: Bool, temporalLayer: UInt8 = 0, timestamp: Int64, width: Int = 0, height: Int = 0
     ) {

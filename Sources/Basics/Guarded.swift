@@ -12,6 +12,7 @@ public final class Guarded<Value>: @unchecked Sendable {
     @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     @usableFromInline var value: Value
 
+    /// Guards a value that nobody else holds.
     public init(_ value: sending Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)

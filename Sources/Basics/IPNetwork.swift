@@ -2,6 +2,7 @@
 public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
     /// The network's own address: the bits behind the prefix are 0.
     public let address: IPAddress
+    /// How many bits of an address are the network's.
     public let prefixLength: Int
 
     /// - Parameter prefixLength: 0 to 32 or 128; what lies beyond is cut. Bits of `address` behind it are dropped.

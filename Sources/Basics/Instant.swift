@@ -5,6 +5,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     /// Nanoseconds since the clock's start.
     public var nanoseconds: Int64
 
+    /// So many nanoseconds after the clock's start.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
@@ -24,6 +25,7 @@ public struct Instant: Comparable, Hashable, Sendable {
         return Instant(nanoseconds: overflow ? (rhs.nanoseconds > 0 ? .max : .min) : sum)
     }
 
+    /// Saturates like `+`.
     @inlinable public static func - (lhs: Instant, rhs: Duration) -> Instant {
         let (sum, overflow) = lhs.nanoseconds.subtractingReportingOverflow(rhs.nanoseconds)
         return Instant(nanoseconds: overflow ? (rhs.nanoseconds > 0 ? .min : .max) : sum)
@@ -35,6 +37,7 @@ public struct Instant: Comparable, Hashable, Sendable {
         return .nanoseconds(overflow ? (lhs > rhs ? Int64.max : Int64.min) : difference)
     }
 
+    /// Saturates like `+`.
     @inlinable public static func += (lhs: inout Instant, rhs: Duration) { lhs = lhs + rhs }
 
     /// This instant on a media clock that ticks `rate` times a second and started with the server's clock,

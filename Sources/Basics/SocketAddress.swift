@@ -1,8 +1,11 @@
 /// An IPv4 or IPv6 address and a port, without any socket behind it.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The IP address.
     public var ip: IPAddress
+    /// The port, 0–65535; 0 where none is chosen yet.
     public var port: UInt16
 
+    /// An address and a port.
     public init(_ ip: IPAddress, port: UInt16) {
         self.ip = ip
         self.port = port
@@ -53,7 +56,9 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         return self
     }
 
+    /// 0.0.0.0 or ::.
     public var isUnspecified: Bool { self == .v4(0) || self == .v6(0, 0) }
+    /// 127.0.0.0/8 or ::1.
     public var isLoopback: Bool {
         switch self {
         case .v4(let value): value >> 24 == 127
@@ -128,11 +133,16 @@ public struct Flow: Hashable, Sendable, CustomStringConvertible {
     /// How datagrams travel: as they are, or framed on a TCP connection (RFC 4571).
     public enum Transport: UInt8, Sendable { case udp, tcp }
 
+    /// UDP or TCP.
     public var transport: Transport
+    /// Our address, where the datagram came in or is to leave from.
     public var local: SocketAddress
+    /// The other end's address.
     public var remote: SocketAddress
+    /// 0 for UDP.
     public var connection: UInt32
 
+    /// A flow of these parts.
     public init(_ transport: Transport, local: SocketAddress, remote: SocketAddress, connection: UInt32 = 0) {
         self.transport = transport
         self.local = local

@@ -4,6 +4,7 @@ public struct BitReader: ~Escapable {
     /// In bits from the first.
     public private(set) var position = 0
 
+    /// Reads from the first bit on.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
@@ -11,9 +12,11 @@ public struct BitReader: ~Escapable {
 
     /// There were not enough bits, or they say what nothing may.
     public struct Malformed: Error {
+        /// The only value.
         public init() {}
     }
 
+    /// The next bit, 0 or 1.
     public mutating func bit() throws(Malformed) -> UInt32 {
         guard position >> 3 < bytes.count else { throw Malformed() }
         defer { position += 1 }
@@ -27,6 +30,7 @@ public struct BitReader: ~Escapable {
         return value
     }
 
+    /// Leaves out so many bits.
     public mutating func skip(_ count: Int) throws(Malformed) {
         guard count >= 0, position + count <= bytes.count * 8 else { throw Malformed() }
         position += count

@@ -2,6 +2,7 @@
 public enum H264 {
     /// The lower five bits of a NAL unit's first byte (ITU-T H.264 table 7-1).
     public enum UnitType {
+        /// Types of NAL units (ITU-T H.264 §7.4.1, table 7-1).
         public static let slice: UInt8 = 1, idr: UInt8 = 5, sei: UInt8 = 6, sps: UInt8 = 7, pps: UInt8 = 8, delimiter: UInt8 = 9, filler: UInt8 = 12
     }
 

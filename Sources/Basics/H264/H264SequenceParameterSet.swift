@@ -2,6 +2,7 @@
 public struct H264SequenceParameterSet: Hashable, Sendable {
     /// In pixels: whole macroblocks, before cropping; at most 65,536.
     public let codedWidth: Int
+    /// The same for the height.
     public let codedHeight: Int
     /// As shown; nil where the cropping cannot be read, or leaves nothing.
     public let shownSize: Size?
@@ -10,8 +11,11 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
     /// 8 bits a sample, 4:2:0.
     public let isPlain: Bool
 
+    /// Width and height in pixels.
     public struct Size: Hashable, Sendable {
+        /// In pixels.
         public var width: Int
+        /// In pixels.
         public var height: Int
     }
 

@@ -11,6 +11,7 @@ public struct PeerBudget: Hashable, Sendable {
     public var bytes = 8_000_000
     /// Authentic datagrams a second, and bytes, that a peer may send lastingly. Only what was decrypted counts: anybody may forge the rest.
     public var lastingPackets = 4000
+    /// The same in bytes of datagrams.
     public var lastingBytes = 5_000_000
     /// STUN messages a second of flows that the peer has, and as many of others. A browser sends 20 while it looks for a path.
     public var checks = 200.0
@@ -21,12 +22,14 @@ public struct PeerBudget: Hashable, Sendable {
     public var reports = 50_000.0
     /// New SSRCs a second, and at once: the streams of a call begin together.
     public var newSources = 2.0
+    /// The most new SSRCs at once.
     public var newSourcesAtOnce = 32.0
     /// Packets a second under SSRCs of which none was authentic yet that are decrypted to find out.
     public var unknownSources = 100.0
     /// Whoever goes over the budget in each second of so many is ended.
     public var patience = 10
 
+    /// The budget of a browser, with room to spare.
     public init() {}
 }
 

@@ -4,10 +4,12 @@ import Basics
 public struct BandwidthEstimatorConfiguration: Sendable {
     /// Before anything was measured.
     public var start: BitRate = .kilobits(300)
+    /// The estimate never falls below this.
     public var minimum: BitRate = .kilobits(30)
     /// The dearest rendition and some room to repair it.
     public var maximum: BitRate = .megabits(5)
 
+    /// The usual bounds.
     public init() {}
 }
 

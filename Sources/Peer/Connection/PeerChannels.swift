@@ -117,6 +117,7 @@ extension PeerConnection {
     /// One that is longer than what the peer takes does not: it asked for none such.
     public func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool { channels.leavesHole(message, on: id) }
 
+    /// Closes a channel behind what was sent on it (RFC 8831 §6.7).
     public func closeChannel(_ id: ChannelID, at now: Instant) {
         channels.close(id, at: now)
         drain(at: now)

@@ -9,7 +9,7 @@ public final class PeerConnection {
     private let identity: DTLSIdentity
     private var negotiation: Negotiation
     /// What was agreed last; nil before the first answer.
-    public private(set) var negotiated: NegotiatedSession?
+    package private(set) var negotiated: NegotiatedSession?
     /// What the peer described itself with last.
     private var remoteDescription: SessionDescription?
     var ice: IceAgent?
@@ -47,6 +47,12 @@ public final class PeerConnection {
 
     enum State { case new, connecting, connected, ended }
 
+    /// Makes a connection that waits for its first description.
+    ///
+    /// - Parameters:
+    ///   - identity: the certificate; one may serve all connections.
+    ///   - now: the time of the clock that all later calls take theirs from.
+    /// - Throws: `PeerError` for a server without candidates.
     public init(_ configuration: PeerConfiguration, identity: DTLSIdentity, at now: Instant) throws(PeerError) {
         if configuration.role == .server, configuration.candidates.isEmpty {
             throw PeerError("A server connection needs at least one candidate to be reached at.")
@@ -255,11 +261,17 @@ public final class PeerConnection {
 
     // MARK: What was agreed
 
+    /// Whether the agreed direction lets us send sound; false before the first answer, as the next three.
     public var sendsAudio: Bool { negotiated?.section(.audio)?.direction.sends ?? false }
+    /// Whether the peer may send sound.
     public var receivesAudio: Bool { negotiated?.section(.audio)?.direction.receives ?? false }
+    /// Whether we may send a picture.
     public var sendsVideo: Bool { negotiated?.section(.video)?.direction.sends ?? false }
+    /// Whether the peer may send a picture.
     public var receivesVideo: Bool { negotiated?.section(.video)?.direction.receives ?? false }
+    /// Whether media may flow: from `connected` to the end.
     public var isConnected: Bool { state == .connected }
+    /// Whether the connection has closed or failed, by either end.
     public var isEnded: Bool { state == .ended }
 
     /// What the peer can receive, in the negotiated order.
@@ -287,6 +299,7 @@ public final class PeerConnection {
 
     // MARK: Out
 
+    /// What happened next, in order; nil when all is told.
     public func nextEvent() -> PeerEvent? {
         settle()
         return events.next()

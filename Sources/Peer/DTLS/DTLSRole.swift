@@ -1,5 +1,5 @@
 /// Which side of the DTLS handshake an end plays (RFC 5763 §5): the client speaks first.
-public enum DTLSRole: Hashable, Sendable {
+package enum DTLSRole: Hashable, Sendable {
     /// `a=setup:active`.
     case client
     /// `a=setup:passive`.

@@ -2,7 +2,7 @@ import Basics
 import COpenSSL
 
 /// What a DTLS transport tells its owner.
-public enum DTLSEvent: Hashable, Sendable {
+package enum DTLSEvent: Hashable, Sendable {
     /// The handshake is done and the peer's certificate is the one that the signalling named.
     case connected(SRTPKeys)
     /// Application data: an SCTP packet. Never before `connected`.
@@ -27,23 +27,27 @@ public struct DTLSConfiguration: Hashable, Sendable {
     /// The handshake has failed when it takes longer; OpenSSL would go on for ever.
     public var handshakeTimeout = Duration.seconds(30)
 
+    /// The usual times.
     public init() {}
 }
 
 /// How many datagrams did not make sense, and how often a flight was sent again.
 public struct DTLSStatistics: Hashable, Sendable {
+    /// Datagrams that made no sense.
     public var ignoredDatagrams = 0
+    /// Flights of the handshake that were sent again.
     public var retransmissions = 0
 
+    /// Nothing counted yet.
     public init() {}
 }
 
 /// The DTLS 1.2 association of one connection, on OpenSSL, without I/O and in virtual time. Confined to its connection's thread.
 ///
 /// Hand in datagrams with `receive` and the time with `advance`; after either, take out `nextTransmit` and `nextEvent` until nil.
-public final class DTLSTransport {
-    public let role: DTLSRole
-    public private(set) var statistics = DTLSStatistics()
+package final class DTLSTransport {
+    package let role: DTLSRole
+    package private(set) var statistics = DTLSStatistics()
 
     private enum State {
         case idle
@@ -58,7 +62,7 @@ public final class DTLSTransport {
     private static let mostHeldRecords = 64
 
     /// What a record adds: 13 bytes of header and, in a CBC suite, IV, MAC and padding (16 + 20 + 16). AEAD suites need 37 in all.
-    public static let recordOverhead = 65
+    package static let recordOverhead = 65
 
     private let identity: DTLSIdentity
     private let configuration: DTLSConfiguration
@@ -74,7 +78,7 @@ public final class DTLSTransport {
     private(set) var authenticRecords = 0
     private var record = [UInt8](repeating: 0, count: 1 << 14)
 
-    public convenience init(
+    package convenience init(
         role: DTLSRole, identity: DTLSIdentity, configuration: DTLSConfiguration = DTLSConfiguration(), at now: Instant
     ) throws(DTLSError) {
         try self.init(role: role, identity: identity, configuration: configuration, timer: .ofThisLibrary, at: now)
@@ -113,7 +117,7 @@ public final class DTLSTransport {
     }
 
     /// The handshake may begin: a client speaks, a server listens. Datagrams before this start it as well.
-    public func start(at now: Instant) {
+    package func start(at now: Instant) {
         guard case .idle = state else { return }
         state = .handshaking
         handshakeDeadline = now + configuration.handshakeTimeout
@@ -121,7 +125,7 @@ public final class DTLSTransport {
     }
 
     /// The certificates that the peer may show, from its SDP. May come late: until then the transport holds its breath.
-    public func setRemoteFingerprints(_ fingerprints: [Fingerprint]) {
+    package func setRemoteFingerprints(_ fingerprints: [Fingerprint]) {
         remoteFingerprints = fingerprints
         switch state {
         case .unverified(let held): verify(held: held)
@@ -132,7 +136,7 @@ public final class DTLSTransport {
     }
 
     /// A datagram of the peer's, of DTLS by its first byte.
-    public func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
+    package func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
         // Content types 20…63 are DTLS's (RFC 7983 §7), and a record header has 13 bytes.
         guard datagram.count >= 13, (20...63).contains(datagram[0]) else {
             statistics.ignoredDatagrams += 1
@@ -149,7 +153,7 @@ public final class DTLSTransport {
     }
 
     /// Time has passed: sends a lost flight again, or gives up.
-    public func advance(to now: Instant) {
+    package func advance(to now: Instant) {
         guard case .handshaking = state else { return }
         if let handshakeDeadline, now >= handshakeDeadline {
             fail("the DTLS handshake did not finish within \(configuration.handshakeTimeout.inSeconds) s")
@@ -175,25 +179,25 @@ public final class DTLSTransport {
     private static let timerStep = Duration.milliseconds(5)
 
     /// When `advance` wants to be called next.
-    public var nextDeadline: Instant? {
+    package var nextDeadline: Instant? {
         guard case .handshaking = state else { return nil }
         guard let retransmitAt, let handshakeDeadline else { return retransmitAt ?? handshakeDeadline }
         return min(retransmitAt, handshakeDeadline)
     }
 
     /// The next datagram to send.
-    public func nextTransmit() -> [UInt8]? {
+    package func nextTransmit() -> [UInt8]? {
         bio.outbound.isEmpty ? nil : bio.outbound.removeFirst()
     }
 
     /// What happened next; nil when all is told.
-    public func nextEvent() -> DTLSEvent? {
+    package func nextEvent() -> DTLSEvent? {
         events.isEmpty ? nil : events.removeFirst()
     }
 
     /// Sends one record of application data. False when there is no verified peer, or the record is too large for a datagram.
     @discardableResult
-    public func send(_ application: [UInt8]) -> Bool {
+    package func send(_ application: [UInt8]) -> Bool {
         guard case .connected = state, !application.isEmpty, application.count <= configuration.mtu - Self.recordOverhead,
             let count = Int32(exactly: application.count)
         else { return false }
@@ -206,7 +210,7 @@ public final class DTLSTransport {
     }
 
     /// Says goodbye. Nothing comes after it but what `nextTransmit` still holds.
-    public func close() {
+    package func close() {
         if case .ended = state { return }
         sayGoodbye()
         end()

@@ -9,6 +9,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     /// The hash itself.
     public let bytes: [UInt8]
 
+    /// A hash; `algorithm` in any case.
     public init(algorithm: String, bytes: [UInt8]) {
         self.algorithm = algorithm.lowercased()
         self.bytes = bytes

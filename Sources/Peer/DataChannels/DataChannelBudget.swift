@@ -5,10 +5,12 @@ public struct DataChannelBudget: Hashable, Sendable {
     public var messagesPerSecond = 100.0
     /// What may come at once, such as what an application says when it starts.
     public var messageBurst = 500.0
+    /// Bytes of messages a second.
     public var bytesPerSecond = 1_048_576.0
     /// Twice a picture of 8 MiB.
     public var byteBurst = 16_777_216.0
 
+    /// The usual budget.
     public init() {}
 }
 
@@ -27,6 +29,7 @@ public struct DataChannelStatistics: Hashable, Sendable {
     /// Bytes to the peer that wait to be sent or acknowledged, with 256 for each message.
     public var backlog = 0
 
+    /// All counters; 0 unless given.
     public init(
         refusedMessages: Int = 0, refusedChunks: Int = 0, discardedChunks: Int = 0, slowed: Int = 0, heldBytes: Int = 0, backlog: Int = 0
     ) {

@@ -6,7 +6,9 @@ public typealias ChannelID = UInt16
 
 /// Text stays text and binary stays binary all the way.
 public enum DataChannelMessage: Hashable, Sendable {
+    /// UTF-8 text (PPID 51, or 56 when empty; RFC 8831 §8).
     case text(String)
+    /// Bytes (PPID 53, or 57 when empty).
     case binary([UInt8])
 
     /// In bytes.
@@ -19,7 +21,7 @@ public enum DataChannelMessage: Hashable, Sendable {
 }
 
 /// What the data channels tell their owner.
-public enum DataChannelEvent: Hashable, Sendable {
+enum DataChannelEvent: Hashable, Sendable {
     /// Messages may be sent. `byRemote` when the peer opened it.
     case opened(ChannelID, label: String, byRemote: Bool)
     case message(ChannelID, DataChannelMessage)
@@ -29,7 +31,7 @@ public enum DataChannelEvent: Hashable, Sendable {
 }
 
 /// The data channels of one connection (RFC 8831, RFC 8832) over its DTLS transport, without I/O, in virtual time.
-public final class DataChannelTransport {
+final class DataChannelTransport {
     private struct Channel {
         var label: String
         var reliability: SCTPReliability
@@ -59,7 +61,7 @@ public final class DataChannelTransport {
     private var partialBytes = 0
 
     /// `remoteMaximumMessage` is the peer's `a=max-message-size`, where 0 stands for no limit.
-    public init(
+    init(
         role: DTLSRole, localPort: UInt16 = 5000, remotePort: UInt16 = 5000, maximumMessage: Int = 262_144,
         remoteMaximumMessage: Int = 65_536, budget: DataChannelBudget = DataChannelBudget(), at now: Instant
     ) {
@@ -78,12 +80,12 @@ public final class DataChannelTransport {
     }
 
     /// DTLS is connected.
-    public func start(at now: Instant) {
+    func start(at now: Instant) {
         association.start(at: now)
     }
 
     /// Opens a channel; nil when all ids are in use.
-    public func open(
+    func open(
         label: String, protocol name: String = "", ordered: Bool = true, maxRetransmits: Int? = nil,
         maxLifetime: Duration? = nil, at now: Instant
     ) -> ChannelID? {
@@ -119,7 +121,7 @@ public final class DataChannelTransport {
 
     /// False when the channel is not there, the message is too long for the peer, or the backlog is full: try later.
     @discardableResult
-    public func send(_ message: DataChannelMessage, on id: ChannelID, at now: Instant) -> Bool {
+    func send(_ message: DataChannelMessage, on id: ChannelID, at now: Instant) -> Bool {
         guard let channel = channels[id], !channel.closing else { return false }
         var payload: [UInt8]
         var ppid: UInt32
@@ -137,49 +139,49 @@ public final class DataChannelTransport {
 
     /// Whether a message that `send` refused, and that is not sent again, leaves a hole: the channel is open, it was opened to lose nothing
     /// (neither by a count of retransmissions nor by a time), and the peer takes messages of this length.
-    public func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool {
+    func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool {
         guard let channel = channels[id], !channel.closing, message.count <= maximumOutgoing else { return false }
         return channel.reliability.retransmissions == nil && channel.reliability.lifetime == nil
     }
 
     /// Closes a channel once what was sent on it has arrived; `closed` follows when the peer has agreed.
-    public func close(_ id: ChannelID, at now: Instant) {
+    func close(_ id: ChannelID, at now: Instant) {
         guard channels[id]?.closing == false else { return }
         channels[id]?.closing = true
         association.reset(id, at: now)
     }
 
     /// Ends all channels at once.
-    public func shutdown(at now: Instant) {
+    func shutdown(at now: Instant) {
         association.abort()
     }
 
-    public func receive(_ packet: [UInt8], at now: Instant) {
+    func receive(_ packet: [UInt8], at now: Instant) {
         association.receive(packet, at: now)
         handleEvents(at: now)
     }
 
-    public func advance(to now: Instant) {
+    func advance(to now: Instant) {
         association.advance(to: now)
         handleEvents(at: now)
     }
 
-    public var nextDeadline: Instant? { association.nextDeadline }
+    var nextDeadline: Instant? { association.nextDeadline }
 
     /// The next packet for the DTLS transport.
-    public func nextTransmit() -> [UInt8]? {
+    func nextTransmit() -> [UInt8]? {
         association.nextPacket()
     }
 
-    public func nextEvent() -> DataChannelEvent? {
+    func nextEvent() -> DataChannelEvent? {
         events.popFirst()
     }
 
     /// Bytes that wait to be sent or acknowledged, with 256 for each message.
-    public var backlog: Int { association.buffered }
+    var backlog: Int { association.buffered }
 
     /// What was refused, dropped or held up, with the totals of now.
-    public var statistics: DataChannelStatistics {
+    var statistics: DataChannelStatistics {
         let counted = association.statistics
         return DataChannelStatistics(
             refusedMessages: counted.refusedMessages, refusedChunks: counted.refusedChunks, discardedChunks: counted.discardedChunks,

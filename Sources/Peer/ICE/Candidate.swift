@@ -4,32 +4,43 @@ import Basics
 public struct Candidate: Hashable, Sendable, CustomStringConvertible {
     /// How the address was learnt (RFC 8445 §5.1.1).
     public enum Kind: String, Sendable {
+        /// An interface's own address; one that a STUN server saw; one that a check came from; one at a TURN server.
         case host, serverReflexive = "srflx", peerReflexive = "prflx", relayed = "relay"
     }
     /// Who opens the connection (RFC 6544 §4.5).
     public enum TCPType: String, Sendable {
+        /// The end connects; it listens; it does both.
         case active, passive, simultaneousOpen = "so"
     }
     /// A name and a value behind the fields of every candidate (RFC 8839 §5.1): `generation 0`.
     public struct Extension: Hashable, Sendable {
+        /// The name: a token.
         public var name: String
+        /// The value: a token.
         public var value: String
 
+        /// An extension of these two words.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
     }
 
+    /// The same for candidates that share kind, base and server (RFC 8445 §5.1.1.3).
     public var foundation: String
     /// 1 for RTP (with RTCP muxed), 2 for RTCP of old.
     public var component: Int
+    /// UDP or TCP.
     public var transport: Flow.Transport
+    /// The higher the better (RFC 8445 §5.1.2).
     public var priority: UInt32
     /// An IP address, or an mDNS name (`….local`) that only the peer's own network could resolve.
     public var address: String
+    /// 9 for an active TCP candidate.
     public var port: UInt16
+    /// How the address was learnt.
     public var kind: Kind
+    /// The base or server that a candidate of another kind than `host` came from (`raddr`, `rport`).
     public var related: (address: String, port: UInt16)? {
         get { relatedAddress.map { ($0, relatedPort) } }
         set {
@@ -37,12 +48,14 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
             relatedPort = newValue?.port ?? 0
         }
     }
+    /// Only for TCP.
     public var tcpType: TCPType?
     /// Whatever follows, in its order.
     public var extensions: [Extension]
     private var relatedAddress: String?
     private var relatedPort: UInt16 = 0
 
+    /// A candidate of its parts; `Candidate.host` makes one of ours.
     public init(
         foundation: String, component: Int = 1, transport: Flow.Transport, priority: UInt32, address: String, port: UInt16,
         kind: Kind = .host, tcpType: TCPType? = nil, extensions: [Extension] = []

@@ -2,8 +2,10 @@ import Basics
 
 /// What a datagram on a shared port is, by its first bytes (RFC 7983 §7, RFC 9443, RFC 5761 §4).
 public enum DatagramKind: Hashable, Sendable {
+    /// STUN, DTLS, SRTP, SRTCP, or something that is none of them.
     case stun, dtls, rtp, rtcp, other
 
+    /// Looks at the first two bytes.
     public init(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 2 else {
             self = .other
@@ -23,6 +25,7 @@ public enum DatagramKind: Hashable, Sendable {
 public final class UfragTable<ID: Hashable & Sendable>: Sendable {
     private let owners = Guarded<[String: ID]>([:])
 
+    /// No fragments.
     public init() {}
 
     /// Whose a fragment is.

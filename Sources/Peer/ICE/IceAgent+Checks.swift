@@ -3,7 +3,7 @@ import Basics
 /// Checking, nominating and keeping consent: the caller's part (RFC 8445 §6 to §8, RFC 7675).
 extension IceAgent {
     /// Says that the caller opened `flow` to a passive TCP candidate of the peer.
-    public mutating func addFlow(_ flow: Flow, for candidate: Candidate, at now: Instant) {
+    package mutating func addFlow(_ flow: Flow, for candidate: Candidate, at now: Instant) {
         guard mode == .controlling else { return }
         addPath(flow, remotePriority: candidate.priority, at: now)
     }

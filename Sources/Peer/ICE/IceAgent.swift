@@ -6,28 +6,28 @@ import Basics
 /// `.lite` is the server: it answers checks, believes the peer's nomination, and never checks itself (RFC 8445 §2.5). It needs no
 /// candidates of the peer: the first authentic check tells where the peer is, so mDNS names do not matter.
 /// `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates, nominates, and keeps consent.
-public struct IceAgent: ~Copyable, Sendable {
+package struct IceAgent: ~Copyable, Sendable {
     /// Whether the agent checks on its own.
-    public enum Mode: Sendable {
+    package enum Mode: Sendable {
         case lite, controlling
     }
 
-    public let mode: Mode
+    package let mode: Mode
     /// What we offered last.
-    public private(set) var local: IceCredentials
+    package private(set) var local: IceCredentials
     /// Valid until the first check with the new ones.
-    public private(set) var previousLocal: IceCredentials?
-    public private(set) var remote: IceCredentials?
+    package private(set) var previousLocal: IceCredentials?
+    package private(set) var remote: IceCredentials?
     /// Where to send. Before nomination: where authentic media came from.
-    public private(set) var selected: Flow?
+    package private(set) var selected: Flow?
     /// Smoothed, of our checks; nil for a lite agent, which sends none.
-    public internal(set) var roundTripTime: Duration?
-    public private(set) var isInterrupted = false
-    public private(set) var isExpired = false
+    package var roundTripTime: Duration?
+    package private(set) var isInterrupted = false
+    package private(set) var isExpired = false
     /// Messages that were dropped: not STUN, not ours, not authentic, or too many.
-    public private(set) var ignoredMessages = 0
+    package private(set) var ignoredMessages = 0
     /// What the message that was handled last has shown of its flow; `.none` if it is not authentic.
-    public private(set) var latestClaim = FlowClaim.none
+    package private(set) var latestClaim = FlowClaim.none
 
     var configuration: IceConfiguration
     var paths: [IcePath] = []
@@ -57,7 +57,7 @@ public struct IceAgent: ~Copyable, Sendable {
     ///   - localAddresses: for `.controlling`: the UDP addresses that the caller's flows begin at, best first.
     ///   - seed: for tests: spreads consent checks in time and makes transaction ids. nil draws from the system, so that nobody can
     ///     guess the id of a check that was sent to somebody else.
-    public init(
+    package init(
         mode: Mode, local: IceCredentials, localAddresses: [SocketAddress] = [],
         configuration: IceConfiguration = IceConfiguration(),
         seed: UInt64? = nil, at now: Instant
@@ -77,12 +77,12 @@ public struct IceAgent: ~Copyable, Sendable {
     }
 
     /// Every fragment of ours that a check may name now.
-    public var localUfrags: [String] { [local.ufrag] + (previousLocal.map { [$0.ufrag] } ?? []) }
+    package var localUfrags: [String] { [local.ufrag] + (previousLocal.map { [$0.ufrag] } ?? []) }
 
     // MARK: From the negotiation
 
     /// The peer's side of a description. New credentials in `.controlling` mode begin the checks anew.
-    public mutating func setRemote(_ credentials: IceCredentials, candidates: [Candidate] = [], at now: Instant) {
+    package mutating func setRemote(_ credentials: IceCredentials, candidates: [Candidate] = [], at now: Instant) {
         let isNew = remote != credentials
         remote = credentials
         guard mode == .controlling else {
@@ -104,7 +104,7 @@ public struct IceAgent: ~Copyable, Sendable {
     }
 
     /// A candidate that came later. A lite agent needs none; names (`….local`) and active TCP candidates are of no use to a caller.
-    public mutating func addRemoteCandidate(_ candidate: Candidate, at now: Instant) {
+    package mutating func addRemoteCandidate(_ candidate: Candidate, at now: Instant) {
         guard mode == .controlling, candidate.component == 1, remoteCandidates.count < configuration.pairLimit,
             !remoteCandidates.contains(candidate)
         else { return }
@@ -113,7 +113,7 @@ public struct IceAgent: ~Copyable, Sendable {
     }
 
     /// New credentials of ours (ICE restart, RFC 8445 §9). The flow in use stays selected until the peer nominates again.
-    public mutating func restart(local credentials: IceCredentials, at now: Instant) {
+    package mutating func restart(local credentials: IceCredentials, at now: Instant) {
         guard credentials != local else { return }
         previousLocal = local
         local = credentials
@@ -126,7 +126,7 @@ public struct IceAgent: ~Copyable, Sendable {
     // MARK: From the network
 
     /// Takes a STUN message; replies and events are queued.
-    public mutating func handle(stun bytes: UnsafeRawBufferPointer, flow: Flow, at now: Instant) {
+    package mutating func handle(stun bytes: UnsafeRawBufferPointer, flow: Flow, at now: Instant) {
         latestClaim = .none
         guard let message = STUNMessage(parsing: bytes) else {
             ignoredMessages &+= 1
@@ -148,7 +148,7 @@ public struct IceAgent: ~Copyable, Sendable {
     /// DTLS or SRTP that proved authentic came on `flow`: the best sign of which path the peer uses.
     ///
     /// - Parameter bytes: how many came.
-    public mutating func authenticMedia(on flow: Flow, bytes: Int = 0, at now: Instant) {
+    package mutating func authenticMedia(on flow: Flow, bytes: Int = 0, at now: Instant) {
         guard let index = index(of: flow), paths[index].isValidated else { return }
         paths[index].lastMedia = now
         paths[index].received += bytes
@@ -163,7 +163,7 @@ public struct IceAgent: ~Copyable, Sendable {
     }
 
     /// Forgets a flow that ended (TCP). If it was selected, the best of the others takes over.
-    public mutating func remove(_ flow: Flow, at now: Instant) {
+    package mutating func remove(_ flow: Flow, at now: Instant) {
         paths.removeAll { $0.flow == flow }
         if preferred == flow { preferred = nil }
         guard selected == flow else { return }
@@ -179,15 +179,15 @@ public struct IceAgent: ~Copyable, Sendable {
     }
 
     /// When the latest authentic check, response or media came.
-    public var lastHeard: Instant { max(lastConsent, lastMedia) }
+    package var lastHeard: Instant { max(lastConsent, lastMedia) }
 
     /// Whether an authentic check came on `flow`, so that DTLS and SRTP from it may be taken and answered.
-    public func isValidated(_ flow: Flow) -> Bool { paths.contains { $0.flow == flow && $0.isValidated } }
+    package func isValidated(_ flow: Flow) -> Bool { paths.contains { $0.flow == flow && $0.isValidated } }
 
     // MARK: Time and outputs
 
     /// Lets time pass: checks, consent, interruption and expiry.
-    public mutating func advance(to now: Instant) {
+    package mutating func advance(to now: Instant) {
         guard !isExpired else { return }
         if !isInterrupted, selected != nil, now - lastHeard >= configuration.interruptedAfter {
             isInterrupted = true
@@ -223,7 +223,7 @@ public struct IceAgent: ~Copyable, Sendable {
     }
 
     /// When `advance` has something to do.
-    public var nextDeadline: Instant? {
+    package var nextDeadline: Instant? {
         guard !isExpired else { return nil }
         var deadline = lastConsent + configuration.consentTimeout
         if !isInterrupted, selected != nil {
@@ -234,10 +234,10 @@ public struct IceAgent: ~Copyable, Sendable {
     }
 
     /// A datagram to send, in order.
-    public mutating func nextTransmit() -> (bytes: [UInt8], flow: Flow)? { transmits.isEmpty ? nil : transmits.removeFirst() }
+    package mutating func nextTransmit() -> (bytes: [UInt8], flow: Flow)? { transmits.isEmpty ? nil : transmits.removeFirst() }
 
     /// What happened next; nil when all is told.
-    public mutating func nextEvent() -> IceEvent? { events.isEmpty ? nil : events.removeFirst() }
+    package mutating func nextEvent() -> IceEvent? { events.isEmpty ? nil : events.removeFirst() }
 
     // MARK: Within
 

@@ -14,6 +14,7 @@ public struct IceConfiguration: Sendable {
     public var pacing: Duration = .milliseconds(50)
     /// The first retransmission of a check; doubles up to `maximumRetransmission`. Below RFC 8445's 500 ms: most paths answer in 100 ms.
     public var firstRetransmission: Duration = .milliseconds(250)
+    /// The interval between two sendings of a check does not grow beyond this.
     public var maximumRetransmission: Duration = .seconds(2)
     /// Sendings of one check before its pair rests.
     public var attempts = 7
@@ -35,11 +36,12 @@ public struct IceConfiguration: Sendable {
     /// RFC 9000 §8.1 lets a server send three times what came from an address that has not answered yet; so do we.
     public var unansweredFactor = 3
 
+    /// The usual times and limits.
     public init() {}
 }
 
 /// What an `IceAgent` tells its owner.
-public enum IceEvent: Hashable, Sendable {
+package enum IceEvent: Hashable, Sendable {
     /// Send on this flow from now on. Nothing else changes: same DTLS, same SRTP.
     case selected(Flow)
     /// Nothing authentic for a while; it may come back.

@@ -2,7 +2,9 @@ import COpenSSL
 
 /// A user name fragment and its password (RFC 8445 §5.3).
 public struct IceCredentials: Hashable, Sendable {
+    /// The user name fragment, 4–256 characters.
     public var ufrag: String
+    /// The password, 22–256 characters.
     public var password: String
 
     /// 8 characters of 6 bits: the fragment also finds the peer on a port that all share, so it must be unique.
@@ -10,6 +12,7 @@ public struct IceCredentials: Hashable, Sendable {
     /// 144 bits; RFC 8445 §5.3 asks for 128.
     static let passwordLength = 24
 
+    /// Given credentials; `isWellFormed` tells whether a peer may use them.
     public init(ufrag: String, password: String) {
         self.ufrag = ufrag
         self.password = password

@@ -2,23 +2,23 @@ import Basics
 import COpenSSL
 
 /// A STUN message (RFC 8489 §5) with the attributes that ICE uses (RFC 8445 §16).
-public struct STUNMessage: Sendable {
-    public enum Class: UInt16, Sendable {
+package struct STUNMessage: Sendable {
+    package enum Class: UInt16, Sendable {
         case request = 0, indication = 0x0010, success = 0x0100, failure = 0x0110
     }
 
     /// 96 random bits that tie a response to its request.
-    public struct TransactionID: Hashable, Sendable {
-        public var high: UInt32
-        public var low: UInt64
+    package struct TransactionID: Hashable, Sendable {
+        package var high: UInt32
+        package var low: UInt64
 
-        public init(high: UInt32, low: UInt64) {
+        package init(high: UInt32, low: UInt64) {
             self.high = high
             self.low = low
         }
     }
 
-    public static let magicCookie: UInt32 = 0x2112_A442
+    package static let magicCookie: UInt32 = 0x2112_A442
     static let bindingMethod: UInt16 = 1
     static let headerLength = 20
     /// RFC 8489 §14.7.
@@ -37,30 +37,30 @@ public struct STUNMessage: Sendable {
         static let iceControlling: UInt16 = 0x802A
     }
 
-    public var messageClass: Class
-    public var transaction: TransactionID
-    public var username: String?
-    public var priority: UInt32?
-    public var useCandidate = false
+    package var messageClass: Class
+    package var transaction: TransactionID
+    package var username: String?
+    package var priority: UInt32?
+    package var useCandidate = false
     /// The tie-breaker of ICE-CONTROLLING.
-    public var iceControlling: UInt64?
+    package var iceControlling: UInt64?
     /// The tie-breaker of ICE-CONTROLLED.
-    public var iceControlled: UInt64?
-    public var xorMappedAddress: SocketAddress?
-    public var errorCode: Int?
+    package var iceControlled: UInt64?
+    package var xorMappedAddress: SocketAddress?
+    package var errorCode: Int?
     /// Types below 0x8000 that we do not know: the request must be refused with 420 (RFC 8489 §6.3.1).
-    public var unknownAttributes: [UInt16] = []
+    package var unknownAttributes: [UInt16] = []
     /// Where MESSAGE-INTEGRITY begins, if there is one.
-    public private(set) var integrityOffset: Int?
-    public private(set) var hasFingerprint = false
+    package private(set) var integrityOffset: Int?
+    package private(set) var hasFingerprint = false
 
-    public init(_ messageClass: Class, transaction: TransactionID) {
+    package init(_ messageClass: Class, transaction: TransactionID) {
         self.messageClass = messageClass
         self.transaction = transaction
     }
 
     /// Reads a Binding message; nil for everything else, for a wrong length and for a wrong FINGERPRINT.
-    public init?(parsing bytes: UnsafeRawBufferPointer) {
+    package init?(parsing bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.headerLength, bytes.count % 4 == 0 else { return nil }
         self.init(parsing: Span(_unsafeBytes: bytes), raw: bytes)
     }
@@ -143,7 +143,7 @@ public struct STUNMessage: Sendable {
     }
 
     /// Whether the MESSAGE-INTEGRITY of `bytes`, from which this message was read, was made with `password`.
-    public func isAuthentic(_ bytes: UnsafeRawBufferPointer, password: String) -> Bool {
+    package func isAuthentic(_ bytes: UnsafeRawBufferPointer, password: String) -> Bool {
         guard let offset = integrityOffset, offset + 24 <= bytes.count else { return false }
         // RFC 8489 §14.5: hashed as if the message ended with MESSAGE-INTEGRITY.
         var covered = Array(bytes[..<offset])
@@ -155,7 +155,7 @@ public struct STUNMessage: Sendable {
     }
 
     /// The message as bytes, with MESSAGE-INTEGRITY if there is a password, and FINGERPRINT.
-    public func encoded(password: String?) -> [UInt8] {
+    package func encoded(password: String?) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(128)
         bytes.append16(messageClass.rawValue | Self.bindingMethod)

@@ -1,7 +1,7 @@
 import Basics
 
 /// What came of a frame's payloads.
-public enum AssemblyResult: Sendable {
+enum AssemblyResult: Sendable {
     case frame(EncodedVideoFrame)
     /// Nothing to decode: parameter sets alone, or only what is stripped.
     case nothing
@@ -12,39 +12,39 @@ public enum AssemblyResult: Sendable {
 }
 
 /// Puts the packets of one access unit back into Annex B (RFC 6184), and remembers the stream's parameter sets.
-public struct H264Depacketizer: Sendable {
+struct H264Depacketizer: Sendable {
     /// A bound on remembered parameter sets of each kind: ids are 0–31 and 0–255, browsers use one or two.
     static let maximumParameterSets = 16
     /// Bytes. An SPS with all scaling lists and a VUI has about 700; all the remembered ones may stand before each IDR.
     static let maximumParameterSetSize = 1024
     /// NAL units of one access unit, slices above all. Packetization mode 0, or an encoder that keeps slices to a packet's size, makes one of
     /// each packet: 1024 of them are a keyframe of 1.1 MB, four times what 4096×4096 needs at a call's rates.
-    public static let maximumUnits = 1024
+    static let maximumUnits = 1024
     /// Of them, units that are no slices: a delimiter, parameter sets said twice, a few SEI messages, filler.
-    public static let maximumOtherUnits = 64
+    static let maximumOtherUnits = 64
 
     private var spsByID = ParameterSets()
     private var ppsByID = ParameterSets()
     /// Of the newest SPS.
-    public private(set) var width = 0
-    public private(set) var height = 0
+    private(set) var width = 0
+    private(set) var height = 0
 
     /// Both kinds of parameter sets were seen: an IDR without them can be decoded.
-    public var hasParameterSets: Bool { !spsByID.isEmpty && !ppsByID.isEmpty }
+    var hasParameterSets: Bool { !spsByID.isEmpty && !ppsByID.isEmpty }
 
-    public init() {}
+    init() {}
 
     /// What one payload holds, without taking it apart.
-    public struct Peek: Sendable, Equatable {
+    struct Peek: Sendable, Equatable {
         /// It begins at the start of a NAL unit: not in the middle of a fragmented one.
-        public var startsUnit: Bool
+        var startsUnit: Bool
         /// An IDR slice that is its picture's first (first_mb_in_slice is 0) begins here.
-        public var hasIDR: Bool
-        public var hasSPS: Bool
+        var hasIDR: Bool
+        var hasSPS: Bool
     }
 
     /// nil when the payload is no H.264 that is understood.
-    public static func peek(_ payload: Span<UInt8>) -> Peek? {
+    static func peek(_ payload: Span<UInt8>) -> Peek? {
         guard payload.count >= 1 else { return nil }
         switch payload[0] & 31 {
         case 1...23:
@@ -81,7 +81,7 @@ public struct H264Depacketizer: Sendable {
     /// The access unit of these payloads, which are contiguous and in order; in time linear in their bytes.
     ///
     /// Parameter sets are remembered and put before an IDR that came without; a keyframe is an IDR with its SPS.
-    public mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> AssemblyResult {
+    mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> AssemblyResult {
         var unit = AccessUnit(capacity: payloads.reduce(0) { $0 + $1.count + 8 })
         spsByID.begin()
         ppsByID.begin()

@@ -1,7 +1,7 @@
 import Basics
 
 /// NAL unit types that only RTP knows, beside those of H.264 (RFC 6184 §5.2), and the size that a parameter set tells.
-public enum H264NAL {
+enum H264NAL {
     static let stapA: UInt8 = 24
     static let fuA: UInt8 = 28
 
@@ -10,7 +10,7 @@ public enum H264NAL {
 
     /// The size of the pictures that a sequence parameter set describes, cropped; nil when it is broken or larger than 16,384 on a side.
     /// `nal` starts with the NAL header byte.
-    public static func pictureSize(ofSPS nal: Span<UInt8>) -> (width: Int, height: Int)? {
+    static func pictureSize(ofSPS nal: Span<UInt8>) -> (width: Int, height: Int)? {
         guard let set = H264SequenceParameterSet(nal), let size = set.shownSize,
             max(set.codedWidth, set.codedHeight) <= largestSide
         else { return nil }

@@ -3,7 +3,9 @@ public struct OpusPacket: Sendable, Equatable {
     /// 120 ms (RFC 6716 §3.2.5, R5).
     public static let maximumSamples = 5760
 
+    /// It was coded with two channels.
     public var isStereo: Bool
+    /// Frames in it, at most 48.
     public var frameCount: Int
     /// Of one frame, at 48 kHz.
     public var samplesPerFrame: Int
@@ -38,6 +40,7 @@ public struct OpusPacket: Sendable, Equatable {
         guard frameCount > 0, samples <= Self.maximumSamples else { return nil }
     }
 
+    /// The same for an array.
     public init?(_ payload: [UInt8]) {
         self.init(payload.span)
     }

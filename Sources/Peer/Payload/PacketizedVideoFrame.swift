@@ -18,16 +18,23 @@ public final class PacketizedVideoFrame: Sendable {
     /// With header, extensions, VP8 descriptor, RTX's OSN and SRTP's tag it stays below 1200 bytes of UDP payload.
     public static let defaultMaxPayload = 1100
 
+    /// The frame's codec.
     public let codec: VideoCodec
+    /// It can be decoded without any frame before it.
     public let isKeyframe: Bool
+    /// 0 is the base; frames of layer 1 may be dropped.
     public let temporalLayer: UInt8
     /// A layer-1 frame that needs only the base layer; true for the two-layer pattern, where each refers to the base.
     public let layerSync: Bool
     /// Room time in 90 kHz.
     public let timestamp: Int64
+    /// In pixels; 0 where it is not known.
     public let width: Int
+    /// In pixels; 0 where it is not known.
     public let height: Int
+    /// The payloads, one after another.
     public let bytes: [UInt8]
+    /// The packets' payloads, in order.
     public let fragments: [Fragment]
     /// A NAL unit was larger than `maxPayload` though packetization-mode 0 cannot cut it; it goes out as one large packet.
     public let hasOversizeFragment: Bool

@@ -4,18 +4,18 @@ import Basics
 ///
 /// A copy's header has four bytes: a 1, its payload type, by how much its timestamp is earlier (14 bits), its length (10 bits). The newest
 /// payload's header is one byte and the rest of the packet is its own.
-public struct RedundantAudio: Sendable, Equatable {
+struct RedundantAudio: Sendable, Equatable {
     /// One payload in the packet.
-    public struct Block: Sendable, Equatable {
-        public var payloadType: UInt8
+    struct Block: Sendable, Equatable {
+        var payloadType: UInt8
         /// By so many ticks of the stream's clock it is older than the packet's timestamp.
-        public var timestampOffset: Int
+        var timestampOffset: Int
         /// Where it lies in what was parsed.
-        public var range: Range<Int>
+        var range: Range<Int>
     }
 
     /// libwebrtc takes as many; nobody sends more than a handful.
-    public static let maximumBlocks = 32
+    static let maximumBlocks = 32
     /// 14 bits: 341 ms at 48 kHz.
     static let maximumOffset = 0x3FFF
     /// 10 bits.
@@ -24,10 +24,10 @@ public struct RedundantAudio: Sendable, Equatable {
     static let headerSize = 5
 
     /// In the packet's order: the newest payload is the last.
-    public private(set) var blocks: [Block] = []
+    private(set) var blocks: [Block] = []
 
     /// nil when a header is cut off, the lengths do not fit, or there are more blocks than anyone sends.
-    public init?(parsing payload: Span<UInt8>) {
+    init?(parsing payload: Span<UInt8>) {
         var lengths: [Int] = []
         var reader = ByteReader(payload)
         do {

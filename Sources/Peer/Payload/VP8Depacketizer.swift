@@ -1,15 +1,15 @@
 import Basics
 
 /// Puts the packets of one VP8 frame back together (RFC 7741 §4.5).
-public struct VP8Depacketizer: Sendable {
+struct VP8Depacketizer: Sendable {
     /// Of the newest keyframe.
-    public private(set) var width = 0
-    public private(set) var height = 0
+    private(set) var width = 0
+    private(set) var height = 0
 
-    public init() {}
+    init() {}
 
     /// The frame of these payloads, which are contiguous, in order and begin with the frame's first.
-    public mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> AssemblyResult {
+    mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> AssemblyResult {
         var data: [UInt8] = []
         data.reserveCapacity(payloads.reduce(0) { $0 + $1.count })
         var layer: UInt8 = 0

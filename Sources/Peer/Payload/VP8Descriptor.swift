@@ -1,22 +1,22 @@
 import Basics
 
 /// The VP8 payload descriptor (RFC 7741 §4.2).
-public struct VP8Descriptor: Sendable, Equatable {
-    public var isNonReference = false
+struct VP8Descriptor: Sendable, Equatable {
+    var isNonReference = false
     /// S: the payload starts a partition.
-    public var startsPartition: Bool
+    var startsPartition: Bool
     /// PID: 0 is the frame's first partition, with the frame header.
-    public var partition: UInt8 = 0
+    var partition: UInt8 = 0
     /// 15 bits when `hasLongPictureID`, otherwise 7.
-    public var pictureID: UInt16?
-    public var hasLongPictureID = true
-    public var temporalLevelZeroIndex: UInt8?
-    public var temporalLayer: UInt8?
+    var pictureID: UInt16?
+    var hasLongPictureID = true
+    var temporalLevelZeroIndex: UInt8?
+    var temporalLayer: UInt8?
     /// Y: depends only on the base layer; a switch up is safe here. Meaningful with a temporal layer.
-    public var layerSync = false
-    public var keyIndex: UInt8?
+    var layerSync = false
+    var keyIndex: UInt8?
 
-    public init(
+    init(
         startsPartition: Bool, partition: UInt8 = 0, pictureID: UInt16? = nil, temporalLevelZeroIndex: UInt8? = nil,
         temporalLayer: UInt8? = nil, layerSync: Bool = false, isNonReference: Bool = false
     ) {
@@ -30,10 +30,10 @@ public struct VP8Descriptor: Sendable, Equatable {
     }
 
     /// It begins a frame: start of the first partition.
-    public var startsFrame: Bool { startsPartition && partition == 0 }
+    var startsFrame: Bool { startsPartition && partition == 0 }
 
     /// Reads the descriptor at the start of a payload and says how long it is; nil when it is cut short.
-    public static func parse(_ payload: Span<UInt8>) -> (descriptor: VP8Descriptor, size: Int)? {
+    static func parse(_ payload: Span<UInt8>) -> (descriptor: VP8Descriptor, size: Int)? {
         var reader = ByteReader(payload)
         guard let descriptor = try? VP8Descriptor(&reader) else { return nil }
         return (descriptor, reader.offset)
@@ -63,10 +63,10 @@ public struct VP8Descriptor: Sendable, Equatable {
     }
 
     /// The most bytes that a descriptor takes.
-    public static let maximumSize = 6
+    static let maximumSize = 6
 
     /// Appends the descriptor's bytes.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         var raw: (UInt64, Int) = pack()
         while raw.1 > 0 {
             raw.1 -= 1
@@ -75,7 +75,7 @@ public struct VP8Descriptor: Sendable, Equatable {
     }
 
     /// Writes the descriptor straight into a packet, without an array.
-    public func write(to writer: inout RTPPacketWriter) {
+    func write(to writer: inout RTPPacketWriter) {
         var raw: (UInt64, Int) = pack()
         while raw.1 > 0 {
             raw.1 -= 1
@@ -116,14 +116,14 @@ public struct VP8Descriptor: Sendable, Equatable {
 }
 
 /// What the head of a VP8 frame says (RFC 6386 §9.1).
-public struct VP8FrameHeader: Sendable, Equatable {
-    public var isKeyframe: Bool
+struct VP8FrameHeader: Sendable, Equatable {
+    var isKeyframe: Bool
     /// 0 unless it is a keyframe.
-    public var width = 0
-    public var height = 0
+    var width = 0
+    var height = 0
 
     /// nil when the frame is too short, or claims to be a keyframe without its start code.
-    public init?(_ frame: Span<UInt8>) {
+    init?(_ frame: Span<UInt8>) {
         guard frame.count >= 3 else { return nil }
         isKeyframe = frame[0] & 1 == 0
         guard isKeyframe else { return }

@@ -1,35 +1,35 @@
 import Basics
 
 /// RTCP 207 (RFC 3611): how a receiver that sends no media measures its round trip.
-public struct ExtendedReport: Sendable, Equatable {
-    public static let packetType: UInt8 = 207
+struct ExtendedReport: Sendable, Equatable {
+    static let packetType: UInt8 = 207
 
     /// One answer to a receiver reference time (RFC 3611 §4.5).
-    public struct DelaySinceReference: Sendable, Equatable {
-        public var ssrc: SSRC
+    struct DelaySinceReference: Sendable, Equatable {
+        var ssrc: SSRC
         /// The middle 32 bits of the reference time's NTP.
-        public var lastReference: UInt32
+        var lastReference: UInt32
         /// In 1/65536 s.
-        public var delay: UInt32
-        public init(ssrc: SSRC, lastReference: UInt32, delay: UInt32) {
+        var delay: UInt32
+        init(ssrc: SSRC, lastReference: UInt32, delay: UInt32) {
             self.ssrc = ssrc
             self.lastReference = lastReference
             self.delay = delay
         }
     }
 
-    public enum Block: Sendable, Equatable {
+    enum Block: Sendable, Equatable {
         /// RRTR (RFC 3611 §4.4): the receiver's own NTP time.
         case receiverReferenceTime(UInt64)
         /// DLRR (RFC 3611 §4.5).
         case delaySinceLastReference([DelaySinceReference])
     }
 
-    public var ssrc: SSRC
+    var ssrc: SSRC
     /// Blocks of other types are skipped.
-    public var blocks: [Block]
+    var blocks: [Block]
 
-    public init(ssrc: SSRC, blocks: [Block]) {
+    init(ssrc: SSRC, blocks: [Block]) {
         self.ssrc = ssrc
         self.blocks = blocks
     }
@@ -61,7 +61,7 @@ public struct ExtendedReport: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         var body: [UInt8] = []
         body.append32(ssrc.rawValue)
         for block in blocks {

@@ -1,22 +1,22 @@
 import Basics
 
 /// RTCP 206/4 (RFC 5104 §4.3.1): send a keyframe; repeated until it is seen, so act once per new sequence number.
-public struct FullIntraRequest: Sendable, Equatable {
-    public static let format: UInt8 = 4
+struct FullIntraRequest: Sendable, Equatable {
+    static let format: UInt8 = 4
 
-    public struct Entry: Sendable, Equatable {
-        public var ssrc: SSRC
-        public var sequence: UInt8
-        public init(ssrc: SSRC, sequence: UInt8) {
+    struct Entry: Sendable, Equatable {
+        var ssrc: SSRC
+        var sequence: UInt8
+        init(ssrc: SSRC, sequence: UInt8) {
             self.ssrc = ssrc
             self.sequence = sequence
         }
     }
 
-    public var senderSSRC: SSRC
-    public var entries: [Entry]
+    var senderSSRC: SSRC
+    var entries: [Entry]
 
-    public init(senderSSRC: SSRC, entries: [Entry]) {
+    init(senderSSRC: SSRC, entries: [Entry]) {
         self.senderSSRC = senderSSRC
         self.entries = entries
     }
@@ -32,7 +32,7 @@ public struct FullIntraRequest: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(
             RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 8 + 8 * entries.count, into: &bytes)
         bytes.append32(senderSSRC.rawValue)

@@ -1,32 +1,32 @@
 import Basics
 
 /// RTCP 205/1 (RFC 4585 §6.2.1): which packets are missing, as first number and bit mask of the 16 after it.
-public struct GenericNack: Sendable, Equatable {
-    public static let format: UInt8 = 1
+struct GenericNack: Sendable, Equatable {
+    static let format: UInt8 = 1
     /// So that a NACK stays below 1200 bytes.
-    public static let maximumEntries = 250
+    static let maximumEntries = 250
 
-    public struct Entry: Sendable, Equatable {
-        public var packetID: SequenceNumber
-        public var mask: UInt16
-        public init(packetID: SequenceNumber, mask: UInt16) {
+    struct Entry: Sendable, Equatable {
+        var packetID: SequenceNumber
+        var mask: UInt16
+        init(packetID: SequenceNumber, mask: UInt16) {
             self.packetID = packetID
             self.mask = mask
         }
     }
 
-    public var senderSSRC: SSRC
-    public var mediaSSRC: SSRC
-    public var entries: [Entry]
+    var senderSSRC: SSRC
+    var mediaSSRC: SSRC
+    var entries: [Entry]
 
-    public init(senderSSRC: SSRC, mediaSSRC: SSRC, entries: [Entry]) {
+    init(senderSSRC: SSRC, mediaSSRC: SSRC, entries: [Entry]) {
         self.senderSSRC = senderSSRC
         self.mediaSSRC = mediaSSRC
         self.entries = entries
     }
 
     /// Packs sequence numbers, which must be in rising order (across a wrap too).
-    public init(senderSSRC: SSRC, mediaSSRC: SSRC, missing: [SequenceNumber]) {
+    init(senderSSRC: SSRC, mediaSSRC: SSRC, missing: [SequenceNumber]) {
         var entries: [Entry] = []
         for sequence in missing {
             if let last = entries.last, case let steps = sequence.steps(from: last.packetID), steps <= 16 {
@@ -48,7 +48,7 @@ public struct GenericNack: Sendable, Equatable {
     }
 
     /// The missing sequence numbers, in rising order.
-    public var missing: [SequenceNumber] {
+    var missing: [SequenceNumber] {
         var result: [SequenceNumber] = []
         for entry in entries {
             result.append(entry.packetID)
@@ -58,7 +58,7 @@ public struct GenericNack: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(
             RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 8 + 4 * entries.count, into: &bytes)
         bytes.append32(senderSSRC.rawValue)

@@ -1,13 +1,13 @@
 import Basics
 
 /// RTCP 203 (RFC 3550 §6.6).
-public struct Goodbye: Sendable, Equatable {
-    public static let packetType: UInt8 = 203
+struct Goodbye: Sendable, Equatable {
+    static let packetType: UInt8 = 203
 
-    public var ssrcs: [SSRC]
-    public var reason: String?
+    var ssrcs: [SSRC]
+    var reason: String?
 
-    public init(ssrcs: [SSRC], reason: String? = nil) {
+    init(ssrcs: [SSRC], reason: String? = nil) {
         self.ssrcs = ssrcs
         self.reason = reason
     }
@@ -22,7 +22,7 @@ public struct Goodbye: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         let ssrcs = ssrcs.prefix(31)
         var text: [UInt8] = []
         if let reason {

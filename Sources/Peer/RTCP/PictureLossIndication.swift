@@ -1,13 +1,13 @@
 import Basics
 
 /// RTCP 206/1 (RFC 4585 §6.3.1): send a keyframe.
-public struct PictureLossIndication: Sendable, Equatable {
-    public static let format: UInt8 = 1
+struct PictureLossIndication: Sendable, Equatable {
+    static let format: UInt8 = 1
 
-    public var senderSSRC: SSRC
-    public var mediaSSRC: SSRC
+    var senderSSRC: SSRC
+    var mediaSSRC: SSRC
 
-    public init(senderSSRC: SSRC, mediaSSRC: SSRC) {
+    init(senderSSRC: SSRC, mediaSSRC: SSRC) {
         self.senderSSRC = senderSSRC
         self.mediaSSRC = mediaSSRC
     }
@@ -18,7 +18,7 @@ public struct PictureLossIndication: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 8, into: &bytes)
         bytes.append32(senderSSRC.rawValue)
         bytes.append32(mediaSSRC.rawValue)

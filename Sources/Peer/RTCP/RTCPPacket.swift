@@ -1,7 +1,7 @@
 import Basics
 
 /// One RTCP packet of any type that Tessera understands.
-public enum RTCPPacket: Sendable, Equatable {
+enum RTCPPacket: Sendable, Equatable {
     case senderReport(SenderReport)
     case receiverReport(ReceiverReport)
     case sourceDescription(SourceDescription)
@@ -23,7 +23,7 @@ public enum RTCPPacket: Sendable, Equatable {
     static let payloadFeedbackType: UInt8 = 206
 
     /// Appends the packet's bytes; several after one another make a compound packet.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         switch self {
         case .senderReport(let packet): packet.encode(into: &bytes)
         case .receiverReport(let packet): packet.encode(into: &bytes)
@@ -51,21 +51,21 @@ public enum RTCPPacket: Sendable, Equatable {
 /// Reads a compound or reduced-size RTCP packet (RFC 3550 §6.1, RFC 5506) packet by packet, in whatever order they come.
 ///
 /// Total: broken framing ends the reading and sets `isBroken`; a packet whose body does not parse is skipped and counted.
-public struct RTCPReader: ~Escapable {
+struct RTCPReader: ~Escapable {
     private let bytes: Span<UInt8>
     private var offset = 0
     /// The lengths did not add up; what was read before stands.
-    public private(set) var isBroken = false
+    private(set) var isBroken = false
     /// Packets with a good length and a bad body.
-    public private(set) var malformedCount = 0
+    private(set) var malformedCount = 0
 
     @_lifetime(copy bytes)
-    public init(_ bytes: Span<UInt8>) {
+    init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
     }
 
     /// The next packet; nil at the end.
-    public mutating func next() -> RTCPPacket? {
+    mutating func next() -> RTCPPacket? {
         while offset < bytes.count, !isBroken {
             guard bytes.count - offset >= 4, bytes[offset] >> 6 == 2 else {
                 isBroken = true

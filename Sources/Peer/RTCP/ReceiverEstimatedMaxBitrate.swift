@@ -1,15 +1,15 @@
 import Basics
 
 /// RTCP 206/15 "REMB" (draft-alvestrand-rmcat-remb-03 §2.2): the most that the receiver wants.
-public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
-    public static let format: UInt8 = 15
+struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
+    static let format: UInt8 = 15
     static let identifier: UInt32 = 0x5245_4D42
 
-    public var senderSSRC: SSRC
-    public var bitRate: BitRate
-    public var ssrcs: [SSRC]
+    var senderSSRC: SSRC
+    var bitRate: BitRate
+    var ssrcs: [SSRC]
 
-    public init(senderSSRC: SSRC, bitRate: BitRate, ssrcs: [SSRC]) {
+    init(senderSSRC: SSRC, bitRate: BitRate, ssrcs: [SSRC]) {
         self.senderSSRC = senderSSRC
         self.bitRate = bitRate
         self.ssrcs = ssrcs
@@ -27,7 +27,7 @@ public struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         let ssrcs = ssrcs.prefix(255)
         RTCPPacket.encodeHeader(
             RTCPPacket.payloadFeedbackType, count: Int(Self.format), bodyBytes: 16 + 4 * ssrcs.count, into: &bytes)

@@ -1,14 +1,14 @@
 import Basics
 
 /// RTCP 201 (RFC 3550 §6.4.2).
-public struct ReceiverReport: Sendable, Equatable {
-    public static let packetType: UInt8 = 201
+struct ReceiverReport: Sendable, Equatable {
+    static let packetType: UInt8 = 201
 
-    public var ssrc: SSRC
+    var ssrc: SSRC
     /// At most 31 are written.
-    public var reports: [ReportBlock]
+    var reports: [ReportBlock]
 
-    public init(ssrc: SSRC, reports: [ReportBlock] = []) {
+    init(ssrc: SSRC, reports: [ReportBlock] = []) {
         self.ssrc = ssrc
         self.reports = reports
     }
@@ -20,7 +20,7 @@ public struct ReceiverReport: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         let blocks = reports.prefix(31)
         RTCPPacket.encodeHeader(
             Self.packetType, count: blocks.count, bodyBytes: 4 + ReportBlock.size * blocks.count, into: &bytes)

@@ -1,24 +1,24 @@
 import Basics
 
 /// What a receiver says about one stream (RFC 3550 §6.4.1).
-public struct ReportBlock: Sendable, Equatable {
+struct ReportBlock: Sendable, Equatable {
     static let size = 24
 
-    public var ssrc: SSRC
+    var ssrc: SSRC
     /// In 1/256 of the packets since the last report.
-    public var fractionLost: UInt8 = 0
+    var fractionLost: UInt8 = 0
     /// 24 bits, signed.
-    public var cumulativeLost: Int32 = 0
+    var cumulativeLost: Int32 = 0
     /// Cycles in the upper 16 bits.
-    public var highestSequence: UInt32 = 0
+    var highestSequence: UInt32 = 0
     /// In ticks of the media clock.
-    public var jitter: UInt32 = 0
+    var jitter: UInt32 = 0
     /// The middle 32 bits of the last sender report's NTP time; 0 before the first.
-    public var lastSenderReport: UInt32 = 0
+    var lastSenderReport: UInt32 = 0
     /// In 1/65536 s.
-    public var delaySinceLastSenderReport: UInt32 = 0
+    var delaySinceLastSenderReport: UInt32 = 0
 
-    public init(ssrc: SSRC) { self.ssrc = ssrc }
+    init(ssrc: SSRC) { self.ssrc = ssrc }
 
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
         ssrc = try reader.readSSRC()
@@ -43,7 +43,7 @@ public struct ReportBlock: Sendable, Equatable {
 
     /// The round trip that this block shows to the sender of the report it answers; nil without one. `compactNow` is the
     /// reader's own NTP time, middle 32 bits.
-    public func roundTrip(compactNow: UInt32) -> Duration? {
+    func roundTrip(compactNow: UInt32) -> Duration? {
         guard lastSenderReport != 0 else { return nil }
         let ticks = Int32(bitPattern: compactNow &- lastSenderReport &- delaySinceLastSenderReport)
         // A little below zero is rounding of both clocks' ticks.

@@ -1,20 +1,20 @@
 import Basics
 
 /// RTCP 200 (RFC 3550 §6.4.1).
-public struct SenderReport: Sendable, Equatable {
-    public static let packetType: UInt8 = 200
+struct SenderReport: Sendable, Equatable {
+    static let packetType: UInt8 = 200
 
-    public var ssrc: SSRC
+    var ssrc: SSRC
     /// 32.32 fixed point, seconds since 1900.
-    public var ntpTime: UInt64
+    var ntpTime: UInt64
     /// The media clock at that same instant.
-    public var rtpTimestamp: RTPTimestamp
-    public var packetCount: UInt32
-    public var octetCount: UInt32
+    var rtpTimestamp: RTPTimestamp
+    var packetCount: UInt32
+    var octetCount: UInt32
     /// At most 31 are written.
-    public var reports: [ReportBlock]
+    var reports: [ReportBlock]
 
-    public init(
+    init(
         ssrc: SSRC, ntpTime: UInt64, rtpTimestamp: RTPTimestamp, packetCount: UInt32 = 0, octetCount: UInt32 = 0,
         reports: [ReportBlock] = []
     ) {
@@ -37,7 +37,7 @@ public struct SenderReport: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         let blocks = reports.prefix(31)
         RTCPPacket.encodeHeader(
             Self.packetType, count: blocks.count, bodyBytes: 24 + ReportBlock.size * blocks.count, into: &bytes)

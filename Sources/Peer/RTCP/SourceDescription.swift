@@ -1,34 +1,34 @@
 import Basics
 
 /// RTCP 202 (RFC 3550 §6.5).
-public struct SourceDescription: Sendable, Equatable {
-    public static let packetType: UInt8 = 202
-    public static let cname: UInt8 = 1
+struct SourceDescription: Sendable, Equatable {
+    static let packetType: UInt8 = 202
+    static let cname: UInt8 = 1
 
-    public struct Item: Sendable, Equatable {
-        public var type: UInt8
+    struct Item: Sendable, Equatable {
+        var type: UInt8
         /// At most 255 bytes of UTF-8 are written.
-        public var text: String
-        public init(type: UInt8, text: String) {
+        var text: String
+        init(type: UInt8, text: String) {
             self.type = type
             self.text = text
         }
     }
 
-    public struct Chunk: Sendable, Equatable {
-        public var ssrc: SSRC
-        public var items: [Item]
-        public init(ssrc: SSRC, items: [Item]) {
+    struct Chunk: Sendable, Equatable {
+        var ssrc: SSRC
+        var items: [Item]
+        init(ssrc: SSRC, items: [Item]) {
             self.ssrc = ssrc
             self.items = items
         }
-        public var cname: String? { items.first { $0.type == SourceDescription.cname }?.text }
+        var cname: String? { items.first { $0.type == SourceDescription.cname }?.text }
     }
 
-    public var chunks: [Chunk]
+    var chunks: [Chunk]
 
-    public init(chunks: [Chunk]) { self.chunks = chunks }
-    public init(ssrc: SSRC, cname: String) {
+    init(chunks: [Chunk]) { self.chunks = chunks }
+    init(ssrc: SSRC, cname: String) {
         chunks = [Chunk(ssrc: ssrc, items: [Item(type: Self.cname, text: cname)])]
     }
 
@@ -50,7 +50,7 @@ public struct SourceDescription: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         var body: [UInt8] = []
         for chunk in chunks.prefix(31) {
             body.append32(chunk.ssrc.rawValue)

@@ -2,30 +2,30 @@ import Basics
 
 /// RTCP 205/3 "TMMBR" and 205/4 "TMMBN" (RFC 5104 §4.2.1, §4.2.2): the most that a receiver takes of a stream for now, and the sender's
 /// word which such limits bind it. Both are written alike.
-public struct TemporaryMaxBitrate: Sendable, Equatable {
-    public static let requestFormat: UInt8 = 3
-    public static let notificationFormat: UInt8 = 4
+struct TemporaryMaxBitrate: Sendable, Equatable {
+    static let requestFormat: UInt8 = 3
+    static let notificationFormat: UInt8 = 4
 
     /// A limit with what it counts.
-    public struct Limit: Sendable, Equatable {
+    struct Limit: Sendable, Equatable {
         /// In a request the stream that is limited, in a notification who wished it.
-        public var ssrc: SSRC
+        var ssrc: SSRC
         /// All of the packets, `overhead` included.
-        public var bitRate: BitRate
+        var bitRate: BitRate
         /// Bytes of a packet beside its payload, as the receiver counts them; 0 to 511.
-        public var overhead: Int
+        var overhead: Int
 
-        public init(ssrc: SSRC, bitRate: BitRate, overhead: Int) {
+        init(ssrc: SSRC, bitRate: BitRate, overhead: Int) {
             self.ssrc = ssrc
             self.bitRate = bitRate
             self.overhead = overhead
         }
     }
 
-    public var senderSSRC: SSRC
-    public var limits: [Limit]
+    var senderSSRC: SSRC
+    var limits: [Limit]
 
-    public init(senderSSRC: SSRC, limits: [Limit]) {
+    init(senderSSRC: SSRC, limits: [Limit]) {
         self.senderSSRC = senderSSRC
         self.limits = limits
     }
@@ -42,7 +42,7 @@ public struct TemporaryMaxBitrate: Sendable, Equatable {
     }
 
     /// Appends the packet with its header; rates of more than 17 bits are rounded down.
-    public func encode(format: UInt8, into bytes: inout [UInt8]) {
+    func encode(format: UInt8, into bytes: inout [UInt8]) {
         RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(format), bodyBytes: 8 + 8 * limits.count, into: &bytes)
         bytes.append32(senderSSRC.rawValue)
         bytes.append32(0)

@@ -3,34 +3,34 @@ import Basics
 /// RTCP 205/15 (draft-holmer-rmcat-transport-wide-cc-extensions-01): which transport-wide numbers arrived, and when.
 ///
 /// Only what arrived is stored; every other number of `baseSequence ..< baseSequence + statusCount` did not.
-public struct TransportFeedback: Sendable, Equatable {
-    public static let format: UInt8 = 15
+struct TransportFeedback: Sendable, Equatable {
+    static let format: UInt8 = 15
     /// Ticks of delta times.
-    public static let deltaMicroseconds: Int64 = 250
-    public static let referenceMicroseconds: Int64 = 64_000
+    static let deltaMicroseconds: Int64 = 250
+    static let referenceMicroseconds: Int64 = 64_000
 
-    public struct Arrival: Sendable, Equatable {
-        public var sequence: SequenceNumber
+    struct Arrival: Sendable, Equatable {
+        var sequence: SequenceNumber
         /// Since the arrival before it (the first: since the reference time), in 250 µs.
-        public var delta: Int16
-        public init(sequence: SequenceNumber, delta: Int16) {
+        var delta: Int16
+        init(sequence: SequenceNumber, delta: Int16) {
             self.sequence = sequence
             self.delta = delta
         }
     }
 
-    public var senderSSRC: SSRC
-    public var mediaSSRC: SSRC
-    public var baseSequence: SequenceNumber
-    public var statusCount: UInt16
+    var senderSSRC: SSRC
+    var mediaSSRC: SSRC
+    var baseSequence: SequenceNumber
+    var statusCount: UInt16
     /// In 64 ms; 24 bits, signed, wraps after 12 days.
-    public var referenceTime: Int32
+    var referenceTime: Int32
     /// Counts feedbacks, so that lost ones show.
-    public var feedbackCount: UInt8
+    var feedbackCount: UInt8
     /// In the order of their sequence numbers.
-    public var arrivals: [Arrival]
+    var arrivals: [Arrival]
 
-    public init(
+    init(
         senderSSRC: SSRC, mediaSSRC: SSRC, baseSequence: SequenceNumber, statusCount: UInt16, referenceTime: Int32,
         feedbackCount: UInt8,
         arrivals: [Arrival]
@@ -45,7 +45,7 @@ public struct TransportFeedback: Sendable, Equatable {
     }
 
     /// Calls `body` for every number covered, in order, with its arrival in microseconds of the receiver's clock (nil: lost).
-    public func forEachStatus(_ body: (_ sequence: SequenceNumber, _ arrivalMicroseconds: Int64?) -> Void) {
+    func forEachStatus(_ body: (_ sequence: SequenceNumber, _ arrivalMicroseconds: Int64?) -> Void) {
         var time = Int64(referenceTime) * Self.referenceMicroseconds
         var next = 0
         for index in 0..<Int(statusCount) {
@@ -106,7 +106,7 @@ public struct TransportFeedback: Sendable, Equatable {
     }
 
     /// Appends the packet with its header, padded to whole words.
-    public func encode(into bytes: inout [UInt8]) {
+    func encode(into bytes: inout [UInt8]) {
         let start = bytes.count
         RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(Self.format), bodyBytes: 0, into: &bytes)
         bytes.append32(senderSSRC.rawValue)

@@ -1,7 +1,7 @@
 import Basics
 
 /// Why bytes are no RTP packet.
-public enum RTPError: Error, Equatable, Sendable {
+package enum RTPError: Error, Equatable, Sendable {
     case truncated
     case wrongVersion
     /// The padding count is zero or larger than what it pads.
@@ -11,28 +11,28 @@ public enum RTPError: Error, Equatable, Sendable {
 /// The fixed header of an RTP packet and where its parts lie (RFC 3550 §5.1, RFC 8285).
 ///
 /// Holds no bytes: ranges index the span that was parsed. Parsing allocates nothing.
-public struct RTPHeader: Sendable, Equatable {
-    public static let fixedSize = 12
+package struct RTPHeader: Sendable, Equatable {
+    package static let fixedSize = 12
 
-    public var marker: Bool
-    public var payloadType: UInt8
-    public var sequence: SequenceNumber
-    public var timestamp: RTPTimestamp
-    public var ssrc: SSRC
-    public var csrcCount: Int
+    package var marker: Bool
+    package var payloadType: UInt8
+    package var sequence: SequenceNumber
+    package var timestamp: RTPTimestamp
+    package var ssrc: SSRC
+    package var csrcCount: Int
     /// The "defined by profile" word of the extension; 0 without one.
-    public var extensionProfile: UInt16
+    package var extensionProfile: UInt16
     /// The extension's elements, without its four-byte head.
-    public var extensionRange: Range<Int>
+    package var extensionRange: Range<Int>
     /// The payload without padding; empty in a padding-only packet.
-    public var payloadRange: Range<Int>
+    package var payloadRange: Range<Int>
     /// How many bytes of padding follow the payload, the count byte included.
-    public var paddingCount: Int
+    package var paddingCount: Int
 
     /// It carries padding and nothing else: a probe, which still uses a sequence number of its stream.
-    public var isPaddingOnly: Bool { paddingCount > 0 && payloadRange.isEmpty }
+    package var isPaddingOnly: Bool { paddingCount > 0 && payloadRange.isEmpty }
 
-    public init(parsing bytes: Span<UInt8>) throws(RTPError) {
+    package init(parsing bytes: Span<UInt8>) throws(RTPError) {
         var reader = ByteReader(bytes)
         do {
             let first = try reader.readUInt8()
@@ -71,7 +71,7 @@ public struct RTPHeader: Sendable, Equatable {
     ///
     /// Browsers mix the one-byte and the two-byte form packet by packet once `extmap-allow-mixed` is agreed, so the form is
     /// read from each packet (RFC 8285 §4.1.2).
-    public func extensionElement(_ id: UInt8, in bytes: Span<UInt8>) -> Range<Int>? {
+    package func extensionElement(_ id: UInt8, in bytes: Span<UInt8>) -> Range<Int>? {
         guard id != 0 else { return nil }
         let twoByte = extensionProfile & 0xFFF0 == 0x1000
         guard twoByte || extensionProfile == 0xBEDE, extensionRange.upperBound <= bytes.count else { return nil }
@@ -102,39 +102,39 @@ public struct RTPHeader: Sendable, Equatable {
     }
 
     /// The 16-bit value of an element, e.g. the transport-wide sequence number.
-    public func extension16(_ id: UInt8, in bytes: Span<UInt8>) -> UInt16? {
+    package func extension16(_ id: UInt8, in bytes: Span<UInt8>) -> UInt16? {
         guard let range = extensionElement(id, in: bytes), range.count >= 2 else { return nil }
         return UInt16(bytes[range.lowerBound]) << 8 | UInt16(bytes[range.lowerBound + 1])
     }
 
     /// The 24-bit value of an element, e.g. the playout delay.
-    public func extension24(_ id: UInt8, in bytes: Span<UInt8>) -> UInt32? {
+    package func extension24(_ id: UInt8, in bytes: Span<UInt8>) -> UInt32? {
         guard let range = extensionElement(id, in: bytes), range.count >= 3 else { return nil }
         return UInt32(bytes[range.lowerBound]) << 16 | UInt32(bytes[range.lowerBound + 1]) << 8 | UInt32(bytes[range.lowerBound + 2])
     }
 
     /// The first byte of an element, e.g. audio level or rotation.
-    public func extension8(_ id: UInt8, in bytes: Span<UInt8>) -> UInt8? {
+    package func extension8(_ id: UInt8, in bytes: Span<UInt8>) -> UInt8? {
         guard let range = extensionElement(id, in: bytes), range.count >= 1 else { return nil }
         return bytes[range.lowerBound]
     }
 }
 
 /// The audio level element of RFC 6464: one byte, voice flag and −dBov.
-public struct AudioLevel: Sendable, Equatable {
-    public var isVoice: Bool
+package struct AudioLevel: Sendable, Equatable {
+    package var isVoice: Bool
     /// 0 is the loudest, 127 silence.
-    public var level: UInt8
+    package var level: UInt8
 
-    public init(byte: UInt8) {
+    package init(byte: UInt8) {
         isVoice = byte & 0x80 != 0
         level = byte & 0x7F
     }
 
-    public init(isVoice: Bool, level: UInt8) {
+    package init(isVoice: Bool, level: UInt8) {
         self.isVoice = isVoice
         self.level = min(level, 127)
     }
 
-    public var byte: UInt8 { (isVoice ? 0x80 : 0) | level & 0x7F }
+    package var byte: UInt8 { (isVoice ? 0x80 : 0) | level & 0x7F }
 }

@@ -1,7 +1,7 @@
 /// Writes one RTP packet into memory of the caller's, in order: header, extension elements, payload, padding.
 ///
 /// Allocates nothing. What does not fit is not written and makes `finish()` answer nil; nothing traps.
-public struct RTPPacketWriter {
+struct RTPPacketWriter {
     private let buffer: UnsafeMutableRawBufferPointer
     private var offset = 0
     private var failed = false
@@ -10,7 +10,7 @@ public struct RTPPacketWriter {
     private var payloadStarted = false
 
     /// `twoByteExtensions` chooses the form for the whole packet: one-byte carries ids 1–14 and 1–16 bytes (RFC 8285 §4.2).
-    public init(
+    init(
         _ buffer: UnsafeMutableRawBufferPointer, marker: Bool, payloadType: UInt8, sequence: SequenceNumber,
         timestamp: RTPTimestamp, ssrc: SSRC, twoByteExtensions: Bool = false
     ) {
@@ -24,47 +24,47 @@ public struct RTPPacketWriter {
     }
 
     /// Adds an extension element; ignored once the payload has begun, refused when the form cannot carry it.
-    public mutating func addExtension(_ id: UInt8, _ value: UnsafeRawBufferPointer) {
+    mutating func addExtension(_ id: UInt8, _ value: UnsafeRawBufferPointer) {
         guard beginElement(id, count: value.count) else { return }
         for byte in value { put(byte) }
     }
 
     /// Adds a one-byte element, e.g. an audio level.
-    public mutating func addExtension(_ id: UInt8, _ value: UInt8) {
+    mutating func addExtension(_ id: UInt8, _ value: UInt8) {
         guard beginElement(id, count: 1) else { return }
         put(value)
     }
 
     /// Adds a two-byte element, e.g. the transport-wide sequence number.
-    public mutating func addExtension(_ id: UInt8, _ value: UInt16) {
+    mutating func addExtension(_ id: UInt8, _ value: UInt16) {
         guard beginElement(id, count: 2) else { return }
         put16(value)
     }
 
     /// Adds a three-byte element, e.g. abs-send-time or playout-delay.
-    public mutating func addExtension24(_ id: UInt8, _ value: UInt32) {
+    mutating func addExtension24(_ id: UInt8, _ value: UInt32) {
         guard beginElement(id, count: 3) else { return }
         put(UInt8(truncatingIfNeeded: value >> 16))
         put16(UInt16(truncatingIfNeeded: value))
     }
 
     /// Adds an element of text, e.g. MID or RID.
-    public mutating func addExtension(_ id: UInt8, _ value: String) {
+    mutating func addExtension(_ id: UInt8, _ value: String) {
         guard beginElement(id, count: value.utf8.count) else { return }
         for byte in value.utf8 { put(byte) }
     }
 
-    public mutating func append(_ byte: UInt8) {
+    mutating func append(_ byte: UInt8) {
         beginPayload()
         put(byte)
     }
 
-    public mutating func append16(_ value: UInt16) {
+    mutating func append16(_ value: UInt16) {
         beginPayload()
         put16(value)
     }
 
-    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
         beginPayload()
         guard buffer.count - offset >= bytes.count else {
             failed = true
@@ -76,7 +76,7 @@ public struct RTPPacketWriter {
     }
 
     /// Appends `count` (1–255) bytes of padding and sets the P bit: probes only, never media (browsers drop such frames).
-    public mutating func pad(_ count: UInt8) {
+    mutating func pad(_ count: UInt8) {
         beginPayload()
         guard count > 0, buffer.count - offset >= Int(count), !failed else {
             failed = failed || count > 0
@@ -88,7 +88,7 @@ public struct RTPPacketWriter {
     }
 
     /// The packet's length, or nil when something did not fit.
-    public mutating func finish() -> Int? {
+    mutating func finish() -> Int? {
         beginPayload()
         return failed ? nil : offset
     }

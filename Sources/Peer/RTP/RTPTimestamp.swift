@@ -3,32 +3,32 @@ import Basics
 /// The timestamp of an RTP packet: ticks of its stream's clock from a random start on, modulo 2³² (RFC 3550 §5.1).
 ///
 /// It has no order. Extended to 64 bits, by `extended(near:)` or `TimestampUnwrapper`, it is an `Int64` with order and arithmetic.
-public struct RTPTimestamp: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+package struct RTPTimestamp: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
     /// The timestamp as it stands in the packet.
-    public let rawValue: UInt32
+    package let rawValue: UInt32
 
     /// The timestamp that stands in a packet.
-    public init(rawValue: UInt32) {
+    package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
     /// The timestamp that a literal names, 0–4294967295.
-    public init(integerLiteral value: UInt32) {
+    package init(integerLiteral value: UInt32) {
         rawValue = value
     }
 
     /// The lower 32 bits of an extended timestamp, in ticks.
-    public init(wrapping extended: Int64) {
+    package init(wrapping extended: Int64) {
         rawValue = UInt32(truncatingIfNeeded: extended)
     }
 
     /// The extended timestamp, in ticks, that is nearest to `reference` and has these lower 32 bits.
-    public func extended(near reference: Int64) -> Int64 {
+    package func extended(near reference: Int64) -> Int64 {
         reference &+ Int64(Int32(truncatingIfNeeded: Int64(rawValue) &- reference))
     }
 
     /// The timestamp so many ticks later.
-    public static func + (timestamp: RTPTimestamp, ticks: Int64) -> RTPTimestamp {
+    package static func + (timestamp: RTPTimestamp, ticks: Int64) -> RTPTimestamp {
         RTPTimestamp(rawValue: timestamp.rawValue &+ UInt32(truncatingIfNeeded: ticks))
     }
 
@@ -37,7 +37,7 @@ public struct RTPTimestamp: RawRepresentable, Hashable, Sendable, ExpressibleByI
     }
 
     /// Decimal.
-    public var description: String { String(rawValue) }
+    package var description: String { String(rawValue) }
 }
 
 extension ByteReader {

@@ -1,13 +1,13 @@
 /// What an RTX packet carries (RFC 4588 §4): the original sequence number and the original payload.
-public struct RetransmittedPayload: Sendable, Equatable {
-    public static let headerSize = 2
+struct RetransmittedPayload: Sendable, Equatable {
+    static let headerSize = 2
 
-    public var originalSequence: SequenceNumber
+    var originalSequence: SequenceNumber
     /// Where the original payload lies in the RTX packet.
-    public var payloadRange: Range<Int>
+    var payloadRange: Range<Int>
 
     /// nil for an RTX packet without an original in it: browsers probe with such padding, and there is no OSN to read.
-    public init?(header: RTPHeader, in bytes: Span<UInt8>) {
+    init?(header: RTPHeader, in bytes: Span<UInt8>) {
         let range = header.payloadRange
         guard range.count >= Self.headerSize, range.upperBound <= bytes.count else { return nil }
         originalSequence = SequenceNumber(rawValue: UInt16(bytes[range.lowerBound]) << 8 | UInt16(bytes[range.lowerBound + 1]))

@@ -2,12 +2,15 @@ import Basics
 
 /// A synchronization source: the number that all packets of one RTP stream carry (RFC 3550 §3).
 public struct SSRC: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+    /// The number as it stands in the packet.
     public let rawValue: UInt32
 
+    /// The SSRC with this number.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
+    /// The SSRC with this number.
     public init(_ value: UInt32) {
         rawValue = value
     }

@@ -4,53 +4,53 @@ import Basics
 ///
 /// It is a number modulo 2¹⁶ and has no order: which of two comes first follows from their distance, the shorter way round
 /// (RFC 1982 §3.2). Extended to 64 bits, by `extended(near:)` or `SequenceUnwrapper`, it is an `Int64` with order and arithmetic.
-public struct SequenceNumber: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+package struct SequenceNumber: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
     /// The number as it stands in the packet.
-    public let rawValue: UInt16
+    package let rawValue: UInt16
 
     /// The number that stands in a packet.
-    public init(rawValue: UInt16) {
+    package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
     /// The number that a literal names, 0–65535.
-    public init(integerLiteral value: UInt16) {
+    package init(integerLiteral value: UInt16) {
         rawValue = value
     }
 
     /// The lower 16 bits of an extended number.
-    public init(wrapping extended: Int64) {
+    package init(wrapping extended: Int64) {
         rawValue = UInt16(truncatingIfNeeded: extended)
     }
 
     /// By how much this number is after another one, the shorter way round: −32768…32767.
-    public func distance(from other: SequenceNumber) -> Int { Int(Int16(bitPattern: rawValue &- other.rawValue)) }
+    package func distance(from other: SequenceNumber) -> Int { Int(Int16(bitPattern: rawValue &- other.rawValue)) }
 
     /// How many steps lead from another number forward to this one: 0…65535.
-    public func steps(from other: SequenceNumber) -> Int { Int(rawValue &- other.rawValue) }
+    package func steps(from other: SequenceNumber) -> Int { Int(rawValue &- other.rawValue) }
 
     /// Whether this number is before another one, the shorter way round (RFC 1982 §3.2).
-    public func isBefore(_ other: SequenceNumber) -> Bool { distance(from: other) < 0 }
+    package func isBefore(_ other: SequenceNumber) -> Bool { distance(from: other) < 0 }
 
     /// The extended number that is nearest to `reference` and has these lower 16 bits.
-    public func extended(near reference: Int64) -> Int64 {
+    package func extended(near reference: Int64) -> Int64 {
         reference &+ Int64(distance(from: SequenceNumber(wrapping: reference)))
     }
 
     /// The number so many steps later.
-    public static func + (number: SequenceNumber, steps: Int) -> SequenceNumber {
+    package static func + (number: SequenceNumber, steps: Int) -> SequenceNumber {
         SequenceNumber(rawValue: number.rawValue &+ UInt16(truncatingIfNeeded: steps))
     }
 
     /// Moves on by so many steps.
-    public static func += (number: inout SequenceNumber, steps: Int) { number = number + steps }
+    package static func += (number: inout SequenceNumber, steps: Int) { number = number + steps }
 
     static func random(in range: Range<UInt16>, using generator: inout some RandomNumberGenerator) -> SequenceNumber {
         SequenceNumber(rawValue: .random(in: range, using: &generator))
     }
 
     /// Decimal.
-    public var description: String { String(rawValue) }
+    package var description: String { String(rawValue) }
 }
 
 extension ByteReader {

@@ -1,38 +1,38 @@
 /// Extends 16-bit sequence numbers to 64 bits by the shortest way from the last one.
-public struct SequenceUnwrapper: Sendable {
+struct SequenceUnwrapper: Sendable {
     private var last: Int64?
 
-    public init() {}
+    init() {}
 
     /// The first number stays as it is; later ones may lie before it, even below zero.
-    public mutating func unwrap(_ sequence: SequenceNumber) -> Int64 {
+    mutating func unwrap(_ sequence: SequenceNumber) -> Int64 {
         let value = peek(sequence)
         last = value
         return value
     }
 
     /// What `unwrap` would answer, without moving: for numbers named by others (NACK, RTX).
-    public func peek(_ sequence: SequenceNumber) -> Int64 {
+    func peek(_ sequence: SequenceNumber) -> Int64 {
         guard let last else { return Int64(sequence.rawValue) }
         return sequence.extended(near: last)
     }
 }
 
 /// Extends 32-bit RTP timestamps to 64 bits by the shortest way from the last one.
-public struct TimestampUnwrapper: Sendable {
+struct TimestampUnwrapper: Sendable {
     private var last: Int64?
 
-    public init() {}
+    init() {}
 
     /// The timestamp in 64 bits, the nearest to the one before.
-    public mutating func unwrap(_ timestamp: RTPTimestamp) -> Int64 {
+    mutating func unwrap(_ timestamp: RTPTimestamp) -> Int64 {
         let value = peek(timestamp)
         last = value
         return value
     }
 
     /// The same without moving on.
-    public func peek(_ timestamp: RTPTimestamp) -> Int64 {
+    func peek(_ timestamp: RTPTimestamp) -> Int64 {
         guard let last else { return Int64(timestamp.rawValue) }
         return timestamp.extended(near: last)
     }
@@ -40,8 +40,8 @@ public struct TimestampUnwrapper: Sendable {
 
 /// Unwraps a stream's sequence numbers by the rules of RFC 3550 A.1: a jump is believed only when the next packet
 /// continues from it.
-public struct SequenceTracker: Sendable {
-    public enum Outcome: Sendable, Equatable {
+struct SequenceTracker: Sendable {
+    enum Outcome: Sendable, Equatable {
         /// In order, reordered or a duplicate.
         case accepted(Int64)
         /// The sender started anew: everything buffered before is history. Numbers go on above all former ones.
@@ -51,16 +51,16 @@ public struct SequenceTracker: Sendable {
     }
 
     /// RFC 3550 A.1, MAX_DROPOUT.
-    public static let maximumDropout: Int64 = 3000
+    static let maximumDropout: Int64 = 3000
     /// RFC 3550 A.1 says 100; late retransmissions on the same stream come from further back (mediasoup takes 1500).
-    public static let maximumMisorder: Int64 = 1500
+    static let maximumMisorder: Int64 = 1500
 
     private var highest: Int64?
     private var expectedAfterJump: SequenceNumber?
 
-    public init() {}
+    init() {}
 
-    public mutating func accept(_ sequence: SequenceNumber) -> Outcome {
+    mutating func accept(_ sequence: SequenceNumber) -> Outcome {
         guard let highest else {
             self.highest = Int64(sequence.rawValue)
             return .accepted(Int64(sequence.rawValue))

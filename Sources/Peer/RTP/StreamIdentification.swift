@@ -5,18 +5,18 @@ import Basics
 /// In order: a known SSRC, then RID or repaired RID with MID, then MID, then a payload type that only one section has.
 /// What was learnt from the packet is latched to its SSRC, so the common path is one table look-up. SDP's `a=ssrc` lines
 /// are only a start: browsers leave them out with simulcast.
-public struct StreamIdentification: Sendable {
+struct StreamIdentification: Sendable {
     /// A section as identification sees it.
-    public struct Section: Sendable {
-        public var index: Int
-        public var mid: String?
-        public var payloadTypes: [UInt8]
+    struct Section: Sendable {
+        var index: Int
+        var mid: String?
+        var payloadTypes: [UInt8]
         /// RTX payload type → the payload type that it repairs.
-        public var retransmissionPayloadTypes: [UInt8: UInt8]
-        public var ssrcs: [(media: SSRC, retransmission: SSRC?)]
-        public var rids: [String]
+        var retransmissionPayloadTypes: [UInt8: UInt8]
+        var ssrcs: [(media: SSRC, retransmission: SSRC?)]
+        var rids: [String]
 
-        public init(
+        init(
             index: Int, mid: String?, payloadTypes: [UInt8], retransmissionPayloadTypes: [UInt8: UInt8] = [:],
             ssrcs: [(media: SSRC, retransmission: SSRC?)] = [], rids: [String] = []
         ) {
@@ -30,11 +30,11 @@ public struct StreamIdentification: Sendable {
     }
 
     /// The ids of the identifying header extensions; one id means one URI in a whole bundle (RFC 9143).
-    public struct ExtensionIDs: Sendable {
-        public var mid: UInt8?
-        public var rid: UInt8?
-        public var repairedRID: UInt8?
-        public init(mid: UInt8?, rid: UInt8? = nil, repairedRID: UInt8? = nil) {
+    struct ExtensionIDs: Sendable {
+        var mid: UInt8?
+        var rid: UInt8?
+        var repairedRID: UInt8?
+        init(mid: UInt8?, rid: UInt8? = nil, repairedRID: UInt8? = nil) {
             self.mid = mid
             self.rid = rid
             self.repairedRID = repairedRID
@@ -42,21 +42,21 @@ public struct StreamIdentification: Sendable {
     }
 
     /// What a packet is.
-    public struct Stream: Hashable, Sendable {
+    struct Stream: Hashable, Sendable {
         /// The section's index as given.
-        public var section: Int
+        var section: Int
         /// Which of the section's RIDs, in the offered order; nil without simulcast.
-        public var rid: Int?
-        public var isRetransmission: Bool
+        var rid: Int?
+        var isRetransmission: Bool
         /// For RTX: the SSRC and payload type of what it repairs, once known.
-        public var mediaSSRC: SSRC?
-        public var mediaPayloadType: UInt8
+        var mediaSSRC: SSRC?
+        var mediaPayloadType: UInt8
     }
 
     /// More streams than any browser sends; an outsider cannot grow the table beyond.
-    public static let maximumStreams = 64
+    static let maximumStreams = 64
     /// An SSRC that is silent for so long may be taken over by another section (as str0m).
-    public static let idleTimeout: Duration = .seconds(30)
+    static let idleTimeout: Duration = .seconds(30)
     /// How long the stream in place must be silent before a replaced SSRC gets its seat back.
     static let returnTimeout: Duration = .seconds(2)
 
@@ -77,14 +77,14 @@ public struct StreamIdentification: Sendable {
     private var latches: [SSRC: Latch] = [:]
     private var current: [Seat: SSRC] = [:]
 
-    public init(sections: [Section], extensions: ExtensionIDs) {
+    init(sections: [Section], extensions: ExtensionIDs) {
         self.sections = sections
         ids = extensions
         latchSignalled(at: .distantPast)
     }
 
     /// Takes a new description; latches of sections that are still there under their MID stay.
-    public mutating func update(sections new: [Section], extensions: ExtensionIDs, at now: Instant) {
+    mutating func update(sections new: [Section], extensions: ExtensionIDs, at now: Instant) {
         let kept = Set(
             new.filter { section in sections.contains { $0.index == section.index && $0.mid == section.mid } }.map(\.index))
         sections = new
@@ -94,7 +94,7 @@ public struct StreamIdentification: Sendable {
     }
 
     /// Whose packet this is; nil when nothing tells.
-    public mutating func identify(_ header: RTPHeader, in bytes: Span<UInt8>, at now: Instant) -> Stream? {
+    mutating func identify(_ header: RTPHeader, in bytes: Span<UInt8>, at now: Instant) -> Stream? {
         if let latch = latches[header.ssrc] {
             if let section = section(of: latch.seat), accepts(section, header.payloadType) {
                 if latch.isReplaced, !reclaim(header.ssrc, latch, at: now) { return nil }
@@ -111,7 +111,7 @@ public struct StreamIdentification: Sendable {
     }
 
     /// Ends a stream: BYE, or its section was rejected.
-    public mutating func forget(ssrc: SSRC) {
+    mutating func forget(ssrc: SSRC) {
         guard let latch = latches.removeValue(forKey: ssrc) else { return }
         if current[latch.seat] == ssrc { current[latch.seat] = nil }
     }

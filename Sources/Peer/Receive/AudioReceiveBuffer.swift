@@ -18,23 +18,35 @@ import Basics
 /// It answers nil as soon as `pcmBuffered` is a tick's worth, and every answer but `reset` brings samples, so the loop ends. A
 /// packet that cannot be decoded is the caller's to replace by as much concealment.
 public struct AudioReceiveBuffer: Sendable {
+    /// What became of the packets, and what was played. Samples count at 48 kHz.
     public struct Statistics: Sendable, Equatable {
+        /// Packets that were taken.
         public var packets = 0
+        /// Packets that had come before.
         public var duplicates = 0
         /// Came after their place was played.
         public var late = 0
+        /// Packets whose place was played without them.
         public var lost = 0
         /// Came with a later packet and stood in for what had not come itself.
         public var copies = 0
-        /// At 48 kHz, as all samples here.
+        /// Samples that the decoder made up.
         public var concealedSamples = 0
+        /// Samples from a later packet's forward error correction.
         public var fecSamples = 0
+        /// Samples of silence, for comfort packets and behind the end of concealment.
         public var silentSamples = 0
+        /// Samples that playing faster took out.
         public var acceleratedSamples = 0
+        /// Samples that playing slower added.
         public var stretchedSamples = 0
+        /// Samples that were dropped to catch up.
         public var cutSamples = 0
+        /// How often there was nothing to play.
         public var underruns = 0
+        /// How often a new stream began.
         public var resets = 0
+        /// Packets that are no Opus.
         public var malformed = 0
     }
 
@@ -46,6 +58,7 @@ public struct AudioReceiveBuffer: Sendable {
     /// A difference between media time and real time that is a new stream.
     private static let jump: Duration = .seconds(5)
 
+    /// What was counted so far.
     public private(set) var statistics = Statistics()
 
     private let configuration: AudioReceiveConfiguration
@@ -65,6 +78,7 @@ public struct AudioReceiveBuffer: Sendable {
     private var measuredDelay: Duration = .zero
     private var outputCapture: Instant?
 
+    /// An empty buffer.
     public init(configuration: AudioReceiveConfiguration = .init()) {
         self.configuration = configuration
         target = PlayoutTarget(configuration)

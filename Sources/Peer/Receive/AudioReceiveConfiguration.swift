@@ -10,7 +10,9 @@ public struct AudioReceiveConfiguration: Sendable {
     public var cutDelay: Duration = .milliseconds(500)
     /// Samples at 48 kHz of one output tick.
     public var samplesPerTick = 960
+    /// Packets that wait at most.
     public var maximumPackets = 200
 
+    /// The usual times.
     public init() {}
 }

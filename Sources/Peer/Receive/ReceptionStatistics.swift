@@ -1,18 +1,18 @@
 import Basics
 
 /// Loss, jitter and timing of one received stream, as receiver reports need them (RFC 3550 §6.4.1, A.3, A.8).
-public struct ReceptionStatistics: Sendable {
-    public let ssrc: SSRC
-    public let clockRate: Int64
+struct ReceptionStatistics: Sendable {
+    let ssrc: SSRC
+    let clockRate: Int64
 
     /// Packets that arrived, duplicates included (RFC 3550 A.3 counts them too).
-    public private(set) var packetsReceived = 0
-    public private(set) var bytesReceived = 0
+    private(set) var packetsReceived = 0
+    private(set) var bytesReceived = 0
     /// In ticks of the clock rate.
-    public var jitterTicks: UInt32 { UInt32(truncatingIfNeeded: Int64(saturating: jitter)) }
-    public var jitterDuration: Duration { .nanoseconds(Int64(saturating: jitter * 1e9 / Double(clockRate))) }
+    var jitterTicks: UInt32 { UInt32(truncatingIfNeeded: Int64(saturating: jitter)) }
+    var jitterDuration: Duration { .nanoseconds(Int64(saturating: jitter * 1e9 / Double(clockRate))) }
     /// Of the interval before the last report, 0…1.
-    public private(set) var lossFraction = 0.0
+    private(set) var lossFraction = 0.0
 
     private var base: Int64?
     private var highest: Int64 = 0
@@ -22,13 +22,13 @@ public struct ReceptionStatistics: Sendable {
     private var receivedPrior = 0
     private var lastSenderReport: (middle: UInt32, arrival: Instant)?
 
-    public init(ssrc: SSRC, clockRate: Int64) {
+    init(ssrc: SSRC, clockRate: Int64) {
         self.ssrc = ssrc
         self.clockRate = max(clockRate, 1)
     }
 
     /// Notes a packet. Sequence and timestamp are unwrapped; retransmissions on another SSRC are not this stream's.
-    public mutating func received(sequence: Int64, timestamp: Int64, bytes: Int, at now: Instant) {
+    mutating func received(sequence: Int64, timestamp: Int64, bytes: Int, at now: Instant) {
         if let start = base {
             base = min(start, sequence)
             highest = max(highest, sequence)
@@ -48,7 +48,7 @@ public struct ReceptionStatistics: Sendable {
     }
 
     /// Starts the count anew after a sequence reset, so that the jump is not reported as loss.
-    public mutating func reset() {
+    mutating func reset() {
         base = nil
         lastTransit = nil
         expectedPrior = 0
@@ -57,16 +57,16 @@ public struct ReceptionStatistics: Sendable {
     }
 
     /// Notes the stream's sender report: its NTP time's middle bits come back in ours.
-    public mutating func received(_ report: SenderReport, at now: Instant) {
+    mutating func received(_ report: SenderReport, at now: Instant) {
         lastSenderReport = (UInt32(truncatingIfNeeded: report.ntpTime >> 16), now)
     }
 
-    public var packetsExpected: Int64 { base.map { highest &- $0 &+ 1 } ?? 0 }
+    var packetsExpected: Int64 { base.map { highest &- $0 &+ 1 } ?? 0 }
     /// May be negative when duplicates outnumber losses.
-    public var packetsLost: Int64 { packetsExpected - Int64(packetsReceived) }
+    var packetsLost: Int64 { packetsExpected - Int64(packetsReceived) }
 
     /// The block for the next report; ends the interval of the loss fraction. nil before the first packet.
-    public mutating func makeReportBlock(at now: Instant) -> ReportBlock? {
+    mutating func makeReportBlock(at now: Instant) -> ReportBlock? {
         guard base != nil else { return nil }
         let expected = packetsExpected - expectedPrior
         let received = Int64(packetsReceived - receivedPrior)

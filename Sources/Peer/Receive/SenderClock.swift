@@ -8,9 +8,9 @@ import Basics
 /// as well: nothing is captured after its arrival, and one late report makes no picture look younger than it is. A sender that
 /// pairs a packet's timestamp with the time at which it got round to sending it errs to one side only, so of a stream's reports
 /// the one with the least delay counts too. Until a stream's first report its fastest packets stand for their capture.
-public struct SenderClock: Sendable {
+struct SenderClock: Sendable {
     /// Long enough for reports (about one a second) to meet an idle link, short enough that 300 ppm of drift make 3 ms.
-    public static let window: Duration = .seconds(10)
+    static let window: Duration = .seconds(10)
     /// The window of the fastest packet before the first report.
     static let arrivalWindow: Duration = .seconds(2)
     /// An NTP clock that jumps further than this was set, not delayed.
@@ -57,12 +57,12 @@ public struct SenderClock: Sendable {
     private var shared: (offset: Int64, at: Instant)?
     private var stepCandidate: Int64?
 
-    public init() {}
+    init() {}
 
     /// Whether captures of this stream are on the common clock already.
-    public func isSynchronized(ssrc: SSRC) -> Bool { streams[ssrc]?.mapping.value != nil && offset.value != nil }
+    func isSynchronized(ssrc: SSRC) -> Bool { streams[ssrc]?.mapping.value != nil && offset.value != nil }
 
-    public mutating func received(_ report: SenderReport, at now: Instant) {
+    mutating func received(_ report: SenderReport, at now: Instant) {
         // Some senders write zero before their clock is known.
         guard report.ntpTime != 0 else { return }
         let ntp = Self.nanoseconds(ntp: report.ntpTime)
@@ -89,7 +89,7 @@ public struct SenderClock: Sendable {
     }
 
     /// When the sample of `timestamp` (unwrapped) was captured, in room time; never after its arrival.
-    public mutating func captureTime(ssrc: SSRC, timestamp: Int64, clockRate: Int64, arrival: Instant) -> Instant {
+    mutating func captureTime(ssrc: SSRC, timestamp: Int64, clockRate: Int64, arrival: Instant) -> Instant {
         touch(ssrc, at: arrival)
         guard var stream = streams[ssrc] else { return arrival }
         stream.last = (timestamp, clockRate)
@@ -123,7 +123,7 @@ public struct SenderClock: Sendable {
     /// How far apart two numbers are that the sender had a hand in: their difference may be the smallest `Int64`, which has no `abs`.
     private static func distance(_ first: Int64, _ second: Int64) -> UInt64 { (first &- second).magnitude }
 
-    public mutating func forget(ssrc: SSRC) { streams[ssrc] = nil }
+    mutating func forget(ssrc: SSRC) { streams[ssrc] = nil }
 
     private mutating func touch(_ ssrc: SSRC, at now: Instant) {
         guard streams[ssrc] == nil else { return }

@@ -4,11 +4,11 @@ import Basics
 ///
 /// A late packet below what was reported lowers the next feedback's base, so that reordering never stays "lost" in the
 /// sender's eyes (mediasoup#1059).
-public struct TransportFeedbackRecorder: Sendable {
+struct TransportFeedbackRecorder: Sendable {
     /// Arrivals are kept this long to be told again around a late one.
-    public static let memory: Duration = .milliseconds(500)
+    static let memory: Duration = .milliseconds(500)
     /// The largest feedback, header included: the safe UDP payload less SRTCP's trailer (pion/interceptor#416 exceeded the MTU).
-    public static let maximumBytes = 1150
+    static let maximumBytes = 1150
     /// What one feedback may span; a larger jump of numbers starts anew.
     static let maximumSpan: Int64 = 0x7FFF
     /// A bound on what is kept: 500 ms of 16 000 packets a second.
@@ -22,16 +22,16 @@ public struct TransportFeedbackRecorder: Sendable {
     private var nextToReport: Int64?
     private var feedbackCount: UInt8 = 0
 
-    public init() {}
+    init() {}
 
     /// Something arrived since the last feedback.
-    public var hasNews: Bool {
+    var hasNews: Bool {
         guard let nextToReport, let last = records.last else { return false }
         return last.sequence >= nextToReport
     }
 
     /// Notes the arrival of a packet; every packet counts, padding, probes and RTX too.
-    public mutating func received(_ sequence: SequenceNumber, at now: Instant) {
+    mutating func received(_ sequence: SequenceNumber, at now: Instant) {
         let number = unwrapper.unwrap(sequence)
         if let last = records.last, (number &- last.sequence).magnitude > Self.maximumSpan.magnitude {
             records.removeAll(keepingCapacity: true)
@@ -50,7 +50,7 @@ public struct TransportFeedbackRecorder: Sendable {
     }
 
     /// The feedbacks for everything new since the last call, each within `maximumBytes`; none when nothing is new.
-    public mutating func makeFeedback(senderSSRC: SSRC, mediaSSRC: SSRC, at now: Instant) -> [TransportFeedback] {
+    mutating func makeFeedback(senderSSRC: SSRC, mediaSSRC: SSRC, at now: Instant) -> [TransportFeedback] {
         guard var base = nextToReport, hasNews else { return [] }
         var result: [TransportFeedback] = []
         var index = records.firstIndex { $0.sequence >= base } ?? records.count

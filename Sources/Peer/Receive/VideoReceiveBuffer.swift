@@ -1,12 +1,12 @@
 import Basics
 
 /// A whole frame in decoding order.
-public struct AssembledFrame: Sendable {
-    public var frame: EncodedVideoFrame
+struct AssembledFrame: Sendable {
+    var frame: EncodedVideoFrame
     /// Of the packet that completed it.
-    public var arrival: Instant
+    var arrival: Instant
     /// A packet of it had been missing and was asked for.
-    public var isRepaired: Bool
+    var isRepaired: Bool
 }
 
 /// Orders, repairs and assembles one received video stream.
@@ -17,36 +17,36 @@ public struct AssembledFrame: Sendable {
 ///
 /// `VideoPacketRing` holds the packets, `NackList` what is missing, `RepairDeadline` says how long that is waited for, `VideoFrameAssembler`
 /// makes frames and knows which can be decoded, and `KeyframeRequests` asks for what helps when none can.
-public struct VideoReceiveBuffer: Sendable {
-    public struct Statistics: Sendable, Equatable {
-        public var packets = 0
-        public var duplicates = 0
+struct VideoReceiveBuffer: Sendable {
+    struct Statistics: Sendable, Equatable {
+        var packets = 0
+        var duplicates = 0
         /// Came after they were given up.
-        public var late = 0
-        public var nacksSent = 0
+        var late = 0
+        var nacksSent = 0
         /// Arrived after they had been asked for.
-        public var recovered = 0
+        var recovered = 0
         /// Packets given up.
-        public var lost = 0
-        public var frames = 0
-        public var keyframes = 0
-        public var keyframeRequests = 0
+        var lost = 0
+        var frames = 0
+        var keyframes = 0
+        var keyframeRequests = 0
         /// How often the stream stood until a keyframe came.
-        public var interruptions = 0
+        var interruptions = 0
         /// Lost or dropped frames that nothing referred to.
-        public var skippedFrames = 0
-        public var malformed = 0
+        var skippedFrames = 0
+        var malformed = 0
         /// Dropped because they were more than a frame may be: in bytes, packets or NAL units.
-        public var oversizedFrames = 0
+        var oversizedFrames = 0
     }
 
     /// So much missing after such a silence is not worth repairing: the link was dead, and it needs its first moments.
     private static let staleGap = 50
     private static let outage: Duration = .milliseconds(500)
 
-    public private(set) var statistics = Statistics()
+    private(set) var statistics = Statistics()
     /// It stands still until a keyframe comes.
-    public private(set) var isAwaitingKeyframe = true
+    private(set) var isAwaitingKeyframe = true
 
     private let maximumBytes: Int
     private var codecs: [UInt8: VideoCodec]
@@ -58,7 +58,7 @@ public struct VideoReceiveBuffer: Sendable {
     private var requests: KeyframeRequests
     private var lastArrival = Instant.distantPast
 
-    public init(codecs: [UInt8: VideoCodec], configuration: VideoReceiveConfiguration = .init()) {
+    init(codecs: [UInt8: VideoCodec], configuration: VideoReceiveConfiguration = .init()) {
         self.codecs = codecs
         maximumBytes = configuration.maximumBytes
         ring = VideoPacketRing(capacity: configuration.maximumPackets)
@@ -67,7 +67,7 @@ public struct VideoReceiveBuffer: Sendable {
     }
 
     /// A new description may bring new payload types.
-    public mutating func setCodecs(_ codecs: [UInt8: VideoCodec]) { self.codecs = codecs }
+    mutating func setCodecs(_ codecs: [UInt8: VideoCodec]) { self.codecs = codecs }
 
     /// Bytes of all packets that are held.
     var bytesHeld: Int { ring.bytes }
@@ -75,7 +75,7 @@ public struct VideoReceiveBuffer: Sendable {
     // MARK: - In
 
     /// Takes a packet; allocates only while the stream grows. `payload` is without RTX's OSN; empty for padding, which still fills its place in the sequence.
-    public mutating func insert(
+    mutating func insert(
         payload: Span<UInt8>, payloadType: UInt8, sequence: Int64, timestamp: Int64, marker: Bool, isRetransmission: Bool = false,
         at now: Instant
     ) {
@@ -144,7 +144,7 @@ public struct VideoReceiveBuffer: Sendable {
     }
 
     /// The stream starts anew (sequence reset, SSRC change): nothing of the past counts.
-    public mutating func reset() {
+    mutating func reset() {
         ring.reset()
         nacks.removeAll()
         scan.clear()
@@ -154,12 +154,12 @@ public struct VideoReceiveBuffer: Sendable {
     }
 
     /// Asks for a keyframe without standing still until it comes.
-    public mutating func requestKeyframe() { requests.want() }
+    mutating func requestKeyframe() { requests.want() }
 
     // MARK: - Time
 
     /// Lets time pass: gives up what repair can no longer bring in time.
-    public mutating func advance(to now: Instant, roundTrip: Duration) {
+    mutating func advance(to now: Instant, roundTrip: Duration) {
         repair.setRoundTrip(roundTrip)
         guard scan.next != nil else {
             // Nothing here can be shown; a keyframe's start may still be among the missing.
@@ -176,7 +176,7 @@ public struct VideoReceiveBuffer: Sendable {
     }
 
     /// When `advance` or `nextNacks` or `takeKeyframeRequest` has something to do next.
-    public var nextDeadline: Instant? {
+    var nextDeadline: Instant? {
         var deadline = Instant.distantFuture
         if let due = nacks.nextDue { deadline = min(deadline, due) }
         if let head = headDeadline { deadline = min(deadline, head) }
@@ -204,7 +204,7 @@ public struct VideoReceiveBuffer: Sendable {
     // MARK: - Out
 
     /// The next frame that can be decoded.
-    public mutating func nextFrame() -> AssembledFrame? {
+    mutating func nextFrame() -> AssembledFrame? {
         while let start = scan.next {
             guard let end = scan.frameEnd(from: start, in: ring) else {
                 // A gap between two VP8 frames of successive picture ids held padding: there is nothing to wait for.
@@ -247,14 +247,14 @@ public struct VideoReceiveBuffer: Sendable {
     }
 
     /// Sequence numbers to ask for now, in rising order.
-    public mutating func nextNacks(at now: Instant) -> [SequenceNumber] {
+    mutating func nextNacks(at now: Instant) -> [SequenceNumber] {
         let due = nacks.due(at: now, roundTrip: repair.roundTrip)
         statistics.nacksSent += due.count
         return due.map { SequenceNumber(wrapping: $0) }
     }
 
     /// Whether to send a keyframe request now. Throttled; repeats until a keyframe was given out.
-    public mutating func takeKeyframeRequest(at now: Instant) -> Bool {
+    mutating func takeKeyframeRequest(at now: Instant) -> Bool {
         guard mayRequestKeyframe else { return false }
         if let due = requests.earliest(roundTrip: repair.roundTrip), now < due { return false }
         requests.sent(at: now)

@@ -6,6 +6,7 @@ public struct VideoReceiveConfiguration: Sendable {
     public var minimumHold: Duration = .milliseconds(200)
     /// The longest wait for repair, and that on a long round trip.
     public var maximumHold: Duration = .milliseconds(400)
+    /// The longest wait for repair where the round trip is long.
     public var maximumHoldOnLongPaths: Duration = .milliseconds(600)
     /// Two keyframe requests are at least this far apart: Chrome's sender ignores those closer than 300 ms.
     public var keyframeRequestGap: Duration = .milliseconds(400)
@@ -16,5 +17,6 @@ public struct VideoReceiveConfiguration: Sendable {
     /// Packets that are held, and so of one frame. A power of two.
     public var maximumPackets = 2048
 
+    /// The usual times and limits.
     public init() {}
 }

@@ -1,21 +1,21 @@
 /// What an H.264 payload type stands for (RFC 6184 §8.2.2): profile and packetization mode must be equal at both ends, the level
 /// need not be.
-public struct H264Format: Hashable, Sendable {
+struct H264Format: Hashable, Sendable {
     /// The profiles that RFC 6184 table 5 tells apart.
-    public enum Profile: Hashable, Sendable {
+    enum Profile: Hashable, Sendable {
         case constrainedBaseline, baseline, main, constrainedHigh, high
         case other(idc: UInt8, constraints: UInt8)
     }
 
-    public var profile: Profile
+    var profile: Profile
     /// level_idc: 31 for level 3.1.
-    public var level: UInt8
+    var level: UInt8
     /// 0: single NAL units only; 1: STAP-A and FU-A too.
-    public var packetizationMode: Int
-    public var allowsLevelAsymmetry: Bool
+    var packetizationMode: Int
+    var allowsLevelAsymmetry: Bool
 
     /// Nil where the parameters make no sense.
-    public init?(_ parameters: FormatParameters) {
+    init?(_ parameters: FormatParameters) {
         packetizationMode = parameters.integer("packetization-mode") ?? 0
         allowsLevelAsymmetry = parameters["level-asymmetry-allowed"] == "1"
         // RFC 6184 §8.1: absent means Baseline, level 1.
@@ -59,7 +59,7 @@ public struct H264Format: Hashable, Sendable {
     }
 
     /// Same profile and mode: payload types of this format are interchangeable.
-    public func matches(_ other: H264Format) -> Bool {
+    func matches(_ other: H264Format) -> Bool {
         profile == other.profile && packetizationMode == other.packetizationMode
     }
 }

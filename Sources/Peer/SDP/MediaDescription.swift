@@ -1,11 +1,11 @@
 import Basics
 
 /// What a section carries.
-public enum MediaKind: Hashable, Sendable, CustomStringConvertible {
+enum MediaKind: Hashable, Sendable, CustomStringConvertible {
     case audio, video, application
     case other(String)
 
-    public init(_ name: some StringProtocol) {
+    init(_ name: some StringProtocol) {
         switch name {
         case "audio": self = .audio
         case "video": self = .video
@@ -14,7 +14,7 @@ public enum MediaKind: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    var description: String {
         switch self {
         case .audio: "audio"
         case .video: "video"
@@ -25,41 +25,41 @@ public enum MediaKind: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// One `m=` section. Attributes that stood at session level and count for every section are already copied in.
-public struct MediaDescription: Hashable, Sendable {
-    public var kind: MediaKind
+struct MediaDescription: Hashable, Sendable {
+    var kind: MediaKind
     /// 0 rejects the section, unless it is `bundleOnly` (RFC 9143 §6).
-    public var port: UInt16
-    public var proto: String
-    public var formats: [String]
+    var port: UInt16
+    var proto: String
+    var formats: [String]
     /// The value of `c=`.
-    public var connection: String?
-    public var bandwidths: [BandwidthLine] = []
-    public var mid: String?
-    public var direction = Direction.sendReceive
-    public var iceUfrag: String?
-    public var icePassword: String?
-    public var iceOptions: [String] = []
-    public var fingerprints: [Fingerprint] = []
-    public var setup: SetupRole?
-    public var candidates: [Candidate] = []
-    public var endOfCandidates = false
-    public var rtcpMux = false
-    public var rtcpReducedSize = false
-    public var bundleOnly = false
-    public var extmapAllowMixed = false
-    public var codecs: [CodecDescription] = []
-    public var extensions: [ExtensionMapping] = []
-    public var ssrcs: [SSRCDescription] = []
-    public var ssrcGroups: [SSRCGroup] = []
-    public var msids: [MediaStreamID] = []
-    public var rids: [RestrictionID] = []
-    public var simulcast: SimulcastDescription?
-    public var sctpPort: UInt16?
-    public var maxMessageSize: Int?
+    var connection: String?
+    var bandwidths: [BandwidthLine] = []
+    var mid: String?
+    var direction = Direction.sendReceive
+    var iceUfrag: String?
+    var icePassword: String?
+    var iceOptions: [String] = []
+    var fingerprints: [Fingerprint] = []
+    var setup: SetupRole?
+    var candidates: [Candidate] = []
+    var endOfCandidates = false
+    var rtcpMux = false
+    var rtcpReducedSize = false
+    var bundleOnly = false
+    var extmapAllowMixed = false
+    var codecs: [CodecDescription] = []
+    var extensions: [ExtensionMapping] = []
+    var ssrcs: [SSRCDescription] = []
+    var ssrcGroups: [SSRCGroup] = []
+    var msids: [MediaStreamID] = []
+    var rids: [RestrictionID] = []
+    var simulcast: SimulcastDescription?
+    var sctpPort: UInt16?
+    var maxMessageSize: Int?
     /// Everything else, in its order.
-    public var attributes: [SDPAttribute] = []
+    var attributes: [SDPAttribute] = []
 
-    public init(kind: MediaKind, port: UInt16, proto: String, formats: [String]) {
+    init(kind: MediaKind, port: UInt16, proto: String, formats: [String]) {
         self.kind = kind
         self.port = port
         self.proto = proto
@@ -67,14 +67,14 @@ public struct MediaDescription: Hashable, Sendable {
     }
 
     /// Rejected or stopped: port 0 without `a=bundle-only`.
-    public var isRejected: Bool { port == 0 && !bundleOnly }
-    public var isRTP: Bool { proto.contains("RTP/") }
+    var isRejected: Bool { port == 0 && !bundleOnly }
+    var isRTP: Bool { proto.contains("RTP/") }
 
     /// The codec of a payload type.
-    public func codec(_ payloadType: UInt8) -> CodecDescription? { codecs.first { $0.payloadType == payloadType } }
+    func codec(_ payloadType: UInt8) -> CodecDescription? { codecs.first { $0.payloadType == payloadType } }
 
     /// The ceiling that this end asks for: TIAS (RFC 3890) before AS.
-    public var bandwidth: BitRate? {
+    var bandwidth: BitRate? {
         // Ten times what any line of today carries: from there on a sum or a product might overflow.
         let most = 100_000_000_000
         if let tias = bandwidths.first(where: { $0.type == "TIAS" }) { return BitRate(bitsPerSecond: min(max(tias.value, 0), most)) }
@@ -86,7 +86,7 @@ public struct MediaDescription: Hashable, Sendable {
 
 extension MediaDescription: CustomStringConvertible {
     /// The section as text, lines ending in CRLF.
-    public var description: String {
+    var description: String {
         var lines = ["m=\(kind) \(port) \(proto) \(formats.joined(separator: " "))"]
         if let connection { lines.append("c=\(connection)") }
         lines += bandwidths.map { "b=\($0.type):\($0.value)" }

@@ -1,7 +1,7 @@
 import Basics
 
 /// Header extensions that Tessera knows (RFC 8285).
-public enum HeaderExtension: String, Hashable, Sendable, CaseIterable {
+enum HeaderExtension: String, Hashable, Sendable, CaseIterable {
     case mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
     case rid = "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
     case repairedRID = "urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id"
@@ -22,40 +22,48 @@ public enum HeaderExtension: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The ids that were agreed for one section.
-public struct HeaderExtensionMap: Hashable, Sendable {
+struct HeaderExtensionMap: Hashable, Sendable {
     private var ids: [HeaderExtension: UInt8] = [:]
 
-    public init() {}
+    init() {}
 
-    public subscript(_ kind: HeaderExtension) -> UInt8? {
+    subscript(_ kind: HeaderExtension) -> UInt8? {
         get { ids[kind] }
         set { ids[kind] = newValue }
     }
 
-    public var mid: UInt8? { self[.mid] }
-    public var rid: UInt8? { self[.rid] }
-    public var repairedRID: UInt8? { self[.repairedRID] }
-    public var audioLevel: UInt8? { self[.audioLevel] }
-    public var absSendTime: UInt8? { self[.absSendTime] }
-    public var transportCC: UInt8? { self[.transportCC] }
-    public var videoOrientation: UInt8? { self[.videoOrientation] }
-    public var playoutDelay: UInt8? { self[.playoutDelay] }
+    var mid: UInt8? { self[.mid] }
+    var rid: UInt8? { self[.rid] }
+    var repairedRID: UInt8? { self[.repairedRID] }
+    var audioLevel: UInt8? { self[.audioLevel] }
+    var absSendTime: UInt8? { self[.absSendTime] }
+    var transportCC: UInt8? { self[.transportCC] }
+    var videoOrientation: UInt8? { self[.videoOrientation] }
+    var playoutDelay: UInt8? { self[.playoutDelay] }
 }
 
 /// RTCP feedback that both ends agreed on for a payload type (RFC 4585 §4.2).
 public struct CodecFeedback: OptionSet, Hashable, Sendable {
+    /// A bit for each kind.
     public let rawValue: UInt8
+    /// The kinds of these bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
+    /// Generic NACK (RFC 4585 §6.2.1).
     public static let nack = CodecFeedback(rawValue: 1)
+    /// Picture loss indication (RFC 4585 §6.3.1).
     public static let pli = CodecFeedback(rawValue: 2)
+    /// Full intra request (RFC 5104 §4.3.1).
     public static let fir = CodecFeedback(rawValue: 4)
+    /// Receiver estimated maximum bitrate (draft-alvestrand-rmcat-remb-03).
     public static let remb = CodecFeedback(rawValue: 8)
+    /// Transport-wide congestion control (draft-holmer-rmcat-transport-wide-cc-extensions-01).
     public static let transportCC = CodecFeedback(rawValue: 16)
     /// RFC 5104 §7.1.
     public static let tmmbr = CodecFeedback(rawValue: 32)
+    /// Every kind.
     public static let all: CodecFeedback = [.nack, .pli, .fir, .remb, .transportCC, .tmmbr]
 
     static let names: [(feedback: CodecFeedback, text: String)] = [
@@ -74,13 +82,13 @@ public struct CodecFeedback: OptionSet, Hashable, Sendable {
 }
 
 /// One codec of a section, with the payload type that both ends use for it.
-public struct NegotiatedCodec: Hashable, Sendable {
+struct NegotiatedCodec: Hashable, Sendable {
     /// The codecs that we can agree on.
-    public enum Name: String, Hashable, Sendable {
+    enum Name: String, Hashable, Sendable {
         case opus, h264, vp8
 
         /// Nil for audio.
-        public var video: VideoCodec? {
+        var video: VideoCodec? {
             switch self {
             case .opus: nil
             case .h264: .h264
@@ -89,33 +97,37 @@ public struct NegotiatedCodec: Hashable, Sendable {
         }
     }
 
-    public var name: Name
-    public var payloadType: UInt8
+    var name: Name
+    var payloadType: UInt8
     /// The payload type of its retransmissions (RFC 4588), if the peer takes them.
-    public var rtxPayloadType: UInt8?
+    var rtxPayloadType: UInt8?
     /// Only for Opus: the payload type of packets that carry earlier ones again (RFC 2198), if the peer takes them.
-    public var redPayloadType: UInt8?
-    public var clockRate: Int
+    var redPayloadType: UInt8?
+    var clockRate: Int
     /// The peer's parameters: its wishes as a receiver.
-    public var parameters: FormatParameters
+    var parameters: FormatParameters
     /// Only for H.264.
-    public var h264: H264Format?
-    public var feedback: CodecFeedback
+    var h264: H264Format?
+    var feedback: CodecFeedback
 }
 
 /// One media source that the peer announced.
-public struct RemoteSource: Hashable, Sendable {
-    public var ssrc: SSRC
+struct RemoteSource: Hashable, Sendable {
+    var ssrc: SSRC
     /// The SSRC of its retransmissions, from the FID group.
-    public var rtx: SSRC?
-    public var cname: String?
+    var rtx: SSRC?
+    var cname: String?
 }
 
 /// What the peer's Opus parameters ask of our encoder (RFC 7587 §6.1).
 public struct OpusParameters: Hashable, Sendable {
+    /// The peer likes stereo better (`stereo=1`).
     public var stereo = false
+    /// The peer makes use of in-band FEC.
     public var useInbandFEC = false
+    /// The peer likes discontinuous transmission.
     public var useDTX = false
+    /// What the encoder may use at most on average; nil where the peer says nothing.
     public var maxAverageBitRate: BitRate?
     /// In Hz.
     public var maxPlaybackRate: Int?
@@ -135,7 +147,7 @@ public struct OpusParameters: Hashable, Sendable {
         if let limit = section.bandwidth, limit >= .kilobits(6) { maxAverageBitRate = min(maxAverageBitRate ?? limit, limit) }
     }
 
-    public init(_ parameters: FormatParameters = FormatParameters()) {
+    package init(_ parameters: FormatParameters = FormatParameters()) {
         stereo = parameters["stereo"] == "1"
         useInbandFEC = parameters["useinbandfec"] == "1"
         useDTX = parameters["usedtx"] == "1"
@@ -151,27 +163,27 @@ public struct OpusParameters: Hashable, Sendable {
 }
 
 /// One section as agreed.
-public struct NegotiatedSection: Hashable, Sendable {
-    public var mid: String?
-    public var kind: MediaKind
+struct NegotiatedSection: Hashable, Sendable {
+    var mid: String?
+    var kind: MediaKind
     /// False for a rejected or stopped section; it keeps its place.
-    public var accepted = false
+    var accepted = false
     /// Ours: what we send and receive.
-    public var direction = Direction.inactive
+    var direction = Direction.inactive
     /// In the answer's order: the first is what the peer will send.
-    public var codecs: [NegotiatedCodec] = []
-    public var headerExtensions = HeaderExtensionMap()
-    public var remoteSources: [RemoteSource] = []
+    var codecs: [NegotiatedCodec] = []
+    var headerExtensions = HeaderExtensionMap()
+    var remoteSources: [RemoteSource] = []
     /// The encodings that the peer may send, in its order (browsers: the best last).
-    public var remoteRIDs: [String] = []
-    public var remoteMsid: MediaStreamID?
+    var remoteRIDs: [String] = []
+    var remoteMsid: MediaStreamID?
     /// Only for audio.
-    public var opus: OpusParameters?
+    var opus: OpusParameters?
     /// What the peer is willing to receive (`b=`).
-    public var remoteBandwidth: BitRate?
-    public var remoteReducedSizeRTCP = false
+    var remoteBandwidth: BitRate?
+    var remoteReducedSizeRTCP = false
 
-    public init(mid: String?, kind: MediaKind) {
+    init(mid: String?, kind: MediaKind) {
         self.mid = mid
         self.kind = kind
     }
@@ -181,24 +193,24 @@ public struct NegotiatedSection: Hashable, Sendable {
 }
 
 /// What was agreed with the peer: all that a connection needs.
-public struct NegotiatedSession: Hashable, Sendable {
-    public var localIce: IceCredentials
-    public var remoteIce: IceCredentials
+package struct NegotiatedSession: Hashable, Sendable {
+    var localIce: IceCredentials
+    var remoteIce: IceCredentials
     /// The peer restarted ICE with this description, or we did.
-    public var iceRestarted: Bool
-    public var remoteCandidates: [Candidate]
-    public var remoteIsLite: Bool
-    public var remoteFingerprints: [Fingerprint]
+    var iceRestarted: Bool
+    package var remoteCandidates: [Candidate]
+    var remoteIsLite: Bool
+    var remoteFingerprints: [Fingerprint]
     /// Ours; it never changes for the life of a connection.
-    public var dtlsRole: DTLSRole
+    var dtlsRole: DTLSRole
     /// In m-line order, rejected ones included.
-    public var sections: [NegotiatedSection]
+    var sections: [NegotiatedSection]
     /// The peer's SCTP port, if a data channel section is agreed.
-    public var sctpPort: UInt16?
+    var sctpPort: UInt16?
     /// Bytes; 0 means without limit (RFC 8841 §6.1).
-    public var remoteMaxMessageSize: Int
-    public var extmapAllowMixed: Bool
+    var remoteMaxMessageSize: Int
+    var extmapAllowMixed: Bool
 
     /// The agreed section of a kind.
-    public func section(_ kind: MediaKind) -> NegotiatedSection? { sections.first { $0.accepted && $0.kind == kind } }
+    func section(_ kind: MediaKind) -> NegotiatedSection? { sections.first { $0.accepted && $0.kind == kind } }
 }

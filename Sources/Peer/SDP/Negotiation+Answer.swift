@@ -4,7 +4,7 @@ extension Negotiation {
     /// `newCredentials` are used for the first answer and when the peer restarts ICE; otherwise the present ones stay. An offer of
     /// ours that still waits is given up: one side offers, so a peer that offers has not seen it.
     /// - Throws: `SDPError`; then nothing has changed.
-    public mutating func answer(
+    mutating func answer(
         _ offer: SessionDescription, newCredentials: IceCredentials
     ) throws(SDPError) -> (SessionDescription, NegotiatedSession) {
         guard !offer.media.isEmpty else {

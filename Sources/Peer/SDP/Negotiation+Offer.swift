@@ -4,7 +4,7 @@ extension Negotiation {
     /// An offer: the first one with a section per accepted kind, later ones with the sections in force.
     ///
     /// - Parameter iceRestart: new credentials, if the path is to be found anew. Must differ in both parts.
-    public mutating func makeOffer(iceRestart: IceCredentials? = nil) -> SessionDescription {
+    mutating func makeOffer(iceRestart: IceCredentials? = nil) -> SessionDescription {
         let credentials = iceRestart ?? pendingCredentials ?? localIce ?? configuration.credentials
         let previous = localDescription
         var offer = newDescription()
@@ -43,7 +43,7 @@ extension Negotiation {
     /// Takes the answer to the offer made last.
     ///
     /// - Throws: `SDPError`; then the offer still waits.
-    public mutating func accept(answer: SessionDescription) throws(SDPError) -> NegotiatedSession {
+    mutating func accept(answer: SessionDescription) throws(SDPError) -> NegotiatedSession {
         guard let offer = pendingOffer, let credentials = pendingCredentials else {
             throw SDPError("There is no offer to answer. Wait for one, or send an offer.")
         }

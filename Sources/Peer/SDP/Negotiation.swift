@@ -2,13 +2,13 @@ import Basics
 
 /// Offers and answers for the life of one connection (RFC 3264, RFC 8829). A value without I/O: keeps the order of sections, the
 /// version, the DTLS role and the ICE credentials.
-public struct Negotiation: Sendable {
-    public var configuration: NegotiationConfiguration
+struct Negotiation: Sendable {
+    var configuration: NegotiationConfiguration
 
     /// What both ends agreed on last.
-    public internal(set) var agreed: NegotiatedSession?
+    var agreed: NegotiatedSession?
     /// The description of ours that is in force.
-    public internal(set) var localDescription: SessionDescription?
+    var localDescription: SessionDescription?
     /// An offer of ours that waits for its answer.
     var pendingOffer: SessionDescription?
     var pendingCredentials: IceCredentials?
@@ -19,7 +19,7 @@ public struct Negotiation: Sendable {
     private let sessionID: String
     private var version: UInt64 = 0
 
-    public init(configuration: NegotiationConfiguration) {
+    init(configuration: NegotiationConfiguration) {
         self.configuration = configuration
         // RFC 8829 §5.2.1: 64 bits with the highest 0, decimal; never about the machine or the user.
         let id = IceCredentials.randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 1

@@ -1,59 +1,59 @@
 import Basics
 
 /// What our end brings to a negotiation.
-public struct NegotiationConfiguration: Sendable {
+struct NegotiationConfiguration: Sendable {
     /// Of our certificate, SHA-256.
-    public var fingerprint: Fingerprint
-    public var isIceLite: Bool
+    var fingerprint: Fingerprint
+    var isIceLite: Bool
     /// Ours, best first; they stand in every description.
-    public var candidates: [Candidate]
+    var candidates: [Candidate]
     /// For an offer that comes before any answer.
-    public var credentials = IceCredentials.random()
+    var credentials = IceCredentials.random()
 
     /// What we are ready to do with audio; nil rejects it.
-    public var audio: Direction? = .sendReceive
+    var audio: Direction? = .sendReceive
     /// What we are ready to do with video; nil rejects it.
-    public var video: Direction? = .sendReceive
-    public var acceptsDataChannels = true
+    var video: Direction? = .sendReceive
+    var acceptsDataChannels = true
 
     /// Nil follows the offer's order. Otherwise only these, in this order. In an offer of ours: VP8, H.264.
-    public var videoCodecs: [VideoCodec]?
+    var videoCodecs: [VideoCodec]?
     /// The parameters of Opus in our descriptions: our wishes as a receiver (RFC 7587 §6.1).
-    public var opusParameters = FormatParameters(parsing: "minptime=10;useinbandfec=1;stereo=0;maxaveragebitrate=40000")
-    public var feedback = CodecFeedback.all
+    var opusParameters = FormatParameters(parsing: "minptime=10;useinbandfec=1;stereo=0;maxaveragebitrate=40000")
+    var feedback = CodecFeedback.all
     /// Without video-orientation, so that senders turn their pictures themselves.
-    public var headerExtensions: Set<HeaderExtension> = [
+    var headerExtensions: Set<HeaderExtension> = [
         .mid, .rid, .repairedRID, .audioLevel, .absSendTime, .transportCC, .playoutDelay,
     ]
-    public var acceptsSimulcast = true
+    var acceptsSimulcast = true
     /// Takes `red` for Opus (RFC 2198) where it is offered, and offers it.
-    public var takesRedundantAudio = true
+    var takesRedundantAudio = true
 
-    public var audioSSRC: SSRC
-    public var videoSSRC: SSRC
-    public var videoRTXSSRC: SSRC
+    var audioSSRC: SSRC
+    var videoSSRC: SSRC
+    var videoRTXSSRC: SSRC
     /// One for audio and video, so that the receiver keeps lips and voice together (RFC 3550 §6.5.1).
-    public var cname: String
-    public var streamID: String
-    public var audioTrackID: String
-    public var videoTrackID: String
+    var cname: String
+    var streamID: String
+    var audioTrackID: String
+    var videoTrackID: String
 
     /// What we want to receive at most.
-    public var audioBandwidth: BitRate?
+    var audioBandwidth: BitRate?
     /// What we want to receive at most.
-    public var videoBandwidth: BitRate?
+    var videoBandwidth: BitRate?
     /// The same for answers to peers that take no REMB, by which it would be told as it changes.
-    public var videoBandwidthWithoutREMB: BitRate?
+    var videoBandwidthWithoutREMB: BitRate?
 
-    public var sctpPort: UInt16 = 5000
+    var sctpPort: UInt16 = 5000
     /// Bytes that we take in one data channel message.
-    public var maxMessageSize = 262_144
+    var maxMessageSize = 262_144
     /// Our role where the offer leaves the choice. A server that waits needs no address of the peer.
-    public var preferredRole = DTLSRole.server
+    var preferredRole = DTLSRole.server
     /// Short offers: for doors whose clients want one small frame.
-    public var isCompact = false
+    var isCompact = false
 
-    public init(
+    init(
         fingerprint: Fingerprint, isIceLite: Bool, candidates: [Candidate], audioSSRC: SSRC, videoSSRC: SSRC,
         videoRTXSSRC: SSRC, cname: String, streamID: String = "tessera", audioTrackID: String = "audio",
         videoTrackID: String = "video"

@@ -8,12 +8,14 @@ public struct SDPError: Error, Hashable, Sendable, CustomStringConvertible {
         case noCommonCodec = "no_common_codec"
     }
 
+    /// What kind of fault it is.
     public var code: Code
     /// The line of the description, counted from 1, where one line is to blame.
     public var line: Int?
     /// What is wrong and how to mend it.
     public var message: String
 
+    /// An error with a sentence that tells how to mend it.
     public init(_ message: String, code: Code = .malformed, line: Int? = nil) {
         self.code = code
         self.line = line

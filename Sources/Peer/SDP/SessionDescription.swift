@@ -3,13 +3,13 @@
 /// Parsing and printing keep the meaning, not the order of lines: attributes that count for every section are printed in each.
 public struct SessionDescription: Hashable, Sendable {
     /// `o=` (RFC 8866 §5.2). The id stays for the life of a session, the version grows with each description.
-    public struct Origin: Hashable, Sendable {
-        public var username: String
-        public var sessionID: String
-        public var version: UInt64
-        public var address: String
+    struct Origin: Hashable, Sendable {
+        var username: String
+        var sessionID: String
+        var version: UInt64
+        var address: String
 
-        public init(username: String = "-", sessionID: String, version: UInt64, address: String = "IN IP4 127.0.0.1") {
+        init(username: String = "-", sessionID: String, version: UInt64, address: String = "IN IP4 127.0.0.1") {
             self.username = username
             self.sessionID = sessionID
             self.version = version
@@ -17,24 +17,24 @@ public struct SessionDescription: Hashable, Sendable {
         }
     }
 
-    public var origin: Origin
-    public var name = "-"
+    var origin: Origin
+    var name = "-"
     /// The mids of each `a=group:BUNDLE`.
-    public var bundles: [[String]] = []
+    var bundles: [[String]] = []
     /// `a=ice-lite`: session level only (RFC 8839 §5.3).
-    public var isIceLite = false
-    public var extmapAllowMixed = false
-    public var msidSemantic: String?
+    var isIceLite = false
+    var extmapAllowMixed = false
+    var msidSemantic: String?
     /// Every other session attribute, in its order.
-    public var attributes: [SDPAttribute] = []
-    public var media: [MediaDescription] = []
+    var attributes: [SDPAttribute] = []
+    var media: [MediaDescription] = []
 
-    public init(origin: Origin) {
+    init(origin: Origin) {
         self.origin = origin
     }
 
     /// Whether `mid` shares its transport with others.
-    public func isBundled(_ mid: String?) -> Bool {
+    func isBundled(_ mid: String?) -> Bool {
         guard let mid else { return false }
         return bundles.contains { $0.contains(mid) }
     }
@@ -42,21 +42,21 @@ public struct SessionDescription: Hashable, Sendable {
 
 extension SessionDescription {
     /// The certificates that it names, of all sections that are not rejected.
-    public var fingerprints: Set<Fingerprint> { Set(media.lazy.flatMap(\.fingerprints)) }
+    var fingerprints: Set<Fingerprint> { Set(media.lazy.flatMap(\.fingerprints)) }
 
     /// The ICE credentials of the first section that has some; bundled sections share one path.
-    public var iceCredentials: IceCredentials? {
+    var iceCredentials: IceCredentials? {
         media.lazy.compactMap { section in
             section.iceUfrag.flatMap { ufrag in section.icePassword.map { IceCredentials(ufrag: ufrag, password: $0) } }
         }.first
     }
 
-    public var iceUfrag: String? { iceCredentials?.ufrag }
-    public var icePassword: String? { iceCredentials?.password }
+    var iceUfrag: String? { iceCredentials?.ufrag }
+    var icePassword: String? { iceCredentials?.password }
 
     /// Whether it comes from another connection than `previous`, such as that of a reloaded page: both name certificates, and none is the
     /// same.
-    public func isOfOtherConnection(than previous: SessionDescription) -> Bool {
+    func isOfOtherConnection(than previous: SessionDescription) -> Bool {
         let (old, new) = (previous.fingerprints, fingerprints)
         return !old.isEmpty && !new.isEmpty && old.isDisjoint(with: new)
     }

@@ -6,15 +6,15 @@ import CSRTP
 /// In place and without allocation, except for the first packet of an SSRC. Confined to its connection's thread: a libsrtp
 /// session has one owner. The rollover counter is implicit and starts at 0 at both ends, so the caller chooses first sequence
 /// numbers below 2¹⁵, decrypts every packet that comes, also those it has no use for, and never takes an SSRC up again.
-public final class SRTPContext {
+package final class SRTPContext {
     /// Room that `protectRTP` and `protectRTCP` may need behind a packet, in bytes.
-    public static let maximumOverhead = Int(SRTP_MAX_TRAILER_LEN) + 4
+    package static let maximumOverhead = Int(SRTP_MAX_TRAILER_LEN) + 4
 
     /// Packets a late one may lie behind the newest. libsrtp's own 128 is less than 100 ms of video.
     private static let replayWindow: UInt = 1024
 
-    public let profile: SRTPProfile
-    public private(set) var statistics = SRTPStatistics()
+    package let profile: SRTPProfile
+    package private(set) var statistics = SRTPStatistics()
     private let inbound: srtp_t
     private let outbound: srtp_t
 
@@ -33,7 +33,7 @@ public final class SRTPContext {
     /// own in memory, and the thread sanitizer takes a write to it for one to the object's header.
     private static let lifecycle = Guarded(0)
 
-    public init(_ keys: SRTPKeys) throws(SRTPError) {
+    package init(_ keys: SRTPKeys) throws(SRTPError) {
         guard Self.libraryStatus == srtp_err_status_ok else { throw SRTPError(Self.libraryStatus) }
         let length = keys.profile.keyLength + keys.profile.saltLength
         guard keys.local.count == length, keys.remote.count == length else { throw .malformed }
@@ -58,24 +58,24 @@ public final class SRTPContext {
     /// Encrypts the RTP packet of `length` bytes at the buffer's start and returns its new length.
     ///
     /// A packet may be sent again under its own sequence number as long as it lies within the replay window.
-    public func protectRTP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
+    package func protectRTP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
         try run(buffer, length: length, minimum: 12, growth: profile.tagLength) { srtp_protect(outbound, $0, &$1) }
     }
 
     /// Checks and decrypts the RTP packet of `length` bytes at the buffer's start and returns its new length.
     /// After a failure the bytes are worth nothing.
-    public func unprotectRTP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
+    package func unprotectRTP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
         try run(buffer, length: length, minimum: 12 + profile.tagLength, growth: nil) { srtp_unprotect(inbound, $0, &$1) }
     }
 
     /// Encrypts the compound RTCP packet of `length` bytes at the buffer's start and returns its new length.
-    public func protectRTCP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
+    package func protectRTCP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
         try run(buffer, length: length, minimum: 8, growth: profile.tagLength + 4) { srtp_protect_rtcp(outbound, $0, &$1) }
     }
 
     /// Checks and decrypts the RTCP packet of `length` bytes at the buffer's start and returns its new length.
     /// After a failure the bytes are worth nothing.
-    public func unprotectRTCP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
+    package func unprotectRTCP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
         try run(buffer, length: length, minimum: 8 + 4 + profile.tagLength, growth: nil) {
             srtp_unprotect_rtcp(inbound, $0, &$1)
         }
@@ -83,7 +83,7 @@ public final class SRTPContext {
 
     /// Frees what libsrtp keeps of an SSRC of the peer's: its replay list and rollover counter. Its packets must not be decrypted again, or
     /// old ones would be taken a second time.
-    public func forget(ssrc: SSRC) {
+    package func forget(ssrc: SSRC) {
         // libsrtp takes SSRCs as they stand in the packet.
         _ = Self.lifecycle.withLock { _ in srtp_remove_stream(inbound, ssrc.rawValue.bigEndian) }
     }

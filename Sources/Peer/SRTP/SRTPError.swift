@@ -1,7 +1,7 @@
 import CSRTP
 
 /// Why a packet was neither encrypted nor decrypted. Expected of a network: counted, not logged one by one.
-public enum SRTPError: Error, Hashable, Sendable {
+package enum SRTPError: Error, Hashable, Sendable {
     /// The packet was there before, or is older than the window tells.
     case replayed
     /// The tag is wrong: forged, damaged, or of a rollover that was missed.
@@ -28,13 +28,20 @@ public enum SRTPError: Error, Hashable, Sendable {
 
 /// How many packets went through one context, and why others did not.
 public struct SRTPStatistics: Hashable, Sendable {
+    /// Packets that were encrypted.
     public var protected = 0
+    /// Packets that were decrypted.
     public var unprotected = 0
+    /// Packets that were there before, or are too old to tell.
     public var replayed = 0
+    /// Packets with a wrong tag.
     public var unauthenticated = 0
+    /// Packets that are too short, or none.
     public var malformed = 0
+    /// Everything else that failed.
     public var otherFailures = 0
 
+    /// Nothing counted yet.
     public init() {}
 
     mutating func count(_ error: SRTPError) {

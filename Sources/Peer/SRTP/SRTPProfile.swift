@@ -17,14 +17,14 @@ public enum SRTPProfile: UInt16, CaseIterable, Hashable, Sendable {
 }
 
 /// The master keys of one DTLS-SRTP association, seen from this end.
-public struct SRTPKeys: Hashable, Sendable {
-    public let profile: SRTPProfile
+package struct SRTPKeys: Hashable, Sendable {
+    package let profile: SRTPProfile
     /// Key and salt, joined, of what we send.
-    public let local: [UInt8]
+    package let local: [UInt8]
     /// Key and salt, joined, of what the peer sends.
-    public let remote: [UInt8]
+    package let remote: [UInt8]
 
-    public init(profile: SRTPProfile, local: [UInt8], remote: [UInt8]) {
+    package init(profile: SRTPProfile, local: [UInt8], remote: [UInt8]) {
         self.profile = profile
         self.local = local
         self.remote = remote

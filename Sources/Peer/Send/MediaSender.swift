@@ -1,17 +1,17 @@
 import Basics
 
 /// First numbers of everything that is counted on the wire. Random in life; tests choose them to sit before a wrap.
-public struct InitialNumbers: Sendable {
-    public var audioSequence: SequenceNumber
-    public var videoSequence: SequenceNumber
-    public var rtxSequence: SequenceNumber
-    public var audioTimestamp: RTPTimestamp
-    public var videoTimestamp: RTPTimestamp
-    public var transportSequence: SequenceNumber
-    public var pictureID: UInt16
-    public var tl0PictureIndex: UInt8
+package struct InitialNumbers: Sendable {
+    package var audioSequence: SequenceNumber
+    package var videoSequence: SequenceNumber
+    package var rtxSequence: SequenceNumber
+    package var audioTimestamp: RTPTimestamp
+    package var videoTimestamp: RTPTimestamp
+    package var transportSequence: SequenceNumber
+    package var pictureID: UInt16
+    package var tl0PictureIndex: UInt8
 
-    public init(
+    package init(
         audioSequence: SequenceNumber, videoSequence: SequenceNumber, rtxSequence: SequenceNumber, audioTimestamp: RTPTimestamp,
         videoTimestamp: RTPTimestamp, transportSequence: SequenceNumber, pictureID: UInt16, tl0PictureIndex: UInt8
     ) {
@@ -27,7 +27,7 @@ public struct InitialNumbers: Sendable {
 
     /// Sequence numbers start below 2^15, so that a receiver sees numbers before their first wrap (facts of SRTP's rollover
     /// counter, libsrtp#725).
-    public static func random(using generator: inout some RandomNumberGenerator) -> InitialNumbers {
+    package static func random(using generator: inout some RandomNumberGenerator) -> InitialNumbers {
         InitialNumbers(
             audioSequence: .random(in: 1..<0x8000, using: &generator), videoSequence: .random(in: 1..<0x8000, using: &generator),
             rtxSequence: .random(in: 1..<0x8000, using: &generator), audioTimestamp: .random(using: &generator),

@@ -34,12 +34,14 @@ struct OutgoingExtensions: Sendable, Equatable {
 
 /// A video format that the peer takes.
 public struct VideoSendFormat: Sendable, Hashable {
+    /// The codec.
     public var codec: VideoCodec
     /// RFC 6184 §6: 0 allows no fragmentation, so the encoder must cut its slices to fit; 1 is the rule.
     public var packetizationMode: Int
     /// RFC 6184 §8.1, as negotiated; nil for VP8.
     public var profileLevelID: String?
 
+    /// A format of these parts.
     public init(codec: VideoCodec, packetizationMode: Int = 1, profileLevelID: String? = nil) {
         self.codec = codec
         self.packetizationMode = packetizationMode

@@ -1,5 +1,5 @@
 import Basics
-import Peer
+@testable import Peer
 import Simulation
 import Testing
 

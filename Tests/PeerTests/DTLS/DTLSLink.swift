@@ -1,5 +1,5 @@
 import Basics
-import Peer
+@testable import Peer
 
 /// Two DTLS transports and the bad path between them, in virtual time.
 final class DTLSLink {

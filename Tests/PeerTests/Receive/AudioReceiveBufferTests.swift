@@ -1,5 +1,5 @@
 import Basics
-import Peer
+@testable import Peer
 import Testing
 
 /// A talker, a way with delay and loss, and a mixer that asks each 20 ms; tempo is applied to sample counts only.

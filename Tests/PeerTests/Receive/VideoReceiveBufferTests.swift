@@ -1,5 +1,5 @@
 import Basics
-import Peer
+@testable import Peer
 import Testing
 
 /// A VP8 or H.264 sender with a lossy, jittery way to a receive buffer, in virtual time.
