@@ -1,13 +1,6 @@
 import Basics
 
 extension PeerConnection {
-    /// How often we report about what we send and receive.
-    static let reportInterval: Duration = .seconds(1)
-    /// At the start: a receiver can align sound and picture once it has reports about both, libwebrtc once it has two of each
-    /// (RtpToNtpEstimator draws a line through them).
-    static let firstReportInterval: Duration = .milliseconds(250)
-    /// So many follow in the shorter interval.
-    static let firstReports = 3
     /// The safe UDP payload (1200) and room for SRTP's trailer.
     static let packetCapacity = 1500 + SRTPContext.maximumOverhead
 
@@ -79,11 +72,7 @@ extension PeerConnection {
 
     /// What the peer is to send us at most; nil is what the configuration says.
     public func setReceiveLimit(_ rate: BitRate?, at now: Instant) {
-        let limit = rate ?? configuration.receiveLimit
-        guard limit != receiveLimit else { return }
-        receiveLimit = limit
-        if state == .connected { nextLimitReport = now }
-        drain(at: now)
+        if receiveLimit.set(rate ?? configuration.receiveLimit, at: now) { drain(at: now) }
     }
 
     /// The height in pixels at which the peer's picture is shown: of simulcast layers the smallest that fills it is taken.
@@ -102,14 +91,13 @@ extension PeerConnection {
 
     func sendFeedback(at now: Instant) {
         let notification = sender.takeLimitNotification()
-        guard notification != nil || min(receiver.nextDeadline ?? .distantFuture, nextLimitReport ?? .distantFuture) <= now else { return }
+        guard notification != nil || min(receiver.nextDeadline ?? .distantFuture, receiveLimit.deadline ?? .distantFuture) <= now else { return }
         var packets = receiver.makeFeedback(senderSSRC: reportSSRC, at: now)
-        if let due = nextLimitReport, now >= due {
-            nextLimitReport = now + Self.reportInterval
+        if receiveLimit.take(at: now) {
             let ssrcs = receiver.mediaSSRCs
             let agreed = negotiated?.section(.video)?.agreed(to: .remb) ?? false
             if agreed, !ssrcs.isEmpty {
-                packets.append(.maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: reportSSRC, bitRate: receiveLimit, ssrcs: ssrcs)))
+                packets.append(.maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: reportSSRC, bitRate: receiveLimit.rate, ssrcs: ssrcs)))
             }
         }
         if let notification { packets.append(.temporaryLimitNotification(notification)) }
@@ -118,19 +106,13 @@ extension PeerConnection {
         }
     }
 
-    /// The first packet of a stream has left: its report follows at once, which RFC 3550 §6.2 allows where only two take part.
+    /// The first packet of a stream may have left: its report follows at once.
     private func reportNewStreams(at now: Instant) {
-        guard sender.activeStreams > reportedStreams else { return }
-        reportedStreams = sender.activeStreams
-        earlyReports = Self.firstReports
-        nextReport = now
-        sendReports(at: now)
+        if reports.note(streams: sender.activeStreams, at: now) { sendReports(at: now) }
     }
 
     func sendReports(at now: Instant) {
-        guard let due = nextReport, now >= due else { return }
-        nextReport = now + (earlyReports > 0 ? Self.firstReportInterval : Self.reportInterval)
-        earlyReports = max(0, earlyReports - 1)
+        guard reports.take(at: now) else { return }
         let blocks = receiver.makeReportBlocks(at: now)
         let senders = sender.senderReports(blocks: blocks, at: now)
         var packets: [RTCPPacket] = senders.map { .senderReport($0) }
@@ -158,16 +140,10 @@ extension PeerConnection {
 
     // MARK: Estimate
 
-    /// Told when it moved by 5 %, at once downwards, at most five times a second upwards; not before something is known.
+    /// Tells the owner of the estimate, not before something is known.
     func announceEstimate(at now: Instant) {
-        guard !sender.isQuiet(at: now) else { return }
         let rate = estimate
-        if let announced = announcedEstimate {
-            let isDown = rate < announced.rate * 0.95
-            let isUp = rate > announced.rate * 1.05 && now - announced.at >= .milliseconds(200)
-            guard isDown || isUp || now - announced.at >= .seconds(1) else { return }
-        }
-        announcedEstimate = (rate, now)
+        guard !sender.isQuiet(at: now), announcement.take(rate, at: now) else { return }
         events.append(.estimate(rate, lossFraction: lossFraction, roundTrip: roundTrip))
     }
 
@@ -197,7 +173,7 @@ extension PeerConnection {
         result.roundTrip = state == .connected ? roundTrip : nil
         result.pacerQueue = sender.video.queueDelay(at: now)
         result.pacerBytes = sender.video.queuedBytes
-        result.receiveLimit = receiveLimit
+        result.receiveLimit = receiveLimit.rate
         result.flow = ice?.selected
         result.srtpProfile = srtp?.profile
         result.srtp = srtp?.statistics ?? SRTPStatistics()

@@ -116,8 +116,8 @@ extension PeerConnection {
             // Without a path nothing can leave: what waits in the sender is no reason to wake up for.
             if ice?.selected != nil { consider(sender.nextDeadline(after: now)) }
             consider(receiver.nextDeadline)
-            consider(nextReport)
-            consider(nextLimitReport)
+            consider(reports.deadline)
+            consider(receiveLimit.deadline)
         }
         return deadline
     }
@@ -206,8 +206,8 @@ extension PeerConnection {
         state = .connected
         ice?.handshakeCompleted()
         sender.start(at: now, handshake: handshakeStart.map { now - $0 })
-        nextReport = now + .milliseconds(500)
-        nextLimitReport = now
+        reports.start(at: now)
+        receiveLimit.start(at: now)
         startChannels(at: now)
         events.append(.connected)
     }

@@ -23,13 +23,9 @@ public final class PeerConnection {
     var state = State.new
     /// When the path was found and DTLS began.
     var handshakeStart: Instant?
-    var nextReport: Instant?
-    /// How many of our streams a report has told of, and how many reports still follow in the shorter interval.
-    var reportedStreams = 0
-    var earlyReports = 0
-    var nextLimitReport: Instant?
-    var receiveLimit: BitRate
-    var announcedEstimate: (rate: BitRate, at: Instant)?
+    var reports = ReportSchedule()
+    var receiveLimit: ReceiveLimit
+    var announcement = EstimateAnnouncement()
     var droppedDatagrams = 0
     var unansweredDatagrams = 0
     /// What the datagram that was received last has shown of its flow, for `Demultiplexer.claim`; `.none` for all that is no authentic check.
@@ -68,7 +64,7 @@ public final class PeerConnection {
         sender = MediaSender(
             audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
         receiver = MediaReceiver(configuration.videoReceive)
-        receiveLimit = configuration.receiveLimit
+        receiveLimit = ReceiveLimit(configuration.receiveLimit)
         allowance = PeerAllowance(configuration.budget, at: now)
         sources = SourceTable(configuration.budget, at: now)
         channels = PeerChannels(budget: configuration.channelBudget)

@@ -22,14 +22,12 @@ package struct IceAgent: ~Copyable, Sendable {
     package private(set) var selected: Flow?
     /// Smoothed, of our checks; nil for a lite agent, which sends none.
     package var roundTripTime: Duration?
-    package private(set) var isInterrupted = false
-    package private(set) var isExpired = false
     /// Messages that were dropped: not STUN, not ours, not authentic, or too many.
     package private(set) var ignoredMessages = 0
     /// What the message that was handled last has shown of its flow; `.none` if it is not authentic.
     package private(set) var latestClaim = FlowClaim.none
 
-    var configuration: IceConfiguration
+    let configuration: IceConfiguration
     var paths: [IcePath] = []
     var localAddresses: [SocketAddress]
     var remoteCandidates: [Candidate] = []
@@ -47,9 +45,7 @@ package struct IceAgent: ~Copyable, Sendable {
     private let isSeeded: Bool
     private var transmits: [(bytes: [UInt8], flow: Flow)] = []
     private var events: [IceEvent] = []
-    /// The latest authentic check or response; before any, when we began to wait.
-    private var lastConsent: Instant
-    private var lastMedia: Instant
+    private var liveness: IceLiveness
     private var replies: ReplyLimiter
     private var refusals: ReplyLimiter
 
@@ -70,8 +66,7 @@ package struct IceAgent: ~Copyable, Sendable {
         isSeeded = seed != nil
         isControlling = mode == .controlling
         tieBreaker = random.next()
-        lastConsent = now
-        lastMedia = now
+        liveness = IceLiveness(configuration, at: now)
         replies = ReplyLimiter(perSecond: configuration.repliesPerSecond)
         refusals = ReplyLimiter(perSecond: configuration.refusalsPerSecond)
     }
@@ -117,8 +112,7 @@ package struct IceAgent: ~Copyable, Sendable {
         guard credentials != local else { return }
         previousLocal = local
         local = credentials
-        isExpired = false
-        lastConsent = max(lastConsent, now)
+        liveness.restart(at: now)
         // A nomination of before the restart does not count for the new session.
         for index in paths.indices where paths[index].flow != selected { paths[index].isNominated = false }
     }
@@ -152,8 +146,7 @@ package struct IceAgent: ~Copyable, Sendable {
         guard let index = index(of: flow), paths[index].isValidated else { return }
         paths[index].lastMedia = now
         paths[index].received += bytes
-        lastMedia = now
-        recover(at: now)
+        if liveness.heardMedia(at: now) { events.append(.recovered) }
         guard selected != flow, isControlled else { return }
         guard let current = selected.flatMap({ self.index(of: $0) }) else { return prefer(index) }
         // Nominated or not: behind a NAT that gives another address, Firefox and aiortc go on with the pair that they have, whose consent
@@ -179,7 +172,11 @@ package struct IceAgent: ~Copyable, Sendable {
     }
 
     /// When the latest authentic check, response or media came.
-    package var lastHeard: Instant { max(lastConsent, lastMedia) }
+    package var lastHeard: Instant { liveness.lastHeard }
+    /// Nothing authentic has come for a while.
+    package var isInterrupted: Bool { liveness.isInterrupted }
+    /// Consent has expired; final until `restart`.
+    package var isExpired: Bool { liveness.isExpired }
 
     /// Whether an authentic check came on `flow`, so that DTLS and SRTP from it may be taken and answered.
     package func isValidated(_ flow: Flow) -> Bool { paths.contains { $0.flow == flow && $0.isValidated } }
@@ -189,13 +186,11 @@ package struct IceAgent: ~Copyable, Sendable {
     /// Lets time pass: checks, consent, interruption and expiry.
     package mutating func advance(to now: Instant) {
         guard !isExpired else { return }
-        if !isInterrupted, selected != nil, now - lastHeard >= configuration.interruptedAfter {
-            isInterrupted = true
+        if liveness.interrupts(hasPath: selected != nil, at: now) {
             events.append(.interrupted)
             if mode == .controlling { checkAgain(at: now) }
         }
-        if now - lastConsent >= configuration.consentTimeout {
-            isExpired = true
+        if liveness.expires(at: now) {
             selected = nil
             paths = []
             nextCheck = nil
@@ -225,10 +220,7 @@ package struct IceAgent: ~Copyable, Sendable {
     /// When `advance` has something to do.
     package var nextDeadline: Instant? {
         guard !isExpired else { return nil }
-        var deadline = lastConsent + configuration.consentTimeout
-        if !isInterrupted, selected != nil {
-            deadline = min(deadline, lastHeard + configuration.interruptedAfter)
-        }
+        var deadline = liveness.deadline(hasPath: selected != nil)
         if let check = mode == .lite ? nextPathDeadline : nextCheckDeadline { deadline = min(deadline, check) }
         return deadline
     }
@@ -264,14 +256,7 @@ package struct IceAgent: ~Copyable, Sendable {
 
     /// The peer proved that it still wants our media.
     mutating func consent(at now: Instant) {
-        lastConsent = max(lastConsent, now)
-        recover(at: now)
-    }
-
-    private mutating func recover(at now: Instant) {
-        guard isInterrupted else { return }
-        isInterrupted = false
-        events.append(.recovered)
+        if liveness.consented(at: now) { events.append(.recovered) }
     }
 
     mutating func allowsReply(_ flow: Flow, refusal: Bool, at now: Instant) -> Bool {
