@@ -1,6 +1,7 @@
 /// Text by its bytes: protocols are ASCII where it matters, and to look for `Character`s costs several times as much.
 extension StringProtocol where SubSequence == Substring {
-    /// The parts between `separator`s without empty ones. With more than `maximum` parts the last one holds the whole rest.
+    /// The parts between `separator`s without empty ones. With more than `maximum` parts the last one holds the whole
+    /// rest.
     @inlinable package func parts(_ separator: Unicode.Scalar = " ", maximum: Int = .max) -> [Substring] {
         let separator = UInt8(ascii: separator)
         var rest = Substring(self).utf8

@@ -19,7 +19,9 @@ import Testing
     @Test("Values that only rise cost a bounded memory and keep the smallest")
     func rising() {
         var minimum = SlidingMinimum()
-        for value in 0..<5000 as Range<Int64> { minimum.insert(value, at: Instant(nanoseconds: value), window: Self.window) }
+        for value in 0..<5000 as Range<Int64> {
+            minimum.insert(value, at: Instant(nanoseconds: value), window: Self.window)
+        }
         #expect(minimum.value == 0)
     }
 }

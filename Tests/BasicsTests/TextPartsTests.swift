@@ -4,7 +4,10 @@ import Testing
 @Suite("Parts of a text") struct TextPartsTests {
     @Test(
         "Parts are without empty ones, and the last of too many holds the rest",
-        arguments: [("a b  c", .max, ["a", "b", "c"]), (" a b c", 2, ["a", "b c"]), ("", 3, []), ("   ", 3, []), ("a ", 9, ["a"])]
+        arguments: [
+            ("a b  c", .max, ["a", "b", "c"]), (" a b c", 2, ["a", "b c"]), ("", 3, []), ("   ", 3, []),
+            ("a ", 9, ["a"]),
+        ]
             as [(String, Int, [String])])
     func parts(text: String, maximum: Int, parts: [String]) {
         #expect(text.parts(maximum: maximum).map(String.init) == parts)

@@ -2,8 +2,10 @@ import Basics
 
 /// The timestamp of an RTP packet: ticks of its stream's clock from a random start on, modulo 2³² (RFC 3550 §5.1).
 ///
-/// It has no order. Extended to 64 bits, by `extended(near:)` or `TimestampUnwrapper`, it is an `Int64` with order and arithmetic.
-package struct RTPTimestamp: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+/// It has no order. Extended to 64 bits, by `extended(near:)` or `TimestampUnwrapper`, it is an `Int64` with order and
+/// arithmetic.
+package struct RTPTimestamp: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible
+{
     /// The timestamp as it stands in the packet.
     package let rawValue: UInt32
 

@@ -2,9 +2,12 @@ import Basics
 
 /// A sequence number of 16 bits, of an RTP packet (RFC 3550 §5.1) or of a packet in transport-wide feedback.
 ///
-/// It is a number modulo 2¹⁶ and has no order: which of two comes first follows from their distance, the shorter way round
-/// (RFC 1982 §3.2). Extended to 64 bits, by `extended(near:)` or `SequenceUnwrapper`, it is an `Int64` with order and arithmetic.
-package struct SequenceNumber: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+/// It is a number modulo 2¹⁶ and has no order: which of two comes first follows from their distance, the shorter way
+/// round (RFC 1982 §3.2). Extended to 64 bits, by `extended(near:)` or `SequenceUnwrapper`, it is an `Int64` with order
+/// and arithmetic.
+package struct SequenceNumber: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral,
+    CustomStringConvertible
+{
     /// The number as it stands in the packet.
     package let rawValue: UInt16
 
@@ -54,5 +57,7 @@ package struct SequenceNumber: RawRepresentable, Hashable, Sendable, Expressible
 }
 
 extension ByteReader {
-    mutating func readSequenceNumber() throws(Truncated) -> SequenceNumber { SequenceNumber(rawValue: try readUInt16()) }
+    mutating func readSequenceNumber() throws(Truncated) -> SequenceNumber {
+        SequenceNumber(rawValue: try readUInt16())
+    }
 }

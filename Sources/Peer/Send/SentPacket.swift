@@ -6,7 +6,8 @@ struct SentPacket: Sendable, Equatable {
         case numbered
         /// It carries none.
         case unnumbered
-        /// The very same bytes went out once more, with the number that they carry, if any: reports about it measure nothing.
+        /// The very same bytes went out once more, with the number that they carry, if any: reports about it measure
+        /// nothing.
         case again(SequenceNumber?)
     }
 

@@ -12,15 +12,17 @@ public protocol PeerHandler: AnyObject {
 
 /// One peer that answers an offer: a UDP port, a network thread, and the turns of its connection.
 ///
-/// A `PeerConnection` knows no socket and no clock. This class is all that stands between it and the system: datagrams and the time go in,
-/// events and datagrams come out.
+/// A `PeerConnection` knows no socket and no clock. This class is all that stands between it and the system: datagrams
+/// and the time go in, events and datagrams come out.
 public final class AnsweringPeer: MediaLoopDelegate {
     private let loop: MediaLoop
     private let connection: PeerConnection
     private let handler: any PeerHandler
     private let ended: DispatchSemaphore
 
-    private init(_ loop: MediaLoop, _ connection: PeerConnection, _ handler: any PeerHandler, _ ended: DispatchSemaphore) {
+    private init(
+        _ loop: MediaLoop, _ connection: PeerConnection, _ handler: any PeerHandler, _ ended: DispatchSemaphore
+    ) {
         self.loop = loop
         self.connection = connection
         self.handler = handler
@@ -30,14 +32,16 @@ public final class AnsweringPeer: MediaLoopDelegate {
     /// Answers an offer and returns when the connection has ended.
     ///
     /// - Parameters:
-    ///   - offer: the other end's description. ICE, DTLS and codecs are agreed from it; candidates may come in it or not at all, since a
-    ///     server waits for the other end's checks.
+    ///   - offer: the other end's description. ICE, DTLS and codecs are agreed from it; candidates may come in it or not
+    ///     at all, since a server waits for the other end's checks.
     ///   - address: an address of this machine that the other end reaches. The system chooses the port.
     ///   - configure: changes what is offered in return, such as codecs and directions.
     ///   - answered: takes the answer, with our candidate in it, to the other end.
-    /// - Throws: `NetworkError` where the address cannot be bound, `SDPError` for an offer that cannot be answered, and what `answered` throws.
+    /// - Throws: `NetworkError` where the address cannot be bound, `SDPError` for an offer that cannot be answered, and
+    ///   what `answered` throws.
     public static func serve(
-        offer: String, at address: IPAddress, configure: (inout PeerConfiguration) -> Void = { _ in }, handler: sending any PeerHandler,
+        offer: String, at address: IPAddress, configure: (inout PeerConfiguration) -> Void = { _ in },
+        handler: sending any PeerHandler,
         answered: (String) throws -> Void
     ) throws {
         let loop = try MediaLoop(MediaLoopConfiguration(udp: [SocketAddress(address, port: 0)]))

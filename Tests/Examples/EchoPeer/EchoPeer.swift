@@ -27,7 +27,8 @@ final class Echo: PeerHandler {
             let offset = audioOffset ?? packet.captureTime.ticks(at: 48_000) &- packet.timestamp
             audioOffset = offset
             connection.send(
-                audio: packet.payload, timestamp: packet.timestamp &+ offset, marker: packet.marker, level: packet.level, at: now)
+                audio: packet.payload, timestamp: packet.timestamp &+ offset, marker: packet.marker,
+                level: packet.level, at: now)
         case .video(let received):
             var frame = received.frame
             let offset = videoOffset ?? received.captureTime.ticks(at: 90_000) &- frame.timestamp

@@ -19,12 +19,16 @@ struct OggOpusFile {
     init(path: String) throws {
         file = try .creating(path)
         // Version 1, two channels, 48 kHz, no gain, channel mapping 0 (RFC 7845 §5.1).
-        try writePage("OpusHead".utf8 + [1, 2] + Self.preSkip.littleEndianBytes + UInt32(48_000).littleEndianBytes + [0, 0, 0], 0, Self.firstPage)
+        try writePage(
+            "OpusHead".utf8 + [1, 2] + Self.preSkip.littleEndianBytes + UInt32(48_000).littleEndianBytes + [0, 0, 0], 0,
+            Self.firstPage)
         let vendor = Array("save-peer".utf8)
-        try writePage("OpusTags".utf8 + UInt32(vendor.count).littleEndianBytes + vendor + UInt32(0).littleEndianBytes, 0, 0)
+        try writePage(
+            "OpusTags".utf8 + UInt32(vendor.count).littleEndianBytes + vendor + UInt32(0).littleEndianBytes, 0, 0)
     }
 
-    /// Appends an Opus packet; `timestamp` in ticks of 48 kHz, extended, of any start. A gap between packets stays a gap.
+    /// Appends an Opus packet; `timestamp` in ticks of 48 kHz, extended, of any start. A gap between packets stays a
+    /// gap.
     mutating func append(_ packet: [UInt8], timestamp: Int64) throws {
         guard let samples = OpusPacket(packet)?.samples else { return }
         if let waiting { try writePage(waiting.packet, waiting.position, 0) }
@@ -42,16 +46,19 @@ struct OggOpusFile {
 
     /// - Parameter position: samples up to the end of the packet.
     private mutating func writePage(_ packet: [UInt8], _ position: UInt64, _ flags: UInt8) throws {
-        // The packet's length in parts of 255; a part of less ends it (RFC 3533 §6). Opus packets have at most 1275 bytes (RFC 6716 §3.2.1).
+        // The packet's length in parts of 255; a part of less ends it (RFC 3533 §6). Opus packets have at most 1275
+        // bytes (RFC 6716 §3.2.1).
         let segments = [UInt8](repeating: 255, count: packet.count / 255) + [UInt8(packet.count % 255)]
-        var page = "OggS".utf8 + [0, flags] + position.littleEndianBytes + serial.littleEndianBytes + pages.littleEndianBytes
+        var page =
+            "OggS".utf8 + [0, flags] + position.littleEndianBytes + serial.littleEndianBytes + pages.littleEndianBytes
         page += [0, 0, 0, 0, UInt8(truncatingIfNeeded: segments.count)] + segments + packet
         page.replaceSubrange(22..<26, with: Self.checksum(page).littleEndianBytes)
         pages &+= 1
         try file.write(contentsOf: page)
     }
 
-    /// CRC-32 with polynomial 0x04C11DB7, from 0 on and without reflection (RFC 3533 §6), of a page whose checksum field is zero.
+    /// CRC-32 with polynomial 0x04C11DB7, from 0 on and without reflection (RFC 3533 §6), of a page whose checksum
+    /// field is zero.
     private static func checksum(_ page: [UInt8]) -> UInt32 {
         page.reduce(0) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte) << 24) { value, _ in value << 1 ^ (value >> 31 == 1 ? 0x04C1_1DB7 : 0) }

@@ -3,7 +3,8 @@ import Basics
 import Foundation
 import Peer
 
-/// Answers the offer on standard input and saves what comes in, as it was coded: sound to NAME.opus, pictures to NAME.h264.
+/// Answers the offer on standard input and saves what comes in, as it was coded: sound to NAME.opus, pictures to
+/// NAME.h264.
 ///
 ///     save-peer ADDRESS NAME < offer.sdp > answer.sdp
 @main enum SavePeer {
@@ -34,12 +35,13 @@ final class Files: PeerHandler {
     func handle(_ event: PeerEvent, of connection: PeerConnection, at now: Instant) {
         do {
             switch event {
-            // Packets come in the order of their arrival. A copy (RFC 2198) comes before the packet that carried it, and so fills its gap;
-            // what was overtaken is left out.
+            // Packets come in the order of their arrival. A copy (RFC 2198) comes before the packet that carried it,
+            // and so fills its gap; what was overtaken is left out.
             case .audio(let packet) where packet.sequence > lastSequence:
                 lastSequence = packet.sequence
                 try sound.append(packet.payload, timestamp: packet.timestamp)
-            // Frames come in decoding order, the first one is a keyframe, and none is given out whose references did not come.
+            // Frames come in decoding order, the first one is a keyframe, and none is given out whose references did
+            // not come.
             case .video(let received): try pictures.write(contentsOf: received.frame.data)
             case .closed: try finish("the other end closed the connection")
             case .failed(let reason), .overBudget(let reason): try finish(reason)
