@@ -28,6 +28,9 @@ static const unsigned char line_js[] = {
 static const unsigned char panels_js[] = {
 #embed "../Gateway/Web/panels.js"
 };
+static const unsigned char people_js[] = {
+#embed "../Gateway/Web/people.js"
+};
 static const unsigned char icon_svg[] = {
 #embed "../Gateway/Web/icon.svg"
 };
@@ -43,6 +46,7 @@ static const struct web_asset assets[] = {
     ASSET("connection.js", connection_js),
     ASSET("line.js", line_js),
     ASSET("panels.js", panels_js),
+    ASSET("people.js", people_js),
     ASSET("icon.svg", icon_svg),
 };
 

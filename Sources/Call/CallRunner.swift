@@ -81,7 +81,7 @@ private struct Participant {
     private func join(_ address: SignallingAddress, _ saver: CallSaver?) async throws {
         let ended = AsyncStream.makeStream(of: String.self)
         try await SignallingClient.withConnection(to: address, decode: SignallingClient.Message.init(json:)) { messages, sender in
-            var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name]
+            var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name, "deltas": true]
             if let token = options.token { join["token"] = token }
             try await sender.send(join)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -113,10 +113,15 @@ private struct Participant {
         _ ended: AsyncStream<String>.Continuation
     ) async throws {
         var isInside = false
+        var people: RoomPeople?
+        /// One of a fleet tells for all who is here.
+        let tell = { (words: [String]) in if number == 0 { for line in words { report("\(name): \(line)") } } }
         for await message in messages {
             switch message {
-            case .joined:
+            case .joined(let id, let news):
                 isInside = true
+                people = RoomPeople(own: id)
+                tell(people?.take(news) ?? [])
                 let name = name, report = report
                 let offer = try await fleet.offer(number, codec: options.codec) { event in
                     switch event {
@@ -129,6 +134,7 @@ private struct Participant {
                 try await sender.send(["type": "offer", "sdp": offer])
                 try await sender.send(["type": "state", "audio": true, "video": true, "hand": false])
             case .answer(let sdp): try await fleet.accept(answer: sdp, for: number)
+            case .people(let news): tell(people?.take(news) ?? [])
             case .left(let reason):
                 report("\(name): the server ended the call: \(reason)")
                 return

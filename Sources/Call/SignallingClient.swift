@@ -12,10 +12,11 @@ package struct SignallingClient {
         case refused
     }
 
-    /// A joined answer, an SDP answer, why we were sent away; everything else is of no use to a headless participant.
+    /// What a headless participant follows: its seat, the SDP answer, who is in the room, why it was sent away.
     enum Message: Equatable, Sendable {
-        case joined(id: String)
+        case joined(id: String, RoomPeople.News)
         case answer(String)
+        case people(RoomPeople.News)
         case left(reason: String)
         /// `retryAfter`: seconds until it is worth trying again; nil where the server does not say.
         case error(code: String, message: String, fatal: Bool, retryAfter: Int?)
@@ -25,12 +26,13 @@ package struct SignallingClient {
             let object = (try? JSONSerialization.jsonObject(with: json)) as? [String: Any] ?? [:]
             let text = { (key: String) in object[key] as? String ?? "" }
             switch text("type") {
-            case "joined": self = .joined(id: (object["you"] as? [String: Any])?["id"] as? String ?? "")
+            case "joined":
+                self = .joined(id: (object["you"] as? [String: Any])?["id"] as? String ?? "", RoomPeople.News(object) ?? .whole([], viewers: 0))
             case "answer": self = .answer(text("sdp"))
             case "left": self = .left(reason: text("reason"))
             case "error":
                 self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false, retryAfter: object["retryAfter"] as? Int)
-            case let type: self = .other(type)
+            case let type: self = RoomPeople.News(object).map { .people($0) } ?? .other(type)
             }
         }
     }

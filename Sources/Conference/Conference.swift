@@ -164,7 +164,7 @@ public final class Conference: Sendable {
     /// Gives a seat in a room, which is made where it does not exist yet and may be. `events` come in order, on
     /// a thread of ours; the first may come before this returns.
     public func join(
-        _ request: JoinRequest, events: @escaping @Sendable (ParticipantEvent) -> Void
+        _ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
         let joined = try seats.join(request, events: events)
         if joined.startsRecording {
@@ -178,7 +178,7 @@ public final class Conference: Sendable {
 
     /// Takes a seat back after signalling was lost.
     public func resume(
-        id: String, secret: String, events: @escaping @Sendable (ParticipantEvent) -> Void
+        id: String, secret: String, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
         let room = try seats.resume(id, secret: secret, events: events)
         return Participant(id: id, room: room, resumeSecret: secret, conference: self)

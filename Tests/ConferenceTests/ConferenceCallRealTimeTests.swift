@@ -12,7 +12,7 @@ import Testing
 struct ConferenceCallRealTimeTests {
     private final class Log: Sendable {
         private let events = Guarded<[ParticipantEvent]>([])
-        func take(_ event: ParticipantEvent) { events.withLock { $0.append(event) } }
+        func take(_ told: SharedEvent) { events.withLock { $0.append(told.event) } }
         var all: [ParticipantEvent] { events.withLock { $0 } }
     }
 

@@ -17,16 +17,20 @@ final class ControlThread: Sendable {
     static let limit = 4096
 
     private let inbox = Mailbox<Key, @Sendable () -> Void>()
+    /// Work for later, the soonest first.
+    private let timers = Guarded<[Timer]>([])
+    private typealias Timer = (due: Instant, work: @Sendable () -> Void)
 
     /// `housekeeping` is called at least every `period`, on the thread.
     func start(housekeeping: @escaping @Sendable (Instant) -> Void) {
-        DedicatedThread.start("control") { [inbox] in
+        DedicatedThread.start("control") { [inbox, timers] in
             var next = MonotonicClock.now() + Self.period
             while true {
-                let batch = inbox.wait(until: next)
+                let batch = inbox.wait(until: min(next, timers.withLock { $0.first?.due } ?? next))
                 for work in batch?.messages ?? [] { work() }
                 if batch?.isLast == true { return }
                 let now = MonotonicClock.now()
+                for work in Self.take(timers, until: now) { work() }
                 if now >= next {
                     housekeeping(now)
                     next = now + Self.period
@@ -43,6 +47,25 @@ final class ControlThread: Sendable {
 
     /// The same for what may be left out where too much waits; counted.
     func postIfRoom(_ work: @escaping @Sendable () -> Void) { inbox.post(work, upTo: Self.limit) }
+
+    /// Runs `work` at `due`, or as soon afterwards as the thread comes to it; dropped after `stop`.
+    func post(at due: Instant, _ work: @escaping @Sendable () -> Void) {
+        let isNext = timers.withLock { timers in
+            let place = (timers.lastIndex { $0.due <= due } ?? -1) + 1
+            timers.insert((due, work), at: place)
+            return place == 0
+        }
+        // The thread may sleep for longer than that.
+        if isNext { inbox.post {} }
+    }
+
+    private static func take(_ timers: Guarded<[Timer]>, until now: Instant) -> [@Sendable () -> Void] {
+        timers.withLock { timers in
+            let due = timers.prefix { $0.due <= now }.map(\.work)
+            timers.removeFirst(due.count)
+            return due
+        }
+    }
 
     var backlog: BacklogFigures { inbox.backlog }
     var dropped: Int { inbox.dropped }

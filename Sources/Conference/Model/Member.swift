@@ -51,6 +51,6 @@ struct Member: Hashable, Sendable {
         ParticipantInfo(
             id: id, name: name, role: kind == .viewer ? .viewer : role, audio: sendsAudio, video: sendsVideo, hand: hand,
             speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted, pinned: isPinned,
-            volume: volume, connected: isConnected)
+            volume: volume)
     }
 }

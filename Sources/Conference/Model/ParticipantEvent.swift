@@ -2,8 +2,9 @@ import Basics
 import RoomMedia
 
 /// What a participant's door tells its client. In order, on a thread of the conference's own; must not block it for long.
-public enum ParticipantEvent: Sendable {
-    case participants([ParticipantInfo])
+public enum ParticipantEvent: Hashable, Sendable {
+    /// At most four a second for one room.
+    case participants(RosterUpdate)
     case tiles(TilesInfo)
     /// Who speaks; nil: nobody.
     case speaker(String?)

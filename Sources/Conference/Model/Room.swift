@@ -40,6 +40,14 @@ struct Room: Sendable {
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
     var infos: [ParticipantInfo] { members.map(\.info) }
 
+    /// Which picture a member gets: its own, that of whom it stands for, or the room's.
+    func view(of member: Member) -> ViewID {
+        (member.view ?? member.asParticipant.flatMap { self.member($0)?.view }).map { .personal($0) } ?? .room
+    }
+
+    /// The pictures of all members, by their ids.
+    var views: [String: ViewID] { Dictionary(members.map { ($0.id, view(of: $0)) }) { first, _ in first } }
+
     private func index(_ id: String) throws(ConferenceError) -> Int {
         guard let index = members.firstIndex(where: { $0.id == id }) else { throw .participantNotFound(id) }
         return index
@@ -230,11 +238,21 @@ extension RoomSettings {
 }
 
 extension Room {
-    /// What everyone must be told after a change, from how it was before.
+    /// Who was here in `old` and is different now, with how they were. Members stand in the order in which they came, and stay in it.
+    func changedMembers(since old: Room) -> [(before: Member, now: Member)] {
+        var changed: [(before: Member, now: Member)] = []
+        var known = old.members[...]
+        for member in members {
+            known = known.drop { $0.joinOrder < member.joinOrder }
+            guard let before = known.first, before.joinOrder == member.joinOrder else { continue }
+            if before != member { changed.append((before, member)) }
+        }
+        return changed
+    }
+
+    /// What everyone must be told at once after a change, from how it was before. Who is in the room is told by `RosterAnnouncer`.
     func news(since old: Room) -> [ParticipantEvent] {
         var events: [ParticipantEvent] = []
-        let (before, after) = (old.infos, infos)
-        if before != after { events.append(.participants(after)) }
         if old.speaker != speaker { events.append(.speaker(speaker)) }
         if old.settings.layout != settings.layout { events.append(.layout(settings.layout)) }
         if old.recording != recording { events.append(.recording(recording)) }

@@ -67,8 +67,6 @@ public struct ParticipantInfo: Hashable, Sendable {
     public var pinned: Bool
     /// 1 is as it came.
     public var volume: Double
-    /// Media flows.
-    public var connected: Bool
 }
 
 /// Moderation of one participant: what is nil stays.

@@ -10,29 +10,30 @@ final class EventMailbox: Sendable {
     static let byteLimit = 1 << 20
 
     private struct State {
-        var events: [ParticipantEvent] = []
+        var events: [SharedEvent] = []
         var messages = 0
         var bytes = 0
         var isScheduled = false
     }
 
     private let state = Guarded(State())
-    private let deliver: @Sendable (ParticipantEvent) -> Void
+    private let deliver: @Sendable (SharedEvent) -> Void
     private let counters: EventCounters
 
-    init(counters: EventCounters, deliver: @escaping @Sendable (ParticipantEvent) -> Void) {
+    init(counters: EventCounters, deliver: @escaping @Sendable (SharedEvent) -> Void) {
         self.counters = counters
         self.deliver = deliver
     }
 
     /// Returns whether `run` must be scheduled.
-    func put(_ event: ParticipantEvent) -> Bool {
-        state.withLock { state in
-            if let kind = event.stateKind, let old = state.events.lastIndex(where: { $0.stateKind == kind }) {
+    func put(_ shared: SharedEvent) -> Bool {
+        let event = shared.event
+        return state.withLock { state in
+            if let kind = event.stateKind, let old = state.events.lastIndex(where: { $0.event.stateKind == kind }) {
                 state.events.remove(at: old)
                 counters.replaced.wrappingAdd(1, ordering: .relaxed)
             }
-            state.events.append(event)
+            state.events.append(shared)
             if event.isMessage {
                 state.messages += 1
                 state.bytes += event.messageBytes
@@ -45,11 +46,11 @@ final class EventMailbox: Sendable {
 
     private func dropOldest(_ state: inout State) {
         while state.messages > 1, state.messages > Self.limit || state.bytes > Self.byteLimit,
-            let oldest = state.events.firstIndex(where: \.isMessage)
+            let oldest = state.events.firstIndex(where: \.event.isMessage)
         {
             let gone = state.events.remove(at: oldest)
             state.messages -= 1
-            state.bytes -= gone.messageBytes
+            state.bytes -= gone.event.messageBytes
             counters.dropped.wrappingAdd(1, ordering: .relaxed)
         }
     }

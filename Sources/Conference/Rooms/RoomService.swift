@@ -103,23 +103,21 @@ final class RoomService: Sendable {
         _ room: HostedRoom, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result? {
         try room.change { slot throws(ConferenceError) in
-            let (old, oldViews) = (slot.room, slot.views)
+            let old = slot.room
             let result = try body(&slot)
-            publish(&slot, since: old, oldViews)
+            publish(&slot, since: old)
             return result
         }
     }
 
-    private func publish(_ slot: inout RoomSlot, since old: Room, _ oldViews: [String: ViewID]) {
+    private func publish(_ slot: inout RoomSlot, since old: Room) {
+        let isSameMembers = old.members == slot.room.members
+        if !isSameMembers { announce(&slot) }
         for event in slot.room.news(since: old) { tellAll(slot, event) }
-        let views = slot.views
-        for member in slot.room.members {
-            let was = old.member(member.id)
-            if let was, was.role != member.role { tell(slot, member.id, .role(member.role)) }
-            if let was, was.view != member.view {
-                tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
-            }
-            if let was, was.mayTalk != member.mayTalk {
+        for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
+            if was.role != member.role { tell(slot, member.id, .role(member.role)) }
+            if was.view != member.view { tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout)) }
+            if was.mayTalk != member.mayTalk {
                 media.peers.run(member.id) { [id = member.id, mayTalk = member.mayTalk] host, _ in host.setMayTalk(id, mayTalk) }
             }
         }
@@ -128,15 +126,38 @@ final class RoomService: Sendable {
         slot.tiles = slot.tiles.filter { view, _ in
             if case .personal(let view) = view { kept.contains(view) } else { true }
         }
-        for (id, view) in views {
-            if let before = oldViews[id], before != view, let tiles = slot.tiles[view] { tell(slot, id, .tiles(tiles)) }
+        let moved = isSameMembers ? [:] : movedViews(slot.room, since: old)
+        for (id, view) in moved {
+            if let tiles = slot.tiles[view] { tell(slot, id, .tiles(tiles)) }
         }
         slot.engine.setMessageListeners(slot.listeners.values.contains(where: \.receivesMessages))
-        if reshaped || views.contains(where: { oldViews[$0.key] != nil && oldViews[$0.key] != $0.value }) {
-            let id = slot.room.id
-            media.peers.everywhere { host, _ in host.refresh(id, views: views) }
+        if reshaped || !moved.isEmpty {
+            media.peers.everywhere { [id = slot.room.id, views = slot.room.views] host, _ in host.refresh(id, views: views) }
         }
         updateLimits(&slot)
+    }
+
+    /// Who of those that were here before gets another picture now.
+    private func movedViews(_ room: Room, since old: Room) -> [String: ViewID] {
+        let before = old.views
+        return room.views.filter { id, view in before[id].map { $0 != view } ?? false }
+    }
+
+    /// The members of a room changed: everyone is told now, or with what else changes within a quarter of a second.
+    private func announce(_ slot: inout RoomSlot) {
+        let room = slot.room
+        switch slot.announcer.changed({ room.infos }, at: MonotonicClock.now()) {
+        case .announce(let update): tellAll(slot, .participants(update))
+        case .wait(let due): control.post(at: due) { [weak self, id = room.id] in self?.announceWhatWaited(id) }
+        case .nothing: break
+        }
+    }
+
+    private func announceWhatWaited(_ id: String) {
+        _ = try? registry[id]?.change { slot throws(ConferenceError) in
+            let room = slot.room
+            if let update = slot.announcer.announcement(of: { room.infos }, at: MonotonicClock.now()) { tellAll(slot, .participants(update)) }
+        }
     }
 
     private func updateLimits(_ slot: inout RoomSlot) {
@@ -165,18 +186,19 @@ final class RoomService: Sendable {
     // MARK: - Telling
 
     func tell(_ slot: RoomSlot, _ participant: String, _ event: ParticipantEvent) {
-        if let mailbox = slot.listeners[participant]?.mailbox { put(event, in: mailbox) }
+        if let mailbox = slot.listeners[participant]?.mailbox { put(SharedEvent(event), in: mailbox) }
     }
 
     func tellAll(_ slot: RoomSlot, _ event: ParticipantEvent) {
-        for listener in slot.listeners.values { put(event, in: listener.mailbox) }
+        let shared = SharedEvent(event)
+        for listener in slot.listeners.values { put(shared, in: listener.mailbox) }
     }
 
     func tell(_ participant: String, _ event: ParticipantEvent) {
         registry.room(of: participant)?.read { tell($0, participant, event) }
     }
 
-    private func put(_ event: ParticipantEvent, in mailbox: EventMailbox) {
+    private func put(_ event: SharedEvent, in mailbox: EventMailbox) {
         if mailbox.put(event) { deliver(mailbox) }
     }
 
@@ -188,8 +210,9 @@ final class RoomService: Sendable {
 
     func relayed(_ message: RelayedMessage, in room: String) {
         registry[room]?.read { slot in
+            let shared = SharedEvent(.message(message))
             for (id, listener) in slot.listeners where listener.receivesMessages && id != message.from {
-                put(.message(message), in: listener.mailbox)
+                put(shared, in: listener.mailbox)
             }
         }
     }
@@ -198,7 +221,10 @@ final class RoomService: Sendable {
         _ = try? registry[room]?.change { slot throws(ConferenceError) in
             guard slot.tiles[view] != tiles else { return }
             slot.tiles[view] = tiles
-            for id in slot.listeners.keys where slot.view(of: id) == view { tell(slot, id, .tiles(tiles)) }
+            let shared = SharedEvent(.tiles(tiles))
+            for (id, its) in slot.room.views where its == view {
+                if let listener = slot.listeners[id] { put(shared, in: listener.mailbox) }
+            }
             updateLimits(&slot)
         }
     }

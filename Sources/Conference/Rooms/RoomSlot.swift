@@ -11,6 +11,8 @@ struct RoomSlot {
     }
 
     var room: Room
+    /// When who is in it is told.
+    var announcer = RosterAnnouncer()
     let engine: RoomEngine
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?
@@ -27,16 +29,8 @@ struct RoomSlot {
     /// The only guest so far, and whether the room was there before, reserved; nil once another came.
     var firstGuest: (id: String, foundRoom: Bool)?
 
-    /// Which picture a member gets: its own, that of whom it stands for, or the room's.
-    func view(of id: String) -> ViewID {
-        guard let member = room.member(id) else { return .room }
-        if let view = member.view ?? member.asParticipant.flatMap({ room.member($0)?.view }) { return .personal(view) }
-        return .room
-    }
-
-    var views: [String: ViewID] {
-        Dictionary(room.members.map { ($0.id, view(of: $0.id)) }) { first, _ in first }
-    }
+    /// Which picture a member gets.
+    func view(of id: String) -> ViewID { room.member(id).map { room.view(of: $0) } ?? .room }
 
     /// Takes over new settings, or refuses them all.
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {

@@ -31,7 +31,7 @@ final class SeatService: Sendable {
         var startsRecording: Bool
     }
 
-    func join(_ request: JoinRequest, events: @escaping @Sendable (ParticipantEvent) -> Void) throws(ConferenceError) -> Joined {
+    func join(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError) -> Joined {
         if let layout = request.layout, request.role != .viewer { try rooms.checkLayout(layout) }
         let joined = Joined(id: Self.token(12), resumeSecret: Self.token(32), startsRecording: false)
         try registry.reserveSeat(for: request.client)
@@ -45,7 +45,7 @@ final class SeatService: Sendable {
     }
 
     private func enter(
-        _ request: JoinRequest, _ joined: Joined, _ events: @escaping @Sendable (ParticipantEvent) -> Void
+        _ request: JoinRequest, _ joined: Joined, _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         while true {
             let (room, isNew) = try rooms.room(request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
@@ -66,7 +66,7 @@ final class SeatService: Sendable {
 
     /// With the room's lock held.
     private func sit(
-        _ request: JoinRequest, _ joined: Joined, in slot: inout RoomSlot, _ events: @escaping @Sendable (ParticipantEvent) -> Void
+        _ request: JoinRequest, _ joined: Joined, in slot: inout RoomSlot, _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         let id = joined.id
         let member = try slot.room.join(request, id: id, secret: joined.resumeSecret, at: MonotonicClock.now())
@@ -96,7 +96,7 @@ final class SeatService: Sendable {
 
     /// Takes a seat back after signalling was lost. Returns its room.
     func resume(
-        _ id: String, secret: String, events: @escaping @Sendable (ParticipantEvent) -> Void
+        _ id: String, secret: String, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> String {
         guard let room = registry.room(of: id) else { throw .unauthorized("This seat is not kept any more: join anew.") }
         try rooms.change(room.id) { slot throws(ConferenceError) in

@@ -80,8 +80,10 @@ final class WebSocketConnection: Sendable {
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Queues a message; never waits. A message with a `state` takes the place of an older one that still waits.
-    func send(_ text: String, _ state: Outbox.State? = nil) { enqueue(.text(text), state) }
+    /// Queues a message; never waits. A message with a `state` takes the place of an older one that still waits, and then says `whole`.
+    func send(_ text: ByteBuffer, _ state: Outbox.State? = nil, whole: (() -> ByteBuffer)? = nil) {
+        enqueue(.text(text), state, whole: whole.map { whole in { .text(whole()) } })
+    }
 
     /// Says goodbye behind everything that is queued, then ends the connection.
     func close(_ code: UInt16, _ reason: String) { enqueue(.close(code, reason)) }
@@ -92,8 +94,8 @@ final class WebSocketConnection: Sendable {
         handshake.settle(true)
     }
 
-    private func enqueue(_ message: Outbox.Message, _ state: Outbox.State? = nil) {
-        guard outbox.withLock({ $0.add(message, state) }) else {
+    private func enqueue(_ message: Outbox.Message, _ state: Outbox.State? = nil, whole: (() -> Outbox.Message)? = nil) {
+        guard outbox.withLock({ $0.add(message, state, whole: whole) }) else {
             // Does not read what it is sent. Nothing more would reach it, so the connection just ends.
             handshake.count(.stalled)
             channel.channel.close(promise: nil)
@@ -187,7 +189,7 @@ final class WebSocketConnection: Sendable {
     private func write(_ message: Outbox.Message, _ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>) async throws -> Bool {
         switch message {
         case .text(let text):
-            try await outbound.write(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)))
+            try await outbound.write(WebSocketFrame(fin: true, opcode: .text, data: text))
         case .ping:
             try await outbound.write(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()))
         case .pong(let data):

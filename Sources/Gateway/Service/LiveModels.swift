@@ -52,6 +52,10 @@ extension RecordingModel {
     }
 }
 
+extension ChatModel {
+    init(_ chat: ChatMessage) { self.init(from: chat.from, name: chat.fromName, text: chat.text, to: chat.to, at: chat.at) }
+}
+
 extension MetricLine {
     init(_ sample: MetricSample) {
         self.init(

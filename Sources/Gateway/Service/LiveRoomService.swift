@@ -114,7 +114,7 @@ struct LiveRoomService: RoomService {
 
     // MARK: Seats
 
-    func join(_ demand: JoinDemand, events: @escaping @Sendable (SeatEvent) -> Void) async throws(ServiceError) -> any Seat {
+    func join(_ demand: JoinDemand, events: @escaping @Sendable (SharedEvent) -> Void) async throws(ServiceError) -> any Seat {
         var request = JoinRequest(room: demand.room, name: demand.name, role: demand.role, layout: demand.layout)
         if case .viewer(let other) = demand.kind {
             request.kind = .viewer
@@ -125,33 +125,15 @@ struct LiveRoomService: RoomService {
         request.endsWithMedia = demand.endsWithMedia
         request.hasSignalling = !demand.endsWithMedia
         do {
-            return LiveSeat(try conference.join(request, events: LiveRoomService.translating(events)), demand)
+            return LiveSeat(try conference.join(request, events: events), demand)
         } catch { throw ServiceError(error) }
     }
 
-    func resume(_ claim: ResumeClaim, events: @escaping @Sendable (SeatEvent) -> Void) async throws(ServiceError) -> any Seat {
+    func resume(_ claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void) async throws(ServiceError) -> any Seat {
         do {
-            let participant = try conference.resume(id: claim.id, secret: claim.secret, events: LiveRoomService.translating(events))
+            let participant = try conference.resume(id: claim.id, secret: claim.secret, events: events)
             return LiveSeat(participant, nil)
         } catch { throw ServiceError(error) }
-    }
-
-    private static func translating(_ events: @escaping @Sendable (SeatEvent) -> Void) -> @Sendable (ParticipantEvent) -> Void {
-        { event in
-            switch event {
-            case .participants(let list): events(.participants(list.map { ParticipantModel($0) }))
-            case .tiles(let tiles): events(.tiles(TilesModel(tiles)))
-            case .speaker(let id): events(.speaker(id))
-            case .layout(let name): events(.layout(name))
-            case .recording(let recording): events(.recording(recording.map { RecordingModel($0) }))
-            case .chat(let chat): events(.chat(ChatModel(from: chat.from, name: chat.fromName, text: chat.text, to: chat.to, at: chat.at)))
-            case .line(let line): events(.line(line.json))
-            case .left(let reason): events(.left(reason: reason.rawValue))
-            case .error(let error): events(.error(ServiceError(error)))
-            // A new role is in the list of participants too; relayed messages are for doors that asked for them.
-            case .role, .message, .connection: break
-            }
-        }
     }
 }
 
@@ -172,7 +154,7 @@ private struct LiveSeat: Seat {
             you: Welcome.Identity(
                 id: participant.id, name: info?.name ?? demand?.name ?? "", role: info?.role ?? demand?.role ?? .participant,
                 resume: ResumeClaim(id: participant.id, secret: participant.resumeSecret)),
-            participants: participant.participants.map { ParticipantModel($0) }, layout: participant.layout,
+            participants: participant.participants, layout: participant.layout,
             recording: participant.recording.map { RecordingModel($0) })
     }
 
@@ -196,7 +178,7 @@ private struct LiveSeat: Seat {
 
     func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) async throws(ServiceError) {
         do {
-            try participant.setLayout(name ?? participant.layout, scope: scope == .room ? .room : .me, pins: pins)
+            try participant.setLayout(name ?? participant.layout, scope: scope, pins: pins)
         } catch { throw ServiceError(error) }
     }
 

@@ -38,8 +38,8 @@ protocol RoomService: Sendable {
     func metrics() async -> [MetricLine]
 
     /// `events` is called from any thread, in order.
-    func join(_ request: JoinDemand, events: @escaping @Sendable (SeatEvent) -> Void) async throws(ServiceError) -> any Seat
-    func resume(_ claim: ResumeClaim, events: @escaping @Sendable (SeatEvent) -> Void) async throws(ServiceError) -> any Seat
+    func join(_ request: JoinDemand, events: @escaping @Sendable (SharedEvent) -> Void) async throws(ServiceError) -> any Seat
+    func resume(_ claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void) async throws(ServiceError) -> any Seat
 }
 
 /// Who wants in, after the doorkeeper has looked at the token.
@@ -89,7 +89,7 @@ protocol Seat: Sendable {
 struct Welcome: Sendable, Equatable {
     var room: String
     var you: Identity
-    var participants: [ParticipantModel]
+    var participants: [ParticipantInfo]
     var layout: String
     var recording: RecordingModel?
 
@@ -117,23 +117,9 @@ struct ICERestart: Sendable, Equatable {
 
 /// On the wire as the contract writes them.
 extension Role: Codable {}
+extension LayoutScope: Codable {}
 
-enum LayoutScope: String, Sendable, Codable, CaseIterable { case room, me }
 enum RecordAction: String, Sendable, Codable, CaseIterable { case start, pause, resume, stop }
-
-/// What happens in the room, for whoever sits in it.
-enum SeatEvent: Sendable, Equatable {
-    case participants([ParticipantModel])
-    case tiles(TilesModel)
-    case speaker(String?)
-    case layout(String)
-    case recording(RecordingModel?)
-    case chat(ChatModel)
-    /// The state of this participant's line.
-    case line(JSONValue)
-    case left(reason: String)
-    case error(ServiceError)
-}
 
 /// Why something was not done: a code of the contract and a sentence for people.
 struct ServiceError: Error, Sendable, Equatable {

@@ -20,8 +20,10 @@ enum ClientMessage: Sendable, Equatable {
         var role: Role?
         var layout: String?
         var resume: ResumeClaim?
+        /// Wants to be told what changes of who is in the room, instead of all of it each time.
+        var deltas: Bool
 
-        private enum Keys: String, CodingKey { case room, name, token, role, layout, resume }
+        private enum Keys: String, CodingKey { case room, name, token, role, layout, resume, deltas }
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Keys.self)
@@ -32,6 +34,7 @@ enum ClientMessage: Sendable, Equatable {
             token = try members.decodeIfPresent(String.self, forKey: .token)
             role = try members.decodeIfPresent(Role.self, forKey: .role)
             layout = try members.decodeIfPresent(String.self, forKey: .layout)
+            deltas = try members.decodeIfPresent(Bool.self, forKey: .deltas) ?? false
         }
     }
 

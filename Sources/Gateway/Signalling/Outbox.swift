@@ -6,14 +6,15 @@ struct Outbox {
     enum State: Hashable, CaseIterable { case participants, tiles, speaker, layout, recording, line }
 
     enum Message: Equatable {
-        case text(String)
+        /// Shared by all who are told the same.
+        case text(ByteBuffer)
         case ping
         case pong(ByteBuffer)
         case close(UInt16, String)
 
         var bytes: Int {
             switch self {
-            case .text(let text): text.utf8.count
+            case .text(let text): text.readableBytes
             case .ping: 0
             case .pong(let data): data.readableBytes
             case .close(_, let reason): reason.utf8.count
@@ -37,9 +38,15 @@ struct Outbox {
     private(set) var isClosed = false
 
     /// Puts a message at the end. False if too much waits already: then the client is as good as gone.
-    mutating func add(_ message: Message, _ state: State? = nil) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - state: takes the place of a message of the same kind that still waits.
+    ///   - whole: what to say instead in that place, where `message` tells only what changed since the one before it.
+    mutating func add(_ message: Message, _ state: State? = nil, whole: (() -> Message)? = nil) -> Bool {
         if isClosed { return true }
+        var message = message
         if let state, let place = places[state], place >= first, let older = messages[place] {
+            if let whole { message = whole() }
             messages[place] = nil
             count -= 1
             bytes -= older.bytes

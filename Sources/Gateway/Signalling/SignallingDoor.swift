@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Foundation
 import Logging
 
@@ -10,7 +11,6 @@ final class SignallingDoor: Sendable {
     private let limiter: JoinLimiter
     private let figures: GatewayFigures
     private let limits: TesseraConfiguration.Limits
-    private let cache = MessageCache()
     private let logger: Logger
     /// Which connection holds a seat: one that was resumed elsewhere is no longer the old connection's to lose.
     private let holders = Guarded<[String: UInt64]>([:])
@@ -41,7 +41,7 @@ final class SignallingDoor: Sendable {
             open.next += 1
             let talk = SignallingTalk(
                 id: id, connection: connection, session: SignallingSession(sdpLimit: limits.sdpBytes),
-                budget: SignallingBudget(messageBytes: limits.messageBytes, at: Gateway.now()), cache: cache)
+                budget: SignallingBudget(messageBytes: limits.messageBytes, at: Gateway.now()))
             open.talks[id] = talk
             return (id, talk)
         }
@@ -146,7 +146,7 @@ final class SignallingDoor: Sendable {
         // The connection that held the seat until now, if it still stands, is told and has nothing more to say in the room.
         if let before, before != talk.id, let old = open.withLock({ $0.talks[before] }) {
             _ = old.takeSeat()
-            _ = old.step { $0.happened(.left(reason: "replaced")) }
+            _ = old.step { $0.happened(SharedEvent(.left(.replaced))) }
         }
         let servers = iceServers.entries(for: welcome.you.id, now: Int(Date().timeIntervalSince1970))
         await perform(talk.step { $0.seated(welcome, iceServers: servers) }, talk)
@@ -196,14 +196,12 @@ final class SignallingTalk: Sendable {
     private let session: Guarded<SignallingSession>
     private let place = Guarded<(any Seat)?>(nil)
     private let budget: Guarded<SignallingBudget>
-    private let cache: MessageCache
 
-    init(id: UInt64, connection: WebSocketConnection, session: SignallingSession, budget: SignallingBudget, cache: MessageCache) {
+    init(id: UInt64, connection: WebSocketConnection, session: SignallingSession, budget: SignallingBudget) {
         self.id = id
         self.connection = connection
         self.session = Guarded(session)
         self.budget = Guarded(budget)
-        self.cache = cache
     }
 
     func spend<Result: Sendable>(_ body: (inout SignallingBudget) -> Result) -> Result { budget.withLock { body(&$0) } }
@@ -225,7 +223,7 @@ final class SignallingTalk: Sendable {
             let actions = step(&session)
             for action in actions {
                 switch action {
-                case .send(let message): connection.send(cache.text(of: message), message.state)
+                case .send(let message): connection.send(message.bytes, message.state, whole: message.whole.map { whole in { whole.bytes } })
                 case .close(let code, let reason): connection.close(code.rawValue, reason)
                 default: break
                 }

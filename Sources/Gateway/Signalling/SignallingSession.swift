@@ -40,12 +40,16 @@ struct SignallingSession: Sendable {
     private enum State: Sendable {
         case outside
         /// What happens meanwhile in the room waits until `joined` is told.
-        case joining(held: [SeatEvent])
+        case joining(held: [SharedEvent])
         case inside
         case over
     }
 
     private var state = State.outside
+    /// The client follows who is in the room by what changes.
+    private var wantsDeltas = false
+    /// The announcement of who is in the room that the client was told last. Nil: none since `joined`.
+    private var announcement: Int?
     private let sdpLimit: Int
 
     init(sdpLimit: Int) { self.sdpLimit = sdpLimit }
@@ -103,12 +107,13 @@ struct SignallingSession: Sendable {
             return [.seat(.record(action))]
         case .leave:
             state = .over
-            return [.leave, .send(.left(reason: "left")), .close(.normal, reason: "left")]
+            return [.leave, .send(.left(.left)), .close(.normal, reason: "left")]
         }
     }
 
     private mutating func handle(_ join: ClientMessage.Join) throws(ServiceError) -> [Action] {
         guard case .outside = state else { throw ServiceError("bad_message", "this connection has joined already") }
+        wantsDeltas = join.deltas
         if let claim = join.resume {
             state = .joining(held: [])
             return [.resume(claim)]
@@ -130,7 +135,7 @@ struct SignallingSession: Sendable {
     mutating func seated(_ welcome: Welcome, iceServers: [IceServers.Entry]) -> [Action] {
         guard case .joining(let held) = state else { return [.leave] }
         state = .inside
-        return [.send(.joined(welcome, iceServers: iceServers))] + held.flatMap { happened($0) }
+        return [.send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas))] + held.flatMap { happened($0) }
     }
 
     /// No seat. Some reasons leave room for another try on this connection.
@@ -174,11 +179,12 @@ struct SignallingSession: Sendable {
         return actions
     }
 
-    mutating func happened(_ event: SeatEvent) -> [Action] {
+    mutating func happened(_ told: SharedEvent) -> [Action] {
         switch state {
         case .joining(var held):
-            // Only the newest of each state matters; 64 events are more than a join can see in its moment.
-            if held.count < 64 { held.append(event) }
+            // Of each state only the newest matters; 64 messages are more than a join can see in its moment.
+            if let kind = told.event.state { held.removeAll { $0.event.state == kind } }
+            if held.count < 64 { held.append(told) }
             state = .joining(held: held)
             return []
         case .outside, .over:
@@ -186,22 +192,29 @@ struct SignallingSession: Sendable {
         case .inside:
             break
         }
-        switch event {
-        case .participants(let list): return [.send(.participants(list))]
-        case .tiles(let tiles): return [.send(.tiles(tiles))]
-        case .speaker(let id): return [.send(.speaker(id))]
-        case .layout(let name): return [.send(.layout(name))]
-        case .recording(let recording): return [.send(.recording(recording))]
-        case .chat(let chat): return [.send(.chat(chat))]
-        case .line(let line): return [.send(.line(line))]
+        switch told.event {
+        case .participants(let update): return announced(update, told)
+        case .tiles, .speaker, .layout, .recording, .chat, .line: return [.send(.event(told))]
+        // A new role is in the list of participants too; relayed messages are for endpoints that asked for them.
+        case .role, .message, .connection: return []
         case .error(let error):
+            let error = ServiceError(error)
             // Something went wrong in the room, not with what this client asked: it stays.
             let code = SignallingSession.codes.contains(error.code) ? error.code : SignallingSession.code(for: error.code)
             return [.send(.error(code: code, message: error.message, fatal: false, retryAfter: error.retryAfter))]
         case .left(let reason):
             state = .over
-            return [.send(.left(reason: reason)), .close(reason == "draining" ? .goingAway : .normal, reason: reason)]
+            return [.send(.left(reason)), .close(reason == .draining ? .goingAway : .normal, reason: reason.rawValue)]
         }
+    }
+
+    /// Who is in the room is told as a whole, unless the client wants what changed and has what it changed from. A client that missed an
+    /// announcement, wherever it was left out, so gets the whole list again.
+    private mutating func announced(_ update: RosterUpdate, _ told: SharedEvent) -> [Action] {
+        guard wantsDeltas else { return [.send(.event(told, .everyone))] }
+        defer { announcement = update.number }
+        guard announcement == update.number - 1 else { return [.send(.event(told, .roster))] }
+        return update.isVisible ? [.send(.event(told, .change))] : []
     }
 
     // MARK: From the socket

@@ -116,7 +116,7 @@ final class WHIPDoor: Sendable {
         let seat: any Seat
         do {
             seat = try await service.join(demand) { [weak self] event in
-                if case .left = event { self?.end(id) }
+                if case .left = event.event { self?.end(id) }
             }
         } catch {
             forget(id)

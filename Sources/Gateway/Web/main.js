@@ -6,6 +6,7 @@ import { Line } from '/assets/line.js';
 import {
   addMessage, clearMessages, isChatOpen, isSideOpen, notice, showLayouts, showNames, showPeople, showSide, toggleSide, unread, zoom,
 } from '/assets/panels.js';
+import { People } from '/assets/people.js';
 import { Signalling } from '/assets/signalling.js';
 
 const $ = id => document.getElementById(id);
@@ -23,7 +24,7 @@ const own = { audio: true, video: true, hand: false, screen: null };
 let stream = new MediaStream();
 let signalling = null, connection = null, line = null;
 // `mine`: one's own picture, {name, pin}; null: one has the room's.
-let participants = [], tiles = null, layout = null, mine = null, recording = null, stopMeter = () => {}, timers = [], awake = null;
+let people = new People(), tiles = null, layout = null, mine = null, recording = null, stopMeter = () => {}, timers = [], awake = null;
 
 function show(page) {
   for (const id of ['lobby', 'call', 'ended']) $(id).hidden = id !== page;
@@ -91,7 +92,7 @@ function join() {
   own.video = stream.getVideoTracks().length > 0;
   const address = new URL('/signal', location.href);
   address.protocol = address.protocol.replace('http', 'ws');
-  const request = { room: $('room').value.trim(), name: $('name').value.trim() };
+  const request = { room: $('room').value.trim(), name: $('name').value.trim(), deltas: true };
   for (const key of ['layout', 'role']) if (query.get(key)) request[key] = query.get(key);
   if (token()) request.token = token();
   signalling = new Signalling(address.href, request);
@@ -103,9 +104,10 @@ function listen(signalling) {
   const on = (type, handler) => signalling.addEventListener(type, ({ detail }) => handler(detail));
   on('joined', joined);
   on('answer', message => connection?.answered(message.sdp).catch(error => notice(`The server's answer does not fit: ${error.message}`)));
-  on('participants', message => { participants = message.participants; refresh(); });
+  on('participants', message => { people.take(message); refresh(); });
+  on('participantsChanged', message => { people.change(message); refresh(); });
   on('tiles', message => { tiles = message; refresh(); });
-  on('speaker', message => { for (const person of participants) person.speaking = person.id === message.participant; refresh(); });
+  on('speaker', message => { for (const person of people.list) person.speaking = person.id === message.participant; refresh(); });
   on('layout', message => { layout = message.name ?? message.layout; });
   on('recording', message => showRecording(message.recording === undefined ? message : message.recording));
   on('chat', chatted);
@@ -134,7 +136,7 @@ function listen(signalling) {
 }
 
 async function joined(message) {
-  participants = message.participants ?? [];
+  people.take(message);
   layout = message.layout;
   showRecording(message.recording);
   notice(null);
@@ -220,8 +222,8 @@ function sendState() {
 }
 
 function refresh() {
-  showPeople(participants, signalling?.id, mine?.pin, pin);
-  showNames(tiles, participants, $('mix'));
+  showPeople(people, signalling?.id, mine?.pin, pin);
+  showNames(tiles, people, $('mix'));
   press('toggle-audio', own.audio, 'mic', own.audio ? 'Mute' : 'Unmute', own.audio ? 'Mute the microphone' : 'Switch the microphone on');
   press('toggle-video', own.video, 'camera', 'Camera', own.video ? 'Switch the camera off' : 'Switch the camera on');
   $('toggle-hand').setAttribute('aria-pressed', String(own.hand));
@@ -282,7 +284,7 @@ function showRecording(state) {
 
 function chatted(message) {
   const from = message.from ?? message.participant;
-  const name = message.name ?? participants.find(person => person.id === from)?.name ?? 'Someone';
+  const name = message.name ?? people.find(from)?.name ?? 'Someone';
   addMessage({ name, text: message.text, at: message.at ?? message.time, isPrivate: Boolean(message.to) });
   if (!isChatOpen() && from !== signalling.id) unread();
 }
@@ -455,14 +457,14 @@ $('chat-form').onsubmit = event => {
   $('chat-text').value = '';
 };
 $('rejoin').onclick = () => { stream = new MediaStream(); lobby(); };
-new ResizeObserver(() => showNames(tiles, participants, $('mix'))).observe($('stage'));
+new ResizeObserver(() => showNames(tiles, people, $('mix'))).observe($('stage'));
 $('stage').onclick = event => {
   if (event.target.closest('button, dialog')) return;
   const box = $('stage').getBoundingClientRect();
   zoom(tiles, $('mix'), event.clientX - box.left, event.clientY - box.top);
-  showNames(tiles, participants, $('mix'));
+  showNames(tiles, people, $('mix'));
 };
-$('mix').onresize = () => showNames(tiles, participants, $('mix'));
+$('mix').onresize = () => showNames(tiles, people, $('mix'));
 addEventListener('keydown', event => {
   if (event.key === 'Escape' && !$('call').hidden && !document.querySelector('dialog:modal')) {
     if ($('line-details').open) $('line-details').close();

@@ -19,11 +19,17 @@ function icon(name, meaning, isOff = false) {
   return svg;
 }
 
+/// Who is here and not in the list.
+function watching(people, ownId) {
+  const text = people.viewers === 1 ? '1 viewer' : `${people.viewers} viewers`;
+  return people.find(ownId) ? text : `${text} (you among them)`;
+}
+
 /// `pinned`: who is large in one's own picture; `pin(id)` makes another so, or nobody where it was that one.
-export function showPeople(participants, ownId, pinned, pin) {
+export function showPeople(people, ownId, pinned, pin) {
   const focused = document.activeElement?.closest?.('#people-list [data-participant]')?.dataset.participant;
-  $('people-count').textContent = participants.length;
-  $('people-list').replaceChildren(...participants.map(person => {
+  $('people-count').textContent = people.list.length + people.viewers;
+  const rows = people.list.map(person => {
     const who = element('span', { className: 'who', textContent: person.name + (person.id === ownId ? ' (you)' : '') });
     const row = element('li', { className: person.speaking ? 'speaking' : '' }, who);
     row.dataset.participant = person.id;
@@ -46,12 +52,14 @@ export function showPeople(participants, ownId, pinned, pin) {
       row.append(button);
     }
     return row;
-  }));
+  });
+  if (people.viewers) rows.push(element('li', { className: 'viewers', textContent: watching(people, ownId) }));
+  $('people-list').replaceChildren(...rows);
   // The list is made anew at every change: the keyboard stays where it was.
   if (focused) $('people-list').querySelector(`[data-participant="${focused}"] .pin`)?.focus();
   const to = $('chat-to');
   const chosen = to.value;
-  to.replaceChildren(new Option('Everyone', ''), ...participants.filter(p => p.id !== ownId).map(p => new Option(`Only ${p.name}`, p.id)));
+  to.replaceChildren(new Option('Everyone', ''), ...people.list.filter(p => p.id !== ownId).map(p => new Option(`Only ${p.name}`, p.id)));
   to.value = [...to.options].some(option => option.value === chosen) ? chosen : '';
 }
 
@@ -96,13 +104,13 @@ function place(tiles, video) {
 }
 
 /// Names over the tiles whose picture carries none, placed where the browser shows the canvas.
-export function showNames(tiles, participants, video) {
+export function showNames(tiles, people, video) {
   const overlay = $('overlay');
   place(tiles, video);
   if (!tiles || !video.videoWidth || zoomed) return overlay.replaceChildren();
   const { scale, left, top } = placement(tiles, video);
   overlay.replaceChildren(...tiles.tiles.filter(tile => tile.label === false).map(tile => {
-    const name = participants.find(person => person.id === tile.participant)?.name ?? '';
+    const name = people.find(tile.participant)?.name ?? '';
     const label = element('span', { textContent: name });
     label.style.left = `${left + tile.x * scale + 8}px`;
     label.style.top = `${top + (tile.y + tile.height) * scale - 32}px`;

@@ -9,6 +9,7 @@ struct Bench: AsyncParsableCommand {
         subcommands: [
             RoomsCommand.self, NetworkCommand.self, RelayCommand.self, AttackCommand.self, BystanderCommand.self, SoakCommand.self,
             ScaleCommand.self,
+            ViewersCommand.self,
         ], defaultSubcommand: RoomsCommand.self)
 
     static func main() async {

@@ -22,4 +22,22 @@ struct ControlThreadTests {
         #expect(seen.withLock { $0 } == [999, -1])
         control.stop()
     }
+
+    @Test("work for later comes at its time, the soonest first")
+    func timers() async {
+        let control = ControlThread()
+        let seen = Guarded<[String]>([])
+        let start = MonotonicClock.now()
+        control.start { _ in }
+        control.post(at: start - .seconds(1)) { seen.withLock { $0.append("overdue") } }
+        let end: Instant = await withCheckedContinuation { done in
+            control.post(at: start + .milliseconds(60)) { done.resume(returning: MonotonicClock.now()) }
+            control.post(at: start + .milliseconds(40)) { seen.withLock { $0.append("second") } }
+            control.post(at: start + .milliseconds(20)) { seen.withLock { $0.append("first") } }
+            control.post(at: start + .milliseconds(40)) { seen.withLock { $0.append("third") } }
+        }
+        #expect(seen.withLock { $0 } == ["overdue", "first", "second", "third"])
+        #expect(end - start >= .milliseconds(60))
+        control.stop()
+    }
 }

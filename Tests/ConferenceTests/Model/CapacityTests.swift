@@ -85,7 +85,7 @@ struct EventMailboxTests {
     @Test("of what tells how things are the newest stays, in its place among the rest")
     func states() {
         let (seen, counters) = (Seen(), EventCounters())
-        let mailbox = EventMailbox(counters: counters) { event in seen.names.withLock { $0.append(self.name(event)) } }
+        let mailbox = EventMailbox(counters: counters) { event in seen.names.withLock { $0.append(self.name(event.event)) } }
         #expect(mailbox.put(.speaker("a")), "the first must be fetched")
         #expect(!mailbox.put(chat("one")))
         for name in ["grid", "speaker", "single"] { #expect(!mailbox.put(.layout(name))) }
@@ -99,7 +99,7 @@ struct EventMailboxTests {
     @Test("of messages the oldest go, by number and by bytes, and states stay")
     func messages() {
         let (seen, counters) = (Seen(), EventCounters())
-        let mailbox = EventMailbox(counters: counters) { event in seen.names.withLock { $0.append(self.name(event)) } }
+        let mailbox = EventMailbox(counters: counters) { event in seen.names.withLock { $0.append(self.name(event.event)) } }
         _ = mailbox.put(.layout("grid"))
         for number in 0..<1000 { _ = mailbox.put(chat("\(number)")) }
         _ = mailbox.run()
@@ -112,4 +112,8 @@ struct EventMailboxTests {
         _ = mailbox.run()
         #expect(seen.names.withLock { $0 }.count == 4)
     }
+}
+
+extension EventMailbox {
+    fileprivate func put(_ event: ParticipantEvent) -> Bool { put(SharedEvent(event)) }
 }

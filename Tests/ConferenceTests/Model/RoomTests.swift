@@ -145,12 +145,12 @@ struct RoomTests {
         room.speakers(active: "a", ranks: ["a"], speaking: ["a"])
         let kinds = room.news(since: before).map { event in
             switch event {
-            case .participants(let people): "participants \(people.map(\.speaking))"
             case .speaker(let id): "speaker \(id ?? "-")"
             default: "other"
             }
         }
-        #expect(kinds == ["participants [true]", "speaker a"])
+        #expect(kinds == ["speaker a"])
+        #expect(room.infos.map(\.speaking) == [true])
     }
 
     @Test(

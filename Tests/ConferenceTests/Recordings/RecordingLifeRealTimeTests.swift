@@ -113,7 +113,7 @@ struct RecordingLifeRealTimeTests {
             for number in 0..<4 {
                 let told = Guarded(false)
                 _ = try conference.join(JoinRequest(room: "r\(number)", name: "Ann")) { event in
-                    if case .participants = event { told.withLock { $0 = true } }
+                    if case .participants = event.event { told.withLock { $0 = true } }
                 }
                 #expect(await eventually(.seconds(5)) { told.withLock { $0 } })
             }
@@ -162,7 +162,7 @@ struct RecordingLifeRealTimeTests {
             let errors = Guarded<[String]>([])
             for room in ["a", "b"] {
                 _ = try conference.join(JoinRequest(room: room, name: "Ann")) { event in
-                    if case .error(let error) = event { errors.withLock { $0.append(error.message) } }
+                    if case .error(let error) = event.event { errors.withLock { $0.append(error.message) } }
                 }
             }
             let ids = [try await conference.startRecording("a").id, try await conference.startRecording("b").id]

@@ -248,7 +248,7 @@ struct LimitTests {
             let clients = try (0..<2).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
             let reasons = Guarded<[LeaveReason]>([])
             let costly = try conference.join(JoinRequest(room: "r", name: "Eve")) { event in
-                if case .left(let reason) = event { reasons.withLock { $0.append(reason) } }
+                if case .left(let reason) = event.event { reasons.withLock { $0.append(reason) } }
             }
             let other = try join(conference, "r")
             try await clients[0].call { try await costly.offer($0) }

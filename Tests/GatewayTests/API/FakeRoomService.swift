@@ -1,5 +1,5 @@
 import Basics
-import struct Conference.SDPAnswer
+import Conference
 import Foundation
 
 @testable import Gateway
@@ -20,7 +20,7 @@ final class FakeRoomService: RoomService {
         /// Recordings that are over, the newest first.
         var finished: [String] = []
         var demands: [JoinDemand] = []
-        var events: [@Sendable (SeatEvent) -> Void] = []
+        var events: [@Sendable (SharedEvent) -> Void] = []
     }
 
     let state = Guarded(State())
@@ -128,7 +128,7 @@ final class FakeRoomService: RoomService {
 
     func metrics() async -> [MetricLine] { [MetricLine(name: "tessera_rooms", help: "Rooms.", kind: .gauge, value: 1)] }
 
-    func join(_ demand: JoinDemand, events: @escaping @Sendable (SeatEvent) -> Void) async throws(ServiceError) -> any Seat {
+    func join(_ demand: JoinDemand, events: @escaping @Sendable (SharedEvent) -> Void) async throws(ServiceError) -> any Seat {
         note("join \(demand.room) \(demand.name) \(demand.role)")
         if let error = state.withLock({ $0.joinError }) { throw error }
         state.withLock { state in
@@ -138,7 +138,7 @@ final class FakeRoomService: RoomService {
         return FakeSeat(service: self, demand: demand)
     }
 
-    func resume(_ claim: ResumeClaim, events: @escaping @Sendable (SeatEvent) -> Void) async throws(ServiceError) -> any Seat {
+    func resume(_ claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void) async throws(ServiceError) -> any Seat {
         throw ServiceError("unauthorized", "gone")
     }
 
@@ -153,7 +153,7 @@ final class FakeRoomService: RoomService {
         }
         func answer(_ offer: String) async throws(ServiceError) -> SDPAnswer {
             if let error = service.state.withLock({ $0.answerError }) { throw error }
-            if let event = service.state.withLock({ $0.endsWhileAnswering ? $0.events.popLast() : nil }) { event(.left(reason: "timeout")) }
+            if let event = service.state.withLock({ $0.endsWhileAnswering ? $0.events.popLast() : nil }) { event(SharedEvent(.left(.timeout))) }
             return SDPAnswer(text: "v=0\r\ns=answer\r\n", remoteUfrag: "EsAw")
         }
         func add(candidate: String?) async { service.note("candidate \(candidate ?? "end")") }

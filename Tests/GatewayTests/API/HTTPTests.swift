@@ -1,3 +1,4 @@
+import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -347,7 +348,7 @@ import Testing
     @Test func `a session whose media ended is gone`() async throws {
         let host = await Host()
         let location = try #require(try await host.ask(.post, "/whip/r", sdp, body: offer).headers[.location])
-        for event in host.service.state.withLock({ $0.events }) { event(.left(reason: "timeout")) }
+        for event in host.service.state.withLock({ $0.events }) { event(SharedEvent(.left(.timeout))) }
         #expect(try await host.ask(.delete, location).status == 404)
     }
 }

@@ -1,3 +1,4 @@
+import NIOCore
 import Testing
 
 @testable import Gateway
@@ -30,6 +31,19 @@ import Testing
         #expect(next == [.text("people 3")], "one that is gone is not replaced")
     }
 
+    @Test func `a change whose predecessor nobody got becomes the whole`() {
+        var outbox = Outbox()
+        _ = outbox.add(.text("list 1"), .participants, whole: { .text("list 1") })
+        _ = outbox.next()
+        _ = outbox.add(.text("change 2"), .participants, whole: { .text("list 2") })
+        _ = outbox.add(.text("change 3"), .participants, whole: { .text("list 3") })
+        let whole = drain(&outbox)
+        #expect(whole == [.text("list 3")])
+        _ = outbox.add(.text("change 4"), .participants, whole: { .text("list 4") })
+        let change = drain(&outbox)
+        #expect(change == [.text("change 4")])
+    }
+
     @Test func `a client that reads nothing costs no more for all that happens`() {
         var outbox = Outbox()
         let list = String(repeating: "x", count: 10_000)
@@ -57,14 +71,6 @@ import Testing
     }
 }
 
-@Suite struct MessageCacheTests {
-    @Test func `what many get is encoded once, what one gets is not kept`() {
-        let cache = MessageCache()
-        let people = ServerMessage.participants([FakeRoomService.anna])
-        #expect(cache.text(of: people) == people.text && cache.text(of: people) == people.text)
-        var other = FakeRoomService.anna
-        other.hand = true
-        #expect(cache.text(of: .participants([other])) == ServerMessage.participants([other]).text)
-        #expect(cache.text(of: .answer(sdp: "v=0")) == ServerMessage.answer(sdp: "v=0").text)
-    }
+extension Outbox.Message {
+    fileprivate static func text(_ text: String) -> Outbox.Message { .text(ByteBuffer(string: text)) }
 }

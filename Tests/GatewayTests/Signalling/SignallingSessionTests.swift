@@ -1,7 +1,11 @@
+import Basics
 import Foundation
+import NIOCore
 import Testing
 
+@testable import Conference
 @testable import Gateway
+@testable import RoomMedia
 
 @Suite struct SignallingSessionTests {
     private let welcome = Welcome(
@@ -32,11 +36,11 @@ import Testing
     @Test func `what happens before the seat is told after joined`() {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
-        #expect(session.happened(.speaker("p2")).isEmpty)
-        #expect(session.happened(.layout("single")).isEmpty)
+        #expect(session.happened(SharedEvent(.speaker("p2"))).isEmpty)
+        #expect(session.happened(SharedEvent(.layout("single"))).isEmpty)
         #expect(
             session.seated(welcome, iceServers: []) == [
-                .send(.joined(welcome, iceServers: [])), .send(.speaker("p2")), .send(.layout("single")),
+                .send(.joined(welcome, iceServers: [])), .send(.event(SharedEvent(.speaker("p2")))), .send(.event(SharedEvent(.layout("single")))),
             ])
     }
 
@@ -139,18 +143,18 @@ import Testing
 
     @Test func `whoever is thrown out hears why`() {
         var session = joined()
-        #expect(session.happened(.left(reason: "removed")) == [.send(.left(reason: "removed")), .close(.normal, reason: "removed")])
-        #expect(session.happened(.speaker("p1")).isEmpty)
+        #expect(session.happened(SharedEvent(.left(.removed))) == [.send(.left(.removed)), .close(.normal, reason: "removed")])
+        #expect(session.happened(SharedEvent(.speaker("p1"))).isEmpty)
         #expect(session.disconnected().isEmpty)
         var other = joined()
-        #expect(other.happened(.left(reason: "draining")).last == .close(.goingAway, reason: "draining"))
+        #expect(other.happened(SharedEvent(.left(.draining))).last == .close(.goingAway, reason: "draining"))
     }
 
     @Test func `a lost connection keeps the seat, a farewell gives it up`() {
         var lost = joined()
         #expect(lost.disconnected() == [.lost])
         var gone = joined()
-        #expect(gone.received(#"{"type":"leave"}"#) == [.leave, .send(.left(reason: "left")), .close(.normal, reason: "left")])
+        #expect(gone.received(#"{"type":"leave"}"#) == [.leave, .send(.left(.left)), .close(.normal, reason: "left")])
         #expect(gone.disconnected().isEmpty)
     }
 
@@ -159,6 +163,54 @@ import Testing
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         _ = session.disconnected()
         #expect(session.seated(welcome, iceServers: []) == [.leave])
+    }
+
+    @Test func `who wants what changes gets a list first, and again where an announcement is missing`() {
+        var (announcer, people) = (RosterAnnouncer(), [person("p1")])
+        func announce(_ second: Int64) -> SharedEvent {
+            guard case .announce(let update) = announcer.changed({ people }, at: Instant(nanoseconds: second * 1_000_000_000)) else {
+                Issue.record("nothing to announce")
+                return SharedEvent(.speaker(nil))
+            }
+            return SharedEvent(.participants(update))
+        }
+        var session = SignallingSession(sdpLimit: 1000)
+        _ = session.received(#"{"type":"join","room":"r","name":"Anna","deltas":true}"#)
+        #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: [], countsViewers: true))])
+        var other = joined()
+        let first = announce(1)
+        #expect(session.happened(first) == [.send(.event(first, .roster))])
+        #expect(other.happened(first) == [.send(.event(first, .everyone))])
+        people.append(person("p2"))
+        let second = announce(2)
+        #expect(session.happened(second) == [.send(.event(second, .change))])
+        #expect(other.happened(second) == [.send(.event(second, .everyone))])
+        people.append(person("p3"))
+        _ = announce(3)
+        people[0].hand = true
+        let fourth = announce(4)
+        #expect(session.happened(fourth) == [.send(.event(fourth, .roster))], "the third was left out somewhere")
+        people.append(person("p4", role: .viewer))
+        let fifth = announce(5)
+        #expect(session.happened(fifth) == [.send(.event(fifth, .change))])
+        people[3].name = "Somebody"
+        let sixth = announce(6)
+        #expect(session.happened(sixth).isEmpty, "nobody is told who watches")
+        #expect(other.happened(sixth) == [.send(.event(sixth, .everyone))])
+        people[0].hand = false
+        let seventh = announce(7)
+        #expect(session.happened(seventh) == [.send(.event(seventh, .change))])
+    }
+
+    @Test func `during a join the newest of each state waits`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+        for number in 0..<100 { _ = session.happened(SharedEvent(.speaker("p\(number)"))) }
+        _ = session.happened(SharedEvent(.layout("single")))
+        #expect(
+            session.seated(welcome, iceServers: []).dropFirst() == [
+                .send(.event(SharedEvent(.speaker("p99")))), .send(.event(SharedEvent(.layout("single")))),
+            ])
     }
 
     @Test func `binary frames and second joins are errors that change nothing`() {
@@ -170,12 +222,18 @@ import Testing
     }
 }
 
+/// Somebody with everything switched off.
+func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
+    ParticipantInfo(
+        id: id, name: "Anna", role: role, audio: false, video: false, hand: false, speaking: false, presenting: false, audioMuted: false,
+        videoMuted: false, pinned: false, volume: 1)
+}
+
 @Suite struct ServerMessageTests {
     private func object(_ message: ServerMessage) throws -> JSONValue { try JSON.decode(JSONValue.self, from: Array(message.text.utf8)) }
 
     @Test func `joined has everything that the contract names`() throws {
-        let anna = ParticipantModel(
-            id: "p1", name: "Anna", role: .moderator, audio: true, video: false, hand: false, speaking: false, presenting: false)
+        let anna = person("p1", role: .moderator)
         let json = try object(
             .joined(
                 Welcome(
@@ -191,17 +249,57 @@ import Testing
         for key in ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"] { #expect(people[0][key] != nil) }
     }
 
+    @Test func `who is in the room, in three forms`() throws {
+        var roster = Roster([person("p1"), person("p2")])
+        let everyone = [person("p2"), person("p3"), person("p4", role: .viewer)]
+        let change = roster.change(to: everyone)
+        roster.apply(change)
+        let told = SharedEvent(
+            .participants(RosterUpdate(number: 7, everyone: everyone, roster: roster, change: change, isVisible: true)))
+        func ids(_ list: JSONValue?) -> [String] {
+            guard case .array(let people)? = list else { return ["no list"] }
+            return people.map { if case .string(let id)? = $0["id"] { id } else { "?" } }
+        }
+        let whole = try object(.event(told, .everyone))
+        #expect(whole["type"] == "participants" && ids(whole["participants"]) == ["p2", "p3", "p4"] && whole["viewers"] == nil)
+        let list = try object(.event(told, .roster))
+        #expect(list["type"] == "participants" && ids(list["participants"]) == ["p2", "p3"] && list["viewers"] == 1)
+        let changed = try object(.event(told, .change))
+        #expect(changed["type"] == "participantsChanged" && ids(changed["joined"]) == ["p3"] && ids(changed["changed"]).isEmpty)
+        #expect(changed["left"] == ["p1"] && changed["viewers"] == 1)
+    }
+
+    @Test func `joined counts viewers for those who want what changes`() throws {
+        let welcome = Welcome(
+            room: "r", you: .init(id: "p1", name: "Anna", role: .participant, resume: nil),
+            participants: [person("p1"), person("p2", role: .viewer)], layout: "grid", recording: nil)
+        #expect(try object(.joined(welcome, iceServers: []))["viewers"] == nil)
+        let json = try object(.joined(welcome, iceServers: [], countsViewers: true))
+        guard case .array(let people)? = json["participants"] else { Issue.record("no participants"); return }
+        #expect(people.count == 1 && json["viewers"] == 1)
+    }
+
+    @Test func `what many are told is written once`() {
+        let message = ServerMessage.event(SharedEvent(.speaker("p1")))
+        #expect(message.bytes == ByteBuffer(string: message.text))
+        let storage = { message.bytes.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) } }
+        #expect(storage() == storage())
+    }
+
     @Test func `the others`() throws {
-        #expect(try object(.speaker(nil)) == ["type": "speaker", "participant": .null])
+        #expect(try object(.event(SharedEvent(.speaker(nil)))) == ["type": "speaker", "participant": .null])
         #expect(try object(.answer(sdp: "v=0\r\n")) == ["type": "answer", "sdp": "v=0\r\n"])
         #expect(try object(.error(code: "bad_sdp", message: "m", fatal: false)) == ["type": "error", "code": "bad_sdp", "message": "m", "fatal": false])
-        #expect(try object(.left(reason: "removed")) == ["type": "left", "reason": "removed"])
-        #expect(try object(.recording(nil)) == ["type": "recording", "recording": .null])
-        #expect(try object(.line(["sent": 5])) == ["type": "line", "sent": 5])
+        #expect(try object(.left(.removed)) == ["type": "left", "reason": "removed"])
+        #expect(try object(.event(SharedEvent(.recording(nil)))) == ["type": "recording", "recording": .null])
+        let line = LineState(
+            estimate: .kilobits(3), sent: .kilobits(2), received: .kilobits(1), lossDown: 0.5, lossUp: 0, roundTrip: .milliseconds(20), rung: 720,
+            reason: "")
+        #expect(try object(.event(SharedEvent(.line(line))))["sent"] == 2000)
         #expect(
-            try object(.tiles(.init(width: 2, height: 2, tiles: [.init(participant: "p", x: 0, y: 0, width: 2, height: 2)])))
+            try object(.event(SharedEvent(.tiles(TilesInfo(width: 2, height: 2, tiles: [.init(participant: "p", x: 0, y: 0, width: 2, height: 2)])))))
                 == ["type": "tiles", "width": 2, "height": 2, "tiles": [["participant": "p", "x": 0, "y": 0, "width": 2, "height": 2, "label": true]]])
-        let chat = try object(.chat(ChatModel(from: "p", name: "Anna", text: "hi", to: nil, at: Date(timeIntervalSince1970: 0))))
+        let chat = try object(.event(SharedEvent(.chat(ChatMessage(from: "p", fromName: "Anna", to: nil, text: "hi", at: Date(timeIntervalSince1970: 0))))))
         #expect(chat == ["type": "chat", "from": "p", "name": "Anna", "text": "hi", "at": "1970-01-01T00:00:00Z"])
     }
 }

@@ -87,9 +87,10 @@ final class SignalWire {
                 default: break
                 }
             }
+            // Also without time to wait, what has come already is read.
             let left = end - MonotonicClock.now()
-            guard left > .zero else { return .nothing }
-            guard let more = socket.receive(timeout: left) else { return .closed(lastError) }
+            guard let more = socket.receive(timeout: max(left, .zero)) else { return .closed(lastError) }
+            if more.isEmpty, left <= .zero { return .nothing }
             pending += more
         }
     }

@@ -1,0 +1,64 @@
+import Foundation
+
+/// Who is in the room, as the server tells it: everyone in the list at first, then what changes; other viewers are a number.
+struct RoomPeople: Equatable, Sendable {
+    struct Person: Equatable, Sendable {
+        var id: String
+        var name: String
+
+        init?(_ object: Any) {
+            guard let members = object as? [String: Any], let id = members["id"] as? String else { return nil }
+            self.id = id
+            name = members["name"] as? String ?? id
+        }
+
+        static func list(_ objects: Any?) -> [Person] { (objects as? [Any] ?? []).compactMap { Person($0) } }
+    }
+
+    /// What a message says of it.
+    enum News: Equatable, Sendable {
+        /// `joined`, `participants`.
+        case whole([Person], viewers: Int)
+        /// `participantsChanged`.
+        case changes(joined: [Person], changed: [Person], left: [String], viewers: Int)
+
+        init?(_ object: [String: Any]) {
+            let viewers = object["viewers"] as? Int ?? 0
+            switch object["type"] as? String {
+            case "joined", "participants": self = .whole(Person.list(object["participants"]), viewers: viewers)
+            case "participantsChanged":
+                self = .changes(
+                    joined: Person.list(object["joined"]), changed: Person.list(object["changed"]),
+                    left: object["left"] as? [String] ?? [], viewers: viewers)
+            default: return nil
+            }
+        }
+    }
+
+    /// The id of whoever is told: it is no news to itself.
+    let own: String
+    private(set) var people: [Person] = []
+    private(set) var viewers = 0
+
+    init(own: String) { self.own = own }
+
+    /// Takes over what is told, and says in words who came and who went.
+    mutating func take(_ news: News) -> [String] {
+        let before = self
+        switch news {
+        case .whole(let people, let viewers): (self.people, self.viewers) = (people, viewers)
+        case .changes(let joined, let changed, let left, let viewers):
+            people.removeAll { left.contains($0.id) }
+            for person in changed {
+                if let index = people.firstIndex(where: { $0.id == person.id }) { people[index] = person }
+            }
+            people += joined
+            self.viewers = viewers
+        }
+        let (old, new) = (Set(before.people.map(\.id)), Set(people.map(\.id)))
+        var words = people.filter { $0.id != own && !old.contains($0.id) }.map { "\($0.name) is here" }
+        words += before.people.filter { $0.id != own && !new.contains($0.id) }.map { "\($0.name) is gone" }
+        if viewers != before.viewers { words.append(viewers == 1 ? "1 viewer" : "\(viewers) viewers") }
+        return words
+    }
+}

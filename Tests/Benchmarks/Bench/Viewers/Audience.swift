@@ -1,0 +1,80 @@
+import Basics
+import Foundation
+import Glibc
+import Threads
+
+/// One room with its senders and viewers, by signalling alone. Used by one thread.
+final class Audience {
+    /// Each per second; bytes and messages for one viewer, processor time in seconds.
+    struct Figures {
+        var bytes = 0.0
+        var messages = 0.0
+        var control = 0.0
+        var process = 0.0
+    }
+
+    let server: ServerProcess
+    private var senders: [SignalWire] = []
+    private var viewers: [SignalWire] = []
+
+    private static let settings = [
+        "TESSERA_LIMITS_JOINSPERSECONDPERADDRESS": "1000", "TESSERA_LIMITS_SEATSPERADDRESS": "1000", "TESSERA_ROOMS_MAXPARTICIPANTS": "1000",
+        "TESSERA_LIMITS_CONNECTIONS": "2000", "TESSERA_LIMITS_CONNECTIONSPERADDRESS": "2000",
+        "TESSERA_LIMITS_REQUESTSPERSECONDPERADDRESS": "1000",
+    ]
+    /// How often each sender changes something.
+    private static let period = Duration.milliseconds(250)
+
+    init(program: String, directory: String, viewers: Int, senders: Int, followsChanges: Bool) throws(WireError) {
+        server = try ServerProcess(program: program, directory: directory, settings: Self.settings, descriptors: 8192, endsWithThread: false)
+        for number in 0..<senders + viewers {
+            let wire = try SignalWire(to: server.http, from: .loopback(1, 1 + number % 200))
+            let isViewer = number >= senders
+            try wire.join("hall", as: "Person \(number)", extra: ["role": isViewer ? "viewer" : "participant", "deltas": followsChanges])
+            if isViewer { self.viewers.append(wire) } else { self.senders.append(wire) }
+            // What the joins themselves tell everyone is not left to pile up.
+            if number % 20 == 0 { readAll() }
+        }
+        let end = MonotonicClock.now() + .seconds(2)
+        while MonotonicClock.now() < end { readAll() }
+    }
+
+    /// Throws away what has come; returns what the viewers got.
+    @discardableResult
+    private func readAll() -> (bytes: Int, messages: Int) {
+        var (bytes, messages) = (0, 0)
+        for wire in viewers {
+            while case .text(let text) = wire.next(timeout: .zero) {
+                bytes += text.utf8.count
+                messages += 1
+            }
+        }
+        for wire in senders { wire.drain() }
+        return (bytes, messages)
+    }
+
+    func measure(seconds: Double) throws(WireError) -> Figures {
+        let (threads, process) = (server.figures.threads, server.figures.time)
+        let start = MonotonicClock.now()
+        var next = start
+        var (bytes, messages, turn) = (0, 0, 0)
+        while MonotonicClock.now() - start < .seconds(seconds) {
+            // The senders take turns, so that the changes are spread over the period.
+            while MonotonicClock.now() >= next {
+                let sender = senders[turn % senders.count]
+                try sender.send(["type": "state", "hand": turn / senders.count % 2 == 0])
+                turn += 1
+                next += Self.period / senders.count
+            }
+            let read = readAll()
+            bytes += read.bytes
+            messages += read.messages
+            usleep(2000)
+        }
+        let spent = (MonotonicClock.now() - start).inSeconds
+        let now = server.figures
+        return Figures(
+            bytes: Double(bytes) / Double(viewers.count) / spent, messages: Double(messages) / Double(viewers.count) / spent,
+            control: ((now.threads["control"] ?? 0) - (threads["control"] ?? 0)) / spent, process: (now.time - process) / spent)
+    }
+}
