@@ -70,7 +70,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Basics", "RoomMedia", "Conference", "CWeb",
+                "Basics", "Threads", "RoomMedia", "Conference", "CWeb",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -118,7 +118,7 @@ let package = Package(
         .testTarget(name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", .product(name: "NIOEmbedded", package: "swift-nio")], swiftSettings: strict),
+            dependencies: ["Gateway", "Conference", "Threads", .product(name: "NIOEmbedded", package: "swift-nio")], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["Call", "Peer"], swiftSettings: strict),
 
         // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They run the rooms' own
@@ -141,7 +141,7 @@ let package = Package(
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),
         .target(name: "Fuzzing", dependencies: ["Basics", "CFuzzing"], path: "Tests/Fuzz/Fuzzing", swiftSettings: strict),
         .testTarget(
-            name: "FuzzTests", dependencies: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Gateway"],
+            name: "FuzzTests", dependencies: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Conference", "Gateway"],
             path: "Tests/Fuzz/Bodies", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -91,8 +91,8 @@ public final class Participant: Sendable {
 
     /// To everyone, or to one participant (who says it gets it too, to see that it was said).
     public func chat(_ text: String, to other: String? = nil) throws(ConferenceError) {
-        guard !text.isEmpty, text.utf8.count <= 16_384 else {
-            throw .badRequest("A chat message has between 1 and 16384 bytes.")
+        guard ChatMessage.allowedLength.contains(text.utf8.count) else {
+            throw .badRequest("text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
         }
         try conference.seats.allow(.chat, id)
         try change { slot throws(ConferenceError) in

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Logging
+import Threads
 
 /// Every door, wired to one conference.
 struct Doors: Sendable {
@@ -16,7 +17,7 @@ struct Doors: Sendable {
     ///   - budget: what fits into the open files that the system allows.
     ///   - machineName: as `gethostname` says; an argument for tests.
     init(
-        _ configuration: TesseraConfiguration, service: any RoomService, assets: WebAssets = .builtIn, usesTLS: Bool,
+        _ configuration: TesseraConfiguration, conference: any ConferenceService, assets: WebAssets = .builtIn, usesTLS: Bool,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
         let auth = configuration.auth
@@ -24,8 +25,8 @@ struct Doors: Sendable {
             auth.mode == .token ? await TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
         let doorkeeper = Doorkeeper(verifier: verifier)
         let iceServers = IceServers(configuration: configuration.ice)
-        let limiter = JoinLimiter(joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: Gateway.now())
-        limits = RequestLimits(configuration.limits, at: Gateway.now())
+        let limiter = JoinLimiter(joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: MonotonicClock.now())
+        limits = RequestLimits(configuration.limits, at: MonotonicClock.now())
         let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret)
         let figures = GatewayFigures()
         let budget = budget ?? DescriptorBudget(descriptors: .max, configuration.limits)
@@ -33,18 +34,18 @@ struct Doors: Sendable {
             connections: budget.connections, perAddress: budget.connectionsPerAddress, trustedProxies: configuration.http.trustedProxies)
         rules = RequestRules(configuration.http, machineName: machineName)
         let signalling = SignallingDoor(
-            service: service, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
+            conference: conference, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
             limits: configuration.limits, logger: logger)
         whip = WHIPDoor(
-            service: service, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
+            conference: conference, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
             sdpLimit: configuration.limits.sdpBytes)
 
         var table = RouteTable()
         table.addPages(assets)
-        table.addServer(service) { [gate, whip] in figures.lines + gate.lines + whip.lines }
-        table.addRooms(service, limits: limits)
-        table.addRecordings(service, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
-        table.addLayouts(service)
+        table.addServer(conference) { [gate, whip] in figures.samples + gate.samples + whip.samples }
+        table.addRooms(conference, limits: limits)
+        table.addRecordings(conference, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
+        table.addLayouts(conference)
         table.addSignalling()
         table.addWHIP(whip)
         table.addDescription(version: Gateway.version)
@@ -53,8 +54,7 @@ struct Doors: Sendable {
         let (inside, outside) = (SignallingBudget.tooLargeInside(configuration.limits), SignallingBudget.tooLargeOutside)
         webSocketDoors = [
             WebSocketDoor(path: "/signal", checksOrigin: true) { isInside in
-                let error = isInside ? inside : outside
-                return ServerMessage.error(code: error.code, message: error.message, fatal: true).text
+                String(buffer: ServerMessage.error(isInside ? inside : outside, fatal: true).bytes)
             } serve: {
                 await signalling.serve($0)
             }

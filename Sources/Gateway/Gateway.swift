@@ -24,13 +24,6 @@ public struct Gateway: Sendable {
         self.logger = logger
     }
 
-    /// The clock of everything that limits rates here.
-    static func now() -> Instant {
-        let (seconds, attoseconds) = (ContinuousClock.now - start).components
-        return Instant(nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
-    private static let start = ContinuousClock.now
-
     /// Serves until the process is told to end by SIGTERM or SIGINT, then drains.
     ///
     /// - Throws: `ConfigurationFaults` when something that was set cannot be had: a busy port, an unreadable certificate.
@@ -47,8 +40,7 @@ public struct Gateway: Sendable {
         } catch {
             throw ConfigurationFaults([startFault(error)])
         }
-        let service = LiveRoomService(conference: conference)
-        let doors = await Doors(configuration, service: service, usesTLS: tls != nil, budget: budget, logger: logger)
+        let doors = await Doors(configuration, conference: conference, usesTLS: tls != nil, budget: budget, logger: logger)
         let lifecycle = ServiceGroup(
             configuration: .init(services: [application(doors, tls: tls, budget: budget)], gracefulShutdownSignals: [], logger: logger))
         do {
@@ -151,20 +143,11 @@ public struct Gateway: Sendable {
     // MARK: Faults of the start
 
     private func startFault(_ error: ConferenceError) -> ConfigurationFault {
-        let message = error.message
         if case .unknownLayout(let name) = error {
             let allowed = "Allowed is the name of a file in layouts.directory, or of a shipped layout."
-            return ConfigurationFault(key: "rooms.layout", value: name, what: message + " " + allowed)
+            return ConfigurationFault(key: "rooms.layout", value: name, what: error.message + " " + allowed)
         }
-        let key =
-            message.contains("layout") ? "layouts.directory" : message.contains("recording") ? "recording.directory" : "media.listen"
-        let value =
-            switch key {
-            case "layouts.directory": configuration.layouts.directory
-            case "recording.directory": configuration.recording.directory
-            default: configuration.media.listen.description
-            }
-        return ConfigurationFault(key: key, value: value, what: message)
+        return ConfigurationFault(key: "media.listen", value: configuration.media.listen.description, what: error.message)
     }
 
     private func bindFault(_ error: IOError) -> ConfigurationFault {

@@ -1,11 +1,10 @@
 import Peer
 
-/// Why a request was refused. `code` is what programs compare, `message` what people read.
+/// Why a request was refused: the case is what programs compare, `message` what people read.
 public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible {
     case roomNotFound(String)
     case participantNotFound(String)
     case recordingNotFound(String)
-    case roomExists(String)
     case roomFull(String)
     case roomLocked(String)
     case unknownLayout(String)
@@ -31,42 +30,15 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     /// Not as things are now.
     case conflict(String)
     case recordingFailed(String)
+    /// What the settings ask for cannot be had of the system: the media ports.
     case configuration(String)
     case internalFailure(String)
-
-    public var code: String {
-        switch self {
-        case .roomNotFound: "room_not_found"
-        case .participantNotFound: "participant_not_found"
-        case .recordingNotFound: "recording_not_found"
-        case .roomExists: "room_exists"
-        case .roomFull: "room_full"
-        case .roomLocked: "room_locked"
-        case .unknownLayout: "unknown_layout"
-        case .badLayout: "bad_layout"
-        case .layoutInUse: "layout_in_use"
-        case .badSDP: "bad_sdp"
-        case .noCommonCodec: "no_common_codec"
-        case .badRequest: "bad_message"
-        case .forbidden: "forbidden"
-        case .unauthorized: "unauthorized"
-        case .overloaded, .draining, .atCapacity: "overloaded"
-        case .tooFast: "too_fast"
-        case .recordingRunning: "recording_running"
-        case .recordingNotRunning: "recording_not_running"
-        case .conflict: "conflict"
-        case .recordingFailed: "recording_failed"
-        case .configuration: "configuration"
-        case .internalFailure: "internal"
-        }
-    }
 
     public var message: String {
         switch self {
         case .roomNotFound(let id): "There is no room “\(id)”."
         case .participantNotFound(let id): "There is no participant “\(id)”."
         case .recordingNotFound(let id): "There is no recording “\(id)”."
-        case .roomExists(let id): "Room “\(id)” exists already."
         case .roomFull(let id): "Room “\(id)” is full."
         case .roomLocked(let id): "Room “\(id)” is locked: it must be opened first."
         case .unknownLayout(let name): "There is no layout “\(name)”."
@@ -93,7 +65,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    public var description: String { "\(code): \(message)" }
+    public var description: String { message }
 }
 
 extension ConferenceError {

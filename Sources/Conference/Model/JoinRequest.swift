@@ -14,7 +14,7 @@ public struct JoinClient: Hashable, Sendable {
 }
 
 /// Who wants to come in, and how.
-public struct JoinRequest: Sendable {
+public struct JoinRequest: Hashable, Sendable {
     public enum Kind: String, Sendable {
         /// Sends and receives.
         case participant

@@ -22,7 +22,6 @@ public struct ParticipantStatistics: Hashable, Sendable {
         public var nacks = 0
         public var keyframeRequests = 0
         public var retransmitted = 0
-        public var dropped = 0
         public init() {}
     }
 

@@ -8,8 +8,6 @@ struct Room: Sendable {
     static let seatKept = Duration.seconds(15)
     /// Who is silent so long on signalling and media has left.
     static let silenceLimit = Duration.seconds(30)
-    /// Characters of a name.
-    static let nameLimit = 64
 
     let id: String
     var settings: RoomSettings
@@ -59,9 +57,8 @@ struct Room: Sendable {
         if settings.locked, request.role != .moderator || !request.roleIsProven { throw .roomLocked(self.id) }
         if members.count >= settings.maxParticipants { throw .roomFull(self.id) }
         if let other = request.asParticipant, member(other) == nil { throw .participantNotFound(other) }
-        let name = String(request.name.prefix(Room.nameLimit))
         let member = Member(
-            id: id, resumeSecret: secret, name: name.isEmpty ? "Guest" : name, role: request.role, kind: request.kind,
+            id: id, resumeSecret: secret, name: Names.shown(request.name) ?? "Guest", role: request.role, kind: request.kind,
             asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now, hasSignalling: request.hasSignalling,
             endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven)
         joins += 1
@@ -184,10 +181,7 @@ struct Room: Sendable {
     @discardableResult
     mutating func change(_ id: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo {
         let index = try index(id)
-        if let volume = change.volume, !(0...4).contains(volume) { throw .badRequest("volume must be between 0 and 4.") }
-        if let name = change.name, name.isEmpty || name.count > Room.nameLimit {
-            throw .badRequest("name must have between 1 and \(Room.nameLimit) characters.")
-        }
+        let change = try change.checked()
         if let value = change.audioMuted { members[index].audioMuted = value }
         if let value = change.videoMuted { members[index].videoMuted = value }
         if let value = change.pinned { members[index].isPinned = value }
@@ -216,24 +210,37 @@ struct Room: Sendable {
 extension RoomSettings {
     /// Takes over what is given, or refuses it all.
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
-        if let width = change.width, !(160...3840).contains(width) || width % 2 != 0 {
-            throw .badRequest("width must be even and between 160 and 3840.")
+        func check(_ name: String, _ value: Int?, _ range: ClosedRange<Int>, even: Bool = false) throws(ConferenceError) {
+            guard let value, !range.contains(value) || even && value % 2 != 0 else { return }
+            throw .badRequest("\(name): \(even ? "an even" : "a whole") number from \(range.lowerBound) to \(range.upperBound)")
         }
-        if let height = change.height, !(90...2160).contains(height) || height % 2 != 0 {
-            throw .badRequest("height must be even and between 90 and 2160.")
-        }
-        if let rate = change.framesPerSecond, !(1...60).contains(rate) {
-            throw .badRequest("framesPerSecond must be between 1 and 60.")
-        }
-        if let limit = change.maxParticipants, !(1...1000).contains(limit) {
-            throw .badRequest("maxParticipants must be between 1 and 1000.")
-        }
+        try check("width", change.width, Self.allowed.width, even: true)
+        try check("height", change.height, Self.allowed.height, even: true)
+        try check("framesPerSecond", change.framesPerSecond, Self.allowed.framesPerSecond)
+        try check("maxParticipants", change.maxParticipants, Self.allowed.maxParticipants)
         layout = change.layout ?? layout
         width = change.width ?? width
         height = change.height ?? height
         framesPerSecond = change.framesPerSecond ?? framesPerSecond
         locked = change.locked ?? locked
         maxParticipants = change.maxParticipants ?? maxParticipants
+    }
+}
+
+extension ParticipantChange {
+    /// The change as it is made: its name as it is shown.
+    ///
+    /// - Throws: what is not allowed.
+    func checked() throws(ConferenceError) -> ParticipantChange {
+        var change = self
+        if let volume, !Self.allowedVolume.contains(volume) {
+            throw .badRequest("volume: a number from \(Int(Self.allowedVolume.lowerBound)) to \(Int(Self.allowedVolume.upperBound))")
+        }
+        if let name {
+            guard let shown = Names.shown(name) else { throw .badRequest("name: 1 to \(Names.allowedLength.upperBound) characters") }
+            change.name = shown
+        }
+        return change
     }
 }
 

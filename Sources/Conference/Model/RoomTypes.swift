@@ -16,6 +16,16 @@ public struct RoomSettings: Hashable, Sendable {
     public var maxParticipants = 50
 
     public init() {}
+
+    /// What can be set: for the checks here, the keys of the settings file and the description of the API.
+    public struct Allowed: Sendable {
+        /// In pixels, even.
+        public let width = 160...3840
+        public let height = 90...2160
+        public let framesPerSecond = 1...60
+        public let maxParticipants = 1...1000
+    }
+    public static let allowed = Allowed()
 }
 
 /// A change of a room's settings: what is nil stays.
@@ -44,7 +54,7 @@ public struct RoomInfo: Sendable {
 }
 
 /// Whose picture a choice of a layout is for: everyone's, or one's own.
-public enum LayoutScope: String, Sendable { case room, me }
+public enum LayoutScope: String, Sendable, CaseIterable { case room, me }
 
 public enum Role: String, Sendable, CaseIterable, Hashable {
     case participant, presenter, moderator, viewer
@@ -71,11 +81,13 @@ public struct ParticipantInfo: Hashable, Sendable {
 
 /// Moderation of one participant: what is nil stays.
 public struct ParticipantChange: Hashable, Sendable {
+    /// 1 is as it came.
+    public static let allowedVolume = 0.0...4.0
+
     public var audioMuted: Bool?
     public var videoMuted: Bool?
     public var pinned: Bool?
     public var role: Role?
-    /// 0 … 4.
     public var volume: Double?
     public var name: String?
 
@@ -101,6 +113,9 @@ public struct LayoutInfo: Hashable, Sendable {
 }
 
 public struct ChatMessage: Hashable, Sendable {
+    /// Bytes of `text`.
+    public static let allowedLength = 1...8192
+
     /// The participant who said it.
     public var from: String
     public var fromName: String
@@ -112,7 +127,7 @@ public struct ChatMessage: Hashable, Sendable {
 
 public struct RecordingInfo: Hashable, Sendable {
     /// `repairing`: a crash left it open, and it is being closed.
-    public enum State: String, Sendable { case recording, paused, finished, failed, repairing }
+    public enum State: String, Sendable, CaseIterable { case recording, paused, finished, failed, repairing }
     public var id: String
     public var room: String
     /// The name of the file; `Conference.recordingPath` says where it lies.
@@ -147,4 +162,10 @@ public struct IceRestart: Hashable, Sendable {
     public var password: String
     /// Lines `candidate:…`.
     public var candidates: [String]
+
+    public init(ufrag: String, password: String, candidates: [String]) {
+        self.ufrag = ufrag
+        self.password = password
+        self.candidates = candidates
+    }
 }

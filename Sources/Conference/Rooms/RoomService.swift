@@ -41,9 +41,7 @@ final class RoomService: Sendable {
         if !isReserved, configuration.rooms.create == .api { throw .roomNotFound(id) }
         if registry.isDraining { throw .draining }
         if media.overload.refusesRooms { throw .overloaded }
-        guard (1...128).contains(id.utf8.count), !id.unicodeScalars.contains(where: { $0.value < 32 || $0 == "/" }) else {
-            throw .badRequest("A room's name has 1 to 128 bytes, no slash and no control characters.")
-        }
+        guard Names.isRoom(id) else { throw .badRequest("a room's id is \(Names.roomRule)") }
         var settings = configuration.rooms.settings
         try settings.apply(change)
         return try registry.room(id, for: client) {

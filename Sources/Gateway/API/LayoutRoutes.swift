@@ -6,13 +6,13 @@ extension RouteTable {
     /// The largest layout that is read.
     private static let maxLayoutBytes = 262_144
 
-    mutating func addLayouts(_ service: any RoomService) {
+    mutating func addLayouts(_ conference: any ConferenceService) {
         add(
             Route(
                 .get, "/api/layouts", .guest,
                 RouteDescription(
                     tag: "layouts", summary: "All layouts", answers: [.json("Their names and descriptions.", Schema.list(of: Schema.ref("Layout")))])
-            ) { _ in .json(await service.layouts()) })
+            ) { _ in .json(.array(conference.layouts().map(\.json))) })
         add(
             Route(
                 .put, "/api/layouts/{name}", .admin,
@@ -23,16 +23,18 @@ extension RouteTable {
                     failures: [400, 413, 422])
             ) { asked in
                 let name = try asked.layoutName()
-                let isNew = try await service.putLayout(name, json: try await asked.body(upTo: RouteTable.maxLayoutBytes))
-                let layout = await service.layouts().first { $0.name == name } ?? LayoutModel(name: name, description: "")
-                return .json(layout, status: isNew ? .created : .ok)
+                let body = try await asked.body(upTo: RouteTable.maxLayoutBytes)
+                let isNew = !conference.layouts().contains { $0.name == name }
+                try conference.putLayout(name, json: body)
+                let layout = conference.layouts().first { $0.name == name }
+                return .json(layout?.json ?? ["name": .string(name), "description": ""], status: isNew ? .created : .ok)
             })
         add(
             Route(
                 .delete, "/api/layouts/{name}", .admin,
                 RouteDescription(tag: "layouts", summary: "Removes a layout", answers: [.empty(204, "Removed.")], failures: [400, 404, 409])
             ) { asked in
-                try await service.deleteLayout(try asked.layoutName())
+                try conference.deleteLayout(try asked.layoutName())
                 return Response(status: .noContent)
             })
     }

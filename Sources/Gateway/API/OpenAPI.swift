@@ -104,7 +104,7 @@ enum OpenAPI {
 
     private static let schemas: [String: JSONValue] = [
         "Error": Schema.object(
-            ["error": Schema.object(["code": Schema.string, "message": Schema.string], required: ["code", "message"])], required: ["error"]),
+            ["error": Schema.object(["code": Schema.choice(ErrorCode.allCases.map(\.rawValue)), "message": Schema.string], required: ["code", "message"])], required: ["error"]),
         "RoomSummary": Schema.object(
             [
                 "id": Schema.string, "participants": Schema.integer, "layout": Schema.string,
@@ -118,8 +118,9 @@ enum OpenAPI {
                 "renditions": Schema.list(of: Schema.ref("Rendition")), "recording": Schema.orNull(Schema.ref("Recording")),
             ], required: ["id", "createdAt", "layout", "width", "height", "participants", "tiles", "renditions", "recording"]),
         "RoomSettings": Schema.object([
-            "layout": Schema.string, "width": Schema.integer(160...3840), "height": Schema.integer(90...2160),
-            "framesPerSecond": Schema.integer(1...60), "locked": Schema.boolean, "maxParticipants": Schema.integer(1...1000),
+            "layout": Schema.string, "width": Schema.integer(RoomSettings.allowed.width), "height": Schema.integer(RoomSettings.allowed.height),
+            "framesPerSecond": Schema.integer(RoomSettings.allowed.framesPerSecond), "locked": Schema.boolean,
+            "maxParticipants": Schema.integer(RoomSettings.allowed.maxParticipants),
         ]),
         "Participant": Schema.object(
             [
@@ -129,7 +130,11 @@ enum OpenAPI {
             ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
         "ParticipantChange": Schema.object([
             "audioMuted": Schema.boolean, "videoMuted": Schema.boolean, "pinned": Schema.boolean, "role": roles,
-            "volume": ["type": "number", "minimum": 0, "maximum": 4], "name": Schema.string,
+            "volume": [
+                "type": "number", "minimum": .number(ParticipantChange.allowedVolume.lowerBound),
+                "maximum": .number(ParticipantChange.allowedVolume.upperBound),
+            ],
+            "name": Schema.string,
         ]),
         "Tile": Schema.object(
             [
@@ -153,12 +158,12 @@ enum OpenAPI {
             "codec": Schema.string, "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.number,
             "frames": Schema.integer, "keyframes": Schema.integer, "packets": Schema.integer, "bytes": Schema.integer,
             "bitrate": Schema.integer, "packetsLost": Schema.integer, "loss": Schema.number, "jitterMs": Schema.number,
-            "nacks": Schema.integer, "keyframeRequests": Schema.integer, "retransmitted": Schema.integer, "dropped": Schema.integer,
+            "nacks": Schema.integer, "keyframeRequests": Schema.integer, "retransmitted": Schema.integer,
         ]),
         "Recording": Schema.object(
             [
                 "id": Schema.string, "room": Schema.string, "file": ["type": "string", "description": "The file's name."],
-                "state": Schema.choice(RecordingModel.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
+                "state": Schema.choice(RecordingInfo.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
                 "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer, "error": Schema.string,
                 "dropped": Schema.object(["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
             ], required: ["id", "file", "state"]),

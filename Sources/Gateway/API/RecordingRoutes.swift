@@ -8,7 +8,7 @@ extension RouteTable {
     /// - Parameters:
     ///   - downloads: how many files are sent at the same time.
     ///   - publicURL: what links begin with; empty: with the path.
-    mutating func addRecordings(_ service: any RoomService, links: RecordingLinks, downloads: Int, publicURL: String) {
+    mutating func addRecordings(_ conference: any ConferenceService, links: RecordingLinks, downloads: Int, publicURL: String) {
         let downloads = Places(downloads)
         let one = RouteDescription.Answer.json("The recording.", Schema.ref("Recording"))
         add(
@@ -17,7 +17,7 @@ extension RouteTable {
                 RouteDescription(
                     tag: "recordings", summary: "Starts recording a room", answers: [.json(201, "It runs.", Schema.ref("Recording"))],
                     failures: [404, 409, 503])
-            ) { asked in .json(try await service.startRecording(try asked.room()), status: .created) })
+            ) { asked in .json(try await conference.startRecording(try asked.room()).json, status: .created) })
         add(
             Route(
                 .get, "/api/recordings", .recordings,
@@ -33,16 +33,16 @@ extension RouteTable {
             ) { asked in
                 let limit = try asked.wholeNumber("limit", in: 1...Conference.maxRecordingsAtOnce) ?? Conference.recordingsAtOnce
                 let before = asked.query("before")
-                if let before, (try? await service.recording(before)) == nil {
+                if let before, conference.recording(before) == nil {
                     throw APIError.badRequest("before: there is no such recording (any more); leave it out to begin with the newest")
                 }
-                return .json(await service.recordings(before: before, limit: limit))
+                return .json(.array(conference.recordings(before: before, limit: limit).map(\.json)))
             })
         add(
             Route(
                 .get, "/api/recordings/{id}", .recordings,
                 RouteDescription(tag: "recordings", summary: "One recording", answers: [one], failures: [404])
-            ) { asked in .json(try await service.recording(asked.parameter("id"))) })
+            ) { asked in .json(try conference.known(asked.parameter("id")).json) })
         add(
             Route(
                 .patch, "/api/recordings/{id}", .admin,
@@ -50,19 +50,19 @@ extension RouteTable {
                     tag: "recordings", summary: "Pauses a recording, or goes on with it",
                     body: ("application/json", Schema.ref("RecordingChange")), answers: [one], failures: [400, 404, 409])
             ) { asked in
-                struct Change: Decodable { var state: String }
-                let change = try await asked.object(Change.self, keys: ["state"])
-                guard change.state == "paused" || change.state == "recording" else {
-                    throw APIError.badRequest("state: paused or recording")
+                let id = asked.parameter("id")
+                switch try await asked.object(keys: ["state"]).text("state") {
+                case "paused": return .json(try conference.pauseRecording(id).json)
+                case "recording": return .json(try conference.resumeRecording(id).json)
+                default: throw APIError.badRequest("state: paused or recording")
                 }
-                return .json(try await service.setRecording(asked.parameter("id"), paused: change.state == "paused"))
             })
         add(
             Route(
                 .post, "/api/recordings/{id}/stop", .admin,
                 RouteDescription(
                     tag: "recordings", summary: "Finishes a recording; answers once its file is complete", answers: [one], failures: [404, 409])
-            ) { asked in .json(try await service.stopRecording(asked.parameter("id"))) })
+            ) { asked in .json(try await conference.stopRecording(asked.parameter("id")).json) })
         add(
             Route(
                 .post, "/api/recordings/{id}/link", .admin,
@@ -71,23 +71,17 @@ extension RouteTable {
                     body: ("application/json", Schema.ref("LinkWish")), answers: [.json(201, "The link.", Schema.ref("Link"))],
                     failures: [400, 404])
             ) { asked in
-                struct Wish: Decodable { var seconds: Int? }
-                struct Link: Encodable {
-                    var url: String
-                    var expiresAt: Date
-                }
-                let wish = try await asked.object(Wish.self, keys: ["seconds"])
-                let seconds = wish.seconds ?? RecordingLinks.defaultLife
+                let seconds = try await asked.object(keys: ["seconds"]).integer("seconds") ?? RecordingLinks.defaultLife
                 guard (1...RecordingLinks.maxLife).contains(seconds) else {
                     throw APIError.badRequest("seconds: a whole number from 1 to \(RecordingLinks.maxLife)")
                 }
-                let recording = try await service.recording(asked.parameter("id"))
+                let recording = try conference.known(asked.parameter("id"))
                 let expires = Int(Date().timeIntervalSince1970) + seconds
                 return .json(
-                    Link(
-                        url: publicURL + links.path(of: recording.id, expires: expires),
-                        expiresAt: Date(timeIntervalSince1970: TimeInterval(expires))),
-                    status: .created)
+                    [
+                        "url": .string(publicURL + links.path(of: recording.id, expires: expires)),
+                        "expiresAt": .date(Date(timeIntervalSince1970: TimeInterval(expires))),
+                    ], status: .created)
             })
         add(
             Route(
@@ -101,10 +95,10 @@ extension RouteTable {
                     answers: [.file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"), .empty(304, "Unchanged.")],
                     failures: [404, 416, 503])
             ) { asked in
-                let path = try await service.recordingFile(asked.parameter("id"))
+                let path = try conference.recordingPath(asked.parameter("id"))
                 guard let place = downloads.take() else {
                     throw APIError(
-                        .serviceUnavailable, "overloaded", "too many recordings are being downloaded", headers: [.retryAfter: "10"])
+                        .overloaded, "too many recordings are being downloaded", headers: [.retryAfter: "10"])
                 }
                 return try await FileAnswer.make(
                     path: path, type: "video/mp4", downloadName: URL(fileURLWithPath: path).lastPathComponent, for: asked, holding: place)
@@ -112,25 +106,9 @@ extension RouteTable {
     }
 }
 
-/// A number of places, each given back when its holder is forgotten.
-final class Places: Sendable {
-    final class Place: Sendable {
-        private let places: Places
-        fileprivate init(_ places: Places) { self.places = places }
-        deinit { places.free.withLock { $0 += 1 } }
-    }
-
-    fileprivate let free: Guarded<Int>
-
-    init(_ count: Int) { free = Guarded(count) }
-
-    /// nil if there is none.
-    func take() -> Place? {
-        let isTaken = free.withLock { free in
-            if free == 0 { return false }
-            free -= 1
-            return true
-        }
-        return isTaken ? Place(self) : nil
+extension ConferenceService {
+    fileprivate func known(_ recording: String) throws(ConferenceError) -> RecordingInfo {
+        guard let known = self.recording(recording) else { throw .recordingNotFound(recording) }
+        return known
     }
 }

@@ -1,21 +1,26 @@
+import Conference
 import Hummingbird
 
 /// Rooms and the people in them.
 extension RouteTable {
-    mutating func addRooms(_ service: any RoomService, limits: RequestLimits) {
+    mutating func addRooms(_ conference: any ConferenceService, limits: RequestLimits) {
         add(
             Route(
                 .get, "/api/rooms", .reader,
                 RouteDescription(
                     tag: "rooms", summary: "All rooms", answers: [.json("The rooms.", Schema.list(of: Schema.ref("RoomSummary")))])
-            ) { _ in .json(await service.rooms()) })
+            ) { _ in .json(.array(conference.rooms().map(\.summary))) })
         add(
             Route(
                 .get, "/api/rooms/{room}", .reader,
                 RouteDescription(
                     tag: "rooms", summary: "One room with its participants, tiles, renditions and recording",
                     answers: [.json("The room.", Schema.ref("Room"))], failures: [404])
-            ) { asked in .json(try await service.room(try asked.room())) })
+            ) { asked in
+                let id = try asked.room()
+                guard let room = conference.room(id) else { throw ConferenceError.roomNotFound(id) }
+                return .json(room.json)
+            })
         add(
             Route(
                 .put, "/api/rooms/{room}", .admin,
@@ -25,14 +30,14 @@ extension RouteTable {
                     failures: [400, 409, 413, 503])
             ) { asked in
                 let room = try asked.room()
-                let patch = try await asked.object(RoomPatch.self, keys: RoomPatch.keys)
-                if let fault = patch.fault { throw APIError.badRequest(fault) }
-                do throws(ServiceError) {
-                    let (detail, created) = try await service.putRoom(room, patch)
-                    return .json(detail, status: created ? .created : .ok)
+                let change = try RoomSettingsChange(try await asked.object(keys: RoomSettingsChange.keys))
+                do throws(ConferenceError) {
+                    let (info, isNew) = try conference.createRoom(room, change)
+                    return .json(info.json, status: isNew ? .created : .ok)
                 } catch {
+                    let refusal = Refusal(error)
                     // It is the body that names what is not there, not the path.
-                    throw error.code == "unknown_layout" ? APIError(.badRequest, error.code, error.message) : APIError(error)
+                    throw refusal.code == .unknownLayout ? APIError(refusal.code, refusal.message, status: .badRequest) : APIError(refusal)
                 }
             })
         add(
@@ -41,7 +46,7 @@ extension RouteTable {
                 RouteDescription(
                     tag: "rooms", summary: "Ends the call for everyone", answers: [.empty(204, "Ended.")], failures: [404])
             ) { asked in
-                try await service.endRoom(try asked.room())
+                try conference.endRoom(try asked.room())
                 return Response(status: .noContent)
             })
         add(
@@ -52,12 +57,12 @@ extension RouteTable {
                     failures: [404])
             ) { asked in
                 try limits.checkSnapshot(asked)
-                return .bytes(try await service.snapshot(try asked.room()), type: "image/png")
+                return .bytes(try await conference.snapshot(try asked.room()), type: "image/png")
             })
-        addParticipants(service)
+        addParticipants(conference)
     }
 
-    private mutating func addParticipants(_ service: any RoomService) {
+    private mutating func addParticipants(_ conference: any ConferenceService) {
         let path = "/api/rooms/{room}/participants/{id}"
         add(
             Route(
@@ -67,9 +72,8 @@ extension RouteTable {
                     body: ("application/json", Schema.ref("ParticipantChange")),
                     answers: [.json("As it is now.", Schema.ref("Participant"))], failures: [400, 404, 413])
             ) { asked in
-                let patch = try await asked.object(ParticipantPatch.self, keys: ParticipantPatch.keys)
-                if let fault = patch.fault { throw APIError.badRequest(fault) }
-                return .json(try await service.changeParticipant(asked.parameter("id"), in: try asked.room(), patch))
+                let change = try ParticipantChange(try await asked.object(keys: ParticipantChange.keys))
+                return .json(try conference.updateParticipant(asked.parameter("id"), in: try asked.room(), change).json)
             })
         add(
             Route(
@@ -77,7 +81,7 @@ extension RouteTable {
                 RouteDescription(
                     tag: "participants", summary: "Removes a participant", answers: [.empty(204, "Removed.")], failures: [404])
             ) { asked in
-                try await service.removeParticipant(asked.parameter("id"), from: try asked.room())
+                try conference.removeParticipant(asked.parameter("id"), in: try asked.room())
                 return Response(status: .noContent)
             })
         add(
@@ -86,6 +90,37 @@ extension RouteTable {
                 RouteDescription(
                     tag: "participants", summary: "What is received from a participant and sent to it",
                     answers: [.json("The figures.", Schema.ref("Statistics"))], failures: [404])
-            ) { asked in .json(try await service.statistics(of: asked.parameter("id"), in: try asked.room())) })
+            ) { asked in .json(try await conference.statistics(asked.parameter("id"), in: try asked.room()).json) })
+    }
+}
+
+extension RoomSettingsChange {
+    static let keys = ["layout", "width", "height", "framesPerSecond", "locked", "maxParticipants"]
+
+    /// - Throws: 400 for a value of another type. What values may be is the conference's to say, but for what cannot be a layout's name.
+    init(_ body: RequestBody) throws(APIError) {
+        self.init()
+        layout = try body.text("layout")
+        width = try body.integer("width")
+        height = try body.integer("height")
+        framesPerSecond = try body.integer("framesPerSecond")
+        locked = try body.bool("locked")
+        maxParticipants = try body.integer("maxParticipants")
+        if let layout, !LayoutInfo.isName(layout) { throw .badRequest("layout: the name of a layout (1 to 64 of a-z, 0-9, - and _)") }
+    }
+}
+
+extension ParticipantChange {
+    static let keys = ["audioMuted", "videoMuted", "pinned", "role", "volume", "name"]
+
+    /// - Throws: 400 for a value of another type.
+    init(_ body: RequestBody) throws(APIError) {
+        self.init()
+        audioMuted = try body.bool("audioMuted")
+        videoMuted = try body.bool("videoMuted")
+        pinned = try body.bool("pinned")
+        role = try body.choice("role", Role.self)
+        volume = try body.number("volume")
+        name = try body.text("name")
     }
 }

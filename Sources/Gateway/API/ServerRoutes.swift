@@ -1,8 +1,9 @@
+import Basics
 import Hummingbird
 
 /// Health, figures and the description of the API.
 extension RouteTable {
-    mutating func addServer(_ service: any RoomService, figures: @escaping @Sendable () -> [MetricLine]) {
+    mutating func addServer(_ conference: any ConferenceService, figures: @escaping @Sendable () -> [MetricSample]) {
         let ok = RouteDescription.Answer.file("ok", "text/plain")
         add(
             Route(
@@ -13,12 +14,12 @@ extension RouteTable {
                 .get, "/readyz", .everyone,
                 RouteDescription(tag: "server", summary: "Whether it takes new calls", answers: [ok], failures: [503])
             ) { _ in
-                if service.isDraining {
-                    throw APIError(.serviceUnavailable, "draining", "the server is going down", headers: [.retryAfter: "10"])
+                if conference.isDraining {
+                    throw APIError(.draining, "the server is going down", headers: [.retryAfter: "10"])
                 }
-                if service.isOverloaded {
+                if conference.isOverloaded {
                     throw APIError(
-                        .serviceUnavailable, "overloaded", "the server has all the calls that it can carry", headers: [.retryAfter: "5"])
+                        .overloaded, "the server has all the calls that it can carry", headers: [.retryAfter: "5"])
                 }
                 return .text("ok")
             })
@@ -26,7 +27,7 @@ extension RouteTable {
             Route(
                 .get, "/metrics", .reader,
                 RouteDescription(tag: "server", summary: "Figures for Prometheus", answers: [.file("Prometheus text.", "text/plain")])
-            ) { _ in .text(PrometheusText.write(await service.metrics() + figures()), type: PrometheusText.contentType) })
+            ) { _ in .text(PrometheusText.write(conference.metrics() + figures()), type: PrometheusText.contentType) })
     }
 
     /// Last, since it describes what was added before.
@@ -36,7 +37,7 @@ extension RouteTable {
         let path = "/api/openapi.json"
         let stub = Route(.get, path, .everyone, description) { _ in Response(status: .ok) }
         // Written once: it is the largest answer of all, and free for everybody.
-        let document = ByteBuffer(bytes: (try? JSON.encode(OpenAPI.document(routes + [stub], version: version))) ?? [])
+        let document = ByteBuffer(bytes: OpenAPI.document(routes + [stub], version: version).bytes)
         add(Route(.get, path, .everyone, description) { _ in .json(document) })
     }
 }

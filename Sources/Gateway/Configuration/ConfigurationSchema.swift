@@ -65,10 +65,10 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "ice.turn.ttl", \.ice.turn.ttl, .duration(.seconds(60)...(.seconds(7 * 86400)), "from 1m to 168h")),
         ConfigurationKey("rooms.layout", \.rooms.layout, .text("the name of a layout", where: LayoutInfo.isName)),
-        ConfigurationKey("rooms.width", \.rooms.width, .integer(160...3840, even: true)),
-        ConfigurationKey("rooms.height", \.rooms.height, .integer(90...2160, even: true)),
-        ConfigurationKey("rooms.framesPerSecond", \.rooms.framesPerSecond, .integer(1...60)),
-        ConfigurationKey("rooms.maxParticipants", \.rooms.maxParticipants, .integer(1...1000)),
+        ConfigurationKey("rooms.width", \.rooms.width, .integer(RoomSettings.allowed.width, even: true)),
+        ConfigurationKey("rooms.height", \.rooms.height, .integer(RoomSettings.allowed.height, even: true)),
+        ConfigurationKey("rooms.framesPerSecond", \.rooms.framesPerSecond, .integer(RoomSettings.allowed.framesPerSecond)),
+        ConfigurationKey("rooms.maxParticipants", \.rooms.maxParticipants, .integer(RoomSettings.allowed.maxParticipants)),
         ConfigurationKey("rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("rooms.create", \.rooms.create, .choice),
         ConfigurationKey(
@@ -77,7 +77,8 @@ enum ConfigurationSchema {
             "video.renditions", \.video.renditions,
             .list(
                 of: rendition,
-                "a list of {height: even, 90 to 2160, bitrate: 16k to 50M, framesPerSecond: 1 to 60 or left out}", count: 1...8)),
+                "a list of {height: even, \(RoomSettings.allowed.height.lowerBound) to \(RoomSettings.allowed.height.upperBound), bitrate: 16k to 50M, "
+                    + "framesPerSecond: \(RoomSettings.allowed.framesPerSecond.lowerBound) to \(RoomSettings.allowed.framesPerSecond.upperBound) or left out}", count: 1...8)),
         ConfigurationKey("audio.bitrate", \.audio.bitrate, .bitRate(.kilobits(6)...(.kilobits(510)))),
         ConfigurationKey("audio.maxSpeakers", \.audio.maxSpeakers, .integer(1...100)),
         ConfigurationKey("audio.threads", \.audio.threads, .optional(.integer(1...64))),
@@ -184,9 +185,9 @@ enum ConfigurationSchema {
 
     private static let rendition = ConfigurationRule<TesseraConfiguration.Video.Rendition>(allowed: "a rendition") { raw in
         guard case .map(let entries) = raw else { return nil }
-        let height = ConfigurationRule<Int>.integer(90...2160, even: true)
+        let height = ConfigurationRule<Int>.integer(RoomSettings.allowed.height, even: true)
         let bitrate = ConfigurationRule<BitRate>.bitRate(.kilobits(16)...(.kilobits(50_000)))
-        let rate = ConfigurationRule<Int>.integer(1...60)
+        let rate = ConfigurationRule<Int>.integer(RoomSettings.allowed.framesPerSecond)
         var result = TesseraConfiguration.Video.Rendition(height: 0, framesPerSecond: nil, bitrate: .zero)
         for entry in entries {
             switch entry.key {

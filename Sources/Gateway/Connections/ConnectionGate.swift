@@ -142,15 +142,14 @@ final class ConnectionGate: Sendable {
 
     func count(_ ending: Ending) { state.withLock { $0.endings[ending, default: 0] += 1 } }
 
-    var lines: [MetricLine] {
+    var samples: [MetricSample] {
         let (tally, unsent, endings) = state.withLock { ($0.tally, $0.unsent, $0.endings) }
-        let caps = tally.samples("connections") + MetricSample.limit("unsent_bytes", of: maxUnsent, current: unsent)
-        return caps.map { MetricLine($0) }
+        return tally.samples("connections") + MetricSample.limit("unsent_bytes", of: maxUnsent, current: unsent)
             + Ending.allCases.map { ending in
-                MetricLine(
-                    name: "tessera_http_connections_ended_total",
-                    help: "Connections closed to make room (evicted, unsent), or for what they did, or did not do in time.", kind: .counter,
-                    labels: [("reason", ending.rawValue)], value: Double(endings[ending] ?? 0))
+                MetricSample(
+                    "tessera_http_connections_ended_total",
+                    "Connections closed to make room (evicted, unsent), or for what they did, or did not do in time.", .counter,
+                    Double(endings[ending] ?? 0), labels: ["reason": ending.rawValue])
             }
     }
 }

@@ -4,59 +4,72 @@ import Hummingbird
 /// An answer that says no: `{"error": {"code", "message"}}` with a fitting status.
 struct APIError: Error, HTTPResponseError, Sendable, Equatable {
     var status: HTTPResponse.Status
-    var code: String
+    var code: ErrorCode
     var message: String
     var headers: HTTPFields = [:]
 
-    init(_ status: HTTPResponse.Status, _ code: String, _ message: String, headers: HTTPFields = [:]) {
-        self.status = status
+    /// - Parameter status: nil: the one that fits the code.
+    init(_ code: ErrorCode, _ message: String, status: HTTPResponse.Status? = nil, headers: HTTPFields = [:]) {
+        self.status = status ?? code.status
         self.code = code
         self.message = message
         self.headers = headers
+        if self.status == .unauthorized { self.headers[.wwwAuthenticate] = "Bearer" }
+        if self.status == .serviceUnavailable || self.status == .tooManyRequests, headers[.retryAfter] == nil {
+            self.headers[.retryAfter] = "2"
+        }
     }
 
-    /// What the conference refused, with the status that fits its code.
-    init(_ error: ServiceError) {
-        let status: HTTPResponse.Status =
-            switch error.code {
-            case "bad_message", "bad_request": .badRequest
-            case "bad_sdp": .badRequest
-            case "no_common_codec", "bad_layout": .unprocessableContent
-            case "unauthorized": .unauthorized
-            case "forbidden": .forbidden
-            case "unknown_layout": .notFound
-            case "room_full", "overloaded": .serviceUnavailable
-            case "too_fast": .tooManyRequests
-            case "room_locked", "room_exists", "recording_running", "recording_not_running", "layout_in_use", "conflict": .conflict
-            case let code where code.hasSuffix("_not_found"): .notFound
-            default: .internalServerError
-            }
+    /// What was refused on the way, or by the conference.
+    init(_ refusal: Refusal) {
         // What signalling calls a bad message is a bad request here.
-        self.init(status, error.code == "bad_message" ? "bad_request" : error.code, error.message)
-        let wait = error.retryAfter ?? (status == .serviceUnavailable || status == .tooManyRequests ? 2 : nil)
-        if let wait { headers[.retryAfter] = String(wait) }
-        if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
+        self.init(
+            refusal.code == .badMessage ? .badRequest : refusal.code, refusal.message,
+            headers: refusal.retryAfter.map { [.retryAfter: String($0)] } ?? [:])
     }
 
     var response: Response {
-        let body: JSONValue = ["error": ["code": .string(code), "message": .string(message)]]
-        var response = Response.json(body, status: status)
+        var response = Response.json(["error": ["code": .string(code.rawValue), "message": .string(message)]], status: status)
         response.headers.append(contentsOf: headers)
         return response
     }
 
     func response(from request: Request, context: some RequestContext) throws -> Response { response }
 
-    static func badRequest(_ message: String) -> APIError { APIError(.badRequest, "bad_request", message) }
-    static func notFound(_ what: String) -> APIError { APIError(.notFound, "not_found", what) }
+    static func badRequest(_ message: String) -> APIError { APIError(.badRequest, message) }
+    static func notFound(_ what: String) -> APIError { APIError(.notFound, what) }
+}
+
+extension ErrorCode {
+    var status: HTTPResponse.Status {
+        switch self {
+        case .badMessage, .badRequest, .badSDP: .badRequest
+        case .unauthorized: .unauthorized
+        case .forbidden: .forbidden
+        case .notFound, .roomNotFound, .participantNotFound, .recordingNotFound, .sessionNotFound, .unknownLayout: .notFound
+        case .methodNotAllowed: .methodNotAllowed
+        case .notAcceptable: .notAcceptable
+        case .roomLocked, .recordingRunning, .recordingNotRunning, .layoutInUse, .conflict: .conflict
+        case .preconditionFailed: .preconditionFailed
+        case .tooLarge: .contentTooLarge
+        case .unsupportedMediaType: .unsupportedMediaType
+        case .rangeNotSatisfiable: .rangeNotSatisfiable
+        case .misdirected: HTTPResponse.Status(code: 421, reasonPhrase: "Misdirected Request")
+        case .noCommonCodec, .badLayout: .unprocessableContent
+        case .upgradeRequired: HTTPResponse.Status(code: 426, reasonPhrase: "Upgrade Required")
+        case .preconditionRequired: HTTPResponse.Status(code: 428, reasonPhrase: "Precondition Required")
+        case .tooFast: .tooManyRequests
+        case .internalFailure, .recordingFailed: .internalServerError
+        case .roomFull, .overloaded, .draining: .serviceUnavailable
+        }
+    }
 }
 
 extension Response {
-    static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Response {
-        guard let bytes = try? JSON.encode(value) else { return Response(status: .internalServerError) }
-        return Response(
+    static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> Response {
+        Response(
             status: status, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: value.bytes)))
     }
 
     /// JSON that was written before.

@@ -34,7 +34,7 @@ enum FileAnswer {
             return Response(status: .partialContent, headers: headers, body: body.holding(place))
         case .unsatisfiable:
             throw APIError(
-                .rangeNotSatisfiable, "range_not_satisfiable", "the file has \(size) bytes", headers: [.contentRange: "bytes */\(size)"])
+                .rangeNotSatisfiable, "the file has \(size) bytes", headers: [.contentRange: "bytes */\(size)"])
         }
     }
 

@@ -7,6 +7,7 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOWebSocket
+import Threads
 
 /// A connection that speaks HTTP/1.1, or WebSocket where a door asks for it.
 struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
@@ -95,7 +96,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             let filter = UpgradeFilter(admission)
             // A trusted proxy asks for many, and knows best how much each of them may ask.
             let isProxy = address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
-            let watch = RequestWatch(ticket, connection) { [limits] in isProxy ? .zero : limits.turn(address, at: Gateway.now()) }
+            let watch = RequestWatch(ticket, connection) { [limits] in isProxy ? .zero : limits.turn(address, at: MonotonicClock.now()) }
             let upgrade = NIOTypedHTTPServerUpgradeHandler<Spoken>(
                 httpEncoder: encoder, extraHTTPHandlers: [decoder, watch, filter],
                 upgradeConfiguration: .init(

@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -56,9 +57,7 @@ struct RouteRequest: Sendable {
     /// The room in the path, if it can be one.
     func room() throws(APIError) -> String {
         let room = parameter("room")
-        guard isRoomID(room) else {
-            throw .badRequest("a room's id is 1 to 64 characters, without control characters, /, \\, ?, # and %, and no dot in front")
-        }
+        guard Names.isRoom(room) else { throw .badRequest("a room's id is \(Names.roomRule)") }
         return room
     }
 
@@ -68,29 +67,18 @@ struct RouteRequest: Sendable {
             let buffer = try await request.body.collect(upTo: limit)
             return Array(buffer.readableBytesView)
         } catch is NIOTooManyBytesError {
-            throw APIError(.contentTooLarge, "too_large", "the body may have at most \(limit) bytes")
+            throw APIError(.tooLarge, "the body may have at most \(limit) bytes")
         }
     }
 
     /// The body as a JSON object with none but the keys named.
-    func object<Body: Decodable>(_ type: Body.Type, keys: [String], upTo limit: Int = 65_536) async throws -> Body {
-        let bytes = try await body(upTo: limit)
-        do {
-            try JSONOutline.check(bytes, .requestBody)
-            if case .object(let members) = try JSON.decode(JSONValue.self, from: bytes.isEmpty ? Array("{}".utf8) : bytes) {
-                for key in members.keys.sorted() where !keys.contains(key) {
-                    let hint = Spelling.nearest(key, among: keys).map { "; did you mean \($0)?" } ?? ""
-                    throw APIError.badRequest("there is no key \(key) here\(hint); allowed are \(keys.joined(separator: ", "))")
-                }
-            } else {
-                throw APIError.badRequest("the body must be a JSON object")
-            }
-            return try JSON.decode(type, from: bytes.isEmpty ? Array("{}".utf8) : bytes)
-        } catch let error as APIError {
-            throw error
-        } catch {
-            throw APIError.badRequest("the body: " + JSON.explain(error))
-        }
+    func object(keys: [String]) async throws -> RequestBody {
+        try RequestBody(try await body(upTo: 65_536), keys: keys)
+    }
+
+    /// What it shows of a signed link to a recording's file.
+    var recordingLink: RecordingLinks.Link {
+        RecordingLinks.Link(id: parameter("id"), expires: query("expires"), signature: query("signature"))
     }
 
     /// The token of `Authorization: Bearer …`.

@@ -1,3 +1,4 @@
+import Conference
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -40,20 +41,22 @@ struct GatewayResponder: HTTPResponder {
                 let list = Set(allowed.map(\.rawValue)).union(["OPTIONS"]).sorted().joined(separator: ", ")
                 if request.method == .options { return Response(status: .noContent, headers: [.allow: list]) }
                 throw APIError(
-                    .methodNotAllowed, "method_not_allowed", "\(request.method.rawValue) is not possible here; allowed: \(list)",
+                    .methodNotAllowed, "\(request.method.rawValue) is not possible here; allowed: \(list)",
                     headers: [.allow: list])
             case .notFound:
                 throw APIError.notFound("there is nothing at \(request.uri.path); /api/openapi.json lists what is")
             }
         } catch let error as APIError {
             return error.response
-        } catch let error as ServiceError {
+        } catch let error as Refusal {
             return APIError(error).response
+        } catch let error as ConferenceError {
+            return APIError(Refusal(error)).response
         } catch let error as any HTTPResponseError {
-            return APIError(error.status, "bad_request", "\(error)").response
+            return APIError(.badRequest, "\(error)", status: error.status).response
         } catch {
             context.logger.error("A request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
-            return APIError(.internalServerError, "internal", "the server could not do this; its log says more").response
+            return APIError(.internalFailure, "the server could not do this; its log says more").response
         }
     }
 
@@ -61,16 +64,16 @@ struct GatewayResponder: HTTPResponder {
     private func checkHost(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         guard !route.isHealthCheck, rules.hosts.mayBeRebinding(asked.source) else { return }
         let name = asked.source.hosts.first ?? ""
-        figures.countRefusedRequest("host")
+        figures.countRefusedRequest(.host)
         notices.once("host") { $0.warning("A request was refused: \(HostPolicy.explanation(name))") }
-        throw APIError(.misdirectedRequest, "misdirected", HostPolicy.explanation(name))
+        throw APIError(.misdirected, HostPolicy.explanation(name))
     }
 
     private func checkRate(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         do {
             try limits.check(route, asked, hasAdminToken: access.hasAdminToken(asked))
         } catch {
-            figures.countRefusedRequest("rate")
+            figures.countRefusedRequest(.rate)
             throw error
         }
     }
@@ -79,12 +82,12 @@ struct GatewayResponder: HTTPResponder {
     ///   itself, or a signed link.
     private func checkOrigin(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         let method = asked.request.method
-        guard route.access != .everyone, method != .options, asked.bearer == nil, !access.links.allow(asked, at: .now) else { return }
+        guard route.access != .everyone, method != .options, asked.bearer == nil, !access.links.allow(asked.recordingLink, at: .now) else { return }
         let origin = asked.pageOrigin
         guard !rules.origins.allows(origin: origin, hosts: asked.source.hosts) else { return }
-        figures.countRefusedRequest("origin")
+        figures.countRefusedRequest(.origin)
         throw APIError(
-            .forbidden, "forbidden", "pages of \(origin ?? "other sites") may not use this server; http.allowedOrigins lists who may")
+            .forbidden, "pages of \(origin ?? "other sites") may not use this server; http.allowedOrigins lists who may")
     }
 
     private func decorate(_ response: inout Response, _ request: Request) {
@@ -103,8 +106,4 @@ struct GatewayResponder: HTTPResponder {
             response.headers[.accessControlMaxAge] = "600"
         }
     }
-}
-
-extension HTTPResponse.Status {
-    static let misdirectedRequest = HTTPResponse.Status(code: 421, reasonPhrase: "Misdirected Request")
 }

@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import Threads
 
 /// How often somebody may join: counted by who they are, where a token says so, else by address.
 ///
@@ -48,12 +49,12 @@ final class JoinLimiter: Sendable {
     /// Waits for the client's turn.
     ///
     /// - Throws: `too_fast` if that would be too long.
-    private func wait(for client: JoinClient) async throws(ServiceError) {
-        switch admit(client, at: Gateway.now()) {
+    private func wait(for client: JoinClient) async throws(Refusal) {
+        switch admit(client, at: MonotonicClock.now()) {
         case .enter(let wait):
             if wait > .zero { try? await Task.sleep(for: wait) }
         case .refuse(let wait):
-            throw ServiceError("too_fast", "too many joins from here", retryAfter: wait)
+            throw Refusal(.tooFast, "too many joins from here", retryAfter: wait)
         }
     }
 
@@ -69,29 +70,29 @@ final class JoinLimiter: Sendable {
     ///   - look: verifies the token; says for whom the join counts.
     ///   - join: takes the seat.
     func join<Value>(
-        _ demand: JoinDemand, look: () async throws -> JoinDemand, join: (JoinDemand) async throws -> Value
+        _ request: JoinRequest, look: () async throws -> JoinRequest, join: (JoinRequest) async throws -> Value
     ) async throws -> Value {
-        var admitted = demand
+        var admitted = request
         do {
             admitted = try await look()
             try await wait(for: admitted.client)
         } catch {
-            await hold(error, demand)
+            await hold(error, request)
             throw error
         }
         do {
             return try await join(admitted)
         } catch {
-            giveBack(admitted.client, at: Gateway.now())
-            await hold(error, demand)
+            giveBack(admitted.client, at: MonotonicClock.now())
+            await hold(error, request)
             throw error
         }
     }
 
-    private func hold(_ error: any Error, _ demand: JoinDemand) async {
+    private func hold(_ error: any Error, _ request: JoinRequest) async {
         // One that has only come too early did no harm.
-        if (error as? ServiceError)?.code == "too_fast" { return }
-        let delay = delay(afterFailureOf: demand.client, at: Gateway.now())
+        if Refusal(any: error).code == .tooFast { return }
+        let delay = delay(afterFailureOf: request.client, at: MonotonicClock.now())
         if delay > .zero { try? await Task.sleep(for: delay) }
     }
 
@@ -101,12 +102,5 @@ final class JoinLimiter: Sendable {
         } else {
             addresses.giveBack(client.address?.clientPrefix ?? .v4(0), at: now)
         }
-    }
-}
-
-extension ServiceError {
-    /// With the time to wait in whole seconds, at least one.
-    init(_ code: String, _ message: String, retryAfter: Duration) {
-        self.init(code, message, retryAfter: max(1, Int(retryAfter.inSeconds.rounded(.up))))
     }
 }

@@ -1,12 +1,14 @@
 import Basics
 
-
 /// What the doors count of themselves.
 final class GatewayFigures: Sendable {
+    /// Why a request was refused before its route.
+    enum RefusedRequest: String, Sendable, CaseIterable { case host, origin, rate }
+
     private struct Counts {
         var requests: [Int: Int] = [:]
-        var refusals: [String: Int] = [:]
-        var refusedRequests: [String: Int] = [:]
+        var refusals: [ErrorCode: Int] = [:]
+        var refusedRequests: [RefusedRequest: Int] = [:]
         var connections = 0
         var messages = 0
         var badMessages = 0
@@ -17,9 +19,8 @@ final class GatewayFigures: Sendable {
     /// By class: 2xx, 3xx, 4xx, 5xx.
     func countRequest(status: Int) { counts.withLock { $0.requests[status / 100, default: 0] += 1 } }
     /// A join that was refused, by the code of its error.
-    func countRefusal(_ code: String) { counts.withLock { $0.refusals[code, default: 0] += 1 } }
-    /// A request that was refused before its route: `host`, `origin`, `rate`.
-    func countRefusedRequest(_ reason: String) { counts.withLock { $0.refusedRequests[reason, default: 0] += 1 } }
+    func countRefusal(_ code: ErrorCode) { counts.withLock { $0.refusals[code, default: 0] += 1 } }
+    func countRefusedRequest(_ reason: RefusedRequest) { counts.withLock { $0.refusedRequests[reason, default: 0] += 1 } }
     func connectionOpened() { counts.withLock { $0.connections += 1 } }
     func connectionClosed() { counts.withLock { $0.connections -= 1 } }
     func countMessage(isBad: Bool) {
@@ -29,35 +30,26 @@ final class GatewayFigures: Sendable {
         }
     }
 
-    var lines: [MetricLine] {
+    var samples: [MetricSample] {
         let counts = counts.withLock { $0 }
-        var lines = counts.requests.sorted { $0.key < $1.key }.map { status, count in
-            MetricLine(
-                name: "tessera_http_requests_total", help: "HTTP requests by class of status.", kind: .counter,
-                labels: [("status", "\(status)xx")], value: Double(count))
+        var samples = counts.requests.sorted { $0.key < $1.key }.map { status, count in
+            MetricSample(
+                "tessera_http_requests_total", "HTTP requests by class of status.", .counter, Double(count), labels: ["status": "\(status)xx"])
         }
-        lines += counts.refusals.sorted { $0.key < $1.key }.map { code, count in
-            MetricLine(
-                name: "tessera_joins_refused_total", help: "Joins refused, by code.", kind: .counter, labels: [("code", code)],
-                value: Double(count))
+        samples += counts.refusals.sorted { $0.key.rawValue < $1.key.rawValue }.map { code, count in
+            MetricSample("tessera_joins_refused_total", "Joins refused, by code.", .counter, Double(count), labels: ["code": code.rawValue])
         }
-        lines += ["host", "origin", "rate"].map { reason in
-            MetricLine(
-                name: "tessera_http_requests_refused_total", help: "Requests refused for the name they used, the page they came from, or their rate.",
-                kind: .counter, labels: [("reason", reason)], value: Double(counts.refusedRequests[reason] ?? 0))
+        samples += RefusedRequest.allCases.map { reason in
+            MetricSample(
+                "tessera_http_requests_refused_total", "Requests refused for the name they used, the page they came from, or their rate.",
+                .counter, Double(counts.refusedRequests[reason] ?? 0), labels: ["reason": reason.rawValue])
         }
-        lines.append(
-            MetricLine(
-                name: "tessera_signalling_connections", help: "Open signalling connections.", kind: .gauge,
-                value: Double(counts.connections)))
-        lines.append(
-            MetricLine(
-                name: "tessera_signalling_messages_total", help: "Signalling messages received.", kind: .counter,
-                value: Double(counts.messages)))
-        lines.append(
-            MetricLine(
-                name: "tessera_signalling_bad_messages_total", help: "Signalling messages that could not be read.", kind: .counter,
-                value: Double(counts.badMessages)))
-        return lines
+        samples += [
+            MetricSample("tessera_signalling_connections", "Open signalling connections.", .gauge, Double(counts.connections)),
+            MetricSample("tessera_signalling_messages_total", "Signalling messages received.", .counter, Double(counts.messages)),
+            MetricSample(
+                "tessera_signalling_bad_messages_total", "Signalling messages that could not be read.", .counter, Double(counts.badMessages)),
+        ]
+        return samples
     }
 }

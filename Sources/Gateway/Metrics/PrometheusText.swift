@@ -1,22 +1,24 @@
+import Basics
+
 /// Writes metrics as Prometheus reads them (text exposition format 0.0.4).
 enum PrometheusText {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Samples of one name stand together under one HELP and TYPE, in the order of each name's first.
-    static func write(_ lines: [MetricLine]) -> String {
+    /// Samples of one family stand together under one HELP and TYPE, in the order of each family's first.
+    static func write(_ samples: [MetricSample]) -> String {
         var order: [String] = []
-        var families: [String: [MetricLine]] = [:]
-        for line in lines {
-            if families[line.name] == nil { order.append(line.name) }
-            families[line.name, default: []].append(line)
+        var families: [String: [MetricSample]] = [:]
+        for sample in samples {
+            if families[sample.family] == nil { order.append(sample.family) }
+            families[sample.family, default: []].append(sample)
         }
         var text = ""
-        for name in order {
-            guard let samples = families[name], let first = samples.first else { continue }
-            text += "# HELP \(name) \(escape(first.help, quotes: false))\n# TYPE \(name) \(first.kind.rawValue)\n"
+        for family in order {
+            guard let samples = families[family], let first = samples.first else { continue }
+            text += "# HELP \(family) \(escape(first.help, quotes: false))\n# TYPE \(family) \(first.kind.rawValue)\n"
             for sample in samples {
-                let labels = sample.labels.map { "\($0.0)=\"\(escape($0.1, quotes: true))\"" }.joined(separator: ",")
-                text += name + (labels.isEmpty ? "" : "{\(labels)}") + " " + number(sample.value) + "\n"
+                let labels = sample.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escape($0.value, quotes: true))\"" }
+                text += sample.name + (labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}") + " " + number(sample.value) + "\n"
             }
         }
         return text

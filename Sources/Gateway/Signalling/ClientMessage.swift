@@ -10,7 +10,7 @@ enum ClientMessage: Sendable, Equatable {
     case layout(Layout)
     case present(on: Bool)
     case chat(Chat)
-    case record(RecordAction)
+    case record(Participant.RecordAction)
     case leave
 
     struct Join: Decodable, Sendable, Equatable {
@@ -58,7 +58,7 @@ enum ClientMessage: Sendable, Equatable {
     private struct Kind: Decodable { var type: String }
     private struct Offer: Decodable { var sdp: String }
     private struct Present: Decodable { var on: Bool }
-    private struct Record: Decodable { var action: RecordAction }
+    private struct Record: Decodable { var action: Participant.RecordAction }
 
     /// An RTCIceCandidateInit, or the bare line of it.
     private struct Candidate: Decodable {
@@ -86,14 +86,14 @@ enum ClientMessage: Sendable, Equatable {
     static let types = ["join", "offer", "candidate", "state", "layout", "present", "chat", "record", "leave"]
 
     /// - Throws: `bad_message` with a sentence that says what is wrong.
-    static func parse(_ text: String) throws(ServiceError) -> ClientMessage {
+    static func parse(_ text: String) throws(Refusal) -> ClientMessage {
         let bytes = Array(text.utf8)
         // One look at the whole text, and one decoding, of what its type says.
         var type = try JSONOutline(bytes, .message).type ?? ""
         do {
             if type.isEmpty { type = try JSON.decode(Kind.self, from: bytes).type }
             guard type == "offer" || bytes.count <= maxBytesBesideOffers else {
-                throw ServiceError("bad_message", "\(type.prefix(32)): at most \(maxBytesBesideOffers) bytes")
+                throw Refusal(.badMessage, "\(type.prefix(32)): at most \(maxBytesBesideOffers) bytes")
             }
             switch type {
             case "join": return .join(try JSON.decode(Join.self, from: bytes))
@@ -107,11 +107,11 @@ enum ClientMessage: Sendable, Equatable {
             case "leave": return .leave
             default: break
             }
-        } catch let error as ServiceError {
+        } catch let error as Refusal {
             throw error
         } catch {
-            throw ServiceError("bad_message", (type.isEmpty ? "" : type + ": ") + JSON.explain(error))
+            throw Refusal(.badMessage, (type.isEmpty ? "" : type + ": ") + JSON.explain(error))
         }
-        throw ServiceError("bad_message", "there is no message type \(type.prefix(32)); allowed are \(types.joined(separator: ", "))")
+        throw Refusal(.badMessage, "there is no message type \(type.prefix(32)); allowed are \(types.joined(separator: ", "))")
     }
 }

@@ -1,5 +1,7 @@
+import Basics
 import Conference
 import NIOCore
+import RoomMedia
 
 /// What the server says on `/signal`.
 enum ServerMessage: Sendable, Equatable {
@@ -19,7 +21,7 @@ enum ServerMessage: Sendable, Equatable {
     /// What happened in the room. Its JSON is made once for all who are told.
     case event(SharedEvent, PeopleForm = .everyone)
     case left(LeaveReason)
-    case error(code: String, message: String, fatal: Bool, retryAfter: Int? = nil)
+    case error(Refusal, fatal: Bool)
 
     /// Which kind of state the message carries: a newer one says all that an older one did, which a slow reader need not get any more.
     var state: Outbox.State? {
@@ -33,131 +35,59 @@ enum ServerMessage: Sendable, Equatable {
 
     /// One JSON object on one line.
     var bytes: ByteBuffer {
-        guard case .event(let told, let form) = self else { return ByteBuffer(string: text) }
-        return told.form(form.rawValue) { ByteBuffer(string: text) }
+        guard case .event(let told, let form) = self else { return ByteBuffer(bytes: json.bytes) }
+        return told.form(form.rawValue) { ByteBuffer(bytes: json.bytes) }
     }
 
-    var text: String {
-        let bytes =
-            switch self {
-            case .joined(let welcome, let iceServers, let countsViewers): try? JSON.encode(Joined(welcome, iceServers, countsViewers))
-            case .answer(let sdp): try? JSON.encode(["type": "answer", "sdp": sdp])
-            case .event(let told, let form): try? encode(told.event, form)
-            case .left(let reason): try? JSON.encode(["type": "left", "reason": reason.rawValue])
-            case .error(let code, let message, let fatal, let retryAfter):
-                try? JSON.encode(Failure(code: code, message: message, fatal: fatal, retryAfter: retryAfter))
-            }
-        return String(decoding: bytes ?? [], as: UTF8.self)
-    }
-
-    private func encode(_ event: ParticipantEvent, _ form: PeopleForm) throws -> [UInt8] {
-        switch event {
-        case .participants(let update):
-            switch form {
-            case .everyone: try JSON.encode(Participants(update.everyone, viewers: nil))
-            case .roster: try JSON.encode(Participants(update.roster.listed, viewers: update.roster.viewers))
-            case .change: try JSON.encode(ParticipantsChanged(update.change))
-            }
-        case .tiles(let tiles): try JSON.encode(Tiles(TilesModel(tiles)))
-        case .speaker(let id): try JSON.encode(["type": .string("speaker"), "participant": id.map { .string($0) } ?? JSONValue.null])
-        case .layout(let name): try JSON.encode(["type": "layout", "name": name])
-        case .recording(let recording): try JSON.encode(Recording(recording: recording.map { RecordingModel($0) }))
-        case .chat(let chat): try JSON.encode(Chat(chat: ChatModel(chat)))
-        case .line(let line): try JSON.encode(Self.line(line.json))
-        case .role, .message, .connection, .left, .error: []
+    var json: JSONValue {
+        switch self {
+        case .joined(let welcome, let iceServers, let countsViewers): welcome.json(iceServers, countsViewers: countsViewers)
+        case .answer(let sdp): ["type": "answer", "sdp": .string(sdp)]
+        case .event(let told, let form): told.event.json(form)
+        case .left(let reason): ["type": "left", "reason": .string(reason.rawValue)]
+        case .error(let error, let isFatal):
+            .object(
+                [
+                    "type": "error", "code": .string(error.code.signalled.rawValue), "message": .string(error.message),
+                    "fatal": .bool(isFatal),
+                ], where: ["retryAfter": error.retryAfter.map { .integer($0) }])
         }
     }
+}
 
-    private static func line(_ state: JSONValue) -> JSONValue {
-        guard case .object(var members) = state else { return ["type": "line"] }
-        members["type"] = "line"
-        return .object(members)
+/// What a joiner is told at once.
+struct Welcome: Sendable, Equatable {
+    var room: String
+    var id: String
+    var name: String
+    var role: Role
+    var resumeSecret: String
+    var participants: [ParticipantInfo]
+    var layout: String
+    var recording: RecordingInfo?
+
+    fileprivate func json(_ iceServers: [IceServers.Entry], countsViewers: Bool) -> JSONValue {
+        let roster = countsViewers ? Roster(participants) : nil
+        return .object(
+            [
+                "type": "joined", "room": .string(room),
+                "you": [
+                    "id": .string(id), "name": .string(name), "role": .string(role.rawValue),
+                    "resume": ["id": .string(id), "secret": .string(resumeSecret)],
+                ],
+                "iceServers": .array(iceServers.map(\.json)), "participants": .array((roster?.listed ?? participants).map(\.json)),
+                "layout": .string(layout), "recording": recording?.json ?? .null,
+            ], where: ["viewers": roster.map { .integer($0.viewers) }])
     }
+}
 
-    private struct Joined: Encodable {
-        let type = "joined"
-        var room: String
-        var you: Welcome.Identity
-        var iceServers: [IceServers.Entry]
-        var participants: [ParticipantModel]
-        var viewers: Int?
-        var layout: String
-        @AlwaysPresent var recording: RecordingModel?
-
-        init(_ welcome: Welcome, _ servers: [IceServers.Entry], _ countsViewers: Bool) {
-            room = welcome.room
-            you = welcome.you
-            iceServers = servers
-            let roster = countsViewers ? Roster(welcome.participants) : nil
-            participants = (roster?.listed ?? welcome.participants).map { ParticipantModel($0) }
-            viewers = roster?.viewers
-            layout = welcome.layout
-            _recording = AlwaysPresent(wrappedValue: welcome.recording)
-        }
-    }
-
-    private struct Participants: Encodable {
-        let type = "participants"
-        var participants: [ParticipantModel]
-        var viewers: Int?
-
-        init(_ people: [ParticipantInfo], viewers: Int?) {
-            participants = people.map { ParticipantModel($0) }
-            self.viewers = viewers
-        }
-    }
-
-    private struct ParticipantsChanged: Encodable {
-        let type = "participantsChanged"
-        var joined: [ParticipantModel]
-        var changed: [ParticipantModel]
-        var left: [String]
-        var viewers: Int
-
-        init(_ change: RosterChange) {
-            joined = change.joined.map { ParticipantModel($0) }
-            changed = change.changed.map { ParticipantModel($0) }
-            left = change.left
-            viewers = change.viewers
-        }
-    }
-
-    private struct Tiles: Encodable {
-        let type = "tiles"
-        var width: Int
-        var height: Int
-        var tiles: [TileModel]
-
-        init(_ model: TilesModel) { (width, height, tiles) = (model.width, model.height, model.tiles) }
-    }
-
-    private struct Recording: Encodable {
-        let type = "recording"
-        @AlwaysPresent var recording: RecordingModel?
-
-        init(recording: RecordingModel?) { _recording = AlwaysPresent(wrappedValue: recording) }
-    }
-
-    private struct Chat: Encodable {
-        let type = "chat"
-        var chat: ChatModel
-
-        private enum Keys: String, CodingKey { case type }
-
-        func encode(to encoder: any Encoder) throws {
-            try chat.encode(to: encoder)
-            var members = encoder.container(keyedBy: Keys.self)
-            try members.encode(type, forKey: .type)
-        }
-    }
-
-    private struct Failure: Encodable {
-        let type = "error"
-        var code: String
-        var message: String
-        var fatal: Bool
-        /// Seconds.
-        var retryAfter: Int?
+extension Welcome {
+    /// - Parameter request: what the seat was asked with; nil where it was taken back.
+    init(_ seat: any ConferenceSeat, _ request: JoinRequest?) {
+        let info = seat.info
+        self.init(
+            room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "", role: info?.role ?? request?.role ?? .participant,
+            resumeSecret: seat.resumeSecret, participants: seat.participants, layout: seat.layout, recording: seat.recording)
     }
 }
 
@@ -172,6 +102,49 @@ extension ParticipantEvent {
         case .recording: .recording
         case .line: .line
         case .role, .chat, .message, .connection, .left, .error: nil
+        }
+    }
+
+    fileprivate func json(_ form: ServerMessage.PeopleForm) -> JSONValue {
+        switch self {
+        case .participants(let update):
+            switch form {
+            case .everyone: ["type": "participants", "participants": .array(update.everyone.map(\.json))]
+            case .roster:
+                [
+                    "type": "participants", "participants": .array(update.roster.listed.map(\.json)),
+                    "viewers": .integer(update.roster.viewers),
+                ]
+            case .change:
+                [
+                    "type": "participantsChanged", "joined": .array(update.change.joined.map(\.json)),
+                    "changed": .array(update.change.changed.map(\.json)), "left": .array(update.change.left.map { .string($0) }),
+                    "viewers": .integer(update.change.viewers),
+                ]
+            }
+        case .tiles(let tiles):
+            [
+                "type": "tiles", "width": .integer(tiles.width), "height": .integer(tiles.height),
+                "tiles": .array(tiles.tiles.map(\.json)),
+            ]
+        case .speaker(let id): ["type": "speaker", "participant": id.map { .string($0) } ?? .null]
+        case .layout(let name): ["type": "layout", "name": .string(name)]
+        case .recording(let recording): ["type": "recording", "recording": recording?.json ?? .null]
+        case .chat(let chat):
+            .object(
+                [
+                    "type": "chat", "from": .string(chat.from), "name": .string(chat.fromName), "text": .string(chat.text),
+                    "at": .date(chat.at),
+                ], where: ["to": chat.to.map { .string($0) }])
+        case .line(let line):
+            [
+                "type": "line", "estimate": .integer(line.estimate.bitsPerSecond), "sent": .integer(line.sent.bitsPerSecond),
+                "received": .integer(line.received.bitsPerSecond), "lossDown": .number(line.lossDown), "lossUp": .number(line.lossUp),
+                "roundTripMs": .number(line.roundTrip.inMilliseconds), "rung": .integer(line.rung), "reason": .string(line.reason.sentence),
+                "reasonCode": .string(line.reason.code.rawValue), "mode": .string(line.mode.rawValue),
+            ]
+        // No message of ours: the session tells these otherwise, or not at all.
+        case .role, .message, .connection, .left, .error: [:]
         }
     }
 }

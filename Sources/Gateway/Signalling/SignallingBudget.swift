@@ -7,9 +7,9 @@ struct SignallingBudget: Sendable {
     enum Verdict: Equatable, Sendable {
         case take
         /// Not to be looked at; the client is told why.
-        case refuse(ServiceError)
+        case refuse(Refusal)
         /// The connection ends with this.
-        case end(ServiceError)
+        case end(Refusal)
     }
 
     /// Messages a second in the long run, and at once: outside a room there is nothing to say but `join`.
@@ -18,13 +18,11 @@ struct SignallingBudget: Sendable {
     /// The largest message outside a room: a `join` with a token of 8 KiB and names.
     static let outsideBytes = 16_384
     /// Said to who sends more: a message that came whole is left unread, and one that fills the connection's allowance ends it.
-    static let tooLargeOutside = ServiceError(
-        "bad_message",
+    static let tooLargeOutside = Refusal(.badMessage,
         "before the join a message may have at most \(outsideBytes) bytes, and all together \(ConnectionGuard.outsideBytes): "
             + "send a shorter join first, and everything else behind it")
-    static func tooLargeInside(_ limits: TesseraConfiguration.Limits) -> ServiceError {
-        ServiceError(
-            "bad_message", "a message may have at most \(limits.messageBytes) bytes (limits.messageBytes): send less, or more of them")
+    static func tooLargeInside(_ limits: TesseraConfiguration.Limits) -> Refusal {
+        Refusal(.badMessage, "a message may have at most \(limits.messageBytes) bytes (limits.messageBytes): send less, or more of them")
     }
     /// Bytes a second of JSON that are read: twice what a page sends that offers anew each second.
     private static let byteRate = 65_536.0
@@ -59,19 +57,19 @@ struct SignallingBudget: Sendable {
     mutating func received(bytes count: Int, isInside: Bool, at now: Instant) -> Verdict {
         guard isInside ? inside.take(at: now) : outside.take(at: now) else {
             let rate = Int(isInside ? Self.insideRate : Self.outsideRate)
-            return .refuse(ServiceError("too_fast", "at most \(rate) messages a second", retryAfter: .seconds(1)))
+            return .refuse(Refusal(.tooFast, "at most \(rate) messages a second", retryAfter: .seconds(1)))
         }
         guard isInside || count <= Self.outsideBytes else { return wasBad(at: now) ?? .refuse(Self.tooLargeOutside) }
         guard bytes.take(Double(count), at: now) else {
             return .refuse(
-                ServiceError("too_fast", "at most \(Int(Self.byteRate) / 1024) KiB a second", retryAfter: bytes.wait(for: Double(count), at: now)))
+                Refusal(.tooFast, "at most \(Int(Self.byteRate) / 1024) KiB a second", retryAfter: bytes.wait(for: Double(count), at: now)))
         }
         return .take
     }
 
     /// Counts a message that could not be read; the end of the connection if there are too many.
     mutating func wasBad(at now: Instant) -> Verdict? {
-        bad.take(at: now) ? nil : .end(ServiceError("too_fast", "too many messages that cannot be read", retryAfter: bad.wait(at: now)))
+        bad.take(at: now) ? nil : .end(Refusal(.tooFast, "too many messages that cannot be read", retryAfter: bad.wait(at: now)))
     }
 
     /// - Returns: how long to wait with another join; zero for none.

@@ -2,10 +2,11 @@ import Basics
 import Conference
 import Foundation
 import Logging
+import Threads
 
 /// The native door: `/signal`. Joins its state machine with a WebSocket and the conference.
 final class SignallingDoor: Sendable {
-    private let service: any RoomService
+    private let conference: any ConferenceService
     private let doorkeeper: Doorkeeper
     private let iceServers: IceServers
     private let limiter: JoinLimiter
@@ -20,10 +21,10 @@ final class SignallingDoor: Sendable {
     private static let pause = Duration.milliseconds(200)
 
     init(
-        service: any RoomService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
+        conference: any ConferenceService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
         limits: TesseraConfiguration.Limits, logger: Logger
     ) {
-        self.service = service
+        self.conference = conference
         self.doorkeeper = doorkeeper
         self.iceServers = iceServers
         self.limiter = limiter
@@ -41,7 +42,7 @@ final class SignallingDoor: Sendable {
             open.next += 1
             let talk = SignallingTalk(
                 id: id, connection: connection, session: SignallingSession(sdpLimit: limits.sdpBytes),
-                budget: SignallingBudget(messageBytes: limits.messageBytes, at: Gateway.now()))
+                budget: SignallingBudget(messageBytes: limits.messageBytes, at: MonotonicClock.now()))
             open.talks[id] = talk
             return (id, talk)
         }
@@ -52,7 +53,7 @@ final class SignallingDoor: Sendable {
     }
 
     private func take(_ message: WebSocketConnection.Message, _ talk: SignallingTalk) async {
-        let verdict = talk.spend { $0.received(bytes: message.count, isInside: talk.seat != nil, at: Gateway.now()) }
+        let verdict = talk.spend { $0.received(bytes: message.count, isInside: talk.seat != nil, at: MonotonicClock.now()) }
         guard verdict == .take else {
             figures.countMessage(isBad: true)
             await hold(verdict, talk)
@@ -65,7 +66,7 @@ final class SignallingDoor: Sendable {
             }
         figures.countMessage(isBad: actions.isBadMessage)
         await perform(actions, talk)
-        if actions.isBadMessage, let verdict = talk.spend({ $0.wasBad(at: Gateway.now()) }) { await hold(verdict, talk) }
+        if actions.isBadMessage, let verdict = talk.spend({ $0.wasBad(at: MonotonicClock.now()) }) { await hold(verdict, talk) }
     }
 
     /// Tells a client that it asks too much.
@@ -91,32 +92,32 @@ final class SignallingDoor: Sendable {
             switch action {
             // Sent and closed by the talk itself, in one order with what the conference reports.
             case .send, .close: break
-            case .join(let demand, let asksRole, let token): await join(demand, asksRole: asksRole, token: token, talk)
+            case .join(let request, let asksRole, let token): await join(request, asksRole: asksRole, token: token, talk)
             case .resume(let claim): await resume(claim, talk)
             case .seat(let request): await ask(request, talk)
             case .leave:
                 guard let seat = talk.takeSeat() else { continue }
                 _ = giveUp(seat, talk)
-                await seat.leave()
+                seat.leave(.left)
             case .lost: await lose(talk)
             }
         }
     }
 
-    private func join(_ demand: JoinDemand, asksRole: Bool, token: String?, _ talk: SignallingTalk) async {
+    private func join(_ request: JoinRequest, asksRole: Bool, token: String?, _ talk: SignallingTalk) async {
         do {
-            let pause = talk.spend { $0.join(at: Gateway.now()) }
-            guard pause == .zero else { throw ServiceError("too_fast", "one join a second on a connection", retryAfter: pause) }
-            var demand = demand
-            demand.client.address = talk.connection.handshake.remote
-            let seat = try await limiter.join(demand) { [demand] in
-                try await doorkeeper.admit(demand, asksRole: asksRole, token: token)
-            } join: { demand in
-                try await service.join(demand) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
+            let pause = talk.spend { $0.join(at: MonotonicClock.now()) }
+            guard pause == .zero else { throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause) }
+            var request = request
+            request.client.address = talk.connection.handshake.remote
+            let (seat, admitted) = try await limiter.join(request) { [request] in
+                try await doorkeeper.admit(request, asksRole: asksRole, token: token)
+            } join: { admitted in
+                (try conference.seat(admitted) { [weak talk] event in _ = talk?.step { $0.happened(event) } }, admitted)
             }
-            await take(seat, talk)
+            await take(seat, Welcome(seat, admitted), talk)
         } catch {
-            let error = error as? ServiceError ?? ServiceError("internal", "the server could not do this")
+            let error = Refusal(any: error)
             figures.countRefusal(error.code)
             // The client may try again on this connection, but not for ever.
             if talk.spend({ $0.joinFailed() }) {
@@ -128,61 +129,60 @@ final class SignallingDoor: Sendable {
     }
 
     private func resume(_ claim: ResumeClaim, _ talk: SignallingTalk) async {
-        do throws(ServiceError) {
-            let pause = talk.spend { $0.join(at: Gateway.now()) }
-            guard pause == .zero else { throw ServiceError("too_fast", "one join a second on a connection", retryAfter: pause) }
-            let seat = try await service.resume(claim) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
-            await take(seat, talk)
+        do {
+            let pause = talk.spend { $0.join(at: MonotonicClock.now()) }
+            guard pause == .zero else { throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause) }
+            let seat = try conference.seat(resuming: claim) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
+            await take(seat, Welcome(seat, nil), talk)
         } catch {
-            await perform(talk.step { $0.refused(error, wasResume: true) }, talk)
+            await perform(talk.step { $0.refused(Refusal(any: error), wasResume: true) }, talk)
         }
     }
 
-    private func take(_ seat: any Seat, _ talk: SignallingTalk) async {
-        let welcome = seat.welcome
+    private func take(_ seat: any ConferenceSeat, _ welcome: Welcome, _ talk: SignallingTalk) async {
         talk.take(seat)
         talk.connection.settle()
-        let before = holders.withLock { $0.updateValue(talk.id, forKey: welcome.you.id) }
+        let before = holders.withLock { $0.updateValue(talk.id, forKey: seat.id) }
         // The connection that held the seat until now, if it still stands, is told and has nothing more to say in the room.
         if let before, before != talk.id, let old = open.withLock({ $0.talks[before] }) {
             _ = old.takeSeat()
             _ = old.step { $0.happened(SharedEvent(.left(.replaced))) }
         }
-        let servers = iceServers.entries(for: welcome.you.id, now: Int(Date().timeIntervalSince1970))
+        let servers = iceServers.entries(for: seat.id, now: Int(Date().timeIntervalSince1970))
         await perform(talk.step { $0.seated(welcome, iceServers: servers) }, talk)
     }
 
     private func ask(_ request: SignallingSession.SeatRequest, _ talk: SignallingTalk) async {
         guard let seat = talk.seat else { return }
-        do throws(ServiceError) {
+        do {
             switch request {
             case .offer(let sdp):
-                let pause = talk.spend { $0.offer(at: Gateway.now()) }
-                guard pause == .zero else { throw ServiceError("too_fast", "too many offers", retryAfter: pause) }
-                let answer = try await seat.answer(sdp)
+                let pause = talk.spend { $0.offer(at: MonotonicClock.now()) }
+                guard pause == .zero else { throw Refusal(.tooFast, "too many offers", retryAfter: pause) }
+                let answer = try await seat.offer(sdp)
                 await perform(talk.step { $0.answered(answer.text) }, talk)
-            case .candidate(let line): await seat.add(candidate: line)
-            case .state(let audio, let video, let hand): try await seat.setState(audio: audio, video: video, hand: hand)
-            case .layout(let name, let scope, let pins): try await seat.setLayout(name, scope: scope, pins: pins)
-            case .present(let on): try await seat.present(on)
-            case .chat(let text, let to): try await seat.chat(text, to: to)
+            case .candidate(let line): seat.addCandidate(line)
+            case .state(let audio, let video, let hand): try seat.setState(audio: audio, video: video, hand: hand)
+            case .layout(let name, let scope, let pins): try seat.setLayout(name ?? seat.layout, scope: scope, pins: pins)
+            case .present(let on): try seat.present(on)
+            case .chat(let text, let to): try seat.chat(text, to: to)
             case .record(let action): try await seat.record(action)
             }
         } catch {
-            await perform(talk.step { $0.failed(error) }, talk)
+            await perform(talk.step { $0.failed(Refusal(any: error)) }, talk)
         }
     }
 
     private func lose(_ talk: SignallingTalk) async {
         guard let seat = talk.takeSeat() else { return }
-        if giveUp(seat, talk) { await seat.signallingLost() }
+        if giveUp(seat, talk) { seat.signallingLost() }
     }
 
     /// Forgets who holds the seat; false if another connection does by now.
-    private func giveUp(_ seat: any Seat, _ talk: SignallingTalk) -> Bool {
+    private func giveUp(_ seat: any ConferenceSeat, _ talk: SignallingTalk) -> Bool {
         holders.withLock { holders in
-            guard holders[seat.welcome.you.id] == talk.id else { return false }
-            holders[seat.welcome.you.id] = nil
+            guard holders[seat.id] == talk.id else { return false }
+            holders[seat.id] = nil
             return true
         }
     }
@@ -194,7 +194,7 @@ final class SignallingTalk: Sendable {
     let id: UInt64
     let connection: WebSocketConnection
     private let session: Guarded<SignallingSession>
-    private let place = Guarded<(any Seat)?>(nil)
+    private let place = Guarded<(any ConferenceSeat)?>(nil)
     private let budget: Guarded<SignallingBudget>
 
     init(id: UInt64, connection: WebSocketConnection, session: SignallingSession, budget: SignallingBudget) {
@@ -206,11 +206,11 @@ final class SignallingTalk: Sendable {
 
     func spend<Result: Sendable>(_ body: (inout SignallingBudget) -> Result) -> Result { budget.withLock { body(&$0) } }
 
-    var seat: (any Seat)? { place.withLock { $0 } }
+    var seat: (any ConferenceSeat)? { place.withLock { $0 } }
 
-    func take(_ seat: any Seat) { place.withLock { $0 = seat } }
+    func take(_ seat: any ConferenceSeat) { place.withLock { $0 = seat } }
 
-    func takeSeat() -> (any Seat)? {
+    func takeSeat() -> (any ConferenceSeat)? {
         place.withLock { place in
             defer { place = nil }
             return place
@@ -236,7 +236,7 @@ final class SignallingTalk: Sendable {
 extension [SignallingSession.Action] {
     fileprivate var isBadMessage: Bool {
         contains {
-            if case .send(.error(code: "bad_message", message: _, fatal: _, retryAfter: _)) = $0 { true } else { false }
+            if case .send(.error(let error, fatal: _)) = $0 { error.code.signalled == .badMessage } else { false }
         }
     }
 }

@@ -6,7 +6,7 @@ struct SignallingSession: Sendable {
     enum Action: Sendable, Equatable {
         case send(ServerMessage)
         /// Ask for a seat; the result comes back by `seated` or `refused`.
-        case join(JoinDemand, asksRole: Bool, token: String?)
+        case join(JoinRequest, asksRole: Bool, token: String?)
         case resume(ResumeClaim)
         /// Do this with the seat; a failure comes back by `failed`.
         case seat(SeatRequest)
@@ -24,7 +24,7 @@ struct SignallingSession: Sendable {
         case layout(String?, LayoutScope, pins: [String]?)
         case present(Bool)
         case chat(String, to: String?)
-        case record(RecordAction)
+        case record(Participant.RecordAction)
     }
 
     /// RFC 6455 §7.4.1.
@@ -72,36 +72,38 @@ struct SignallingSession: Sendable {
 
     /// A frame that holds no text.
     mutating func receivedBinary() -> [Action] {
-        isOver ? [] : failed(ServiceError("bad_message", "frames must hold text: one JSON object each"))
+        isOver ? [] : failed(Refusal(.badMessage, "frames must hold text: one JSON object each"))
     }
 
-    private mutating func handle(_ message: ClientMessage) throws(ServiceError) -> [Action] {
+    private mutating func handle(_ message: ClientMessage) throws(Refusal) -> [Action] {
         if case .join(let join) = message { return try handle(join) }
         if case .leave = message, case .outside = state {
             state = .over
             return [.close(.normal, reason: "left")]
         }
-        guard case .inside = state else { throw ServiceError("bad_message", "join first") }
+        guard case .inside = state else { throw Refusal(.badMessage, "join first") }
         switch message {
         case .join:
             return []
         case .offer(let sdp):
-            guard sdp.utf8.count <= sdpLimit else { throw ServiceError("bad_sdp", "sdp: at most \(sdpLimit) bytes (limits.sdpBytes)") }
+            guard sdp.utf8.count <= sdpLimit else { throw Refusal(.badSDP, "sdp: at most \(sdpLimit) bytes (limits.sdpBytes)") }
             return [.seat(.offer(sdp))]
         case .candidate(let line):
-            guard (line?.utf8.count ?? 0) <= 2048 else { throw ServiceError("bad_message", "candidate: too long") }
+            guard (line?.utf8.count ?? 0) <= 2048 else { throw Refusal(.badMessage, "candidate: too long") }
             return [.seat(.candidate(line))]
         case .state(let change):
             return [.seat(.state(audio: change.audio, video: change.video, hand: change.hand))]
         case .layout(let layout):
-            guard layout.name != nil || layout.pin != nil else { throw ServiceError("bad_message", "layout: name is missing") }
-            if let name = layout.name, !LayoutInfo.isName(name) { throw ServiceError("unknown_layout", "there is no such layout") }
-            guard (layout.pin?.count ?? 0) <= 100 else { throw ServiceError("bad_message", "pin: at most 100 participants") }
+            guard layout.name != nil || layout.pin != nil else { throw Refusal(.badMessage, "layout: name is missing") }
+            if let name = layout.name, !LayoutInfo.isName(name) { throw Refusal(.unknownLayout, "there is no such layout") }
+            guard (layout.pin?.count ?? 0) <= 100 else { throw Refusal(.badMessage, "pin: at most 100 participants") }
             return [.seat(.layout(layout.name, layout.scope ?? .me, pins: layout.pin))]
         case .present(let on):
             return [.seat(.present(on))]
         case .chat(let chat):
-            guard (1...8192).contains(chat.text.utf8.count) else { throw ServiceError("bad_message", "text: 1 to 8192 bytes") }
+            guard ChatMessage.allowedLength.contains(chat.text.utf8.count) else {
+                throw Refusal(.badMessage, "text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
+            }
             return [.seat(.chat(chat.text, to: chat.to))]
         case .record(let action):
             return [.seat(.record(action))]
@@ -111,23 +113,25 @@ struct SignallingSession: Sendable {
         }
     }
 
-    private mutating func handle(_ join: ClientMessage.Join) throws(ServiceError) -> [Action] {
-        guard case .outside = state else { throw ServiceError("bad_message", "this connection has joined already") }
+    private mutating func handle(_ join: ClientMessage.Join) throws(Refusal) -> [Action] {
+        guard case .outside = state else { throw Refusal(.badMessage, "this connection has joined already") }
         wantsDeltas = join.deltas
         if let claim = join.resume {
             state = .joining(held: [])
             return [.resume(claim)]
         }
-        guard isRoomID(join.room) else {
-            throw ServiceError("bad_message", "room: 1 to 64 characters, without control characters, /, \\, ?, # and %, and no dot in front")
+        guard Names.isRoom(join.room) else { throw Refusal(.badMessage, "room: \(Names.roomRule)") }
+        guard let name = Names.shown(join.name) else {
+            throw Refusal(.badMessage, "name: 1 to \(Names.allowedLength.upperBound) characters")
         }
-        guard let name = displayName(join.name) else { throw ServiceError("bad_message", "name: 1 to 64 characters") }
-        if let layout = join.layout, !LayoutInfo.isName(layout) { throw ServiceError("unknown_layout", "there is no such layout") }
+        if let layout = join.layout, !LayoutInfo.isName(layout) { throw Refusal(.unknownLayout, "there is no such layout") }
         state = .joining(held: [])
         let role = join.role ?? .participant
-        let demand = JoinDemand(
-            room: join.room, name: name, role: role, layout: join.layout, kind: role == .viewer ? .viewer(as: nil) : .participant)
-        return [.join(demand, asksRole: join.role != nil, token: join.token)]
+        var request = JoinRequest(
+            room: join.room, name: name, role: role, layout: join.layout, kind: role == .viewer ? .viewer : .participant)
+        // Only a token proves one.
+        request.roleIsProven = false
+        return [.join(request, asksRole: join.role != nil, token: join.token)]
     }
 
     // MARK: From the conference
@@ -139,20 +143,19 @@ struct SignallingSession: Sendable {
     }
 
     /// No seat. Some reasons leave room for another try on this connection.
-    mutating func refused(_ error: ServiceError, wasResume: Bool) -> [Action] {
+    mutating func refused(_ error: Refusal, wasResume: Bool) -> [Action] {
         guard case .joining = state else { return [] }
         state = .outside
         // A seat that is gone is no offence: the client joins afresh.
-        if wasResume { return [.send(.error(code: error.code, message: error.message, fatal: false))] }
+        if wasResume { return [.send(.error(error, fatal: false))] }
         return failed(error)
     }
 
     /// The client asks too much, lastingly: it is told so, and the connection ends.
-    mutating func exhausted(_ error: ServiceError) -> [Action] {
+    mutating func exhausted(_ error: Refusal) -> [Action] {
         if isOver { return [] }
         var actions: [Action] = [
-            .send(.error(code: error.code, message: error.message, fatal: true, retryAfter: error.retryAfter)),
-            .close(.policyViolation, reason: error.code),
+            .send(.error(error, fatal: true)), .close(.policyViolation, reason: error.code.signalled.rawValue),
         ]
         if case .inside = state { actions.insert(.leave, at: 0) }
         state = .over
@@ -165,15 +168,10 @@ struct SignallingSession: Sendable {
     }
 
     /// Something that the client asked for was refused.
-    mutating func failed(_ error: ServiceError) -> [Action] {
+    mutating func failed(_ error: Refusal) -> [Action] {
         if isOver { return [] }
-        let code = SignallingSession.codes.contains(error.code) ? error.code : SignallingSession.code(for: error.code)
-        guard let close = closeCode(for: code) else {
-            return [.send(.error(code: code, message: error.message, fatal: false, retryAfter: error.retryAfter))]
-        }
-        var actions: [Action] = [
-            .send(.error(code: code, message: error.message, fatal: true, retryAfter: error.retryAfter)), .close(close, reason: code),
-        ]
+        guard let close = closeCode(for: error.code.signalled) else { return [.send(.error(error, fatal: false))] }
+        var actions: [Action] = [.send(.error(error, fatal: true)), .close(close, reason: error.code.signalled.rawValue)]
         if case .inside = state { actions.insert(.leave, at: 0) }
         state = .over
         return actions
@@ -198,10 +196,8 @@ struct SignallingSession: Sendable {
         // A new role is in the list of participants too; relayed messages are for endpoints that asked for them.
         case .role, .message, .connection: return []
         case .error(let error):
-            let error = ServiceError(error)
             // Something went wrong in the room, not with what this client asked: it stays.
-            let code = SignallingSession.codes.contains(error.code) ? error.code : SignallingSession.code(for: error.code)
-            return [.send(.error(code: code, message: error.message, fatal: false, retryAfter: error.retryAfter))]
+            return [.send(.error(Refusal(error), fatal: false))]
         case .left(let reason):
             state = .over
             return [.send(.left(reason)), .close(reason == .draining ? .goingAway : .normal, reason: reason.rawValue)]
@@ -233,31 +229,32 @@ struct SignallingSession: Sendable {
         return [.close(.goingAway, reason: "draining")]
     }
 
-    /// The codes that `error` messages may have.
-    static let codes: Set<String> = [
-        "bad_message", "bad_sdp", "no_common_codec", "room_full", "room_locked", "unauthorized", "forbidden", "unknown_layout",
-        "too_fast", "overloaded", "internal",
-    ]
-
-    /// The nearest of them for what the conference calls otherwise.
-    private static func code(for code: String) -> String {
-        switch code {
-        case "room_not_found", "room_exists": "forbidden"
-        case "participant_not_found", "recording_not_found", "recording_running", "recording_not_running", "layout_in_use", "conflict":
-            "bad_message"
-        case "bad_layout": "unknown_layout"
-        default: "internal"
-        }
-    }
-
     /// How the connection ends over this error; nil if it goes on. Outside a room, being refused one is the end.
-    private func closeCode(for code: String) -> CloseCode? {
+    private func closeCode(for code: ErrorCode) -> CloseCode? {
         switch (code, state) {
         // A recording that fails, for one, is no reason to throw anybody out of the call.
-        case ("internal", .outside): .internalError
-        case ("unauthorized", .outside), ("forbidden", .outside), ("room_locked", .outside): .policyViolation
-        case ("room_full", .outside), ("overloaded", .outside): .tryAgainLater
+        case (.internalFailure, .outside): .internalError
+        case (.unauthorized, .outside), (.forbidden, .outside), (.roomLocked, .outside): .policyViolation
+        case (.roomFull, .outside), (.overloaded, .outside): .tryAgainLater
         default: nil
+        }
+    }
+}
+
+extension ErrorCode {
+    /// The code of an `error` message: this one, or the nearest of those that clients of `/signal` know.
+    var signalled: ErrorCode {
+        switch self {
+        case .badMessage, .badSDP, .noCommonCodec, .roomFull, .roomLocked, .unauthorized, .forbidden, .unknownLayout, .tooFast, .overloaded,
+            .internalFailure:
+            self
+        case .roomNotFound: .forbidden
+        case .participantNotFound, .recordingNotFound, .recordingRunning, .recordingNotRunning, .layoutInUse, .conflict: .badMessage
+        case .badLayout: .unknownLayout
+        case .draining: .overloaded
+        case .recordingFailed, .sessionNotFound, .notFound, .badRequest, .methodNotAllowed, .notAcceptable, .unsupportedMediaType,
+            .preconditionFailed, .preconditionRequired, .rangeNotSatisfiable, .tooLarge, .misdirected, .upgradeRequired:
+            .internalFailure
         }
     }
 }

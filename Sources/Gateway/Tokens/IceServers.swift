@@ -7,10 +7,16 @@ struct IceServers: Sendable {
     var configuration: TesseraConfiguration.ICE
 
     /// An entry of RTCPeerConnection's `iceServers`.
-    struct Entry: Codable, Sendable, Equatable {
+    struct Entry: Sendable, Equatable {
         var urls: [String]
         var username: String?
         var credential: String?
+
+        var json: JSONValue {
+            .object(
+                ["urls": .array(urls.map { .string($0) })],
+                where: ["username": username.map { .string($0) }, "credential": credential.map { .string($0) }])
+        }
     }
 
     /// - Parameter now: seconds since 1970; the credentials end `turn.ttl` later.

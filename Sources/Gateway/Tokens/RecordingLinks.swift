@@ -30,9 +30,16 @@ struct RecordingLinks: Sendable {
     }
 
     /// Whether a request for `/api/recordings/{id}/file` has a signature of ours that still holds.
-    func allow(_ asked: RouteRequest, at now: Date) -> Bool {
-        guard let signature = asked.query("signature"), let text = asked.query("expires"), let expires = Int(text) else { return false }
-        return isValid(signature, id: asked.parameter("id"), expires: expires, at: now)
+    func allow(_ link: Link, at now: Date) -> Bool {
+        guard let signature = link.signature, let expires = link.expires.flatMap({ Int($0) }) else { return false }
+        return isValid(signature, id: link.id, expires: expires, at: now)
+    }
+
+    /// What a request shows of a link.
+    struct Link {
+        var id: String
+        var expires: String?
+        var signature: String?
     }
 
     func isValid(_ signature: String, id: String, expires: Int, at now: Date) -> Bool {

@@ -84,29 +84,29 @@ struct Doorkeeper: Sendable {
     /// lock that a word opens would be none.
     ///
     /// - Throws: `unauthorized` without a valid token, `forbidden` for another room or a higher role.
-    func admit(_ demand: JoinDemand, asksRole: Bool, token: String?) async throws(ServiceError) -> JoinDemand {
-        guard let verifier else { return demand }
-        guard let token, !token.isEmpty else { throw ServiceError("unauthorized", "this server asks for a token") }
+    func admit(_ request: JoinRequest, asksRole: Bool, token: String?) async throws(Refusal) -> JoinRequest {
+        guard let verifier else { return request }
+        guard let token, !token.isEmpty else { throw Refusal(.unauthorized, "this server asks for a token") }
         let claims: TokenClaims
         do {
             claims = try await verifier.verify(token)
         } catch {
-            throw ServiceError("unauthorized", "the token is not valid, or not any more")
+            throw Refusal(.unauthorized, "the token is not valid, or not any more")
         }
-        guard claims.covers(room: demand.room) else { throw ServiceError("forbidden", "the token is for another room") }
+        guard claims.covers(room: request.room) else { throw Refusal(.forbidden, "the token is for another room") }
         let highest = claims.role.flatMap { Role(rawValue: $0) } ?? .participant
-        var demand = demand
-        if let name = claims.name.flatMap({ displayName($0) }) { demand.name = name }
+        var request = request
+        if let name = claims.name.flatMap({ Names.shown($0) }) { request.name = name }
         if asksRole {
-            guard demand.role.rank <= highest.rank else {
-                throw ServiceError("forbidden", "the token allows no role above \(highest.rawValue)")
+            guard request.role.rank <= highest.rank else {
+                throw Refusal(.forbidden, "the token allows no role above \(highest.rawValue)")
             }
         } else {
-            demand.role = highest
+            request.role = highest
         }
-        demand.roleIsProven = true
-        demand.client.identity = claims.sub.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
-        return demand
+        request.roleIsProven = true
+        request.client.identity = claims.sub.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
+        return request
     }
 }
 

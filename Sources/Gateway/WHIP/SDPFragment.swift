@@ -1,3 +1,5 @@
+import Conference
+
 /// The body of a trickle PATCH, `application/trickle-ice-sdpfrag` (RFC 8840 §9): ICE credentials and candidates.
 struct SDPFragment: Sendable, Equatable {
     static let contentType = "application/trickle-ice-sdpfrag"
@@ -47,7 +49,7 @@ struct SDPFragment: Sendable, Equatable {
     }
 
     /// What answers an ICE restart: our new credentials and candidates, in the client's first section.
-    func answer(_ restart: ICERestart) -> String {
+    func answer(_ restart: IceRestart) -> String {
         var lines = ["a=ice-lite", "a=ice-ufrag:\(restart.ufrag)", "a=ice-pwd:\(restart.password)"]
         lines.append(media ?? "m=audio 9 UDP/TLS/RTP/SAVPF 0")
         lines.append("a=mid:\(mid ?? "0")")

@@ -3,11 +3,12 @@ import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Threads
 
 /// WHIP (RFC 9725) publishes into a room, WHEP (draft-ietf-wish-whep) watches one: HTTP instead of a signalling connection.
 final class WHIPDoor: Sendable {
     private struct Session {
-        var seat: any Seat
+        var seat: any ConferenceSeat
         var path: String
         /// The client's ICE user fragment, which tells a restart from a trickle.
         var ufrag: String
@@ -18,7 +19,7 @@ final class WHIPDoor: Sendable {
         var tag: String { "\"ice-\(generation)\"" }
     }
 
-    private let service: any RoomService
+    private let conference: any ConferenceService
     private let doorkeeper: Doorkeeper
     private let iceServers: IceServers
     private let limiter: JoinLimiter
@@ -38,10 +39,10 @@ final class WHIPDoor: Sendable {
     private static let (changeRate, changeBurst) = (5.0, 20.0)
 
     init(
-        service: any RoomService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
+        conference: any ConferenceService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
         sdpLimit: Int
     ) {
-        self.service = service
+        self.conference = conference
         self.doorkeeper = doorkeeper
         self.iceServers = iceServers
         self.limiter = limiter
@@ -58,64 +59,69 @@ final class WHIPDoor: Sendable {
         let room = try asked.room()
         guard mediaType(asked.headers[.contentType]) == "application/sdp" else {
             throw APIError(
-                .unsupportedMediaType, "unsupported_media_type", "the body must be an SDP offer with Content-Type: application/sdp",
+                .unsupportedMediaType, "the body must be an SDP offer with Content-Type: application/sdp",
                 headers: [.acceptPost: "application/sdp"])
         }
         guard accepts("application/sdp", asked.headers[values: .accept]) else {
-            throw APIError(.notAcceptable, "not_acceptable", "the answer is application/sdp, which Accept does not allow")
+            throw APIError(.notAcceptable, "the answer is application/sdp, which Accept does not allow")
         }
         let offer = String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self)
-        guard offer.hasPrefix("v=0") else { throw APIError(.badRequest, "bad_sdp", "the body is no SDP: it must begin with v=0") }
+        guard offer.hasPrefix("v=0") else { throw APIError(.badSDP, "the body is no SDP: it must begin with v=0") }
         do {
-            let demand = try self.demand(direction, room, asked)
-            return try await limiter.join(demand) {
-                try await admit(demand, direction, asked.bearer ?? asked.query("token"))
-            } join: { demand in
-                try await enter(demand, direction, offer)
+            let request = try self.request(direction, room, asked)
+            return try await limiter.join(request) {
+                try await admit(request, direction, asked.bearer ?? asked.query("token"))
+            } join: { request in
+                try await enter(request, direction, offer)
             }
-        } catch let error as ServiceError {
-            figures.countRefusal(error.code)
-            var refusal = APIError(error)
+        } catch let error where error is Refusal || error is ConferenceError {
+            let refusal = Refusal(any: error)
+            figures.countRefusal(refusal.code)
             // What RFC 9725 §4.2 has for an offer that is well-formed and leads nowhere.
-            if error.code == "no_common_codec" { refusal.status = .notAcceptable }
-            throw refusal
+            throw refusal.code == .noCommonCodec
+                ? APIError(refusal.code, refusal.message, status: .notAcceptable) : APIError(refusal)
         }
     }
 
-    private func demand(_ direction: Direction, _ room: String, _ asked: RouteRequest) throws(APIError) -> JoinDemand {
+    private func request(_ direction: Direction, _ room: String, _ asked: RouteRequest) throws(APIError) -> JoinRequest {
         let fallback = direction == .whip ? "WHIP" : "Viewer"
-        guard let name = displayName(asked.query("name") ?? fallback) else { throw APIError.badRequest("name: 1 to 64 characters") }
-        var demand = JoinDemand(room: room, name: name)
-        demand.endsWithMedia = true
-        demand.client.address = asked.source.client
-        if direction == .whep {
-            demand.role = .viewer
-            demand.kind = .viewer(as: asked.query("as"))
+        guard let name = Names.shown(asked.query("name") ?? fallback) else {
+            throw APIError.badRequest("name: 1 to \(Names.allowedLength.upperBound) characters")
         }
-        return demand
+        var request = JoinRequest(room: room, name: name)
+        request.roleIsProven = false
+        // There is no connection whose end would say that the client is gone.
+        (request.endsWithMedia, request.hasSignalling) = (true, false)
+        request.client.address = asked.source.client
+        if direction == .whep {
+            request.role = .viewer
+            request.kind = .viewer
+            request.asParticipant = asked.query("as")
+        }
+        return request
     }
 
-    private func admit(_ demand: JoinDemand, _ direction: Direction, _ token: String?) async throws -> JoinDemand {
+    private func admit(_ request: JoinRequest, _ direction: Direction, _ token: String?) async throws -> JoinRequest {
         // Before all that could tell a stranger who is here.
-        var admitted = try await doorkeeper.admit(demand, asksRole: direction == .whep, token: token)
-        if direction == .whip, admitted.role == .viewer { throw ServiceError("forbidden", "the token allows watching only") }
+        var admitted = try await doorkeeper.admit(request, asksRole: direction == .whep, token: token)
+        if direction == .whip, admitted.role == .viewer { throw Refusal(.forbidden, "the token allows watching only") }
         guard direction == .whep else { return admitted }
         admitted.role = .viewer
         // Watching makes no room.
-        let detail = try await service.room(demand.room)
-        if case .viewer(let other?) = demand.kind, !detail.participants.contains(where: { $0.id == other }) {
-            throw ServiceError("participant_not_found", "there is no participant \(other) in room \(demand.room)")
+        guard let room = conference.room(request.room) else { throw ConferenceError.roomNotFound(request.room) }
+        if let other = request.asParticipant, !room.participants.contains(where: { $0.id == other }) {
+            throw ConferenceError.participantNotFound(other)
         }
         return admitted
     }
 
-    private func enter(_ demand: JoinDemand, _ direction: Direction, _ offer: String) async throws(ServiceError) -> Response {
+    private func enter(_ request: JoinRequest, _ direction: Direction, _ offer: String) async throws(ConferenceError) -> Response {
         var random = SystemRandomNumberGenerator()
         let id = (0..<2).map { _ in hex(random.next()) }.joined()
         places.withLock { $0[id] = .starting }
-        let seat: any Seat
+        let seat: any ConferenceSeat
         do {
-            seat = try await service.join(demand) { [weak self] event in
+            seat = try conference.seat(request) { [weak self] event in
                 if case .left = event.event { self?.end(id) }
             }
         } catch {
@@ -124,16 +130,16 @@ final class WHIPDoor: Sendable {
         }
         let answer: SDPAnswer
         do {
-            answer = try await seat.answer(offer)
+            answer = try await seat.offer(offer)
         } catch {
-            await seat.withdraw()
+            seat.withdraw()
             forget(id)
             throw error
         }
-        let path = "/\(direction.rawValue)/\(demand.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? demand.room)/\(id)"
+        let path = "/\(direction.rawValue)/\(request.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? request.room)/\(id)"
         let session = Session(
             seat: seat, path: path, ufrag: answer.remoteUfrag,
-            changes: TokenBucket(rate: WHIPDoor.changeRate, size: WHIPDoor.changeBurst, at: Gateway.now()))
+            changes: TokenBucket(rate: WHIPDoor.changeRate, size: WHIPDoor.changeBurst, at: MonotonicClock.now()))
         // The seat may have ended between its answer and this line: then its session is over before the client hears of it.
         places.withLock { places in
             if case .starting = places[id] { places[id] = .running(session) } else { places[id] = nil }
@@ -142,7 +148,7 @@ final class WHIPDoor: Sendable {
             .contentType: "application/sdp", .location: path, .eTag: session.tag, .acceptPatch: SDPFragment.contentType,
             .cacheControl: "no-store",
         ]
-        for link in iceServers.links(for: seat.welcome.you.id, now: Int(Date().timeIntervalSince1970)) {
+        for link in iceServers.links(for: seat.id, now: Int(Date().timeIntervalSince1970)) {
             headers.append(HTTPField(name: .link, value: link))
         }
         return Response(status: .created, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: answer.text)))
@@ -163,8 +169,8 @@ final class WHIPDoor: Sendable {
     /// How many sessions there are, those included that are starting.
     var sessionCount: Int { places.withLock { $0.count } }
 
-    var lines: [MetricLine] {
-        [MetricLine(name: "tessera_whip_sessions", help: "Sessions of WHIP and WHEP.", kind: .gauge, value: Double(sessionCount))]
+    var samples: [MetricSample] {
+        [MetricSample("tessera_whip_sessions", "Sessions of WHIP and WHEP.", .gauge, Double(sessionCount))]
     }
 
     // MARK: PATCH
@@ -175,34 +181,34 @@ final class WHIPDoor: Sendable {
         try checkRate(asked.parameter("session"))
         guard mediaType(asked.headers[.contentType]) == SDPFragment.contentType else {
             throw APIError(
-                .unsupportedMediaType, "unsupported_media_type", "the body must be \(SDPFragment.contentType)",
+                .unsupportedMediaType, "the body must be \(SDPFragment.contentType)",
                 headers: [.acceptPatch: SDPFragment.contentType])
         }
         guard let match = asked.headers[.ifMatch] else {
             throw APIError(
-                .init(code: 428, reasonPhrase: "Precondition Required"), "precondition_required",
-                "If-Match must hold the session's ETag, or * for an ICE restart")
+                .preconditionRequired, "If-Match must hold the session's ETag, or * for an ICE restart")
         }
         let isRestart = match == "*"
         guard isRestart || match == session.tag else {
-            throw APIError(.preconditionFailed, "precondition_failed", "the session's ETag is \(session.tag)", headers: [.eTag: session.tag])
+            throw APIError(.preconditionFailed, "the session's ETag is \(session.tag)", headers: [.eTag: session.tag])
         }
         let fragment = try SDPFragment(parsing: String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self))
         if isRestart, let ufrag = fragment.ufrag, let password = fragment.password, ufrag != session.ufrag {
             return try await restart(asked.parameter("session"), session, fragment, ufrag: ufrag, password: password)
         }
         if let ufrag = fragment.ufrag, ufrag != session.ufrag {
-            throw APIError(.conflict, "conflict", "these candidates belong to another ICE session; a restart needs If-Match: *")
+            throw APIError(.conflict, "these candidates belong to another ICE session; a restart needs If-Match: *")
         }
-        for candidate in fragment.candidates { await session.seat.add(candidate: candidate) }
-        if fragment.isComplete { await session.seat.add(candidate: nil) }
+        for candidate in fragment.candidates { session.seat.addCandidate(candidate) }
+        if fragment.isComplete { session.seat.addCandidate(nil) }
         return Response(status: .noContent, headers: [.eTag: session.tag])
     }
 
     private func restart(
         _ id: String, _ session: Session, _ fragment: SDPFragment, ufrag: String, password: String
     ) async throws -> Response {
-        let ours = try await session.seat.restartICE(ufrag: ufrag, password: password, candidates: fragment.candidates)
+        let ours = try await session.seat.restartIce(ufrag: ufrag, password: password)
+        for candidate in fragment.candidates { session.seat.addCandidate(candidate) }
         let tag = change(id) { session in
             session.ufrag = ufrag
             session.generation += 1
@@ -222,10 +228,10 @@ final class WHIPDoor: Sendable {
     }
 
     private func checkRate(_ id: String) throws(APIError) {
-        let now = Gateway.now()
+        let now = MonotonicClock.now()
         let wait = change(id) { session in session.changes.take(at: now) ? Duration.zero : session.changes.wait(at: now) }
         if let wait, wait > .zero {
-            throw APIError(ServiceError("too_fast", "at most \(Int(WHIPDoor.changeRate)) changes a second of one session", retryAfter: wait))
+            throw APIError(Refusal(.tooFast, "at most \(Int(WHIPDoor.changeRate)) changes a second of one session", retryAfter: wait))
         }
     }
 
@@ -234,7 +240,7 @@ final class WHIPDoor: Sendable {
     func stop(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
         let session = try find(direction, asked)
         forget(asked.parameter("session"))
-        await session.seat.leave()
+        session.seat.leave(.left)
         return Response(status: .ok)
     }
 
@@ -252,7 +258,7 @@ final class WHIPDoor: Sendable {
     private func find(_ direction: Direction, _ asked: RouteRequest) throws(APIError) -> Session {
         let place = places.withLock { $0[asked.parameter("session")] }
         guard case .running(let session) = place, session.path.hasPrefix("/\(direction.rawValue)/") else {
-            throw APIError(.notFound, "session_not_found", "there is no such session (any more)")
+            throw APIError(.sessionNotFound, "there is no such session (any more)")
         }
         return session
     }

@@ -41,7 +41,7 @@ export class Line {
     const froze = now.frozen - before.frozen > 0.3;
     const mode = this.server?.mode ?? (this.server?.rung === 0 ? 'stills' : 'full');
     let quality = 'good', words = 'Good line';
-    const isBusy = mode !== 'full' && /server is busy/.test(this.server?.reason);
+    const isBusy = mode !== 'full' && this.server?.reasonCode === 'server_busy';
     if (isBusy) [quality, words] = ['fair', 'The server is busy: smaller picture'];
     else if (mode === 'audio') [quality, words] = ['poor', 'Very slow line: sound only'];
     else if (mode === 'stills') [quality, words] = ['poor', 'Slow line: sound and still pictures'];

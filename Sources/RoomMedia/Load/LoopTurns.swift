@@ -9,7 +9,7 @@ package final class LoopTurns: Sendable {
     /// "Lately" is the last so many seconds.
     static let window = 15
     /// The steps of the histogram, in milliseconds.
-    static let bounds = [1, 2, 5, 10, 20, 50, 100, 500]
+    private static let bounds = [1, 2, 5, 10, 20, 50, 100, 500]
 
     struct Longest: Hashable, Sendable {
         var wall = Duration.zero
@@ -36,12 +36,9 @@ package final class LoopTurns: Sendable {
         }
     }
 
-    private final class Count: Sendable { let value = Atomic<Int>(0) }
-
     private let seconds = (0..<window + 1).map { _ in Second() }
     private let ever = Second()
-    private let counts = (0...bounds.count).map { _ in Count() }
-    private let total = Atomic<Int64>(0)
+    private let turns = Histogram(milliseconds: LoopTurns.bounds)
 
     /// A turn ended at `now`.
     func took(_ wall: Duration, processor: Duration, at now: Instant) {
@@ -51,9 +48,7 @@ package final class LoopTurns: Sendable {
         if second.number.load(ordering: .relaxed) != number { second.restart(number) }
         second.take(nanoseconds, spent)
         ever.take(nanoseconds, spent)
-        total.wrappingAdd(nanoseconds, ordering: .relaxed)
-        let index = Self.bounds.firstIndex { nanoseconds <= Int64($0) * 1_000_000 } ?? Self.bounds.count
-        counts[index].value.wrappingAdd(1, ordering: .relaxed)
+        turns.add(wall)
     }
 
     var longest: Longest { Self.read(ever) }
@@ -84,20 +79,8 @@ package final class LoopTurns: Sendable {
                         value.inSeconds, labels: ["window": window, "clock": clock]))
             }
         }
-        var sum = 0
-        for index in 0...bounds.count {
-            sum += all.reduce(0) { $0 + $1.counts[index].value.load(ordering: .relaxed) }
-            let bound = index < bounds.count ? "\(Double(bounds[index]) / 1000)" : "+Inf"
-            samples.append(
-                MetricSample(
-                    "tessera_loop_turn_seconds_bucket", "Turns of the network loops by what they took.", .counter, Double(sum),
-                    labels: ["le": bound]))
-        }
-        let total = all.reduce(0) { $0 + $1.total.load(ordering: .relaxed) }
-        samples.append(
-            MetricSample("tessera_loop_turn_seconds_sum", "Time in turns of the network loops.", .counter, Double(total) / 1e9))
-        samples.append(
-            MetricSample("tessera_loop_turn_seconds_count", "Turns of the network loops.", .counter, Double(sum)))
-        return samples
+        let turns = Histogram(milliseconds: bounds)
+        for loop in all { turns.add(loop.turns) }
+        return samples + turns.samples("tessera_loop_turn_seconds", "Turns of the network loops by what they took.")
     }
 }

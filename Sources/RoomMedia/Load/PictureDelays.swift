@@ -1,5 +1,4 @@
 import Basics
-import Synchronization
 
 /// When a participant's picture came to the server.
 struct PictureOrigin: Hashable, Sendable {
@@ -42,27 +41,7 @@ package final class PictureDelays: Sendable {
     static let bounds = Array(stride(from: 4, through: 120, by: 4)) + [150, 200, 300, 500, 1000]
 
     /// Counted without a lock: the loop must not wait for an encoder's thread that holds one.
-    private final class Histogram: Sendable {
-        private final class Count: Sendable { let value = Atomic<Int>(0) }
-        private let all = (0...bounds.count).map { _ in Count() }
-        private let nanoseconds = Atomic<Int64>(0)
-
-        func add(_ delay: Duration) {
-            let milliseconds = delay.inMilliseconds
-            nanoseconds.wrappingAdd(delay.nanoseconds, ordering: .relaxed)
-            let index = milliseconds <= 120 ? max(0, Int((milliseconds / 4).rounded(.up)) - 1) : Self.index(of: milliseconds)
-            all[index].value.wrappingAdd(1, ordering: .relaxed)
-        }
-
-        private static func index(of milliseconds: Double) -> Int {
-            bounds.firstIndex { milliseconds <= Double($0) } ?? bounds.count
-        }
-
-        var counts: [Int] { all.map { $0.value.load(ordering: .relaxed) } }
-        var seconds: Double { Double(nanoseconds.load(ordering: .relaxed)) / 1e9 }
-    }
-
-    private let histograms = Part.allCases.map { _ in Histogram() }
+    private let histograms = Part.allCases.map { _ in Histogram(milliseconds: bounds) }
 
     private func add(_ delay: Duration, to part: Part) {
         if let index = Part.allCases.firstIndex(of: part) { histograms[index].add(delay) }
@@ -84,22 +63,11 @@ package final class PictureDelays: Sendable {
         }
     }
 
-    /// As Prometheus wants histograms: counts up to each bound, in seconds.
     package var samples: [MetricSample] {
-        let name = "tessera_picture_delay_seconds"
-        let help = "From a frame's arrival to the departure of the composite that shows it, by part of the way."
-        var samples: [MetricSample] = []
-        for (part, histogram) in zip(Part.allCases, histograms) {
-            var below = 0
-            for (index, count) in histogram.counts.enumerated() {
-                below += count
-                let bound = index < Self.bounds.count ? "\(Double(Self.bounds[index]) / 1000)" : "+Inf"
-                samples.append(
-                    MetricSample(name + "_bucket", help, .counter, Double(below), labels: ["part": part.rawValue, "le": bound]))
-            }
-            samples.append(MetricSample(name + "_sum", help, .counter, histogram.seconds, labels: ["part": part.rawValue]))
-            samples.append(MetricSample(name + "_count", help, .counter, Double(below), labels: ["part": part.rawValue]))
+        zip(Part.allCases, histograms).flatMap { part, histogram in
+            histogram.samples(
+                "tessera_picture_delay_seconds",
+                "From a frame's arrival to the departure of the composite that shows it, by part of the way.", labels: ["part": part.rawValue])
         }
-        return samples
     }
 }

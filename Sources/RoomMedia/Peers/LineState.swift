@@ -13,7 +13,7 @@ public struct LineState: Hashable, Sendable {
     public var roundTrip: Duration
     /// The height of the picture that it gets; 0: audio (with a picture every few seconds).
     public var rung: Int
-    /// Why the rung changed last, in a sentence; empty: it never did.
-    public var reason: String
+    /// Why the rung changed last.
+    public var reason: LineReason
     public var mode = LineMode.full
 }

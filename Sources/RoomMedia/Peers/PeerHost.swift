@@ -513,7 +513,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         var line =
             seat.lastLine
             ?? LineState(
-                estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: "")
+                estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: .none)
         if let elapsed {
             let statistics = seat.peer.statistics(at: now)
             noteFaults(seat, statistics)

@@ -21,7 +21,7 @@ package final class PeerSeat {
     var pending: RenditionKey? { membership.pending }
     /// A keyframe has gone out to it.
     var hasPicture: Bool { active != nil }
-    package var reason = ""
+    package var reason = LineReason.none
     /// Until something is known of the line: a thin one must bear it beside the first probe.
     var profile = AudioProfile.narrow
     /// What the peer's description asks of its sound.

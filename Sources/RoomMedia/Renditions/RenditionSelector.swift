@@ -52,8 +52,7 @@ package struct RenditionSelector: Sendable {
 
     package struct Change: Hashable, Sendable {
         package var choice: Choice
-        /// A sentence for the participant.
-        package var reason: String
+        package var reason: LineReason
     }
 
     package let rates: [BitRate]
@@ -77,7 +76,7 @@ package struct RenditionSelector: Sendable {
     package mutating func setCeiling(_ rung: Int) -> Change? {
         ceiling = max(0, min(rung, rates.count - 1))
         guard case .rung(let index) = choice, index < ceiling else { return nil }
-        return move(to: .rung(ceiling), "The server is busy and makes no larger picture.")
+        return move(to: .rung(ceiling), LineReason(.serverBusy, "The server is busy and makes no larger picture."))
     }
 
     /// A new estimate of what the line carries, sound included.
@@ -90,7 +89,11 @@ package struct RenditionSelector: Sendable {
             let since = shortSince ?? now
             shortSince = since
             guard now - since >= grace(of: choice) || estimate < lowestRate(of: choice) * configuration.shortfall else { return nil }
-            return move(to: best, "The line's estimate of \(estimate)bit/s is below the \(lowestRate(of: choice))bit/s that \(name(of: choice)) needs.")
+            return move(
+                to: best,
+                LineReason(
+                    .lineWorse,
+                    "The line's estimate of \(estimate)bit/s is below the \(lowestRate(of: choice))bit/s that \(name(of: choice)) needs."))
         }
         guard let next = stepUp(from: choice), estimate >= needed(for: next) else {
             betterSince = nil
@@ -103,10 +106,12 @@ package struct RenditionSelector: Sendable {
         // A line that carries the top need not climb through the middle.
         var target = next
         while let higher = stepUp(from: target), estimate >= needed(for: higher) { target = higher }
-        return move(to: target, "The line's estimate of \(estimate)bit/s is enough for \(name(of: target)) (\(needed(for: target))bit/s).")
+        return move(
+            to: target,
+            LineReason(.lineBetter, "The line's estimate of \(estimate)bit/s is enough for \(name(of: target)) (\(needed(for: target))bit/s)."))
     }
 
-    private mutating func move(to choice: Choice, _ reason: String) -> Change {
+    private mutating func move(to choice: Choice, _ reason: LineReason) -> Change {
         self.choice = choice
         betterSince = nil
         shortSince = nil

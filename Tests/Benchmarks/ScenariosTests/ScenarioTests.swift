@@ -34,7 +34,7 @@ struct ScenarioTests {
         let back = try #require(outcome.seconds(from: .seconds(40)) { $0 == .rung(1) || $0 == .rung(0) })
         #expect(back < 12)
         // The moves carry their reason.
-        #expect(outcome.room.members[0].moves.allSatisfy { $0.change.reason.contains("estimate") })
+        #expect(outcome.room.members[0].moves.allSatisfy { $0.change.reason.sentence.contains("estimate") })
     }
 
     @Test("150 kbit/s carry motion and sound")

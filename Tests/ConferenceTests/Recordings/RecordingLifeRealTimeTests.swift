@@ -50,7 +50,7 @@ struct RecordingLifeRealTimeTests {
             #expect(scratch.files.isEmpty && conference.recordings().isEmpty)
             for _ in 0..<3 {
                 let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("r") }
-                #expect(error?.code == "too_fast" && (error?.retryAfter ?? .zero) > .zero)
+                #expect(error?.kind == "tooFast" && (error?.retryAfter ?? .zero) > .zero)
             }
             try conference.endRoom("r")
             try slowRoom(conference, "r")
@@ -87,7 +87,7 @@ struct RecordingLifeRealTimeTests {
             #expect(try conference.recordingPath(recording.id) == scratch.path + "/" + recording.file)
             var wider = RoomSettingsChange()
             wider.width = 640
-            #expect { try conference.updateRoom("r", wider) } throws: { ($0 as? ConferenceError)?.code == "conflict" }
+            #expect { try conference.updateRoom("r", wider) } throws: { ($0 as? ConferenceError)?.kind == "conflict" }
             try await Task.sleep(for: .seconds(1.2))
             #expect(try conference.pauseRecording(recording.id).state == .paused)
             let stopped = try await conference.stopRecording(recording.id)
@@ -97,9 +97,9 @@ struct RecordingLifeRealTimeTests {
             #expect(throws: ConferenceError.recordingNotRunning(recording.id)) { try conference.pauseRecording(recording.id) }
             #expect(throws: ConferenceError.recordingNotFound("none")) { try conference.pauseRecording("none") }
             let ann = try conference.join(JoinRequest(room: "r", name: "Ann", role: .moderator)) { _ in }
-            await #expect { try await ann.record(.pause) } throws: { ($0 as? ConferenceError)?.code == "conflict" }
+            await #expect { try await ann.record(.pause) } throws: { ($0 as? ConferenceError)?.kind == "conflict" }
             let bob = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in }
-            await #expect { try await bob.record(.start) } throws: { ($0 as? ConferenceError)?.code == "forbidden" }
+            await #expect { try await bob.record(.start) } throws: { ($0 as? ConferenceError)?.kind == "forbidden" }
         }
     }
 
@@ -119,7 +119,7 @@ struct RecordingLifeRealTimeTests {
             }
             try conference.createRoom("more", RoomSettingsChange())
             let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("more") }
-            #expect(error?.code == "overloaded" && error?.retryAfter != nil)
+            #expect(error?.kind == "atCapacity" && error?.retryAfter != nil)
             #expect(conference.recordings().count <= 1)
             #expect((metric(conference, "tessera_recordings_refused_total", ["reason": "disk"]) ?? 0) >= 1)
             disk.unblock()
@@ -178,7 +178,7 @@ struct RecordingLifeRealTimeTests {
             #expect(await eventually { errors.withLock { $0.count } == 2 })
             #expect(conference.room("a")?.recording == nil)
             let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("a") }
-            #expect(error?.code == "overloaded" && error?.message.contains("2 GiB") == true && error?.message.contains("minimumFree") == true)
+            #expect(error?.kind == "atCapacity" && error?.message.contains("2 GiB") == true && error?.message.contains("minimumFree") == true)
             #expect(metric(conference, "tessera_recordings_refused_total", ["reason": "space"]) == 1)
             #expect(metric(conference, "tessera_recording_disk_free_bytes") == Double(1 << 30))
             disk.setFree(100 << 30)

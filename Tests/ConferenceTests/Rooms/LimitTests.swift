@@ -34,13 +34,13 @@ struct LimitTests {
         }) { conference in
             let first = try join(conference, "a", address: 1)
             _ = try join(conference, "b", address: 1)
-            #expect { try join(conference, "c", address: 1) } throws: { ($0 as? ConferenceError)?.code == "too_fast" }
+            #expect { try join(conference, "c", address: 1) } throws: { ($0 as? ConferenceError)?.kind == "tooFast" }
             #expect(current(conference, "rooms") == 2 && current(conference, "seats") == 2, "who is refused leaves nothing behind")
             _ = try join(conference, "c", address: 2)
-            #expect { try join(conference, "d", address: 3) } throws: { ($0 as? ConferenceError)?.code == "overloaded" }
+            #expect { try join(conference, "d", address: 3) } throws: { ($0 as? ConferenceError)?.kind == "atCapacity" }
             #expect(throws: ConferenceError.self) { try conference.createRoom("e", RoomSettingsChange()) }
             _ = try join(conference, "a", address: 1)
-            #expect { try join(conference, "a", address: 1) } throws: { ($0 as? ConferenceError)?.code == "too_fast" }
+            #expect { try join(conference, "a", address: 1) } throws: { ($0 as? ConferenceError)?.kind == "tooFast" }
             #expect { try join(conference, "a", address: 4) } throws: { ($0 as? ConferenceError)?.retryAfter == .seconds(30) }
             first.leave()
             first.leave()
@@ -84,7 +84,7 @@ struct LimitTests {
                 _ = try await seats[2].offer(offers[2])
                 Issue.record("a third half-open peer was taken")
             } catch {
-                #expect(error.code == "overloaded" && error.retryAfter == .seconds(5))
+                #expect(error.kind == "atCapacity" && error.retryAfter == .seconds(5))
             }
             seats[0].leave()
             #expect(current(conference, "half_open") == 1)
@@ -112,12 +112,12 @@ struct LimitTests {
             for index in 0..<30 {
                 do throws(ConferenceError) {
                     if index % 2 == 0 { _ = try await seat.offer("v=0") } else { _ = try await seat.restartIce(ufrag: "abcd", password: "x") }
-                } catch { codes.append(error.code) }
+                } catch { codes.append(error.kind) }
             }
-            #expect(codes.prefix(10).allSatisfy { $0 == "bad_sdp" })
-            #expect(codes.suffix(15).allSatisfy { $0 == "too_fast" })
+            #expect(codes.prefix(10).allSatisfy { $0 == "badSDP" })
+            #expect(codes.suffix(15).allSatisfy { $0 == "tooFast" })
             let other = try join(conference, "r")
-            do throws(ConferenceError) { _ = try await other.offer("v=0") } catch { #expect(error.code == "bad_sdp", "another's are its own") }
+            do throws(ConferenceError) { _ = try await other.offer("v=0") } catch { #expect(error.kind == "badSDP", "another's are its own") }
         }
     }
 
@@ -126,8 +126,8 @@ struct LimitTests {
         try await withConference { conference in
             let ann = try join(conference, "r")
             for viewer in [try join(conference, "r", role: .viewer), try join(conference, "r", kind: .viewer)] {
-                #expect { try viewer.chat("hello") } throws: { ($0 as? ConferenceError)?.code == "forbidden" }
-                #expect { try viewer.relay(label: "x", .text("hello")) } throws: { ($0 as? ConferenceError)?.code == "forbidden" }
+                #expect { try viewer.chat("hello") } throws: { ($0 as? ConferenceError)?.kind == "forbidden" }
+                #expect { try viewer.relay(label: "x", .text("hello")) } throws: { ($0 as? ConferenceError)?.kind == "forbidden" }
             }
             try ann.chat("hello")
             var change = ParticipantChange()

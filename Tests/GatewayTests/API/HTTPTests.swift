@@ -74,8 +74,8 @@ import Testing
         #expect(try await host.ask(.post, "/api/rooms/r/recordings").status == 409)
         #expect(try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#).json["state"] == "paused")
         #expect(try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"gone"}"#).status == 400)
-        for code in ["recording_not_running", "conflict"] {
-            host.service.state.withLock { $0.recordingError = ServiceError(code, "no") }
+        for (code, error) in [("recording_not_running", ConferenceError.recordingNotRunning("rec")), ("conflict", .conflict("no"))] {
+            host.service.state.withLock { $0.recordingError = error }
             let late = try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#)
             #expect(late.status == 409 && late.code == .string(code))
         }
@@ -116,7 +116,7 @@ import Testing
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4").path
         #expect(FileManager.default.createFile(atPath: path, contents: Data((0..<100).map { UInt8($0) })))
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let host = await Host(FakeRoomService(file: path))
+        let host = await Host(FakeConference(file: path))
         let whole = try await host.ask(.get, "/api/recordings/rec/file")
         #expect(whole.status == 200 && whole.body.count == 100 && whole.headers[.contentType] == "video/mp4")
         let part = try await host.ask(.get, "/api/recordings/rec/file", [.range: "bytes=10-19"])
@@ -276,10 +276,10 @@ import Testing
         #expect(options.status == 204 && options.headers[.acceptPost] == "application/sdp")
     }
 
-    @Test(arguments: [("bad_sdp", 400), ("no_common_codec", 406)])
-    func `an offer that leads nowhere gives its seat back`(code: String, status: Int) async throws {
+    @Test(arguments: [(ConferenceError.badSDP("no"), 400), (.noCommonCodec("no"), 406)])
+    func `an offer that leads nowhere gives its seat back`(error: ConferenceError, status: Int) async throws {
         let host = await Host()
-        host.service.state.withLock { $0.answerError = ServiceError(code, "no") }
+        host.service.state.withLock { $0.answerError = error }
         #expect(try await host.ask(.post, "/whip/r", sdp, body: offer).status == status)
         #expect(host.service.asked.last == "withdraw")
     }
@@ -287,15 +287,15 @@ import Testing
     @Test func `asking for a role proves it only with a token`() async throws {
         let open = await Host()
         _ = try await open.ask(.post, "/whip/r", sdp, body: offer)
-        #expect(open.service.state.withLock { $0.demands.map(\.roleIsProven) } == [false])
+        #expect(open.service.state.withLock { $0.requests.map(\.roleIsProven) } == [false])
     }
 
     @Test func `a full room is 503 and says when to come back, a locked one 409`() async throws {
         let host = await Host()
-        host.service.state.withLock { $0.joinError = ServiceError("room_full", "full") }
+        host.service.state.withLock { $0.joinError = .roomFull("r") }
         let answer = try await host.ask(.post, "/whip/r", sdp, body: offer)
         #expect(answer.status == 503 && answer.headers[.retryAfter] != nil)
-        host.service.state.withLock { $0.joinError = ServiceError("room_locked", "locked") }
+        host.service.state.withLock { $0.joinError = .roomLocked("r") }
         let locked = try await host.ask(.post, "/whip/r", sdp, body: offer)
         #expect(locked.status == 409 && locked.code == "room_locked")
     }
@@ -323,7 +323,7 @@ import Testing
 
     @Test func `a join that was refused leaves nothing`() async throws {
         let host = await Host()
-        host.service.state.withLock { $0.joinError = ServiceError("room_full", "full") }
+        host.service.state.withLock { $0.joinError = .roomFull("r") }
         _ = try await host.ask(.post, "/whip/r", sdp, body: offer)
         #expect(host.doors.whip.sessionCount == 0)
     }

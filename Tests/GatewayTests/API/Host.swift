@@ -37,16 +37,16 @@ private final class LockedBytes: @unchecked Sendable {
 /// The doors without a socket.
 struct Host {
     var doors: Doors
-    var service: FakeRoomService
+    var service: FakeConference
 
-    init(_ service: FakeRoomService = FakeRoomService(), change: (inout TesseraConfiguration) -> Void = { _ in }) async {
+    init(_ service: FakeConference = FakeConference(), change: (inout TesseraConfiguration) -> Void = { _ in }) async {
         var settings = TesseraConfiguration()
         settings.limits.joinsPerSecondPerAddress = 1000
         settings.limits.requestsPerSecondPerAddress = 100_000
         change(&settings)
         self.service = service
         doors = await Doors(
-            settings, service: service, assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
+            settings, conference: service, assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
             machineName: "machine", logger: Logger(label: "test"))
     }
 

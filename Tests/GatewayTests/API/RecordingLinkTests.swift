@@ -8,7 +8,7 @@ import Testing
     private let admin: HTTPFields = [.authorization: "Bearer the administrator"]
 
     private func host(_ path: String) async -> Host {
-        await Host(FakeRoomService(file: path)) { $0.auth.adminToken = "the administrator" }
+        await Host(FakeConference(file: path)) { $0.auth.adminToken = "the administrator" }
     }
 
     private func file() -> String {
@@ -30,7 +30,7 @@ import Testing
             $0.auth.secret = "the secret of the portal, of 32 bytes"
         }
         #expect(try await guests.ask(.get, "/api/recordings", from: "203.0.113.9").status == 403)
-        let open = await Host(FakeRoomService(file: path))
+        let open = await Host(FakeConference(file: path))
         #expect(try await open.ask(.get, "/api/recordings/rec/file", from: "203.0.113.9").status == 200)
     }
 

@@ -98,32 +98,37 @@ import Testing
     // MARK: Messages
 
     /// Whether the conference does what a message asks, for a seat with this role.
-    private func isDone(_ message: String, _ role: Role, isProven: Bool, _ service: LiveRoomService) async -> Bool {
+    private func isDone(_ message: String, _ role: Role, isProven: Bool, _ conference: Conference) async -> Bool {
         let room = "room-\(UInt64.random(in: 0...UInt64.max))"
-        do throws(ServiceError) {
-            if message == "join a locked room" { _ = try await service.putRoom(room, RoomPatch(locked: true)) }
-            let kind: JoinDemand.Kind = role == .viewer ? .viewer(as: nil) : .participant
-            let seat = try await service.join(JoinDemand(room: room, name: "Anna", role: role, roleIsProven: isProven, kind: kind)) { _ in }
+        do throws(ConferenceError) {
+            if message == "join a locked room" {
+                var change = RoomSettingsChange()
+                change.locked = true
+                try conference.createRoom(room, change)
+            }
+            var request = JoinRequest(room: room, name: "Anna", role: role, kind: role == .viewer ? .viewer : .participant)
+            request.roleIsProven = isProven
+            let seat = try conference.join(request) { _ in }
             switch message {
             case "join", "join a locked room": break
-            case "offer": _ = try await seat.answer("v=0\r\n")
-            case "candidate": await seat.add(candidate: "candidate:1 1 udp 1 192.0.2.1 1 typ host")
-            case "state": try await seat.setState(audio: true, video: nil, hand: true)
-            case "layout for me": try await seat.setLayout("speaker", scope: .me, pins: nil)
-            case "layout for the room": try await seat.setLayout("speaker", scope: .room, pins: nil)
-            case "chat": try await seat.chat("hello", to: nil)
-            case "present": try await seat.present(true)
+            case "offer": _ = try await seat.offer("v=0\r\n")
+            case "candidate": seat.addCandidate("candidate:1 1 udp 1 192.0.2.1 1 typ host")
+            case "state": try seat.setState(audio: true, hand: true)
+            case "layout for me": try seat.setLayout("speaker", scope: .me, pins: nil)
+            case "layout for the room": try seat.setLayout("speaker", scope: .room, pins: nil)
+            case "chat": try seat.chat("hello", to: nil)
+            case "present": try seat.present(true)
             case "record: start": try await seat.record(.start)
             case "record: stop what another started":
-                _ = try await service.startRecording(room)
+                try await conference.startRecording(room)
                 try await seat.record(.stop)
-            case "leave": await seat.leave()
+            case "leave": seat.leave()
             default: Issue.record("there is no message \(message)")
             }
             return true
         } catch {
-            let code = error.code
-            return code != "forbidden" && code != "room_locked"
+            let code = ErrorCode(error)
+            return code != .forbidden && code != .roomLocked
         }
     }
 
@@ -137,7 +142,6 @@ import Testing
         settings.layoutsDirectory = directory + "/layouts"
         let conference = try Conference(settings, logger: Logger(label: "test"))
         try conference.start()
-        let service = LiveRoomService(conference: conference)
         #expect(!WhoCanDoWhatTests.messages.isEmpty)
         for row in WhoCanDoWhatTests.messages {
             let columns: [(roles: [Role], isProven: Bool)] = [
@@ -147,7 +151,7 @@ import Testing
             #expect(row.count == columns.count + 1)
             for (cell, column) in zip(row.dropFirst(), columns) {
                 for role in column.roles {
-                    let isDone = await isDone(row[0], role, isProven: column.isProven, service)
+                    let isDone = await isDone(row[0], role, isProven: column.isProven, conference)
                     #expect(isDone == (cell == "yes"), "\(row[0]), \(role), proven: \(column.isProven)")
                 }
             }

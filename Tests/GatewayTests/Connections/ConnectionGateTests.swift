@@ -18,7 +18,7 @@ import Testing
     }
 
     private func value(_ gate: ConnectionGate, _ name: String, _ labels: [String]) -> Double? {
-        gate.lines.first { $0.name == name && $0.labels.map(\.1) == labels }?.value
+        gate.samples.first { $0.name == name && Set($0.labels.values) == Set(labels) }?.value
     }
 
     private func count(_ gate: ConnectionGate) -> Int { Int(value(gate, "tessera_limited_current", ["connections"]) ?? -1) }
@@ -89,7 +89,7 @@ import Testing
         quick.sent(701)
         slow.close()
         #expect(unsent(gate) == 0 && count(gate) == 1)
-        #expect(gate.lines.contains { $0.labels.first?.1 == "unsent" && $0.value == 1 })
+        #expect(gate.samples.contains { $0.labels["reason"] == "unsent" && $0.value == 1 })
     }
 
     @Test func `two hundred readers that take nothing are ended before they hold more than the limit together`() {

@@ -58,7 +58,7 @@ private final class ReadCounter: ChannelOutboundHandler {
     private var head: HTTPServerRequestPart { .head(HTTPRequestHead(version: .http1_1, method: .PUT, uri: "/")) }
     private var answer: HTTPServerResponsePart { .head(HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "1"])) }
 
-    private func ended(_ reason: String) -> Bool { gate.lines.contains { $0.labels.first?.1 == reason && $0.value == 1 } }
+    private func ended(_ reason: String) -> Bool { gate.samples.contains { $0.labels["reason"] == reason && $0.value == 1 } }
 
     @Test func `ten seconds for a head`() throws {
         _ = try guarded(.head)
@@ -175,7 +175,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
     }
 
-    private var unsent: Double? { gate.lines.first { $0.name == "tessera_limited_current" && $0.labels.first?.1 == "unsent_bytes" }?.value }
+    private var unsent: Double? { gate.samples.first { $0.name == "tessera_limited_current" && $0.labels["name"] == "unsent_bytes" }?.value }
 
     @Test func `whoever asks ahead and reads nothing has one answer waiting, and nothing more is read`() throws {
         _ = try guarded(.head, isDammed: true)

@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import Testing
+import Threads
 
 @testable import Gateway
 
@@ -36,15 +37,15 @@ import Testing
     }
 
     @Test func `a join that leads to no seat is given back`() async throws {
-        let limiter = JoinLimiter(joinsPerSecond: 1, at: Gateway.now())
-        var demand = JoinDemand(room: "r", name: "Eve")
-        demand.client = client("192.0.2.1")
+        let limiter = JoinLimiter(joinsPerSecond: 1, at: MonotonicClock.now())
+        var request = JoinRequest(room: "r", name: "Eve")
+        request.client = client("192.0.2.1")
         for _ in 0..<50 {
-            await #expect(throws: ServiceError.self) {
-                try await limiter.join(demand) { demand } join: { _ in throw ServiceError("unknown_layout", "no") }
+            await #expect(throws: ConferenceError.self) {
+                try await limiter.join(request) { request } join: { _ in throw ConferenceError.unknownLayout("no") }
             }
         }
-        #expect(limiter.admit(client("192.0.2.1"), at: Gateway.now()) == .enter(after: .zero))
+        #expect(limiter.admit(client("192.0.2.1"), at: MonotonicClock.now()) == .enter(after: .zero))
     }
 
     @Test func `wrong tokens cost the joins of the address nothing`() {

@@ -65,8 +65,9 @@ import Testing
         }
     }
 
+    /// As it is after it was written and read.
     private func json(_ people: [ParticipantInfo]) throws -> [JSONValue] {
-        try people.map { try JSON.decode(JSONValue.self, from: JSON.encode(ParticipantModel($0))) }
+        try people.map { try JSON.decode(JSONValue.self, from: $0.json.bytes) }
     }
 
     @Test(arguments: 1...16 as ClosedRange<UInt64>)
@@ -109,8 +110,8 @@ import Testing
                     client.perform(
                         client.session.seated(
                             Welcome(
-                                room: "r", you: .init(id: "p\(joins)", name: "P", role: role, resume: nil), participants: room.infos,
-                                layout: "grid", recording: nil), iceServers: []))
+                                room: "r", id: "p\(joins)", name: "P", role: role, resumeSecret: "s", participants: room.infos, layout: "grid",
+                                recording: nil), iceServers: []))
                     clients.append(client)
                 }
             case 3: if let gone = members.randomElement(using: &random) { room.leave(gone.id, at: now) }

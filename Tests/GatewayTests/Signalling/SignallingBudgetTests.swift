@@ -8,7 +8,7 @@ import Testing
 
     private func code(_ verdict: SignallingBudget.Verdict?) -> String? {
         switch verdict {
-        case .refuse(let error), .end(let error): error.code
+        case .refuse(let error), .end(let error): error.code.rawValue
         case .take, nil: nil
         }
     }
@@ -41,7 +41,7 @@ import Testing
         let first = (0..<20).map { _ in budget.wasBad(at: .zero) }
         #expect(first.allSatisfy { $0 == nil })
         guard case .end(let error)? = budget.wasBad(at: .zero) else { Issue.record("goes on"); return }
-        #expect(error.code == "too_fast" && error.retryAfter == 1)
+        #expect(error.code == .tooFast && error.retryAfter == 1)
     }
 
     @Test func `a connection joins once a second, and is sent away after five refusals`() {
@@ -74,7 +74,7 @@ import Testing
     @Test func `deep and wide texts are refused after a look at their beginning`() {
         let wide = "[" + String(repeating: "1,", count: 2000) + "1]"
         for text in [String(repeating: "[", count: 50), wide, String(repeating: "{\"a\":", count: 9)] {
-            #expect(throws: ServiceError.self) { try type(text) }
+            #expect(throws: Refusal.self) { try type(text) }
         }
         #expect(throws: Never.self) { try type(#"{"type":"layout","pin":["# + Array(repeating: "\"p\"", count: 100).joined(separator: ",") + "]}") }
         // The millionth byte is not read.
@@ -84,13 +84,13 @@ import Testing
                 read += 1
                 return byte
             })
-        #expect(throws: ServiceError.self) { try JSONOutline(endless, .message) }
+        #expect(throws: Refusal.self) { try JSONOutline(endless, .message) }
         #expect(read < 100)
     }
 
     @Test func `large messages are offers`() throws {
         let text = String(repeating: "x", count: 70_000)
-        #expect(throws: ServiceError.self) { try ClientMessage.parse(#"{"type":"chat","text":"\#(text)"}"#) }
+        #expect(throws: Refusal.self) { try ClientMessage.parse(#"{"type":"chat","text":"\#(text)"}"#) }
         #expect(try ClientMessage.parse(#"{"type":"offer","sdp":"\#(text)"}"#) == .offer(sdp: text))
     }
 }

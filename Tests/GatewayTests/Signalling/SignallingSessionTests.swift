@@ -9,13 +9,12 @@ import Testing
 
 @Suite struct SignallingSessionTests {
     private let welcome = Welcome(
-        room: "r", you: .init(id: "p1", name: "Anna", role: .participant, resume: .init(id: "p1", secret: "s")), participants: [],
-        layout: "grid", recording: nil)
+        room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [], layout: "grid", recording: nil)
 
     /// The code, if all that happened is an error that is not fatal.
     private func harmless(_ actions: [SignallingSession.Action]) -> String? {
-        guard actions.count == 1, case .send(.error(code: let code, message: let message, fatal: false, retryAfter: _))? = actions.first else { return nil }
-        return message.isEmpty ? nil : code
+        guard actions.count == 1, case .send(.error(let error, fatal: false))? = actions.first else { return nil }
+        return error.message.isEmpty ? nil : error.code.rawValue
     }
 
     private func joined() -> SignallingSession {
@@ -26,10 +25,12 @@ import Testing
     }
 
     @Test func `a join asks for a seat and is told of it`() {
+        var asked = JoinRequest(room: "Daily stand-up", name: "Anna", layout: "speaker")
+        asked.roleIsProven = false
         var session = SignallingSession(sdpLimit: 1000)
         #expect(
             session.received(#"{"type":"join","room":"Daily stand-up","name":"  Anna ","token":"t","layout":"speaker"}"#)
-                == [.join(JoinDemand(room: "Daily stand-up", name: "Anna", layout: "speaker"), asksRole: false, token: "t")])
+                == [.join(asked, asksRole: false, token: "t")])
         #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
     }
 
@@ -73,25 +74,25 @@ import Testing
     }
 
     @Test(arguments: [
-        ("room_full", SignallingSession.CloseCode.tryAgainLater), ("room_locked", .policyViolation), ("unauthorized", .policyViolation),
-        ("forbidden", .policyViolation), ("overloaded", .tryAgainLater), ("internal", .internalError),
+        (ErrorCode.roomFull, SignallingSession.CloseCode.tryAgainLater), (.roomLocked, .policyViolation), (.unauthorized, .policyViolation),
+        (.forbidden, .policyViolation), (.overloaded, .tryAgainLater), (.internalFailure, .internalError),
     ])
-    func `being refused a room is fatal and closes with a fitting code`(code: String, close: SignallingSession.CloseCode) {
+    func `being refused a room is fatal and closes with a fitting code`(code: ErrorCode, close: SignallingSession.CloseCode) {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         #expect(
-            session.refused(ServiceError(code, "no"), wasResume: false) == [
-                .send(.error(code: code, message: "no", fatal: true)), .close(close, reason: code),
+            session.refused(Refusal(code, "no"), wasResume: false) == [
+                .send(.error(Refusal(code, "no"), fatal: true)), .close(close, reason: code.rawValue),
             ])
         #expect(session.isOver)
         #expect(session.received(#"{"type":"leave"}"#).isEmpty)
     }
 
     @Test func `an unknown layout and haste leave another try`() {
-        for code in ["unknown_layout", "too_fast"] {
+        for code in [ErrorCode.unknownLayout, .tooFast] {
             var session = SignallingSession(sdpLimit: 1000)
             _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
-            #expect(session.refused(ServiceError(code, "no"), wasResume: false) == [.send(.error(code: code, message: "no", fatal: false))])
+            #expect(session.refused(Refusal(code, "no"), wasResume: false) == [.send(.error(Refusal(code, "no"), fatal: false))])
             #expect(!session.received(#"{"type":"join","room":"r","name":"Anna"}"#).isEmpty)
         }
     }
@@ -99,30 +100,30 @@ import Testing
     @Test func `when to come again is told with the refusal`() throws {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
-        let actions = session.refused(ServiceError("too_fast", "no", retryAfter: 3), wasResume: false)
-        #expect(actions == [.send(.error(code: "too_fast", message: "no", fatal: false, retryAfter: 3))])
+        let refusal = Refusal(.tooFast, "no", retryAfter: .milliseconds(2100))
+        let actions = session.refused(refusal, wasResume: false)
+        #expect(actions == [.send(.error(refusal, fatal: false))])
         guard case .send(let message)? = actions.first else { return }
-        #expect(try JSON.decode(JSONValue.self, from: Array(message.text.utf8))["retryAfter"] == 3)
-        #expect(!ServerMessage.error(code: "bad_sdp", message: "m", fatal: false).text.contains("retryAfter"))
+        #expect(message.json["retryAfter"] == 3)
+        #expect(ServerMessage.error(Refusal(.badSDP, "m"), fatal: false).json["retryAfter"] == nil)
     }
 
     @Test func `who asks too much loses the connection, and the seat`() {
         var session = joined()
+        let enough = Refusal(.tooFast, "enough", retryAfter: .seconds(1))
         #expect(
-            session.exhausted(ServiceError("too_fast", "enough", retryAfter: 1)) == [
-                .leave, .send(.error(code: "too_fast", message: "enough", fatal: true, retryAfter: 1)),
-                .close(.policyViolation, reason: "too_fast"),
+            session.exhausted(enough) == [
+                .leave, .send(.error(enough, fatal: true)), .close(.policyViolation, reason: "too_fast"),
             ])
         #expect(session.isOver)
     }
 
     @Test func `a bad offer leaves the seat`() {
         var session = joined()
-        #expect(session.failed(ServiceError("bad_sdp", "line 3")) == [.send(.error(code: "bad_sdp", message: "line 3", fatal: false))])
-        #expect(
-            session.failed(ServiceError("recording_failed", "disk full"))
-                == [.send(.error(code: "internal", message: "disk full", fatal: false))], "no reason to leave the call")
-        #expect(session.failed(ServiceError("forbidden", "no")) == [.send(.error(code: "forbidden", message: "no", fatal: false))])
+        for refusal in [Refusal(.badSDP, "line 3"), Refusal(.recordingFailed, "disk full"), Refusal(.forbidden, "no")] {
+            #expect(session.failed(refusal) == [.send(.error(refusal, fatal: false))], "no reason to leave the call")
+        }
+        #expect(ServerMessage.error(Refusal(.recordingFailed, "disk full"), fatal: false).json["code"] == "internal")
         #expect(session.received(#"{"type":"leave"}"#).first == .leave)
     }
 
@@ -136,8 +137,8 @@ import Testing
         var session = SignallingSession(sdpLimit: 1000)
         #expect(session.received(#"{"type":"join","resume":{"id":"p1","secret":"s"}}"#) == [.resume(ResumeClaim(id: "p1", secret: "s"))])
         #expect(
-            session.refused(ServiceError("unauthorized", "gone"), wasResume: true)
-                == [.send(.error(code: "unauthorized", message: "gone", fatal: false))])
+            session.refused(Refusal(.unauthorized, "gone"), wasResume: true)
+                == [.send(.error(Refusal(.unauthorized, "gone"), fatal: false))])
         #expect(!session.received(#"{"type":"join","room":"r","name":"Anna"}"#).isEmpty)
     }
 
@@ -230,15 +231,17 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
 }
 
 @Suite struct ServerMessageTests {
-    private func object(_ message: ServerMessage) throws -> JSONValue { try JSON.decode(JSONValue.self, from: Array(message.text.utf8)) }
+    private func object(_ message: ServerMessage) throws -> JSONValue {
+        try JSON.decode(JSONValue.self, from: message.bytes.readableBytesView)
+    }
 
     @Test func `joined has everything that the contract names`() throws {
         let anna = person("p1", role: .moderator)
         let json = try object(
             .joined(
                 Welcome(
-                    room: "r", you: .init(id: "p1", name: "Anna", role: .moderator, resume: .init(id: "p1", secret: "s")),
-                    participants: [anna], layout: "grid", recording: nil), iceServers: [.init(urls: ["stun:s"])]))
+                    room: "r", id: "p1", name: "Anna", role: .moderator, resumeSecret: "s", participants: [anna], layout: "grid",
+                    recording: nil), iceServers: [.init(urls: ["stun:s"])]))
         #expect(json["type"] == "joined")
         #expect(json["room"] == "r")
         #expect(json["you"] == ["id": "p1", "name": "Anna", "role": "moderator", "resume": ["id": "p1", "secret": "s"]])
@@ -271,7 +274,7 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
 
     @Test func `joined counts viewers for those who want what changes`() throws {
         let welcome = Welcome(
-            room: "r", you: .init(id: "p1", name: "Anna", role: .participant, resume: nil),
+            room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s",
             participants: [person("p1"), person("p2", role: .viewer)], layout: "grid", recording: nil)
         #expect(try object(.joined(welcome, iceServers: []))["viewers"] == nil)
         let json = try object(.joined(welcome, iceServers: [], countsViewers: true))
@@ -281,7 +284,7 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
 
     @Test func `what many are told is written once`() {
         let message = ServerMessage.event(SharedEvent(.speaker("p1")))
-        #expect(message.bytes == ByteBuffer(string: message.text))
+        #expect(message.bytes == ByteBuffer(bytes: message.json.bytes))
         let storage = { message.bytes.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) } }
         #expect(storage() == storage())
     }
@@ -289,13 +292,14 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
     @Test func `the others`() throws {
         #expect(try object(.event(SharedEvent(.speaker(nil)))) == ["type": "speaker", "participant": .null])
         #expect(try object(.answer(sdp: "v=0\r\n")) == ["type": "answer", "sdp": "v=0\r\n"])
-        #expect(try object(.error(code: "bad_sdp", message: "m", fatal: false)) == ["type": "error", "code": "bad_sdp", "message": "m", "fatal": false])
+        #expect(try object(.error(Refusal(.badSDP, "m"), fatal: false)) == ["type": "error", "code": "bad_sdp", "message": "m", "fatal": false])
         #expect(try object(.left(.removed)) == ["type": "left", "reason": "removed"])
         #expect(try object(.event(SharedEvent(.recording(nil)))) == ["type": "recording", "recording": .null])
         let line = LineState(
             estimate: .kilobits(3), sent: .kilobits(2), received: .kilobits(1), lossDown: 0.5, lossUp: 0, roundTrip: .milliseconds(20), rung: 720,
-            reason: "")
-        #expect(try object(.event(SharedEvent(.line(line))))["sent"] == 2000)
+            reason: LineReason(.serverBusy, "The server is busy."))
+        let told = try object(.event(SharedEvent(.line(line))))
+        #expect(told["sent"] == 2000 && told["reason"] == "The server is busy." && told["reasonCode"] == "server_busy")
         #expect(
             try object(.event(SharedEvent(.tiles(TilesInfo(width: 2, height: 2, tiles: [.init(participant: "p", x: 0, y: 0, width: 2, height: 2)])))))
                 == ["type": "tiles", "width": 2, "height": 2, "tiles": [["participant": "p", "x": 0, "y": 0, "width": 2, "height": 2, "label": true]]])

@@ -13,32 +13,32 @@ import Testing
         try await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256).sign(claims)
     }
 
-    private func admit(_ claims: TokenClaims, role: Role? = nil, room: String = "r", secret: String = "correct") async throws -> JoinDemand {
+    private func admit(_ claims: TokenClaims, role: Role? = nil, room: String = "r", secret: String = "correct") async throws -> JoinRequest {
         let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
-        var demand = JoinDemand(room: room, name: "Guest")
+        var demand = JoinRequest(room: room, name: "Guest")
         if let role { demand.role = role }
         return try await keeper.admit(demand, asksRole: role != nil, token: try await token(claims, secret: secret))
     }
 
     @Test func `a good token gives its name and role`() async throws {
         let demand = try await admit(TokenClaims(room: "r", name: "Anna", role: "moderator", exp: .init(value: .distantFuture)))
-        #expect(demand == JoinDemand(room: "r", name: "Anna", role: .moderator, roleIsProven: true))
+        #expect(demand == JoinRequest(room: "r", name: "Anna", role: .moderator))
         #expect(demand.client.identity == nil)
         let known = try await admit(TokenClaims(room: "r", sub: "user-7", exp: .init(value: .distantFuture)))
         #expect(known.client.identity == "user-7")
-        let claimed = JoinDemand(room: "r", name: "A", role: .moderator)
+        let claimed = JoinRequest(room: "r", name: "A", role: .moderator)
         #expect(try await Doorkeeper(verifier: nil).admit(claimed, asksRole: true, token: nil) == claimed, "asked for, not proven")
         #expect(try await admit(TokenClaims(room: "*", exp: later)).role == .participant)
         #expect(try await admit(TokenClaims(room: "r", role: "moderator", exp: later), role: .viewer).role == .viewer)
     }
 
     @Test func `another room and a higher role are forbidden`() async throws {
-        await #expect { try await admit(TokenClaims(room: "other", exp: later)) } throws: { ($0 as? ServiceError)?.code == "forbidden" }
-        await #expect { try await admit(TokenClaims(room: "r", exp: later), role: .moderator) } throws: { ($0 as? ServiceError)?.code == "forbidden" }
+        await #expect { try await admit(TokenClaims(room: "other", exp: later)) } throws: { ($0 as? Refusal)?.code == .forbidden }
+        await #expect { try await admit(TokenClaims(room: "r", exp: later), role: .moderator) } throws: { ($0 as? Refusal)?.code == .forbidden }
     }
 
     @Test func `expired, early, forged and senseless ones are unauthorized`() async throws {
-        let isUnauthorized: @Sendable (any Error) -> Bool = { ($0 as? ServiceError)?.code == "unauthorized" }
+        let isUnauthorized: @Sendable (any Error) -> Bool = { ($0 as? Refusal)?.code == .unauthorized }
         await #expect { try await admit(TokenClaims(room: "r", exp: .init(value: .distantPast))) } throws: { isUnauthorized($0) }
         await #expect { try await admit(TokenClaims(room: "r", exp: later, nbf: .init(value: .distantFuture))) } throws: { isUnauthorized($0) }
         await #expect { try await admit(TokenClaims(room: "r", exp: later), secret: "wrong") } throws: { isUnauthorized($0) }
@@ -46,12 +46,12 @@ import Testing
         let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
         // The second is {"alg":"none"} without a signature.
         for token in [nil, "eyJhbGciOiJub25lIn0.eyJyb29tIjoiciJ9.", "a.b.c", "x", String(repeating: "a", count: 10_000)] {
-            await #expect { try await keeper.admit(JoinDemand(room: "r", name: "x"), asksRole: false, token: token) } throws: { isUnauthorized($0) }
+            await #expect { try await keeper.admit(JoinRequest(room: "r", name: "x"), asksRole: false, token: token) } throws: { isUnauthorized($0) }
         }
     }
 
     @Test func `a token without an end is no token`() async throws {
-        await #expect { try await admit(TokenClaims(room: "r")) } throws: { ($0 as? ServiceError)?.code == "unauthorized" }
+        await #expect { try await admit(TokenClaims(room: "r")) } throws: { ($0 as? Refusal)?.code == .unauthorized }
     }
 
     @Test func `issuer and audience are looked at where they are set`() async throws {

@@ -52,7 +52,7 @@ struct RenditionSelectorTests {
         var selector = settled(5000)
         #expect(selector.mode == .full)
         #expect(
-            selector.update(estimate: .kilobits(200), at: at(60_001))?.reason
+            selector.update(estimate: .kilobits(200), at: at(60_001))?.reason.sentence
                 == "The line's estimate of 200kbit/s is below the 1.15Mbit/s that the full picture needs.")
         #expect(selector.mode == .reduced)
         _ = selector.update(estimate: .kilobits(30), at: at(60_100))

@@ -13,10 +13,14 @@ struct ServerMetrics: Sendable {
             guard !line.hasPrefix("#"), let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else { continue }
             let key = line[..<space]
             guard !key.contains("room=\"") else { continue }
-            switch kinds[key.prefix { $0 != "{" }] {
+            let name = key.prefix { $0 != "{" }
+            switch kinds[name] {
             case "gauge": gauges[String(key)] = value
             case "counter": counters[String(key)] = value
-            default: break
+            default:
+                // The samples of a histogram are named after it.
+                let family = ["_bucket", "_sum", "_count"].first { name.hasSuffix($0) }.map { name.dropLast($0.count) }
+                if let family, kinds[family] == "histogram" { counters[String(key)] = value }
             }
         }
     }

@@ -146,7 +146,7 @@ extension ScenarioOutcome {
         let member = room.members[index]
         var lines: [String] = []
         func time(_ at: Instant) -> String { "\(((at - room.start).inSeconds * 100).rounded() / 100)" }
-        for (at, change) in member.moves { lines.append("  \(time(at)) s → \(name(of: change.choice)): \(change.reason)") }
+        for (at, change) in member.moves { lines.append("  \(time(at)) s → \(name(of: change.choice)): \(change.reason.sentence)") }
         let every = max(1, member.samples.count / 30)
         for (number, sample) in member.samples.enumerated() where number % every == 0 {
             lines.append(

@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Foundation
 import Fuzzing
 
@@ -31,8 +32,8 @@ enum RequestBodies {
         _ = TokenVerifier.algorithm(of: text)
         _ = try? JSONDecoder().decode(TokenClaims.self, from: Data(input.bytes))
         _ = RecordingLinks(adminToken: "a", secret: "b").isValid(text, id: text, expires: .max, at: Date(timeIntervalSince1970: 0))
-        _ = isRoomID(text)
-        if let name = displayName(text), displayName(name) != name { fatalError("headers: a name that is not what it will be") }
+        _ = Names.isRoom(text)
+        if let name = Names.shown(text), Names.shown(name) != name { fatalError("headers: a name that is not what it will be") }
         work.weigh()
     }
 

@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Fuzzing
 
 @testable import Gateway
@@ -21,7 +22,7 @@ enum TextBodies {
         work.step(bytes: input.bytes.count)
         let text = String(decoding: input.bytes, as: UTF8.self)
         guard let fragment = try? SDPFragment(parsing: text) else { return }
-        let answer = fragment.answer(ICERestart(ufrag: "u", password: "p", candidates: fragment.candidates))
+        let answer = fragment.answer(IceRestart(ufrag: "u", password: "p", candidates: fragment.candidates))
         work.step(bytes: answer.utf8.count)
         _ = try? SDPFragment(parsing: answer)
         work.weigh()
@@ -50,7 +51,7 @@ enum TextBodies {
     /// Bodies of the API.
     static let request = FuzzTarget(
         "request", covers: "JSON bodies of the API", limits: WorkLimits(perByte: .microseconds(2)), maximumLength: 65_536,
-        words: jsonWords + RoomPatch.keys.map { "\"\($0)\"" },
+        words: jsonWords + RoomSettingsChange.keys.map { "\"\($0)\"" },
         seeds: {
             [
                 #"{"layout":"grid","width":1280,"height":720,"framesPerSecond":30,"locked":true,"maxParticipants":10}"#,
@@ -60,14 +61,11 @@ enum TextBodies {
         }
     ) { input, work in
         work.step(bytes: input.bytes.count)
-        // Without this look no decoder comes to see the body.
-        guard (try? JSONOutline.check(input.bytes, .requestBody)) != nil else { return }
-        _ = try? JSON.decode(RoomPatch.self, from: input.bytes).fault
-        _ = try? JSON.decode(ParticipantPatch.self, from: input.bytes)
-        if let value = try? JSON.decode(JSONValue.self, from: input.bytes) {
-            _ = try? JSON.encode(value)
-            if case .object(let members) = value, let key = members.keys.min() { _ = Spelling.nearest(key, among: RoomPatch.keys) }
+        if let body = try? RequestBody(input.bytes, keys: RoomSettingsChange.keys) {
+            _ = try? RoomSettingsChange(body)
+            _ = JSONValue.object(body.members).bytes
         }
+        if let body = try? RequestBody(input.bytes, keys: ParticipantChange.keys) { _ = try? ParticipantChange(body) }
         work.weigh()
     }
 

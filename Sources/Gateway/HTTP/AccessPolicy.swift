@@ -52,7 +52,7 @@ struct AccessPolicy: Sendable {
             if verifier == nil, adminToken.isEmpty { return }
         case .recordingFile:
             if verifier == nil, adminToken.isEmpty { return }
-            if links.allow(asked, at: Date()) { return }
+            if links.allow(asked.recordingLink, at: Date()) { return }
         case .admin:
             break
         }
@@ -82,13 +82,12 @@ struct AccessPolicy: Sendable {
     private func refusal() -> APIError {
         if adminToken.isEmpty {
             return APIError(
-                .forbidden, "forbidden",
+                .forbidden,
                 "while auth.adminToken is not set, this is answered on the server itself only: from loopback, as localhost or 127.0.0.1, "
                     + "and not through a proxy")
         }
         return APIError(
-            .unauthorized, "unauthorized", "this needs Authorization: Bearer with the token of auth.adminToken",
-            headers: [.wwwAuthenticate: "Bearer"])
+            .unauthorized, "this needs Authorization: Bearer with the token of auth.adminToken")
     }
 }
 

@@ -1,5 +1,6 @@
 import Basics
 import HTTPTypes
+import Threads
 
 /// How much one address may ask over HTTP.
 final class RequestLimits: Sendable {
@@ -42,7 +43,7 @@ final class RequestLimits: Sendable {
     }
 
     private func check(_ table: BucketTable<IPAddress>, _ asked: RouteRequest, _ words: String) throws(APIError) {
-        let wait = table.take(asked.source.client?.clientPrefix ?? .v4(0), at: Gateway.now())
-        if wait > .zero { throw APIError(ServiceError("too_fast", words, retryAfter: wait)) }
+        let wait = table.take(asked.source.client?.clientPrefix ?? .v4(0), at: MonotonicClock.now())
+        if wait > .zero { throw APIError(Refusal(.tooFast, words, retryAfter: wait)) }
     }
 }

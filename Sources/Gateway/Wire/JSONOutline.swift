@@ -22,13 +22,13 @@ struct JSONOutline: Equatable {
     /// What one pass finds, whether the text is right JSON or not: that is for the decoder to say.
     ///
     /// - Throws: `bad_message` for a text beyond the limits.
-    init(_ bytes: some Sequence<UInt8>, _ limits: Limits) throws(ServiceError) {
+    init(_ bytes: some Sequence<UInt8>, _ limits: Limits) throws(Refusal) {
         var scan = Scan(limits)
         for byte in bytes { try scan.take(byte) }
         type = scan.type
     }
 
-    static func check(_ bytes: some Sequence<UInt8>, _ limits: Limits) throws(ServiceError) { _ = try JSONOutline(bytes, limits) }
+    static func check(_ bytes: some Sequence<UInt8>, _ limits: Limits) throws(Refusal) { _ = try JSONOutline(bytes, limits) }
 
     private struct Scan {
         let limits: Limits
@@ -49,7 +49,7 @@ struct JSONOutline: Equatable {
 
         init(_ limits: Limits) { self.limits = limits }
 
-        mutating func take(_ byte: UInt8) throws(ServiceError) {
+        mutating func take(_ byte: UInt8) throws(Refusal) {
             if isInText { return takeInText(byte) }
             switch byte {
             case UInt8(ascii: "\""):
@@ -58,7 +58,7 @@ struct JSONOutline: Equatable {
                 text.removeAll(keepingCapacity: true)
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
-                guard depth <= limits.depth else { throw ServiceError("bad_message", "this JSON is nested deeper than \(limits.depth) levels") }
+                guard depth <= limits.depth else { throw Refusal(.badMessage, "this JSON is nested deeper than \(limits.depth) levels") }
                 next = depth == 1 && byte == UInt8(ascii: "{") ? .key : .other
                 try count()
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
@@ -90,9 +90,9 @@ struct JSONOutline: Equatable {
             }
         }
 
-        private mutating func count() throws(ServiceError) {
+        private mutating func count() throws(Refusal) {
             values += 1
-            guard values <= limits.values else { throw ServiceError("bad_message", "this JSON has more than \(limits.values) values") }
+            guard values <= limits.values else { throw Refusal(.badMessage, "this JSON has more than \(limits.values) values") }
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite struct LiveModelsTests {
+@Suite struct WireValuesTests {
     @Test func `statistics tell what of the participant's was not taken`() {
         var statistics = ParticipantStatistics()
         (statistics.faults[.overBudget], statistics.faults[.sources]) = (7, 3)

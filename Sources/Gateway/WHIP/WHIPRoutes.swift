@@ -1,30 +1,7 @@
 import Hummingbird
 
-/// The web client's pages, WHIP and WHEP, and what plain HTTP gets at `/signal`.
+/// WHIP and WHEP.
 extension RouteTable {
-    mutating func addPages(_ assets: WebAssets) {
-        for path in ["/", "/r/{room}"] {
-            add(Route(.get, path, .everyone, nil) { asked in try assets.answer("index.html", for: asked) })
-        }
-        add(Route(.get, "/assets/{name}", .everyone, nil) { asked in try assets.answer(asked.parameter("name"), for: asked) })
-        for name in ["favicon.ico", "favicon.svg", "manifest.webmanifest"] where assets[name] != nil {
-            add(Route(.get, "/\(name)", .everyone, nil) { asked in try assets.answer(name, for: asked) })
-        }
-        add(Route(.get, "/robots.txt", .everyone, nil) { _ in .text("User-agent: *\nDisallow: /\n") })
-    }
-
-    mutating func addSignalling() {
-        let description = RouteDescription(
-            tag: "doors", summary: "Native signalling over WebSocket: one JSON object per text frame",
-            answers: [.empty(101, "The connection is a WebSocket now.")], failures: [403, 426])
-        add(
-            Route(.get, "/signal", .door, description) { _ in
-                throw APIError(
-                    .upgradeRequired, "upgrade_required", "this is a WebSocket endpoint, version 13",
-                    headers: [.upgrade: "websocket", .connection: "Upgrade"])
-            })
-    }
-
     mutating func addWHIP(_ door: WHIPDoor) {
         let sdp: JSONValue = ["type": "string", "description": "SDP (RFC 8866)"]
         for direction in [WHIPDoor.Direction.whip, .whep] {
@@ -62,8 +39,4 @@ extension RouteTable {
             add(Route(.options, session, .everyone, nil) { asked in door.sessionOptions(asked) })
         }
     }
-}
-
-extension HTTPResponse.Status {
-    fileprivate static let upgradeRequired = HTTPResponse.Status(code: 426, reasonPhrase: "Upgrade Required")
 }

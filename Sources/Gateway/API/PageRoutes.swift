@@ -1,0 +1,15 @@
+import Hummingbird
+
+/// The web client's pages.
+extension RouteTable {
+    mutating func addPages(_ assets: WebAssets) {
+        for path in ["/", "/r/{room}"] {
+            add(Route(.get, path, .everyone, nil) { asked in try assets.answer("index.html", for: asked) })
+        }
+        add(Route(.get, "/assets/{name}", .everyone, nil) { asked in try assets.answer(asked.parameter("name"), for: asked) })
+        for name in ["favicon.ico", "favicon.svg", "manifest.webmanifest"] where assets[name] != nil {
+            add(Route(.get, "/\(name)", .everyone, nil) { asked in try assets.answer(name, for: asked) })
+        }
+        add(Route(.get, "/robots.txt", .everyone, nil) { _ in .text("User-agent: *\nDisallow: /\n") })
+    }
+}

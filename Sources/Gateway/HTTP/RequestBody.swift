@@ -1,0 +1,61 @@
+import Basics
+
+/// The JSON object in a request's body, none of whose members is unknown.
+struct RequestBody: Sendable {
+    let members: [String: JSONValue]
+
+    /// - Throws: 400 with what to change.
+    init(_ bytes: [UInt8], keys: [String]) throws(APIError) {
+        let value: JSONValue
+        do {
+            try JSONOutline.check(bytes, .requestBody)
+            value = bytes.isEmpty ? [:] : try JSON.decode(JSONValue.self, from: bytes)
+        } catch let error as Refusal {
+            throw .badRequest("the body: " + error.message)
+        } catch {
+            throw .badRequest("the body: " + JSON.explain(error))
+        }
+        guard case .object(let members) = value else { throw .badRequest("the body must be a JSON object") }
+        for key in members.keys.sorted() where !keys.contains(key) {
+            let hint = Spelling.nearest(key, among: keys).map { "; did you mean \($0)?" } ?? ""
+            throw .badRequest("there is no key \(key) here\(hint); allowed are \(keys.joined(separator: ", "))")
+        }
+        self.members = members
+    }
+
+    func integer(_ key: String) throws(APIError) -> Int? {
+        try value(key, "a whole number") { if case .integer(let value) = $0 { value } else { nil } }
+    }
+
+    func number(_ key: String) throws(APIError) -> Double? {
+        try value(key, "a number") { value in
+            switch value {
+            case .integer(let value): Double(value)
+            case .number(let value): value
+            default: nil
+            }
+        }
+    }
+
+    func bool(_ key: String) throws(APIError) -> Bool? {
+        try value(key, "true or false") { if case .bool(let value) = $0 { value } else { nil } }
+    }
+
+    func text(_ key: String) throws(APIError) -> String? {
+        try value(key, "text") { if case .string(let value) = $0 { value } else { nil } }
+    }
+
+    func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, _ type: Choice.Type) throws(APIError) -> Choice?
+    where Choice.RawValue == String {
+        try value(key, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")) { value in
+            if case .string(let text) = value { Choice(rawValue: text) } else { nil }
+        }
+    }
+
+    /// nil where the key is not there, or null.
+    private func value<Value>(_ key: String, _ allowed: String, _ read: (JSONValue) -> Value?) throws(APIError) -> Value? {
+        guard let member = members[key], member != .null else { return nil }
+        guard let value = read(member) else { throw .badRequest("\(key): \(allowed)") }
+        return value
+    }
+}

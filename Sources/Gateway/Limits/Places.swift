@@ -1,0 +1,24 @@
+import Basics
+
+/// A number of places, each given back when its holder is forgotten.
+final class Places: Sendable {
+    final class Place: Sendable {
+        private let places: Places
+        fileprivate init(_ places: Places) { self.places = places }
+        deinit { places.free.withLock { $0 += 1 } }
+    }
+
+    fileprivate let free: Guarded<Int>
+
+    init(_ count: Int) { free = Guarded(count) }
+
+    /// nil if there is none.
+    func take() -> Place? {
+        let isTaken = free.withLock { free in
+            if free == 0 { return false }
+            free -= 1
+            return true
+        }
+        return isTaken ? Place(self) : nil
+    }
+}

@@ -1,0 +1,16 @@
+import Hummingbird
+
+/// What plain HTTP gets at `/signal`.
+extension RouteTable {
+    mutating func addSignalling() {
+        let description = RouteDescription(
+            tag: "doors", summary: "Native signalling over WebSocket: one JSON object per text frame",
+            answers: [.empty(101, "The connection is a WebSocket now.")], failures: [403, 426])
+        add(
+            Route(.get, "/signal", .door, description) { _ in
+                throw APIError(
+                    .upgradeRequired, "this is a WebSocket endpoint, version 13",
+                    headers: [.upgrade: "websocket", .connection: "Upgrade"])
+            })
+    }
+}

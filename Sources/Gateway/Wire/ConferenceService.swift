@@ -1,0 +1,83 @@
+import Basics
+import Conference
+
+/// What the endpoints need of a conference, in its own words. `Conference` is the real one; tests of the endpoints bring another.
+protocol ConferenceService: Sendable {
+    var isDraining: Bool { get }
+    var isOverloaded: Bool { get }
+
+    func rooms() -> [RoomInfo]
+    func room(_ id: String) -> RoomInfo?
+    func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
+    func endRoom(_ id: String) throws(ConferenceError)
+    func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8]
+
+    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo
+    func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
+    func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics
+
+    func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo
+    func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
+    func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
+    func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
+    func recordings(before id: String?, limit: Int) -> [RecordingInfo]
+    func recording(_ id: String) -> RecordingInfo?
+    func recordingPath(_ id: String) throws(ConferenceError) -> String
+
+    func layouts() -> [LayoutInfo]
+    func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
+    func deleteLayout(_ name: String) throws(ConferenceError)
+
+    func metrics() -> [MetricSample]
+
+    /// `events` is called in order, on a thread of the conference.
+    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError) -> any ConferenceSeat
+    /// The seat of a client whose signalling was lost.
+    func seat(
+        resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
+    ) throws(ConferenceError) -> any ConferenceSeat
+}
+
+/// A participant's place in a room, as an endpoint holds it for its client: `Participant`, or a test's.
+protocol ConferenceSeat: Sendable {
+    var id: String { get }
+    var room: String { get }
+    var resumeSecret: String { get }
+    /// nil once it has left.
+    var info: ParticipantInfo? { get }
+    var layout: String { get }
+    var participants: [ParticipantInfo] { get }
+    var recording: RecordingInfo? { get }
+
+    func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer
+    func addCandidate(_ line: String?)
+    func restartIce(ufrag: String, password: String) async throws(ConferenceError) -> IceRestart
+    func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError)
+    func setLayout(_ name: String, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
+    func present(_ on: Bool) throws(ConferenceError)
+    func chat(_ text: String, to other: String?) throws(ConferenceError)
+    func record(_ action: Participant.RecordAction) async throws(ConferenceError)
+    func leave(_ reason: LeaveReason)
+    func withdraw()
+    func signallingLost()
+}
+
+extension Participant: ConferenceSeat {}
+
+extension Conference: ConferenceService {
+    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError) -> any ConferenceSeat {
+        try join(request, events: events)
+    }
+
+    func seat(
+        resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
+    ) throws(ConferenceError) -> any ConferenceSeat {
+        try resume(id: claim.id, secret: claim.secret, events: events)
+    }
+}
+
+/// The id and the secret that take a seat back.
+struct ResumeClaim: Sendable, Hashable, Decodable {
+    var id: String
+    var secret: String
+}

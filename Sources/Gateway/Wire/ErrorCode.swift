@@ -1,0 +1,40 @@
+/// What programs compare of an error, wherever it is told: in the answers of HTTP, in `error` messages of signalling, in the label of
+/// `tessera_joins_refused_total`. The sentence beside it is for people, and may change.
+enum ErrorCode: String, Sendable, CaseIterable {
+    // `error` messages of signalling have these, and answers of HTTP too.
+    case badMessage = "bad_message"
+    case badSDP = "bad_sdp"
+    case noCommonCodec = "no_common_codec"
+    case roomFull = "room_full"
+    case roomLocked = "room_locked"
+    case unauthorized
+    case forbidden
+    case unknownLayout = "unknown_layout"
+    case tooFast = "too_fast"
+    case overloaded
+    case internalFailure = "internal"
+
+    // Only answers of HTTP.
+    case roomNotFound = "room_not_found"
+    case participantNotFound = "participant_not_found"
+    case recordingNotFound = "recording_not_found"
+    case sessionNotFound = "session_not_found"
+    case notFound = "not_found"
+    case badLayout = "bad_layout"
+    case layoutInUse = "layout_in_use"
+    case recordingRunning = "recording_running"
+    case recordingNotRunning = "recording_not_running"
+    case recordingFailed = "recording_failed"
+    case conflict
+    case draining
+    case badRequest = "bad_request"
+    case methodNotAllowed = "method_not_allowed"
+    case notAcceptable = "not_acceptable"
+    case unsupportedMediaType = "unsupported_media_type"
+    case preconditionFailed = "precondition_failed"
+    case preconditionRequired = "precondition_required"
+    case rangeNotSatisfiable = "range_not_satisfiable"
+    case tooLarge = "too_large"
+    case misdirected
+    case upgradeRequired = "upgrade_required"
+}

@@ -1,0 +1,103 @@
+import Basics
+import Conference
+import Foundation
+import RoomMedia
+
+// The conference's values as the API and signalling write them.
+
+extension RoomInfo {
+    /// One line of `GET /api/rooms`.
+    var summary: JSONValue {
+        [
+            "id": .string(id), "participants": .integer(participants.count), "layout": .string(layout),
+            "recording": recording?.json ?? .null, "createdAt": .date(createdAt),
+        ]
+    }
+
+    var json: JSONValue {
+        [
+            "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout), "width": .integer(settings.width),
+            "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond), "locked": .bool(settings.locked),
+            "maxParticipants": .integer(settings.maxParticipants), "participants": .array(participants.map(\.json)),
+            "tiles": .array(tiles.tiles.map(\.json)), "renditions": .array(renditions.map(\.json)), "recording": recording?.json ?? .null,
+        ]
+    }
+}
+
+extension ParticipantInfo {
+    var json: JSONValue {
+        [
+            "id": .string(id), "name": .string(name), "role": .string(role.rawValue), "audio": .bool(audio), "video": .bool(video),
+            "hand": .bool(hand), "speaking": .bool(speaking), "presenting": .bool(presenting), "audioMuted": .bool(audioMuted),
+            "videoMuted": .bool(videoMuted), "pinned": .bool(pinned), "volume": .number(volume),
+        ]
+    }
+}
+
+extension TilesInfo.Tile {
+    var json: JSONValue {
+        [
+            "participant": .string(participant), "x": .integer(x), "y": .integer(y), "width": .integer(width), "height": .integer(height),
+            "label": .bool(label),
+        ]
+    }
+}
+
+extension RenditionInfo {
+    var json: JSONValue {
+        [
+            "codec": .string(codec.rawValue), "width": .integer(width), "height": .integer(height),
+            "framesPerSecond": .integer(framesPerSecond), "bitrate": .integer(bitRate.bitsPerSecond), "peers": .integer(members),
+        ]
+    }
+}
+
+extension RecordingInfo {
+    var json: JSONValue {
+        .object(
+            [
+                "id": .string(id), "room": .string(room), "file": .string(file), "state": .string(state.rawValue),
+                "startedAt": .date(startedAt),
+            ],
+            where: [
+                "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
+                "dropped": dropped.isEmpty ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],
+                "error": failure.map { .string($0) },
+            ])
+    }
+}
+
+extension LayoutInfo {
+    var json: JSONValue { ["name": .string(name), "description": .string(description)] }
+}
+
+extension ParticipantStatistics {
+    var json: JSONValue {
+        [
+            "connected": .bool(isConnected), "transport": .string(transport), "roundTripMs": .number(roundTrip.inMilliseconds),
+            "estimate": .integer(estimate.bitsPerSecond), "rendition": .string(rendition), "renditionReason": .string(renditionReason),
+            "audioDelayMs": .number(audioDelay.inMilliseconds), "concealedMs": .number(concealed.inMilliseconds),
+            "freezes": .integer(freezes), "audioVideoOffsetMs": .number(audioVideoOffset.inMilliseconds),
+            "received": ["audio": receivedAudio.json, "video": receivedVideo.json],
+            "sent": ["audio": sentAudio.json, "video": sentVideo.json],
+            "refused": .object(faults.named.mapValues { .integer($0) }),
+        ]
+    }
+}
+
+extension ParticipantStatistics.Stream {
+    fileprivate var json: JSONValue {
+        [
+            "codec": .string(codec), "width": .integer(width), "height": .integer(height), "framesPerSecond": .number(framesPerSecond),
+            "frames": .integer(frames), "keyframes": .integer(keyframes), "packets": .integer(packets), "bytes": .integer(bytes),
+            "bitrate": .integer(bitRate.bitsPerSecond), "packetsLost": .integer(packetsLost), "loss": .number(loss),
+            "jitterMs": .number(jitter.inMilliseconds), "nacks": .integer(nacks), "keyframeRequests": .integer(keyframeRequests),
+            "retransmitted": .integer(retransmitted),
+        ]
+    }
+}
+
+// What clients choose by name.
+extension Role: Decodable {}
+extension LayoutScope: Decodable {}
+extension Participant.RecordAction: Decodable {}

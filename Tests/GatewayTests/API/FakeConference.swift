@@ -1,0 +1,188 @@
+import Basics
+import Foundation
+
+@testable import Conference
+@testable import Gateway
+@testable import RoomMedia
+
+/// A conference of paper: it remembers what it was asked, and has one room `r` with one participant `p1`.
+final class FakeConference: ConferenceService {
+    struct State {
+        var isDraining = false
+        var isOverloaded = false
+        var rooms = ["r"]
+        var asked: [String] = []
+        var joinError: ConferenceError?
+        var answerError: ConferenceError?
+        /// Seats end while they answer.
+        var endsWhileAnswering = false
+        var recordingError: ConferenceError?
+        var recording: RecordingInfo?
+        /// Recordings that are over, the newest first.
+        var finished: [String] = []
+        var requests: [JoinRequest] = []
+        var events: [@Sendable (SharedEvent) -> Void] = []
+    }
+
+    let state = Guarded(State())
+    /// A file for recording `rec`.
+    let file: String
+
+    init(file: String = "/nowhere") { self.file = file }
+
+    private func note(_ what: String) { state.withLock { $0.asked.append(what) } }
+    var asked: [String] { state.withLock { $0.asked } }
+
+    var isDraining: Bool { state.withLock { $0.isDraining } }
+    var isOverloaded: Bool { state.withLock { $0.isOverloaded } }
+
+    static let anna = ParticipantInfo(
+        id: "p1", name: "Anna", role: .participant, audio: true, video: true, hand: false, speaking: false, presenting: false,
+        audioMuted: false, videoMuted: false, pinned: false, volume: 1)
+
+    private static func info(_ id: String) -> RoomInfo {
+        RoomInfo(
+            id: id, settings: RoomSettings(), participants: [anna], tiles: TilesInfo(width: 1280, height: 720, tiles: []), renditions: [],
+            recording: nil, createdAt: Date(timeIntervalSince1970: 0))
+    }
+
+    func rooms() -> [RoomInfo] { state.withLock { $0.rooms }.map(Self.info) }
+    func room(_ id: String) -> RoomInfo? { state.withLock { $0.rooms.contains(id) } ? Self.info(id) : nil }
+
+    func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool) {
+        if change.layout == "none" { throw .unknownLayout("none") }
+        var settings = RoomSettings()
+        try settings.apply(change)
+        let isNew = state.withLock { state in
+            if state.rooms.contains(id) { return false }
+            state.rooms.append(id)
+            return true
+        }
+        return (Self.info(id), isNew)
+    }
+
+    func endRoom(_ id: String) throws(ConferenceError) {
+        guard room(id) != nil else { throw .roomNotFound(id) }
+        note("end \(id)")
+    }
+
+    func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8] {
+        guard self.room(room) != nil else { throw .roomNotFound(room) }
+        return [0x89, 0x50, 0x4E, 0x47]
+    }
+
+    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo {
+        guard id == "p1" else { throw .participantNotFound(id) }
+        let change = try change.checked()
+        var anna = Self.anna
+        anna.audioMuted = change.audioMuted ?? false
+        anna.name = change.name ?? anna.name
+        return anna
+    }
+
+    func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
+    func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics { ParticipantStatistics() }
+
+    private func recording(_ id: String, _ state: RecordingInfo.State) -> RecordingInfo {
+        RecordingInfo(id: id, room: "r", file: file, state: state, startedAt: Date(timeIntervalSince1970: 0))
+    }
+
+    func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo {
+        let recording = recording("rec", .recording)
+        try state.withLock { (state) throws(ConferenceError) in
+            if state.recording != nil { throw .recordingRunning(room) }
+            state.recording = recording
+        }
+        return recording
+    }
+
+    private func change(_ id: String, to state: RecordingInfo.State) throws(ConferenceError) -> RecordingInfo {
+        if let error = self.state.withLock({ $0.recordingError }) { throw error }
+        guard recording(id) != nil else { throw .recordingNotFound(id) }
+        return recording(id, state)
+    }
+
+    func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .paused) }
+    func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .recording) }
+
+    func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+        var recording = try change(id, to: .finished)
+        recording.duration = .milliseconds(2500)
+        recording.bytes = 100
+        return recording
+    }
+
+    func recordings(before id: String?, limit: Int) -> [RecordingInfo] {
+        let finished = state.withLock { $0.finished }.map { recording($0, .finished) }
+        let all = (state.withLock { $0.recording.map { [$0] } } ?? []) + finished
+        let start = id.flatMap { id in all.firstIndex { $0.id == id } }.map { $0 + 1 } ?? 0
+        return Array(all[start...].prefix(limit))
+    }
+
+    func recording(_ id: String) -> RecordingInfo? {
+        id == "rec" || state.withLock { $0.finished.contains(id) } ? recording(id, .finished) : nil
+    }
+
+    func recordingPath(_ id: String) throws(ConferenceError) -> String {
+        guard let recording = recording(id) else { throw .recordingNotFound(id) }
+        return recording.file
+    }
+
+    func layouts() -> [LayoutInfo] { [LayoutInfo(name: "grid", description: "all")] }
+    func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
+        if json.first != UInt8(ascii: "{") { throw .badLayout(["grid.json:1:1: no object; write one"]) }
+    }
+    func deleteLayout(_ name: String) throws(ConferenceError) {
+        guard name == "grid" else { throw .unknownLayout(name) }
+    }
+
+    func metrics() -> [MetricSample] { [MetricSample("tessera_rooms", "Rooms.", .gauge, 1)] }
+
+    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError) -> any ConferenceSeat {
+        note("join \(request.room) \(request.name) \(request.role)")
+        if let error = state.withLock({ $0.joinError }) { throw error }
+        state.withLock { state in
+            state.events.append(events)
+            state.requests.append(request)
+        }
+        return FakeSeat(conference: self, request: request)
+    }
+
+    func seat(
+        resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
+    ) throws(ConferenceError) -> any ConferenceSeat { throw .unauthorized("gone") }
+
+    private struct FakeSeat: ConferenceSeat {
+        let conference: FakeConference
+        let request: JoinRequest
+
+        let id = "p2"
+        var room: String { request.room }
+        let resumeSecret = "s"
+        let info: ParticipantInfo? = nil
+        let layout = "grid"
+        let participants: [ParticipantInfo] = []
+        let recording: RecordingInfo? = nil
+
+        func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
+            if let error = conference.state.withLock({ $0.answerError }) { throw error }
+            if let event = conference.state.withLock({ $0.endsWhileAnswering ? $0.events.popLast() : nil }) {
+                event(SharedEvent(.left(.timeout)))
+            }
+            return SDPAnswer(text: "v=0\r\ns=answer\r\n", remoteUfrag: "EsAw")
+        }
+        func addCandidate(_ line: String?) { conference.note("candidate \(line ?? "end")") }
+        func restartIce(ufrag: String, password: String) async throws(ConferenceError) -> IceRestart {
+            conference.note("restart \(ufrag)")
+            return IceRestart(ufrag: "ours", password: "secret", candidates: ["candidate:1"])
+        }
+        func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {}
+        func setLayout(_ name: String, scope: LayoutScope, pins: [String]?) throws(ConferenceError) {}
+        func present(_ on: Bool) throws(ConferenceError) {}
+        func chat(_ text: String, to other: String?) throws(ConferenceError) {}
+        func record(_ action: Participant.RecordAction) async throws(ConferenceError) {}
+        func leave(_ reason: LeaveReason) { conference.note("leave") }
+        func withdraw() { conference.note("withdraw") }
+        func signallingLost() { conference.note("lost") }
+    }
+}
