@@ -129,14 +129,6 @@ extension ConfigurationRule {
             return values.count == items.count && count.contains(values.count) ? values : nil
         }
     }
-
-    /// Also the empty text, which is no value.
-    static func optional<Wrapped>(_ rule: ConfigurationRule<Wrapped>) -> Self where Value == Wrapped? {
-        ConfigurationRule(allowed: rule.allowed + ", or \"\" for none") { raw in
-            if case .scalar("", _) = raw { return .some(nil) }
-            return rule.read(raw).map { .some($0) }
-        }
-    }
 }
 
 extension Duration {

@@ -29,6 +29,23 @@ struct ConfigurationKey: Sendable {
         }
     }
 
+    /// A key of something that this version does not have: whoever asks for it hears so at the start, and not from its clients.
+    ///
+    /// - Parameter closed: the one value that is true.
+    init(unbuilt path: String, closed: String) {
+        self.path = path
+        allowed = "\(closed.isEmpty ? "\"\"" : closed), since this version has no such endpoint yet; set that, or leave the key out"
+        isList = false
+        isSecret = false
+        apply = { raw, _ in
+            switch raw {
+            case .null: true
+            case .scalar(let text, _): text == closed
+            case .list, .map: false
+            }
+        }
+    }
+
     /// `rooms.maxParticipants` is `TESSERA_ROOMS_MAXPARTICIPANTS`.
     var environmentName: String {
         "TESSERA_" + path.uppercased().split(separator: ".").joined(separator: "_")
@@ -97,10 +114,10 @@ enum ConfigurationSchema {
         ConfigurationKey("auth.issuer", \.auth.issuer, .text("text")),
         ConfigurationKey("auth.audience", \.auth.audience, .text("text")),
         ConfigurationKey("layouts.directory", \.layouts.directory, path),
-        ConfigurationKey("doors.appRTC", \.doors.appRTC, .bool),
-        ConfigurationKey("doors.webrtcDemo", \.doors.webrtcDemo, .bool),
-        ConfigurationKey("doors.socketIO", \.doors.socketIO, .bool),
-        ConfigurationKey("doors.rawTCP", \.doors.rawTCP, .optional(endpoint)),
+        ConfigurationKey(unbuilt: "doors.appRTC", closed: "false"),
+        ConfigurationKey(unbuilt: "doors.webrtcDemo", closed: "false"),
+        ConfigurationKey(unbuilt: "doors.socketIO", closed: "false"),
+        ConfigurationKey(unbuilt: "doors.rawTCP", closed: ""),
         ConfigurationKey("limits.joinsPerSecondPerAddress", \.limits.joinsPerSecondPerAddress, .integer(1...10_000)),
         ConfigurationKey("limits.requestsPerSecondPerAddress", \.limits.requestsPerSecondPerAddress, .integer(1...100_000)),
         ConfigurationKey("limits.messageBytes", \.limits.messageBytes, .integer(1024...16_777_216)),

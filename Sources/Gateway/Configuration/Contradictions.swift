@@ -38,9 +38,6 @@ extension TesseraConfiguration {
         for (index, rendition) in video.renditions.enumerated() where video.renditions[..<index].contains(where: { $0.height == rendition.height && $0.framesPerSecond == rendition.framesPerSecond }) {
             fault("video.renditions", "height: \(rendition.height)", "two renditions have the same height and rate; each must differ")
         }
-        if let rawTCP = doors.rawTCP, rawTCP.port != 0, rawTCP.port == http.listen.port, rawTCP.host == http.listen.host {
-            fault("doors.rawTCP", rawTCP.description, "http.listen has this port already; name another")
-        }
         if media.tcp, media.listen.port != 0, media.listen.port == http.listen.port {
             fault("media.listen", media.listen.description, "http.listen has this TCP port already; name another, or set media.tcp: false")
         }

@@ -15,7 +15,6 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public var recording = Recording()
     public var auth = Auth()
     public var layouts = Layouts()
-    public var doors = Doors()
     public var limits = Limits()
 
     public init() {}
@@ -130,14 +129,6 @@ public struct TesseraConfiguration: Sendable, Equatable {
 
     public struct Layouts: Sendable, Equatable {
         public var directory = "layouts"
-    }
-
-    public struct Doors: Sendable, Equatable {
-        public var appRTC = true
-        public var webrtcDemo = true
-        public var socketIO = true
-        /// nil is closed.
-        public var rawTCP: Endpoint?
     }
 
     public struct Limits: Sendable, Equatable {

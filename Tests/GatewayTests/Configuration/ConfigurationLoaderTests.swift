@@ -37,7 +37,7 @@ import Testing
             recording: { directory: r, start: onFirstJoin, segment: 10m, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3 }
             auth:      { mode: token, secret: "the secret of the portal, of 32 bytes", adminToken: "the administrator", issuer: i, audience: a }
             layouts:   { directory: l }
-            doors:     { appRTC: false, webrtcDemo: false, socketIO: false, rawTCP: "0.0.0.0:7000" }
+            doors:     { appRTC: false, webrtcDemo: false, socketIO: false, rawTCP: "" }
             limits:    { joinsPerSecondPerAddress: 50, messageBytes: 65536, sdpBytes: 32768, requestsPerSecondPerAddress: 7,
                          connections: 100, connectionsPerAddress: 20, rooms: 10, roomsPerAddress: 2, seats: 30, seatsPerAddress: 4, halfOpen: 9,
                          halfOpenPerAddress: 3, viewsPerRoom: 0, mediaConnections: 40, mediaConnectionsPerAddress: 5, loopShare: 0.5,
@@ -53,7 +53,6 @@ import Testing
         #expect(all.recording.segment == .seconds(600))
         #expect(all.recording.audio == .opus)
         #expect(all.auth.mode == .token)
-        #expect(all.doors.rawTCP == Endpoint(host: "0.0.0.0", port: 7000))
         #expect(all.limits.joinsPerSecondPerAddress == 50)
         #expect(all.http.hosts == ["meet.example"] && all.http.publicURL == "https://meet.example")
         #expect(all.http.trustedProxies.map(\.description) == ["127.0.0.1/32", "10.0.0.0/8"])
@@ -179,6 +178,12 @@ import Testing
                 #expect(isListed || key.path.hasPrefix("doors.") && text.contains("`doors.*`"), "\(page): \(key.path)")
             }
         }
+    }
+
+    @Test(arguments: ["appRTC: true", "webrtcDemo: on", "socketIO: 7", "rawTCP: \"0.0.0.0:7000\""])
+    func `what is not built is refused at the start`(setting: String) {
+        let lines = faults("doors: {\(setting)}")
+        #expect(lines.count == 1 && lines[0].contains("no such endpoint yet") && lines[0].contains("leave the key out"), "\(lines)")
     }
 
     @Test func `secrets are not printed`() {
