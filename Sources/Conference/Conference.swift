@@ -48,14 +48,16 @@ public final class Conference: Sendable {
         guard layouts[configuration.rooms.settings.layout] != nil else {
             throw .unknownLayout(configuration.rooms.settings.layout)
         }
-        let recordings = RecordingControl(configuration.recording, disk: disk, patience: diskPatience, logger: logger)
+        let log = RoomLog(logger)
+        let recordings = RecordingControl(configuration.recording, disk: disk, patience: diskPatience, logger: logger, log: log)
         roomService = RoomService(
-            configuration, media: media, layouts: layouts, control: control, figures: figures, recordings: recordings)
-        seats = SeatService(configuration, rooms: roomService, media: media, figures: figures, logger: logger)
+            configuration, media: media, layouts: layouts, control: control, figures: figures, recordings: recordings,
+            log: log)
+        seats = SeatService(configuration, rooms: roomService, media: media, figures: figures, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         layoutService = LayoutService(layouts, rooms: roomService, standard: configuration.rooms.settings.layout, logger: logger)
         recordingService = RecordingService(
-            configuration, control: recordings, rooms: roomService, thread: control, figures: figures, logger: logger)
+            configuration, control: recordings, rooms: roomService, thread: control, figures: figures, logger: logger, log: log)
         snapshots = Snapshots(pool: media.pool, meter: media.meters.snapshot)
         events.set(roomService, seats)
     }
@@ -170,7 +172,7 @@ public final class Conference: Sendable {
         if joined.startsRecording {
             // Nobody waits for the disk.
             Task { [self] in
-                do { try await startRecording(request.room) } catch { logger.error("recording of \(request.room): \(error)") }
+                _ = try? await startRecording(request.room)
             }
         }
         return Participant(id: joined.id, room: request.room, resumeSecret: joined.resumeSecret, conference: self)

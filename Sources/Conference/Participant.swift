@@ -110,9 +110,15 @@ public final class Participant: Sendable {
 
     /// Starts, pauses, resumes or stops the recording of the room. A stop goes on by itself: the `recording` event tells when it is over.
     public func record(_ action: RecordAction) async throws(ConferenceError) {
-        let current = try change { slot throws(ConferenceError) in
-            try slot.room.mayRecord(id, startedBy: slot.recording?.startedBy)
-            return slot.recording?.id
+        let current: String?
+        do throws(ConferenceError) {
+            current = try change { slot throws(ConferenceError) in
+                try slot.room.mayRecord(id, startedBy: slot.recording?.startedBy)
+                return slot.recording?.id
+            }
+        } catch {
+            conference.recordingService.log.recordingRefused(error, room: room, by: id)
+            throw error
         }
         if action == .start {
             try await conference.recordingService.start(room, by: id)

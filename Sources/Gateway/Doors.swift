@@ -28,7 +28,7 @@ struct Doors: Sendable {
         let limiter = JoinLimiter(joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: MonotonicClock.now())
         limits = RequestLimits(configuration.limits, at: MonotonicClock.now())
         let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret)
-        let figures = GatewayFigures()
+        let figures = GatewayFigures(logger)
         let budget = budget ?? DescriptorBudget(descriptors: .max, configuration.limits)
         gate = ConnectionGate(
             connections: budget.connections, perAddress: budget.connectionsPerAddress, trustedProxies: configuration.http.trustedProxies)

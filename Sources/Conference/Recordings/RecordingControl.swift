@@ -14,6 +14,7 @@ final class RecordingControl: Sendable {
     let disk: RecordingDisk
     private let directory: String
     private let logger: Logger
+    private let log: RoomLog
     /// A start is refused where the disk does not answer for so long.
     private let patience: Duration
     /// All that may wait for the disk and is not a recorder's own, in order. A disk that stands still holds up this queue and nothing else.
@@ -40,11 +41,12 @@ final class RecordingControl: Sendable {
     /// Repairs take what processor and disk time nobody else wants.
     private static let repairNiceness: Int32 = 19
 
-    init(_ configuration: ConferenceConfiguration.Recording, disk: RecordingDisk, patience: Duration, logger: Logger) {
+    init(_ configuration: ConferenceConfiguration.Recording, disk: RecordingDisk, patience: Duration, logger: Logger, log: RoomLog) {
         self.patience = patience
         directory = configuration.directory
         self.disk = disk
         self.logger = logger
+        self.log = log
         reserve = DiskReserve(directory: configuration.directory, minimumFree: configuration.minimumFree, disk: disk)
         state = Guarded(State(starts: RecordingStarts(perMinute: configuration.startsPerMinute)))
     }
@@ -56,7 +58,7 @@ final class RecordingControl: Sendable {
     /// - Parameter engine: what the recording is attached to.
     func close(_ recording: RoomRecording, _ engine: RoomEngine) async -> RecordingInfo {
         let info = await recording.finish(engine)
-        if let failure = info.failure { logger.error("recording \(info.id) of \(info.room): \(failure)") }
+        log.recordingEnded(info)
         return info
     }
 

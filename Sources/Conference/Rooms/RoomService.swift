@@ -14,10 +14,11 @@ final class RoomService: Sendable {
     private let control: ControlThread
     private let figures: Figures
     private let recordings: RecordingControl
+    private let log: RoomLog
 
     init(
         _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread, figures: Figures,
-        recordings: RecordingControl
+        recordings: RecordingControl, log: RoomLog
     ) {
         self.configuration = configuration
         self.media = media
@@ -25,6 +26,7 @@ final class RoomService: Sendable {
         self.control = control
         self.figures = figures
         self.recordings = recordings
+        self.log = log
         registry = RoomRegistry(configuration.limits)
     }
 
@@ -69,6 +71,7 @@ final class RoomService: Sendable {
         }
         guard let last else { return }
         let members = last.room.members.map(\.id)
+        log.roomEnded(id, reason, participants: members.count)
         for member in members { media.peers.leave(member) }
         if let recording = last.recording { recordings.finish(recording, last.engine) }
         last.engine.close()

@@ -1,6 +1,5 @@
 import Basics
 import Foundation
-import Logging
 import RoomMedia
 import Threads
 
@@ -10,15 +9,15 @@ final class SeatService: Sendable {
     private let rooms: RoomService
     private let media: MediaThreads
     private let figures: Figures
-    private let logger: Logger
+    private let log: RoomLog
     private var registry: RoomRegistry { rooms.registry }
 
-    init(_ configuration: ConferenceConfiguration, rooms: RoomService, media: MediaThreads, figures: Figures, logger: Logger) {
+    init(_ configuration: ConferenceConfiguration, rooms: RoomService, media: MediaThreads, figures: Figures, log: RoomLog) {
         self.configuration = configuration
         self.rooms = rooms
         self.media = media
         self.figures = figures
-        self.logger = logger
+        self.log = log
     }
 
     // MARK: - Coming
@@ -55,6 +54,7 @@ final class SeatService: Sendable {
                 }
                 // Nil: the room ended just now. Who comes then is the first of the next one.
                 guard let entered else { continue }
+                log.joined(entered.id, request)
                 room.read { greet(entered.id, $0) }
                 return entered
             } catch {
@@ -105,6 +105,7 @@ final class SeatService: Sendable {
             if let tiles = slot.tiles[slot.view(of: id)] { rooms.tell(slot, id, .tiles(tiles)) }
             rooms.tell(slot, id, .speaker(slot.room.speaker))
         }
+        log.resumed(id, room: room.id)
         return room.id
     }
 
@@ -119,14 +120,15 @@ final class SeatService: Sendable {
     // MARK: - Going
 
     func leave(_ id: String, _ reason: LeaveReason) {
-        let isGone: Bool? = try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
+        let room: String? = try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
             rooms.tell(slot, id, .left(reason))
             slot.listeners[id] = nil
             slot.limits[id] = nil
             slot.engine.remove(id)
-            return slot.room.leave(id, at: MonotonicClock.now())
-        }
-        guard isGone == true else { return }
+            return slot.room.leave(id, at: MonotonicClock.now()) ? slot.room.id : nil
+        } ?? nil
+        guard let room else { return }
+        log.left(id, room: room, reason)
         registry.removeSeat(id)
         media.peers.leave(id)
         figures.ended(at: MonotonicClock.now())
@@ -181,7 +183,10 @@ final class SeatService: Sendable {
     func mediaEnded(_ participant: String, _ reason: LeaveReason, _ why: String?) {
         registry.endHalfOpen(participant)
         guard let room = registry.room(of: participant), let member = room.read({ $0.room.member(participant) }) ?? nil else { return }
-        if let why { figures.peerFailed(why, reason, participant: participant, room: room.id, logger) }
+        if let why {
+            figures.countFailedPeer(reason)
+            log.peerFailed(participant, room: room.id, reason, why: why)
+        }
         if !member.staysWithoutMedia || reason == .overBudget { leave(participant, reason) }
     }
 

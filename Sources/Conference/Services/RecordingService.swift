@@ -15,10 +15,11 @@ final class RecordingService: Sendable {
     private let thread: ControlThread
     private let figures: Figures
     private let logger: Logger
+    let log: RoomLog
 
     init(
         _ configuration: ConferenceConfiguration, control: RecordingControl, rooms: RoomService, thread: ControlThread, figures: Figures,
-        logger: Logger
+        logger: Logger, log: RoomLog
     ) {
         self.configuration = configuration
         self.control = control
@@ -26,6 +27,7 @@ final class RecordingService: Sendable {
         self.thread = thread
         self.figures = figures
         self.logger = logger
+        self.log = log
     }
 
     // MARK: - Starting
@@ -35,6 +37,17 @@ final class RecordingService: Sendable {
     /// - Parameter participant: who asks for it; nil: an administrator, or the configuration.
     @discardableResult
     func start(_ room: String, by participant: String? = nil) async throws(ConferenceError) -> RecordingInfo {
+        do throws(ConferenceError) {
+            let info = try await begin(room, by: participant)
+            log.recordingStarted(info, by: participant)
+            return info
+        } catch {
+            log.recordingRefused(error, room: room, by: participant)
+            throw error
+        }
+    }
+
+    private func begin(_ room: String, by participant: String?) async throws(ConferenceError) -> RecordingInfo {
         let known = rooms.registry[room]?.read { (settings: $0.room.settings, isRunning: $0.recording != nil) }
         guard let known else { throw .roomNotFound(room) }
         if known.isRunning { throw .recordingRunning(room) }
@@ -78,7 +91,7 @@ final class RecordingService: Sendable {
         do throws(RecordingError) {
             return try made.get()
         } catch {
-            logger.warning("no recording of \(room): \(error)")
+            logger.warning("no recording: \(error)", metadata: ["room": "\(room)"])
             switch error {
             case .lowSpace:
                 control.refuse(.space)

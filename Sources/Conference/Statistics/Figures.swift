@@ -11,16 +11,12 @@ final class Figures: Sendable {
         var encodeFailures = 0
         var releaseMemory: Instant?
         var releasedMemory = Instant.distantPast
-        var peerLog: TokenBucket?
-        var untold = 0
         var peersFailed: [LeaveReason: Int] = [:]
     }
     /// The memory of what ended is free this long after it ended: its lanes finish what they run.
     private static let afterwork = Duration.seconds(2)
     /// Giving memory back takes some milliseconds, in which other threads wait for memory.
     private static let releasePeriod = Duration.seconds(10)
-    /// Lines about peers that failed, a second and at once: a whole office may lose its network.
-    private static let peerLines = (perSecond: 2.0, atOnce: 20.0)
     private let state = Guarded(State())
 
     /// Whether `chore` is due again; then it counts as done.
@@ -50,25 +46,7 @@ final class Figures: Sendable {
     /// Peers whose connection failed, by what became of them.
     var peersFailed: [LeaveReason: Int] { state.withLock { $0.peersFailed } }
 
-    /// Counted always, told so often as `peerLines` has it: what the peer did wrong is no fault of ours.
-    func peerFailed(_ why: String, _ reason: LeaveReason, participant: String, room: String, _ logger: Logger) {
-        let now = MonotonicClock.now()
-        let untold: Int? = state.withLock { state in
-            state.peersFailed[reason, default: 0] += 1
-            var bucket = state.peerLog ?? TokenBucket(rate: Self.peerLines.perSecond, size: Self.peerLines.atOnce, at: now)
-            defer { state.peerLog = bucket }
-            guard bucket.take(at: now) else {
-                state.untold += 1
-                return nil
-            }
-            defer { state.untold = 0 }
-            return state.untold
-        }
-        guard let untold else { return }
-        var metadata: Logger.Metadata = ["room": "\(room)", "participant": "\(participant)", "reason": "\(reason.rawValue)"]
-        if untold > 0 { metadata["untold"] = "\(untold)" }
-        logger.notice("a peer's connection ended: \(why)", metadata: metadata)
-    }
+    func countFailedPeer(_ reason: LeaveReason) { state.withLock { $0.peersFailed[reason, default: 0] += 1 } }
 
     var encodeFailures: Int { state.withLock { $0.encodeFailures } }
 

@@ -1,4 +1,7 @@
 import Basics
+import Conference
+import Logging
+import Threads
 
 /// What the doors count of themselves.
 final class GatewayFigures: Sendable {
@@ -15,11 +18,23 @@ final class GatewayFigures: Sendable {
     }
 
     private let counts = Guarded(Counts())
+    private let logger: Logger
+    /// Who is refused may come again at once, for ever.
+    private let refusalLines = LogAllowance(perSecond: 2, atOnce: 20, at: MonotonicClock.now())
+
+    init(_ logger: Logger) { self.logger = logger }
 
     /// By class: 2xx, 3xx, 4xx, 5xx.
     func countRequest(status: Int) { counts.withLock { $0.requests[status / 100, default: 0] += 1 } }
-    /// A join that was refused, by the code of its error.
-    func countRefusal(_ code: ErrorCode) { counts.withLock { $0.refusals[code, default: 0] += 1 } }
+    /// A join was refused: counted always, told as often as `refusalLines` lets it be.
+    func refused(_ refusal: Refusal, _ request: JoinRequest) {
+        counts.withLock { $0.refusals[refusal.code, default: 0] += 1 }
+        guard let untold = refusalLines.take(at: MonotonicClock.now()) else { return }
+        var metadata: Logger.Metadata = ["room": "\(request.room)", "code": "\(refusal.code.rawValue)"]
+        if let address = request.client.address { metadata["address"] = "\(address)" }
+        if untold > 0 { metadata["untold"] = "\(untold)" }
+        logger.info("a join was refused: \(refusal.message)", metadata: metadata)
+    }
     func countRefusedRequest(_ reason: RefusedRequest) { counts.withLock { $0.refusedRequests[reason, default: 0] += 1 } }
     func connectionOpened() { counts.withLock { $0.connections += 1 } }
     func connectionClosed() { counts.withLock { $0.connections -= 1 } }

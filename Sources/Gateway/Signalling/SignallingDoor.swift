@@ -105,11 +105,11 @@ final class SignallingDoor: Sendable {
     }
 
     private func join(_ request: JoinRequest, asksRole: Bool, token: String?, _ talk: SignallingTalk) async {
+        var request = request
+        request.client.address = talk.connection.handshake.remote
         do {
             let pause = talk.spend { $0.join(at: MonotonicClock.now()) }
             guard pause == .zero else { throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause) }
-            var request = request
-            request.client.address = talk.connection.handshake.remote
             let (seat, admitted) = try await limiter.join(request) { [request] in
                 try await doorkeeper.admit(request, asksRole: asksRole, token: token)
             } join: { admitted in
@@ -118,7 +118,7 @@ final class SignallingDoor: Sendable {
             await take(seat, Welcome(seat, admitted), talk)
         } catch {
             let error = Refusal(any: error)
-            figures.countRefusal(error.code)
+            figures.refused(error, request)
             // The client may try again on this connection, but not for ever.
             if talk.spend({ $0.joinFailed() }) {
                 await perform(talk.step { $0.exhausted(error) }, talk)

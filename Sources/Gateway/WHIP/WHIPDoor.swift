@@ -67,8 +67,8 @@ final class WHIPDoor: Sendable {
         }
         let offer = String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self)
         guard offer.hasPrefix("v=0") else { throw APIError(.badSDP, "the body is no SDP: it must begin with v=0") }
+        let request = try self.request(direction, room, asked)
         do {
-            let request = try self.request(direction, room, asked)
             return try await limiter.join(request) {
                 try await admit(request, direction, asked.bearer ?? asked.query("token"))
             } join: { request in
@@ -76,7 +76,7 @@ final class WHIPDoor: Sendable {
             }
         } catch let error where error is Refusal || error is ConferenceError {
             let refusal = Refusal(any: error)
-            figures.countRefusal(refusal.code)
+            figures.refused(refusal, request)
             // What RFC 9725 §4.2 has for an offer that is well-formed and leads nowhere.
             throw refusal.code == .noCommonCodec
                 ? APIError(refusal.code, refusal.message, status: .notAcceptable) : APIError(refusal)

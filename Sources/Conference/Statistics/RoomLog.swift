@@ -1,0 +1,67 @@
+import Basics
+import Logging
+import Threads
+
+/// The lines of the log about rooms and who is in them, each with `room` and, where it is about one, `participant` as metadata: what an
+/// operator asks for who looks for one call.
+final class RoomLog: Sendable {
+    private let logger: Logger
+    /// A thousand people may come and go within a minute, and a script ten thousand.
+    private let visits = LogAllowance(perSecond: 20, atOnce: 200, at: MonotonicClock.now())
+    /// A whole office may lose its network.
+    private let failures = LogAllowance(perSecond: 2, atOnce: 20, at: MonotonicClock.now())
+    private let recordings = LogAllowance(perSecond: 5, atOnce: 50, at: MonotonicClock.now())
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    private func write(
+        _ level: Logger.Level, _ text: String, _ allowance: LogAllowance, room: String, _ more: Logger.Metadata = [:]
+    ) {
+        guard let untold = allowance.take(at: MonotonicClock.now()) else { return }
+        var metadata = more
+        metadata["room"] = "\(room)"
+        if untold > 0 { metadata["untold"] = "\(untold)" }
+        logger.log(level: level, "\(text)", metadata: metadata)
+    }
+
+    func joined(_ id: String, _ request: JoinRequest) {
+        write(.info, "joined", visits, room: request.room, ["participant": "\(id)", "role": "\(request.role.rawValue)"])
+    }
+
+    func resumed(_ id: String, room: String) { write(.info, "taken back", visits, room: room, ["participant": "\(id)"]) }
+
+    func left(_ id: String, room: String, _ reason: LeaveReason) {
+        write(.info, "left", visits, room: room, ["participant": "\(id)", "reason": "\(reason.rawValue)"])
+    }
+
+    func roomEnded(_ room: String, _ reason: LeaveReason, participants: Int) {
+        write(.info, "room ended", visits, room: room, ["participants": "\(participants)", "reason": "\(reason.rawValue)"])
+    }
+
+    /// - Parameter why: what the transport said (`PeerEvent.failed`). What the peer did wrong is no fault of ours.
+    func peerFailed(_ id: String, room: String, _ reason: LeaveReason, why: String) {
+        write(.notice, "a peer's connection ended: \(why)", failures, room: room, ["participant": "\(id)", "reason": "\(reason.rawValue)"])
+    }
+
+    /// - Parameter participant: who asked for it; nil: an administrator, or the configuration.
+    func recordingStarted(_ info: RecordingInfo, by participant: String?) {
+        var metadata: Logger.Metadata = ["recording": "\(info.id)"]
+        if let participant { metadata["participant"] = "\(participant)" }
+        write(.info, "recording started", recordings, room: info.room, metadata)
+    }
+
+    func recordingRefused(_ error: ConferenceError, room: String, by participant: String?) {
+        var metadata: Logger.Metadata = [:]
+        if let participant { metadata["participant"] = "\(participant)" }
+        write(.notice, "recording refused: \(error)", recordings, room: room, metadata)
+    }
+
+    func recordingEnded(_ info: RecordingInfo) {
+        let metadata: Logger.Metadata = ["recording": "\(info.id)", "state": "\(info.state.rawValue)"]
+        if let failure = info.failure {
+            write(.error, "recording ended: \(failure)", recordings, room: info.room, metadata)
+        } else {
+            write(.info, "recording stopped", recordings, room: info.room, metadata)
+        }
+    }
+}
