@@ -118,6 +118,8 @@ extension Conference {
                     labels: ["reason": reason.rawValue]))
         }
         for (name, help, count) in [
+            ("tessera_video_frames_decoded_total", "Frames of senders that were decoded.", intake.decodedFrames.load(ordering: .relaxed)),
+            ("tessera_video_frames_skipped_total", "Frames of senders that a budget left out.", intake.skippedFrames.load(ordering: .relaxed)),
             ("tessera_audio_packets_dropped_total", "Audio packets that waited for too long.", intake.droppedAudioPackets.load(ordering: .relaxed)),
             ("tessera_audio_packets_rested_total", "Audio packets that were not decoded, since nobody would have heard them.", intake.restedAudioPackets.load(ordering: .relaxed)),
             ("tessera_audio_failures_total", "Audio packets that could not be decoded.", intake.audioFailures.load(ordering: .relaxed)),

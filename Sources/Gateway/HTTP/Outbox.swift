@@ -2,8 +2,10 @@ import NIOCore
 
 /// What waits to be written to one client. A client that reads slowly gets less, not later: of each kind of state only the newest waits.
 struct Outbox {
-    /// Kinds of state that a message carries whole.
-    enum State: Hashable, CaseIterable { case participants, tiles, speaker, layout, recording, line }
+    /// A kind of state that messages carry, by the name that whoever sends them gives it.
+    struct State: Hashable, Sendable {
+        let name: String
+    }
 
     enum Message: Equatable {
         /// Shared by all who are told the same.

@@ -91,6 +91,15 @@ extension Welcome {
     }
 }
 
+extension Outbox.State {
+    static let participants = Self(name: "participants")
+    static let tiles = Self(name: "tiles")
+    static let speaker = Self(name: "speaker")
+    static let layout = Self(name: "layout")
+    static let recording = Self(name: "recording")
+    static let line = Self(name: "line")
+}
+
 extension ParticipantEvent {
     /// The kind of state that the event tells, for a client of `/signal`; nil: it tells that something happened.
     var state: Outbox.State? {

@@ -120,10 +120,6 @@ package final class VideoIntake: Sendable {
     /// Asks the sender for a keyframe; from any thread.
     private let requestKeyframe: @Sendable () -> Void
 
-    let decodedFrames = Atomic<Int>(0)
-    let failures = Atomic<Int>(0)
-    /// Frames that a budget left out.
-    let skipped = Atomic<Int>(0)
 
     init(services: DecodeServices, soundDelay: SoundDelay, requestKeyframe: @escaping @Sendable () -> Void) {
         lane = SerialLane(
@@ -194,7 +190,7 @@ package final class VideoIntake: Sendable {
         }
     }
 
-    private func skip(frames: Int) { skipped.wrappingAdd(frames, ordering: .relaxed) }
+    private func skip(frames: Int) { counters.skippedFrames.wrappingAdd(frames, ordering: .relaxed) }
 
     private func decodeNext() {
         let next: ReceivedVideoFrame? = state.withLock { state in
@@ -234,11 +230,10 @@ package final class VideoIntake: Sendable {
             }
             if let refusal { return refuse(refusal, at: now) }
             guard let decoded else { return }
-            decodedFrames.wrappingAdd(1, ordering: .relaxed)
+            counters.decodedFrames.wrappingAdd(1, ordering: .relaxed)
             keep(fitted(decoded, frame.rotation), of: frame, size: (decoded.width, decoded.height))
         } catch {
             // It costs this frame and what refers to it; the last good picture stays.
-            failures.wrappingAdd(1, ordering: .relaxed)
             counters.count(.fault)
             awaitsKeyframe.store(true, ordering: .relaxed)
             if case CodecError.unsupportedInput = error {

@@ -18,10 +18,13 @@ package enum DecodeRefusal: String, Sendable, CaseIterable {
     case fault
 }
 
-/// What of all senders' media was left out on the way in, since the start.
+/// What of all senders' media was decoded or left out on the way in, since the start.
 package final class IntakeCounters: Sendable {
     private final class Count: Sendable { let value = Atomic<Int>(0) }
     private let refusals = DecodeRefusal.allCases.map { _ in Count() }
+    package let decodedFrames = Atomic<Int>(0)
+    /// Left out by a budget, and while a sender that went over one is left alone.
+    package let skippedFrames = Atomic<Int>(0)
     package let droppedAudioPackets = Atomic<Int>(0)
     package let audioFailures = Atomic<Int>(0)
     /// Audio packets that were not decoded, since nobody would have heard them.

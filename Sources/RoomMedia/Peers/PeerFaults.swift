@@ -30,6 +30,10 @@ public struct PeerFaults: Hashable, Sendable {
         case slowedMessages
         /// Messages to it that were not taken since too many wait.
         case undeliveredMessages
+        /// Datagrams of DTLS that were of no use: from an association that ended, or not to be read.
+        case handshakes
+        /// How often our part of a DTLS handshake was sent again.
+        case repeatedHandshakes
     }
 
     /// By the kind's number: counted for each peer each second, without an allocation.
@@ -53,6 +57,8 @@ public struct PeerFaults: Hashable, Sendable {
         self[.uselessChunks] = statistics.channels.discardedChunks
         self[.slowedMessages] = statistics.channels.slowed
         self[.undeliveredMessages] = statistics.channels.refusedMessages
+        self[.handshakes] = statistics.dtls.ignoredDatagrams
+        self[.repeatedHandshakes] = statistics.dtls.retransmissions
     }
 
     public subscript(kind: Kind) -> Int {
@@ -88,6 +94,8 @@ extension PeerFaults.Kind {
         case .overBudget: packets("over_budget")
         case .sources: packets("source")
         case .checks: packets("check")
+        case .handshakes: packets("handshake")
+        case .repeatedHandshakes: sample("tessera_handshakes_repeated_total", "Flights of DTLS handshakes that were sent again.")
         case .forgottenSources: sample("tessera_sources_forgotten_total", "Sources of peers that lost their stream to newer ones.")
         case .unanswered: sample("tessera_packets_unanswered_total", "Datagrams that were not sent since nobody answered there.")
         case .oversizedFrames:

@@ -132,10 +132,10 @@ struct VideoIntakeTests {
         var taken = 0
         for _ in 0..<6 {
             _ = await rig.take(large)
-            if rig.intake.decodedFrames.load(ordering: .relaxed) > taken { taken += 1 }
+            if rig.counters.decodedFrames.load(ordering: .relaxed) > taken { taken += 1 }
         }
         #expect(taken == 4, "4 × 4.2 million pixels")
-        #expect(rig.intake.skipped.load(ordering: .relaxed) >= 2 && rig.counters.frames(.sender) >= 1)
+        #expect(rig.counters.skippedFrames.load(ordering: .relaxed) >= 2 && rig.counters.frames(.sender) >= 1)
         #expect(rig.asked.withLock { $0 } == 1, "when it got its tile, and not again")
     }
 
@@ -147,9 +147,9 @@ struct VideoIntakeTests {
         let bad = EncodedVideoFrame(codec: .h264, data: set, isKeyframe: true, timestamp: 0)
         let start = MonotonicClock.now()
         for _ in 0..<200 { #expect(await rig.take(bad) == false) }
-        let looks = rig.intake.failures.load(ordering: .relaxed)
+        let looks = rig.counters.frames(.fault)
         #expect((1...2 + Int((MonotonicClock.now() - start).inSeconds)).contains(looks))
-        #expect(rig.intake.skipped.load(ordering: .relaxed) == 200 - looks)
+        #expect(rig.counters.skippedFrames.load(ordering: .relaxed) == 200 - looks)
         #expect(rig.asked.withLock { $0 } == 1)
     }
 

@@ -17,6 +17,7 @@ struct PeerFaultsTests {
         (all.ignoredChecks, all.unansweredDatagrams) = (1024, 2048)
         all.videoReceived.oversizedFrames = 4096
         all.channels = DataChannelStatistics(refusedMessages: 8192, refusedChunks: 16_384, discardedChunks: 32_768, slowed: 65_536)
+        (all.dtls.ignoredDatagrams, all.dtls.retransmissions) = (1 << 17, 1 << 18)
         return all
     }
 
@@ -27,7 +28,7 @@ struct PeerFaultsTests {
             faults.named == [
                 "malformed": 3, "unexpected": 4, "undecryptable": 24, "replayed": 32, "overBudget": 192 + 1 << 20, "sources": 256,
                 "forgottenSources": 512, "checks": 1024, "unanswered": 2048, "oversizedFrames": 4096, "undeliveredMessages": 8192,
-                "chunksOverWindow": 16_384, "uselessChunks": 32_768, "slowedMessages": 65_536,
+                "chunksOverWindow": 16_384, "uselessChunks": 32_768, "slowedMessages": 65_536, "handshakes": 1 << 17, "repeatedHandshakes": 1 << 18,
             ])
     }
 
@@ -54,5 +55,6 @@ struct PeerFaultsTests {
         let chunks = ["window", "useless"].map { value("tessera_channel_chunks_refused_total", $0) }
         #expect(chunks == [32_768, 65_536])
         #expect(value("tessera_channel_messages_slowed_total") == 131_072)
+        #expect(value("tessera_packets_refused_total", "handshake") == 262_144 && value("tessera_handshakes_repeated_total") == 524_288)
     }
 }
