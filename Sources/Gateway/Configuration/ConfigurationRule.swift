@@ -129,6 +129,14 @@ extension ConfigurationRule {
             return values.count == items.count && count.contains(values.count) ? values : nil
         }
     }
+
+    /// Also the empty text, which leaves the choice to the server.
+    static func optional<Wrapped>(_ rule: ConfigurationRule<Wrapped>) -> Self where Value == Wrapped? {
+        ConfigurationRule(allowed: rule.allowed + ", or \"\" for the server's own choice") { raw in
+            if case .scalar("", _) = raw { return .some(nil) }
+            return rule.read(raw).map { .some($0) }
+        }
+    }
 }
 
 extension Duration {
