@@ -36,7 +36,8 @@ public final class Histogram: Sendable {
         nanoseconds.wrappingAdd(other.nanoseconds.load(ordering: .relaxed), ordering: .relaxed)
     }
 
-    /// As Prometheus wants a histogram, in seconds: `NAME_bucket` with counts up to each bound, `NAME_sum`, `NAME_count`.
+    /// As Prometheus wants a histogram, in seconds: `NAME_bucket` with counts up to each bound, `NAME_sum`,
+    /// `NAME_count`.
     public func samples(_ name: String, _ help: String, labels: [String: String] = [:]) -> [MetricSample] {
         var samples: [MetricSample] = []
         func add(_ suffix: String, _ value: Double, _ more: [String: String] = [:]) {

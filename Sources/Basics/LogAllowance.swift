@@ -1,5 +1,5 @@
-/// How many log lines of one kind are written: what strangers can cause must not fill a disk. What it cost is told by a counter; the lines
-/// that are left out are counted in the next one.
+/// How many log lines of one kind are written: what strangers can cause must not fill a disk. What it cost is told by a
+/// counter; the lines that are left out are counted in the next one.
 public final class LogAllowance: Sendable {
     private struct State {
         var bucket: TokenBucket
@@ -15,7 +15,8 @@ public final class LogAllowance: Sendable {
         state = Guarded(State(bucket: TokenBucket(rate: perSecond, size: atOnce, at: now)))
     }
 
-    /// Takes one line. Returns how many were left out since the last one that was written; nil: this one is left out too.
+    /// Takes one line. Returns how many were left out since the last one that was written; nil: this one is left out
+    /// too.
     public func take(at now: Instant) -> Int? {
         state.withLock { state in
             guard state.bucket.take(at: now) else {

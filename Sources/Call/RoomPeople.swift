@@ -1,6 +1,7 @@
 import Foundation
 
-/// Who is in the room, as the server tells it: everyone in the list at first, then what changes; other viewers are a number.
+/// Who is in the room, as the server tells it: everyone in the list at first, then what changes; other viewers are a
+/// number.
 struct RoomPeople: Equatable, Sendable {
     struct Person: Equatable, Sendable {
         var id: String

@@ -18,21 +18,35 @@ struct RoomPeopleTests {
         #expect(
             people.take(
                 try news(
-                    #"{"type":"joined","you":{"id":"a"},"participants":[{"id":"a","name":"Ada"},{"id":"b","name":"Bo"}],"viewers":3}"#))
+                    """
+                    {"type":"joined","you":{"id":"a"},"viewers":3,
+                     "participants":[{"id":"a","name":"Ada"},{"id":"b","name":"Bo"}]}
+                    """
+                ))
                 == ["Bo is here", "3 viewers"])
         #expect(
             people.take(
                 try news(
-                    #"{"type":"participantsChanged","joined":[{"id":"c","name":"Cy"}],"changed":[{"id":"a","name":"Ada L"}],"left":["b"],"viewers":1}"#))
+                    """
+                    {"type":"participantsChanged","joined":[{"id":"c","name":"Cy"}],
+                     "changed":[{"id":"a","name":"Ada L"}],"left":["b"],"viewers":1}
+                    """
+                ))
                 == ["Cy is here", "Bo is gone", "1 viewer"])
         #expect(people.people.map(\.name) == ["Ada L", "Cy"])
-        #expect(people.take(try news(#"{"type":"participantsChanged","joined":[],"changed":[],"left":[],"viewers":1}"#)).isEmpty)
-        #expect(people.take(try news(#"{"type":"participants","participants":[{"id":"a","name":"Ada L"}],"viewers":1}"#)) == ["Cy is gone"])
+        #expect(
+            people.take(try news(#"{"type":"participantsChanged","joined":[],"changed":[],"left":[],"viewers":1}"#))
+                .isEmpty)
+        #expect(
+            people.take(try news(#"{"type":"participants","participants":[{"id":"a","name":"Ada L"}],"viewers":1}"#))
+                == ["Cy is gone"])
     }
 
     @Test("what is no list names nobody")
     func broken() throws {
-        #expect(try news(#"{"type":"participants","participants":[7,{"name":"x"},{"id":"y"}],"viewers":"many"}"#) == .whole([.init(["id": "y"])].compactMap { $0 }, viewers: 0))
+        #expect(
+            try news(#"{"type":"participants","participants":[7,{"name":"x"},{"id":"y"}],"viewers":"many"}"#)
+                == .whole([.init(["id": "y"])].compactMap { $0 }, viewers: 0))
         #expect(try news(#"{"type":"participantsChanged"}"#) == .changes(joined: [], changed: [], left: [], viewers: 0))
     }
 }

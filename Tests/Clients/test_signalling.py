@@ -52,6 +52,67 @@ def test_chat_reaches_everyone_or_one_and_participants_are_told_of_changes(serve
     asyncio.run(run())
 
 
+def test_what_changes_is_told_four_times_a_second_and_leads_to_the_same_list(server):
+    """One client keeps a list by what changes, another is told all of it: they agree, however wildly somebody switches."""
+    def people(message):
+        return {p["id"]: p for p in message}
+
+    async def run():
+        async with await connect(server) as a, await connect(server) as b, await connect(server) as c, await connect(server) as d:
+            joined = await ask(a, "joined", type="join", room="deltas", name="Ada", deltas=True)
+            kept, viewers, changes, lists = people(joined["participants"]), joined["viewers"], 0, 0
+            whole = people((await ask(b, "joined", type="join", room="deltas", name="Bo"))["participants"])
+            cy = (await ask(c, "joined", type="join", room="deltas", name="Cy"))["you"]["id"]
+            eve = (await ask(d, "joined", type="join", room="deltas", name="Eve", role="viewer"))["you"]["id"]
+
+            async def restless():
+                for turn in range(60):
+                    await c.send(json.dumps({"type": "state", "hand": turn % 2 == 0, "audio": turn % 3 == 0}))
+                    await asyncio.sleep(0.03)
+                # What is too much is refused: the last word waits until it is not.
+                await asyncio.sleep(0.5)
+                await c.send(json.dumps({"type": "state", "hand": True, "audio": True, "video": False}))
+
+            async def keep():
+                nonlocal kept, viewers, changes, lists
+                async for text in a:
+                    message = json.loads(text)
+                    if message["type"] == "participants":
+                        kept, viewers = people(message["participants"]), message["viewers"]
+                        lists += 1
+                    elif message["type"] == "participantsChanged":
+                        kept = {id: person for id, person in kept.items() if id not in message["left"]}
+                        assert all(person["id"] in kept for person in message["changed"]), message
+                        kept |= people(message["changed"]) | people(message["joined"])
+                        viewers, changes = message["viewers"], changes + 1
+
+            async def follow():
+                nonlocal whole
+                async for text in b:
+                    message = json.loads(text)
+                    assert message["type"] != "participantsChanged"
+                    if message["type"] == "participants":
+                        whole = people(message["participants"])
+
+            async def ignore(socket):
+                async for _ in socket:
+                    pass
+
+            tasks = [asyncio.create_task(work) for work in (keep(), follow(), ignore(c), ignore(d))]
+            begin = asyncio.get_running_loop().time()
+            await restless()
+            await asyncio.sleep(1)
+            spent = asyncio.get_running_loop().time() - begin
+            assert 3 <= changes <= 4 * spent + 2 and lists >= 1, (changes, lists, spent)
+            assert kept[cy]["hand"] and kept[cy]["audio"] and not kept[cy]["video"]
+            assert viewers == 1 and eve not in kept and whole.keys() - kept.keys() == {eve}
+            assert all(whole[id] == person for id, person in kept.items())
+            for socket in (a, b, c, d):
+                await socket.send(json.dumps({"type": "leave"}))
+            await asyncio.gather(*tasks)
+    asyncio.run(run())
+
+
 def test_a_full_or_locked_room_says_so(server):
     server.json("PUT", "/api/rooms/small", {"maxParticipants": 1}, expect=201)
     server.json("PUT", "/api/rooms/shut", {"locked": True}, expect=201)

@@ -13,6 +13,7 @@ from browser import Firefox
 from media import TONES
 from page import Page
 from server import ROOT, Server
+from signalling import ask, connect
 
 WEB = ROOT / "Sources" / "Gateway" / "Web"
 TYPES = {
@@ -42,6 +43,7 @@ def test_a_call_through_the_page_on_a_desk_and_on_a_phone(full_server, tmp_path)
             await in_the_lobby(desk)
             await asyncio.gather(desk.is_moving(), phone.is_moving())
             await people_and_chat(desk, phone)
+            await watching(server, desk)
             await layouts(desk, phone)
             await own_picture(desk, phone)
             await recording(desk, phone, server)
@@ -100,6 +102,21 @@ async def people_and_chat(desk, phone):
     assert await phone.evaluate("document.activeElement.id") == "open-chat"
     await desk.key("Escape")
     await desk.wait_for("document.getElementById('side').hidden")
+
+
+async def watching(server, desk):
+    """Viewers are a number, but for those who raise their hand; and what changes comes as changes."""
+    listed = "document.getElementById('people-list').textContent"
+    watcher = await connect(server)
+    await ask(watcher, "joined", type="join", room="standup", name="Eve", role="viewer")
+    await desk.wait_for(f"{listed}.includes('1 viewer') && document.getElementById('people-count').textContent === '3'")
+    assert not await desk.evaluate(f"{listed}.includes('Eve')")
+    await watcher.send(json.dumps({"type": "state", "hand": True}))
+    await desk.wait_for(f"{listed}.includes('Eve') && !{listed}.includes('1 viewer')")
+    await watcher.send(json.dumps({"type": "leave"}))
+    await desk.wait_for(f"!{listed}.includes('Eve') && document.getElementById('people-count').textContent === '2'")
+    assert await desk.evaluate("probe.messages.filter(message => message.type === 'participantsChanged').length") >= 3
+    await watcher.close()
 
 
 async def layouts(desk, phone):

@@ -1,5 +1,5 @@
-/// Who is in a room, as clients that follow its changes are told: everyone who may be seen or heard by themselves, the other viewers as a
-/// number. A room of five hundred who watch then costs each of them no more than those who speak.
+/// Who is in a room, as clients that follow its changes are told: everyone who may be seen or heard by themselves, the
+/// other viewers as a number. A room of five hundred who watch then costs each of them no more than those who speak.
 public struct Roster: Hashable, Sendable {
     /// Who is listed, in the order in which they came to the list.
     public private(set) var listed: [ParticipantInfo] = []
@@ -65,7 +65,8 @@ extension ParticipantInfo {
 
 /// One announcement of who is in a room.
 public struct RosterUpdate: Hashable, Sendable {
-    /// Counts the announcements of a room. `change` is for whoever got the announcement before this one, `roster` for everyone else.
+    /// Counts the announcements of a room. `change` is for whoever got the announcement before this one, `roster` for
+    /// everyone else.
     public var number: Int
     /// Everyone in the room, viewers too, in the order in which they came.
     public var everyone: [ParticipantInfo]

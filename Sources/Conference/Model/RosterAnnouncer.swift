@@ -1,10 +1,10 @@
 import Basics
 
-/// Decides when a room announces who is in it: at once when nothing was announced for `interval`, otherwise as soon as that has passed, with
-/// everything that changed meanwhile. A value: time comes in as an argument.
+/// Decides when a room announces who is in it: at once when nothing was announced for `interval`, otherwise as soon as
+/// that has passed, with everything that changed meanwhile. A value: time comes in as an argument.
 struct RosterAnnouncer: Sendable {
-    /// Four announcements a second. Who follows who speaks sees no delay in that, and whoever switches something on and off a thousand times
-    /// costs no more than one who does so four times.
+    /// Four announcements a second. Who follows who speaks sees no delay in that, and whoever switches something on and
+    /// off a thousand times costs no more than one who does so four times.
     static let interval = Duration.milliseconds(250)
 
     /// What is to be done about a change.
@@ -47,6 +47,7 @@ struct RosterAnnouncer: Sendable {
         roster.apply(change)
         number += 1
         last = now
-        return RosterUpdate(number: number, everyone: current, roster: roster, change: change, isVisible: roster != before)
+        return RosterUpdate(
+            number: number, everyone: current, roster: roster, change: change, isVisible: roster != before)
     }
 }

@@ -1,13 +1,15 @@
 import Basics
 
-/// One event, as all who are told of it get it: the same object for everyone, so that what an endpoint makes of it is made once.
+/// One event, as all who are told of it get it: the same object for everyone, so that what an endpoint makes of it is
+/// made once.
 public final class SharedEvent: Sendable {
     public let event: ParticipantEvent
     private let forms = Guarded<[String: any Sendable]>([:])
 
     public init(_ event: ParticipantEvent) { self.event = event }
 
-    /// What an endpoint makes of the event, such as its JSON. The first who asks for a form makes it, all others get that one.
+    /// What an endpoint makes of the event, such as its JSON. The first who asks for a form makes it, all others get
+    /// that one.
     ///
     /// - Parameter name: tells the forms of one event apart; a name stands for one type of form.
     public func form<Form: Sendable>(_ name: String, _ make: () -> Form) -> Form {

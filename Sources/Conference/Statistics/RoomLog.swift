@@ -2,8 +2,8 @@ import Basics
 import Logging
 import Threads
 
-/// The lines of the log about rooms and who is in them, each with `room` and, where it is about one, `participant` as metadata: what an
-/// operator asks for who looks for one call.
+/// The lines of the log about rooms and who is in them, each with `room` and, where it is about one, `participant` as
+/// metadata: what an operator asks for who looks for one call.
 final class RoomLog: Sendable {
     private let logger: Logger
     /// A thousand people may come and go within a minute, and a script ten thousand.
@@ -25,22 +25,29 @@ final class RoomLog: Sendable {
     }
 
     func joined(_ id: String, _ request: JoinRequest) {
-        write(.info, "joined", visits, room: request.room, ["participant": "\(id)", "role": "\(request.role.rawValue)"])
+        write(
+            .info, "joined", visits, room: request.room, ["participant": "\(id)", "role": "\(request.role.rawValue)"])
     }
 
-    func resumed(_ id: String, room: String) { write(.info, "taken back", visits, room: room, ["participant": "\(id)"]) }
+    func resumed(_ id: String, room: String) {
+        write(.info, "taken back", visits, room: room, ["participant": "\(id)"])
+    }
 
     func left(_ id: String, room: String, _ reason: LeaveReason) {
         write(.info, "left", visits, room: room, ["participant": "\(id)", "reason": "\(reason.rawValue)"])
     }
 
     func roomEnded(_ room: String, _ reason: LeaveReason, participants: Int) {
-        write(.info, "room ended", visits, room: room, ["participants": "\(participants)", "reason": "\(reason.rawValue)"])
+        write(
+            .info, "room ended", visits, room: room,
+            ["participants": "\(participants)", "reason": "\(reason.rawValue)"])
     }
 
     /// - Parameter why: what the transport said (`PeerEvent.failed`). What the peer did wrong is no fault of ours.
     func peerFailed(_ id: String, room: String, _ reason: LeaveReason, why: String) {
-        write(.notice, "a peer's connection ended: \(why)", failures, room: room, ["participant": "\(id)", "reason": "\(reason.rawValue)"])
+        write(
+            .notice, "a peer's connection ended: \(why)", failures, room: room,
+            ["participant": "\(id)", "reason": "\(reason.rawValue)"])
     }
 
     /// - Parameter participant: who asked for it; nil: an administrator, or the configuration.

@@ -136,6 +136,13 @@ enum OpenAPI {
             ],
             "name": Schema.string,
         ]),
+        // A message of `/signal`, for clients that say `"deltas": true` in `join`.
+        "ParticipantsChanged": Schema.object(
+            [
+                "type": Schema.choice(["participantsChanged"]), "joined": Schema.list(of: Schema.ref("Participant")),
+                "changed": Schema.list(of: Schema.ref("Participant")), "left": Schema.list(of: Schema.string),
+                "viewers": ["type": "integer", "description": "Who is in the room and not in the list."],
+            ], required: ["type", "joined", "changed", "left", "viewers"]),
         "Tile": Schema.object(
             [
                 "participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer,

@@ -6,7 +6,10 @@ extension RouteTable {
         for path in ["/", "/r/{room}"] {
             add(Route(.get, path, .everyone, nil) { asked in try assets.answer("index.html", for: asked) })
         }
-        add(Route(.get, "/assets/{name}", .everyone, nil) { asked in try assets.answer(asked.parameter("name"), for: asked) })
+        add(
+            Route(.get, "/assets/{name}", .everyone, nil) { asked in
+                try assets.answer(asked.parameter("name"), for: asked)
+            })
         for name in ["favicon.ico", "favicon.svg", "manifest.webmanifest"] where assets[name] != nil {
             add(Route(.get, "/\(name)", .everyone, nil) { asked in try assets.answer(name, for: asked) })
         }

@@ -29,7 +29,8 @@ struct APIError: Error, HTTPResponseError, Sendable, Equatable {
     }
 
     var response: Response {
-        var response = Response.json(["error": ["code": .string(code.rawValue), "message": .string(message)]], status: status)
+        var response = Response.json(
+            ["error": ["code": .string(code.rawValue), "message": .string(message)]], status: status)
         response.headers.append(contentsOf: headers)
         return response
     }
@@ -46,7 +47,8 @@ extension ErrorCode {
         case .badMessage, .badRequest, .badSDP: .badRequest
         case .unauthorized: .unauthorized
         case .forbidden: .forbidden
-        case .notFound, .roomNotFound, .participantNotFound, .recordingNotFound, .sessionNotFound, .unknownLayout: .notFound
+        case .notFound, .roomNotFound, .participantNotFound, .recordingNotFound, .sessionNotFound, .unknownLayout:
+            .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .notAcceptable: .notAcceptable
         case .roomLocked, .recordingRunning, .recordingNotRunning, .layoutInUse, .conflict: .conflict
@@ -79,7 +81,9 @@ extension Response {
             body: ResponseBody(byteBuffer: text))
     }
 
-    static func text(_ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8") -> Response {
+    static func text(_ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8")
+        -> Response
+    {
         Response(
             status: status, headers: [.contentType: type, .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))

@@ -19,8 +19,8 @@ struct OriginPolicy: Sendable {
 
     /// A client without `Origin` is not a web page and may pass; a page of our own host may; others if they are listed.
     ///
-    /// `hosts`: what the request says our name is (`Host` and, from a trusted proxy, `X-Forwarded-Host`). Only name and port are
-    /// compared, since a proxy may end TLS before us.
+    /// `hosts`: what the request says our name is (`Host` and, from a trusted proxy, `X-Forwarded-Host`). Only name and
+    /// port are compared, since a proxy may end TLS before us.
     func allows(origin text: String?, hosts: [String]) -> Bool {
         guard let text else { return true }
         if allowsAll { return true }

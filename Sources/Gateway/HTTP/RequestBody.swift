@@ -53,7 +53,9 @@ struct RequestBody: Sendable {
     }
 
     /// nil where the key is not there, or null.
-    private func value<Value>(_ key: String, _ allowed: String, _ read: (JSONValue) -> Value?) throws(APIError) -> Value? {
+    private func value<Value>(_ key: String, _ allowed: String, _ read: (JSONValue) -> Value?) throws(APIError)
+        -> Value?
+    {
         guard let member = members[key], member != .null else { return nil }
         guard let value = read(member) else { throw .badRequest("\(key): \(allowed)") }
         return value

@@ -35,7 +35,9 @@ final class GatewayFigures: Sendable {
         if untold > 0 { metadata["untold"] = "\(untold)" }
         logger.info("a join was refused: \(refusal.message)", metadata: metadata)
     }
-    func countRefusedRequest(_ reason: RefusedRequest) { counts.withLock { $0.refusedRequests[reason, default: 0] += 1 } }
+    func countRefusedRequest(_ reason: RefusedRequest) {
+        counts.withLock { $0.refusedRequests[reason, default: 0] += 1 }
+    }
     func connectionOpened() { counts.withLock { $0.connections += 1 } }
     func connectionClosed() { counts.withLock { $0.connections -= 1 } }
     func countMessage(isBad: Bool) {
@@ -49,21 +51,29 @@ final class GatewayFigures: Sendable {
         let counts = counts.withLock { $0 }
         var samples = counts.requests.sorted { $0.key < $1.key }.map { status, count in
             MetricSample(
-                "tessera_http_requests_total", "HTTP requests by class of status.", .counter, Double(count), labels: ["status": "\(status)xx"])
+                "tessera_http_requests_total", "HTTP requests by class of status.", .counter, Double(count),
+                labels: ["status": "\(status)xx"])
         }
         samples += counts.refusals.sorted { $0.key.rawValue < $1.key.rawValue }.map { code, count in
-            MetricSample("tessera_joins_refused_total", "Joins refused, by code.", .counter, Double(count), labels: ["code": code.rawValue])
+            MetricSample(
+                "tessera_joins_refused_total", "Joins refused, by code.", .counter, Double(count),
+                labels: ["code": code.rawValue])
         }
         samples += RefusedRequest.allCases.map { reason in
             MetricSample(
-                "tessera_http_requests_refused_total", "Requests refused for the name they used, the page they came from, or their rate.",
+                "tessera_http_requests_refused_total",
+                "Requests refused for the name they used, the page they came from, or their rate.",
                 .counter, Double(counts.refusedRequests[reason] ?? 0), labels: ["reason": reason.rawValue])
         }
         samples += [
-            MetricSample("tessera_signalling_connections", "Open signalling connections.", .gauge, Double(counts.connections)),
-            MetricSample("tessera_signalling_messages_total", "Signalling messages received.", .counter, Double(counts.messages)),
             MetricSample(
-                "tessera_signalling_bad_messages_total", "Signalling messages that could not be read.", .counter, Double(counts.badMessages)),
+                "tessera_signalling_connections", "Open signalling connections.", .gauge, Double(counts.connections)),
+            MetricSample(
+                "tessera_signalling_messages_total", "Signalling messages received.", .counter,
+                Double(counts.messages)),
+            MetricSample(
+                "tessera_signalling_bad_messages_total", "Signalling messages that could not be read.", .counter,
+                Double(counts.badMessages)),
         ]
         return samples
     }

@@ -17,8 +17,12 @@ enum PrometheusText {
             guard let samples = families[family], let first = samples.first else { continue }
             text += "# HELP \(family) \(escape(first.help, quotes: false))\n# TYPE \(family) \(first.kind.rawValue)\n"
             for sample in samples {
-                let labels = sample.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escape($0.value, quotes: true))\"" }
-                text += sample.name + (labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}") + " " + number(sample.value) + "\n"
+                let labels = sample.labels.sorted { $0.key < $1.key }.map {
+                    "\($0.key)=\"\(escape($0.value, quotes: true))\""
+                }
+                text +=
+                    sample.name + (labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}") + " "
+                    + number(sample.value) + "\n"
             }
         }
         return text

@@ -23,7 +23,8 @@ enum ServerMessage: Sendable, Equatable {
     case left(LeaveReason)
     case error(Refusal, fatal: Bool)
 
-    /// Which kind of state the message carries: a newer one says all that an older one did, which a slow reader need not get any more.
+    /// Which kind of state the message carries: a newer one says all that an older one did, which a slow reader need
+    /// not get any more.
     var state: Outbox.State? {
         if case .event(let told, _) = self { told.event.state } else { nil }
     }
@@ -41,7 +42,8 @@ enum ServerMessage: Sendable, Equatable {
 
     var json: JSONValue {
         switch self {
-        case .joined(let welcome, let iceServers, let countsViewers): welcome.json(iceServers, countsViewers: countsViewers)
+        case .joined(let welcome, let iceServers, let countsViewers):
+            welcome.json(iceServers, countsViewers: countsViewers)
         case .answer(let sdp): ["type": "answer", "sdp": .string(sdp)]
         case .event(let told, let form): told.event.json(form)
         case .left(let reason): ["type": "left", "reason": .string(reason.rawValue)]
@@ -75,7 +77,8 @@ struct Welcome: Sendable, Equatable {
                     "id": .string(id), "name": .string(name), "role": .string(role.rawValue),
                     "resume": ["id": .string(id), "secret": .string(resumeSecret)],
                 ],
-                "iceServers": .array(iceServers.map(\.json)), "participants": .array((roster?.listed ?? participants).map(\.json)),
+                "iceServers": .array(iceServers.map(\.json)),
+                "participants": .array((roster?.listed ?? participants).map(\.json)),
                 "layout": .string(layout), "recording": recording?.json ?? .null,
             ], where: ["viewers": roster.map { .integer($0.viewers) }])
     }
@@ -86,8 +89,10 @@ extension Welcome {
     init(_ seat: any ConferenceSeat, _ request: JoinRequest?) {
         let info = seat.info
         self.init(
-            room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "", role: info?.role ?? request?.role ?? .participant,
-            resumeSecret: seat.resumeSecret, participants: seat.participants, layout: seat.layout, recording: seat.recording)
+            room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
+            role: info?.role ?? request?.role ?? .participant,
+            resumeSecret: seat.resumeSecret, participants: seat.participants, layout: seat.layout,
+            recording: seat.recording)
     }
 }
 
@@ -127,7 +132,8 @@ extension ParticipantEvent {
             case .change:
                 [
                     "type": "participantsChanged", "joined": .array(update.change.joined.map(\.json)),
-                    "changed": .array(update.change.changed.map(\.json)), "left": .array(update.change.left.map { .string($0) }),
+                    "changed": .array(update.change.changed.map(\.json)),
+                    "left": .array(update.change.left.map { .string($0) }),
                     "viewers": .integer(update.change.viewers),
                 ]
             }
@@ -142,14 +148,18 @@ extension ParticipantEvent {
         case .chat(let chat):
             .object(
                 [
-                    "type": "chat", "from": .string(chat.from), "name": .string(chat.fromName), "text": .string(chat.text),
+                    "type": "chat", "from": .string(chat.from), "name": .string(chat.fromName),
+                    "text": .string(chat.text),
                     "at": .date(chat.at),
                 ], where: ["to": chat.to.map { .string($0) }])
         case .line(let line):
             [
-                "type": "line", "estimate": .integer(line.estimate.bitsPerSecond), "sent": .integer(line.sent.bitsPerSecond),
-                "received": .integer(line.received.bitsPerSecond), "lossDown": .number(line.lossDown), "lossUp": .number(line.lossUp),
-                "roundTripMs": .number(line.roundTrip.inMilliseconds), "rung": .integer(line.rung), "reason": .string(line.reason.sentence),
+                "type": "line", "estimate": .integer(line.estimate.bitsPerSecond),
+                "sent": .integer(line.sent.bitsPerSecond),
+                "received": .integer(line.received.bitsPerSecond), "lossDown": .number(line.lossDown),
+                "lossUp": .number(line.lossUp),
+                "roundTripMs": .number(line.roundTrip.inMilliseconds), "rung": .integer(line.rung),
+                "reason": .string(line.reason.sentence),
                 "reasonCode": .string(line.reason.code.rawValue), "mode": .string(line.mode.rawValue),
             ]
         // No message of ours: the session tells these otherwise, or not at all.

@@ -1,7 +1,8 @@
 import Basics
 import Conference
 
-/// What the endpoints need of a conference, in its own words. `Conference` is the real one; tests of the endpoints bring another.
+/// What the endpoints need of a conference, in its own words. `Conference` is the real one; tests of the endpoints
+/// bring another.
 protocol ConferenceService: Sendable {
     var isDraining: Bool { get }
     var isOverloaded: Bool { get }
@@ -12,7 +13,8 @@ protocol ConferenceService: Sendable {
     func endRoom(_ id: String) throws(ConferenceError)
     func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8]
 
-    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo
+    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
+        -> ParticipantInfo
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics
 
@@ -31,7 +33,8 @@ protocol ConferenceService: Sendable {
     func metrics() -> [MetricSample]
 
     /// `events` is called in order, on a thread of the conference.
-    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError) -> any ConferenceSeat
+    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+        -> any ConferenceSeat
     /// The seat of a client whose signalling was lost.
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
@@ -65,7 +68,9 @@ protocol ConferenceSeat: Sendable {
 extension Participant: ConferenceSeat {}
 
 extension Conference: ConferenceService {
-    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError) -> any ConferenceSeat {
+    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+        -> any ConferenceSeat
+    {
         try join(request, events: events)
     }
 

@@ -1,5 +1,5 @@
-/// What programs compare of an error, wherever it is told: in the answers of HTTP, in `error` messages of signalling, in the label of
-/// `tessera_joins_refused_total`. The sentence beside it is for people, and may change.
+/// What programs compare of an error, wherever it is told: in the answers of HTTP, in `error` messages of signalling,
+/// in the label of `tessera_joins_refused_total`. The sentence beside it is for people, and may change.
 enum ErrorCode: String, Sendable, CaseIterable {
     // `error` messages of signalling have these, and answers of HTTP too.
     case badMessage = "bad_message"

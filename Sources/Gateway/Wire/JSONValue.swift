@@ -38,7 +38,9 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
     init(integerLiteral value: Int) { self = .integer(value) }
     init(floatLiteral value: Double) { self = .number(value) }
     init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(Dictionary(elements) { _, last in last }) }
+    init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(Dictionary(elements) { _, last in last })
+    }
 }
 
 extension JSONValue: Decodable {
@@ -76,7 +78,8 @@ extension JSONValue {
         case .bool(let value): bytes += (value ? "true" : "false").utf8
         case .integer(let value): bytes += String(value).utf8
         // JSON has no infinity and no NaN.
-        case .number(let value): bytes += (!value.isFinite ? "null" : Int(exactly: value).map { String($0) } ?? "\(value)").utf8
+        case .number(let value):
+            bytes += (!value.isFinite ? "null" : Int(exactly: value).map { String($0) } ?? "\(value)").utf8
         case .string(let value): Self.write(value, to: &bytes)
         case .array(let values):
             bytes.append(UInt8(ascii: "["))
@@ -97,7 +100,8 @@ extension JSONValue {
         }
     }
 
-    /// RFC 8259 §7: quotation mark, reverse solidus and the control characters must be escaped; the rest is UTF-8 as it is.
+    /// RFC 8259 §7: quotation mark, reverse solidus and the control characters must be escaped; the rest is UTF-8 as it
+    /// is.
     private static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

@@ -16,10 +16,13 @@ extension RoomInfo {
 
     var json: JSONValue {
         [
-            "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout), "width": .integer(settings.width),
-            "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond), "locked": .bool(settings.locked),
+            "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
+            "width": .integer(settings.width),
+            "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond),
+            "locked": .bool(settings.locked),
             "maxParticipants": .integer(settings.maxParticipants), "participants": .array(participants.map(\.json)),
-            "tiles": .array(tiles.tiles.map(\.json)), "renditions": .array(renditions.map(\.json)), "recording": recording?.json ?? .null,
+            "tiles": .array(tiles.tiles.map(\.json)), "renditions": .array(renditions.map(\.json)),
+            "recording": recording?.json ?? .null,
         ]
     }
 }
@@ -27,8 +30,10 @@ extension RoomInfo {
 extension ParticipantInfo {
     var json: JSONValue {
         [
-            "id": .string(id), "name": .string(name), "role": .string(role.rawValue), "audio": .bool(audio), "video": .bool(video),
-            "hand": .bool(hand), "speaking": .bool(speaking), "presenting": .bool(presenting), "audioMuted": .bool(audioMuted),
+            "id": .string(id), "name": .string(name), "role": .string(role.rawValue), "audio": .bool(audio),
+            "video": .bool(video),
+            "hand": .bool(hand), "speaking": .bool(speaking), "presenting": .bool(presenting),
+            "audioMuted": .bool(audioMuted),
             "videoMuted": .bool(videoMuted), "pinned": .bool(pinned), "volume": .number(volume),
         ]
     }
@@ -37,7 +42,8 @@ extension ParticipantInfo {
 extension TilesInfo.Tile {
     var json: JSONValue {
         [
-            "participant": .string(participant), "x": .integer(x), "y": .integer(y), "width": .integer(width), "height": .integer(height),
+            "participant": .string(participant), "x": .integer(x), "y": .integer(y), "width": .integer(width),
+            "height": .integer(height),
             "label": .bool(label),
         ]
     }
@@ -47,7 +53,8 @@ extension RenditionInfo {
     var json: JSONValue {
         [
             "codec": .string(codec.rawValue), "width": .integer(width), "height": .integer(height),
-            "framesPerSecond": .integer(framesPerSecond), "bitrate": .integer(bitRate.bitsPerSecond), "peers": .integer(members),
+            "framesPerSecond": .integer(framesPerSecond), "bitrate": .integer(bitRate.bitsPerSecond),
+            "peers": .integer(members),
         ]
     }
 }
@@ -61,7 +68,8 @@ extension RecordingInfo {
             ],
             where: [
                 "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
-                "dropped": dropped.isEmpty ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],
+                "dropped": dropped.isEmpty
+                    ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],
                 "error": failure.map { .string($0) },
             ])
     }
@@ -74,8 +82,10 @@ extension LayoutInfo {
 extension ParticipantStatistics {
     var json: JSONValue {
         [
-            "connected": .bool(isConnected), "transport": .string(transport), "roundTripMs": .number(roundTrip.inMilliseconds),
-            "estimate": .integer(estimate.bitsPerSecond), "rendition": .string(rendition), "renditionReason": .string(renditionReason),
+            "connected": .bool(isConnected), "transport": .string(transport),
+            "roundTripMs": .number(roundTrip.inMilliseconds),
+            "estimate": .integer(estimate.bitsPerSecond), "rendition": .string(rendition),
+            "renditionReason": .string(renditionReason),
             "audioDelayMs": .number(audioDelay.inMilliseconds), "concealedMs": .number(concealed.inMilliseconds),
             "freezes": .integer(freezes), "audioVideoOffsetMs": .number(audioVideoOffset.inMilliseconds),
             "received": ["audio": receivedAudio.json, "video": receivedVideo.json],
@@ -88,10 +98,13 @@ extension ParticipantStatistics {
 extension ParticipantStatistics.Stream {
     fileprivate var json: JSONValue {
         [
-            "codec": .string(codec), "width": .integer(width), "height": .integer(height), "framesPerSecond": .number(framesPerSecond),
-            "frames": .integer(frames), "keyframes": .integer(keyframes), "packets": .integer(packets), "bytes": .integer(bytes),
+            "codec": .string(codec), "width": .integer(width), "height": .integer(height),
+            "framesPerSecond": .number(framesPerSecond),
+            "frames": .integer(frames), "keyframes": .integer(keyframes), "packets": .integer(packets),
+            "bytes": .integer(bytes),
             "bitrate": .integer(bitRate.bitsPerSecond), "packetsLost": .integer(packetsLost), "loss": .number(loss),
-            "jitterMs": .number(jitter.inMilliseconds), "nacks": .integer(nacks), "keyframeRequests": .integer(keyframeRequests),
+            "jitterMs": .number(jitter.inMilliseconds), "nacks": .integer(nacks),
+            "keyframeRequests": .integer(keyframeRequests),
             "retransmitted": .integer(retransmitted),
         ]
     }

@@ -8,7 +8,8 @@ import Testing
 struct RosterTests {
     private func person(_ id: String, _ role: Role = .participant, hand: Bool = false) -> ParticipantInfo {
         ParticipantInfo(
-            id: id, name: id, role: role, audio: true, video: true, hand: hand, speaking: false, presenting: false, audioMuted: false,
+            id: id, name: id, role: role, audio: true, video: true, hand: hand, speaking: false, presenting: false,
+            audioMuted: false,
             videoMuted: false, pinned: false, volume: 1)
     }
     private func at(milliseconds: Int) -> Instant { .zero + .milliseconds(milliseconds) }
@@ -17,12 +18,18 @@ struct RosterTests {
     func changes() {
         var roster = Roster([person("a"), person("b"), person("v", .viewer)])
         #expect(roster.listed.map(\.id) == ["a", "b"] && roster.viewers == 1)
-        let change = roster.change(to: [person("b", .presenter), person("v", .viewer, hand: true), person("w", .viewer), person("c")])
-        #expect(change.joined.map(\.id) == ["v", "c"] && change.changed == [person("b", .presenter)] && change.left == ["a"])
+        let change = roster.change(to: [
+            person("b", .presenter), person("v", .viewer, hand: true), person("w", .viewer), person("c"),
+        ])
+        #expect(
+            change.joined.map(\.id) == ["v", "c"] && change.changed == [person("b", .presenter)] && change.left == ["a"]
+        )
         #expect(change.viewers == 1)
         roster.apply(change)
         #expect(roster.listed.map(\.id) == ["b", "v", "c"])
-        let nothing = roster.change(to: [person("b", .presenter), person("v", .viewer, hand: true), person("w", .viewer), person("c")])
+        let nothing = roster.change(to: [
+            person("b", .presenter), person("v", .viewer, hand: true), person("w", .viewer), person("c"),
+        ])
         #expect(nothing.joined.isEmpty && nothing.changed.isEmpty && nothing.left.isEmpty && nothing.viewers == 1)
     }
 
@@ -30,7 +37,9 @@ struct RosterTests {
     func announcements() {
         var announcer = RosterAnnouncer()
         var people = [person("a")]
-        guard case .announce(let first) = announcer.changed({ people }, at: at(milliseconds: 0)) else { Issue.record("not told"); return }
+        guard case .announce(let first) = announcer.changed({ people }, at: at(milliseconds: 0)) else {
+            Issue.record("not told"); return
+        }
         #expect(first.number == 1 && first.everyone == people && first.change.joined == people)
         people.append(person("b"))
         #expect(announcer.changed({ people }, at: at(milliseconds: 10)) == .wait(until: at(milliseconds: 250)))
@@ -68,7 +77,9 @@ struct RosterTests {
         let end = at(milliseconds: 20_000)
         _ = announcer.announcement(of: { people }, at: end)
         people[0].hand.toggle()
-        guard case .announce = announcer.changed({ people }, at: end + .seconds(1)) else { Issue.record("not told"); return }
+        guard case .announce = announcer.changed({ people }, at: end + .seconds(1)) else {
+            Issue.record("not told"); return
+        }
         for step in 1...10 {
             people[0].hand.toggle()
             _ = announcer.changed({ people }, at: end + .seconds(1) + .milliseconds(step))
@@ -79,7 +90,9 @@ struct RosterTests {
     @Test("who was here and is different now is found in one pass")
     func changedMembers() throws {
         var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(), at: .zero)
-        for id in ["a", "b", "c", "d"] { _ = try room.join(JoinRequest(room: "r", name: id), id: id, secret: "s", at: .zero) }
+        for id in ["a", "b", "c", "d"] {
+            _ = try room.join(JoinRequest(room: "r", name: id), id: id, secret: "s", at: .zero)
+        }
         let old = room
         room.leave("a", at: .zero)
         try room.setState("c", audio: false, video: nil, hand: nil)

@@ -2,5 +2,8 @@
 
 extension ConferenceError {
     /// The name of its case.
-    var kind: String { Mirror(reflecting: self).children.first?.label ?? String(reflecting: self).split(separator: ".").last.map(String.init) ?? "" }
+    var kind: String {
+        Mirror(reflecting: self).children.first?.label ?? String(reflecting: self).split(separator: ".").last.map(
+            String.init) ?? ""
+    }
 }

@@ -37,19 +37,22 @@ final class FakeConference: ConferenceService {
     var isOverloaded: Bool { state.withLock { $0.isOverloaded } }
 
     static let anna = ParticipantInfo(
-        id: "p1", name: "Anna", role: .participant, audio: true, video: true, hand: false, speaking: false, presenting: false,
+        id: "p1", name: "Anna", role: .participant, audio: true, video: true, hand: false, speaking: false,
+        presenting: false,
         audioMuted: false, videoMuted: false, pinned: false, volume: 1)
 
     private static func info(_ id: String) -> RoomInfo {
         RoomInfo(
-            id: id, settings: RoomSettings(), participants: [anna], tiles: TilesInfo(width: 1280, height: 720, tiles: []), renditions: [],
+            id: id, settings: RoomSettings(), participants: [anna],
+            tiles: TilesInfo(width: 1280, height: 720, tiles: []), renditions: [],
             recording: nil, createdAt: Date(timeIntervalSince1970: 0))
     }
 
     func rooms() -> [RoomInfo] { state.withLock { $0.rooms }.map(Self.info) }
     func room(_ id: String) -> RoomInfo? { state.withLock { $0.rooms.contains(id) } ? Self.info(id) : nil }
 
-    func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool) {
+    func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
+    {
         if change.layout == "none" { throw .unknownLayout("none") }
         var settings = RoomSettings()
         try settings.apply(change)
@@ -71,7 +74,9 @@ final class FakeConference: ConferenceService {
         return [0x89, 0x50, 0x4E, 0x47]
     }
 
-    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo {
+    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
+        -> ParticipantInfo
+    {
         guard id == "p1" else { throw .participantNotFound(id) }
         let change = try change.checked()
         var anna = Self.anna
@@ -81,7 +86,9 @@ final class FakeConference: ConferenceService {
     }
 
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
-    func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics { ParticipantStatistics() }
+    func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
+        ParticipantStatistics()
+    }
 
     private func recording(_ id: String, _ state: RecordingInfo.State) -> RecordingInfo {
         RecordingInfo(id: id, room: "r", file: file, state: state, startedAt: Date(timeIntervalSince1970: 0))
@@ -138,7 +145,9 @@ final class FakeConference: ConferenceService {
 
     func metrics() -> [MetricSample] { [MetricSample("tessera_rooms", "Rooms.", .gauge, 1)] }
 
-    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError) -> any ConferenceSeat {
+    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+        -> any ConferenceSeat
+    {
         note("join \(request.room) \(request.name) \(request.role)")
         if let error = state.withLock({ $0.joinError }) { throw error }
         state.withLock { state in

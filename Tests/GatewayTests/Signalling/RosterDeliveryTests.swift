@@ -5,8 +5,8 @@ import Testing
 @testable import Conference
 @testable import Gateway
 
-/// Who is in a room, from its members to what clients have in their lists: through the announcer, the sessions and outboxes that are read
-/// slowly or not at all, by random rooms with a seed.
+/// Who is in a room, from its members to what clients have in their lists: through the announcer, the sessions and
+/// outboxes that are read slowly or not at all, by random rooms with a seed.
 @Suite struct RosterDeliveryTests {
     /// A generator whose numbers follow from its seed (Marsaglia's xorshift).
     private struct Seeded: RandomNumberGenerator {
@@ -37,7 +37,8 @@ import Testing
 
         mutating func perform(_ actions: [SignallingSession.Action]) {
             for case .send(let message) in actions {
-                let isTaken = outbox.add(.text(message.bytes), message.state, whole: message.whole.map { whole in { .text(whole.bytes) } })
+                let isTaken = outbox.add(
+                    .text(message.bytes), message.state, whole: message.whole.map { whole in { .text(whole.bytes) } })
                 #expect(isTaken)
             }
         }
@@ -46,7 +47,9 @@ import Testing
         mutating func read() throws {
             while case .text(let text)? = outbox.next() {
                 let message = try JSON.decode(JSONValue.self, from: text.readableBytesView)
-                func list(_ key: String) -> [JSONValue] { if case .array(let values)? = message[key] { values } else { [] } }
+                func list(_ key: String) -> [JSONValue] {
+                    if case .array(let values)? = message[key] { values } else { [] }
+                }
                 switch message["type"] {
                 case "joined", "participants": self.list = list("participants")
                 case "participantsChanged":
@@ -104,13 +107,15 @@ import Testing
             case 0...2:
                 joins += 1
                 let role: Role = Bool.random(using: &random) ? .viewer : .participant
-                _ = try? room.join(JoinRequest(room: "r", name: "P\(joins)", role: role), id: "p\(joins)", secret: "s", at: now)
+                _ = try? room.join(
+                    JoinRequest(room: "r", name: "P\(joins)", role: role), id: "p\(joins)", secret: "s", at: now)
                 if clients.count < 12 {
                     var client = Client(wantsDeltas: joins % 4 != 0)
                     client.perform(
                         client.session.seated(
                             Welcome(
-                                room: "r", id: "p\(joins)", name: "P", role: role, resumeSecret: "s", participants: room.infos, layout: "grid",
+                                room: "r", id: "p\(joins)", name: "P", role: role, resumeSecret: "s",
+                                participants: room.infos, layout: "grid",
                                 recording: nil), iceServers: []))
                     clients.append(client)
                 }
@@ -124,12 +129,15 @@ import Testing
                 }
             case 5...7:
                 if let person = members.randomElement(using: &random) {
-                    try room.setState(person.id, audio: .random(using: &random), video: nil, hand: .random(using: &random))
+                    try room.setState(
+                        person.id, audio: .random(using: &random), video: nil, hand: .random(using: &random))
                 }
             default: break
             }
             // Some read often, some seldom.
-            for index in clients.indices where Int.random(in: 0..<3 + index, using: &random) == 0 { try clients[index].read() }
+            for index in clients.indices where Int.random(in: 0..<3 + index, using: &random) == 0 {
+                try clients[index].read()
+            }
             if members != room.members { follow(announcer.changed({ room.infos }, at: now)) }
         }
         // One change more, told to everyone.

@@ -18,7 +18,8 @@ final class Audience {
     private var viewers: [SignalWire] = []
 
     private static let settings = [
-        "TESSERA_LIMITS_JOINSPERSECONDPERADDRESS": "1000", "TESSERA_LIMITS_SEATSPERADDRESS": "1000", "TESSERA_ROOMS_MAXPARTICIPANTS": "1000",
+        "TESSERA_LIMITS_JOINSPERSECONDPERADDRESS": "1000", "TESSERA_LIMITS_SEATSPERADDRESS": "1000",
+        "TESSERA_ROOMS_MAXPARTICIPANTS": "1000",
         "TESSERA_LIMITS_CONNECTIONS": "2000", "TESSERA_LIMITS_CONNECTIONSPERADDRESS": "2000",
         "TESSERA_LIMITS_REQUESTSPERSECONDPERADDRESS": "1000",
     ]
@@ -26,11 +27,14 @@ final class Audience {
     private static let period = Duration.milliseconds(250)
 
     init(program: String, directory: String, viewers: Int, senders: Int, followsChanges: Bool) throws(WireError) {
-        server = try ServerProcess(program: program, directory: directory, settings: Self.settings, descriptors: 8192, endsWithThread: false)
+        server = try ServerProcess(
+            program: program, directory: directory, settings: Self.settings, descriptors: 8192, endsWithThread: false)
         for number in 0..<senders + viewers {
             let wire = try SignalWire(to: server.http, from: .loopback(1, 1 + number % 200))
             let isViewer = number >= senders
-            try wire.join("hall", as: "Person \(number)", extra: ["role": isViewer ? "viewer" : "participant", "deltas": followsChanges])
+            try wire.join(
+                "hall", as: "Person \(number)",
+                extra: ["role": isViewer ? "viewer" : "participant", "deltas": followsChanges])
             if isViewer { self.viewers.append(wire) } else { self.senders.append(wire) }
             // What the joins themselves tell everyone is not left to pile up.
             if number % 20 == 0 { readAll() }
@@ -74,7 +78,9 @@ final class Audience {
         let spent = (MonotonicClock.now() - start).inSeconds
         let now = server.figures
         return Figures(
-            bytes: Double(bytes) / Double(viewers.count) / spent, messages: Double(messages) / Double(viewers.count) / spent,
-            control: ((now.threads["control"] ?? 0) - (threads["control"] ?? 0)) / spent, process: (now.time - process) / spent)
+            bytes: Double(bytes) / Double(viewers.count) / spent,
+            messages: Double(messages) / Double(viewers.count) / spent,
+            control: ((now.threads["control"] ?? 0) - (threads["control"] ?? 0)) / spent,
+            process: (now.time - process) / spent)
     }
 }

@@ -3,11 +3,17 @@ import Basics
 import Foundation
 import Threads
 
-/// What a large audience costs the server's signalling: many viewers of one room whose few senders switch things on and off.
+/// What a large audience costs the server's signalling: many viewers of one room whose few senders switch things on and
+/// off.
 struct ViewersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "viewers", abstract: "Lets many watch one room and prints what telling them who is in it costs.",
-        discussion: "A server of its own on loopback, signalling without media. Each sender raises and lowers its hand four times a second.")
+        discussion:
+            """
+            A server of its own on loopback, signalling without media. Each sender raises and lowers its hand four times a \
+            second.
+            """
+    )
 
     @Argument(help: "How many watch.")
     var viewers: Int
@@ -22,7 +28,9 @@ struct ViewersCommand: AsyncParsableCommand {
     var server: String
 
     func validate() throws {
-        guard (1...900).contains(viewers), (1...50).contains(senders) else { throw ValidationError("1 to 900 viewers, 1 to 50 senders") }
+        guard (1...900).contains(viewers), (1...50).contains(senders) else {
+            throw ValidationError("1 to 900 viewers, 1 to 50 senders")
+        }
         guard (1...600).contains(seconds) else { throw ValidationError("--seconds \(seconds): 1 to 600") }
     }
 
@@ -30,13 +38,16 @@ struct ViewersCommand: AsyncParsableCommand {
         Machine.begin()
         let directory = NSTemporaryDirectory() + "viewers-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        var table = MarkdownTable("viewers", "told by", "bytes/s each", "messages/s each", "control thread, ms/s", "process, ms/s")
+        var table = MarkdownTable(
+            "viewers", "told by", "bytes/s each", "messages/s each", "control thread, ms/s", "process, ms/s")
         for isWhole in [true, false] {
-            let audience = try Audience(program: server, directory: directory, viewers: viewers, senders: senders, followsChanges: !isWhole)
+            let audience = try Audience(
+                program: server, directory: directory, viewers: viewers, senders: senders, followsChanges: !isWhole)
             let figures = try audience.measure(seconds: seconds)
             _ = audience.server.stop()
             table.add([
-                "\(viewers)", isWhole ? "whole lists" : "changes", "\(Int(figures.bytes))", String(format: "%.1f", figures.messages),
+                "\(viewers)", isWhole ? "whole lists" : "changes", "\(Int(figures.bytes))",
+                String(format: "%.1f", figures.messages),
                 String(format: "%.1f", figures.control * 1000), String(format: "%.0f", figures.process * 1000),
             ])
         }
