@@ -113,7 +113,6 @@ struct BandwidthEstimator: Sendable {
             && queue.delay < StandingQueue.harmless && detector.usage != .overused && loss.smoothed ?? 0 < Self.ampleLoss
     }
     var lossFraction: Double { loss.fraction }
-    var isApplicationLimited: Bool { limit.isLimited }
     var usage: LineUsage { detector.usage }
 
     /// The line is up: the first probes may go.

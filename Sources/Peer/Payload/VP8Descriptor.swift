@@ -62,9 +62,6 @@ struct VP8Descriptor: Sendable, Equatable {
         }
     }
 
-    /// The most bytes that a descriptor takes.
-    static let maximumSize = 6
-
     /// Appends the descriptor's bytes.
     func encode(into bytes: inout [UInt8]) {
         var raw: (UInt64, Int) = pack()

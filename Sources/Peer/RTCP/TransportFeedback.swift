@@ -44,22 +44,6 @@ struct TransportFeedback: Sendable, Equatable {
         self.arrivals = arrivals
     }
 
-    /// Calls `body` for every number covered, in order, with its arrival in microseconds of the receiver's clock (nil: lost).
-    func forEachStatus(_ body: (_ sequence: SequenceNumber, _ arrivalMicroseconds: Int64?) -> Void) {
-        var time = Int64(referenceTime) * Self.referenceMicroseconds
-        var next = 0
-        for index in 0..<Int(statusCount) {
-            let sequence = baseSequence + index
-            if next < arrivals.count, arrivals[next].sequence == sequence {
-                time += Int64(arrivals[next].delta) * Self.deltaMicroseconds
-                next += 1
-                body(sequence, time)
-            } else {
-                body(sequence, nil)
-            }
-        }
-    }
-
     init(_ reader: inout ByteReader) throws(ByteReader.Truncated) {
         senderSSRC = try reader.readSSRC()
         mediaSSRC = try reader.readSSRC()

@@ -12,8 +12,6 @@ package enum RTPError: Error, Equatable, Sendable {
 ///
 /// Holds no bytes: ranges index the span that was parsed. Parsing allocates nothing.
 package struct RTPHeader: Sendable, Equatable {
-    package static let fixedSize = 12
-
     package var marker: Bool
     package var payloadType: UInt8
     package var sequence: SequenceNumber
@@ -28,9 +26,6 @@ package struct RTPHeader: Sendable, Equatable {
     package var payloadRange: Range<Int>
     /// How many bytes of padding follow the payload, the count byte included.
     package var paddingCount: Int
-
-    /// It carries padding and nothing else: a probe, which still uses a sequence number of its stream.
-    package var isPaddingOnly: Bool { paddingCount > 0 && payloadRange.isEmpty }
 
     package init(parsing bytes: Span<UInt8>) throws(RTPError) {
         var reader = ByteReader(bytes)

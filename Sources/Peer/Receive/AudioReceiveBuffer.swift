@@ -108,9 +108,6 @@ public struct AudioReceiveBuffer: Sendable {
         return now - outputCapture + OpusClock.duration(pcmBuffered)
     }
 
-    /// Packets that wait.
-    public var queuedPackets: Int { queue.count }
-
     // MARK: - In
 
     /// Takes a packet, in whatever order they come.

@@ -32,12 +32,6 @@ public struct SessionDescription: Hashable, Sendable {
     init(origin: Origin) {
         self.origin = origin
     }
-
-    /// Whether `mid` shares its transport with others.
-    func isBundled(_ mid: String?) -> Bool {
-        guard let mid else { return false }
-        return bundles.contains { $0.contains(mid) }
-    }
 }
 
 extension SessionDescription {

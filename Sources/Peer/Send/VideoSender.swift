@@ -59,7 +59,6 @@ struct VideoSender: Sendable {
     var isConfigured: Bool { !codecs.isEmpty }
     var codec: VideoCodec? { currentCodec }
     var usesTransportCC: Bool { extensions.transportCC != nil }
-    var canRetransmitOnOwnSSRC: Bool { codecs.values.contains { $0.retransmissionPayloadType != nil } }
     var hasWork: Bool { !queue.isEmpty || !repairs.isEmpty }
     var queuedBytes: Int { queue.bytes }
     func queueDelay(at now: Instant) -> Duration { queue.delay(at: now) }

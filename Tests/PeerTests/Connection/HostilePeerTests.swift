@@ -56,8 +56,10 @@ import Testing
         call.settle()
         try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
         call.run(for: .seconds(1))
+        #expect(call.server.remoteUfrag == offer.iceUfrag)
         let renewed = try #require(SessionDescription(parsing: call.client.makeOffer(at: call.now, iceRestart: true)).iceCredentials)
         let ours = try call.server.restartICE(remote: renewed, at: call.now)
+        #expect(call.server.remoteUfrag == renewed.ufrag)
         #expect(ours != answer.iceCredentials && call.server.localUfrags.contains(ours.ufrag))
         for index in answer.media.indices {
             answer.media[index].iceUfrag = ours.ufrag

@@ -124,7 +124,7 @@ import Testing
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
             for packet in Self.read(Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))).packets {
-                if case .transportFeedback(let feedback) = packet { feedback.forEachStatus { _, _ in } }
+                if case .transportFeedback(let feedback) = packet { _ = ArrivalReport(feedback) }
             }
         }
     }

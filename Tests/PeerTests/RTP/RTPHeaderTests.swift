@@ -21,7 +21,7 @@ extension RTPHeader {
         let header = try RTPHeader(bytes)
         #expect(
             header.marker && header.payloadType == 96 && header.sequence == 0x1234 && header.timestamp == 9 && header.ssrc == 7)
-        #expect(header.payloadRange == 28..<31 && header.paddingCount == 3 && !header.isPaddingOnly)
+        #expect(header.payloadRange == 28..<31 && header.paddingCount == 3)
         #expect(header.value8(1, bytes) == 0x8A)
         #expect(header.value16(3, bytes) == 0xABCD)
         #expect(header.element(2, bytes) == nil)

@@ -23,7 +23,9 @@ import Testing
             feedback.encode(into: &bytes)
             #expect(bytes.count <= 1200)
             #expect(RTCPPacketTests.read(bytes).packets == [.transportFeedback(feedback)])
-            feedback.forEachStatus { if let arrival = $1 { told[$0] = arrival } }
+            for arrival in ArrivalReport(feedback).arrivals {
+                told[feedback.baseSequence + arrival.offset] = arrival.time.nanoseconds / 1000
+            }
         }
         #expect(Set(told.keys) == Set(sent.keys))
         for (sequence, arrival) in sent { #expect(abs((told[sequence] ?? 0) - arrival) <= 250) }

@@ -25,10 +25,7 @@ enum RTCPBody {
             packets.append(packet)
             if case .nack(let nack) = packet { _ = nack.missing }
             _ = packet.work
-            if case .transportFeedback(let feedback) = packet {
-                feedback.forEachStatus { _, _ in }
-                _ = ArrivalReport(feedback)
-            }
+            if case .transportFeedback(let feedback) = packet { _ = ArrivalReport(feedback) }
         }
         return (packets, reader.malformedCount)
     }
