@@ -16,7 +16,7 @@ public struct Gateway: Sendable {
     private let configuration: TesseraConfiguration
     private let logger: Logger
 
-    /// Draining may take so long (CONTRACT §2: exit within 10 s); the last second is for closing connections.
+    /// Draining may take so long: after SIGTERM the process is gone within 10 s, and the last second is for closing connections.
     private static let drainLimit = Duration.seconds(8)
 
     public init(_ configuration: TesseraConfiguration, logger: Logger) {

@@ -33,7 +33,8 @@ public struct ParticipantStatistics: Hashable, Sendable {
     public var estimate = BitRate.zero
     /// "720", "360", … or "audio".
     public var rendition = ""
-    public var renditionReason = ""
+    /// Why that one.
+    public var renditionReason = LineReason.none
     /// "udp" or "tcp", and where the peer is.
     public var transport = ""
     public var audioDelay = Duration.zero

@@ -4,7 +4,7 @@ import RoomMedia
 
 /// Who is in a room and what they may do there: a value without threads, media or clocks.
 struct Room: Sendable {
-    /// A lost WebSocket with live media keeps its seat so long (CONTRACT §4).
+    /// A participant whose signalling is lost keeps its seat so long.
     static let seatKept = Duration.seconds(15)
     /// Who is silent so long on signalling and media has left.
     static let silenceLimit = Duration.seconds(30)

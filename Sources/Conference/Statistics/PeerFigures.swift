@@ -16,7 +16,7 @@ enum PeerFigures {
         result.roundTrip = all.roundTrip ?? .zero
         result.estimate = all.estimate
         result.rendition = seat.rungHeight > 0 ? "\(seat.rungHeight)" : "audio"
-        result.renditionReason = seat.reason.sentence
+        result.renditionReason = seat.reason
         if let flow = all.flow { result.transport = "\(flow.transport) \(flow.remote)" }
         result.isConnected = seat.isConnected
         result.faults = PeerFaults(all, overLoopBudget: seat.loopBudget.dropped)

@@ -154,7 +154,8 @@ enum OpenAPI {
         ]),
         "Statistics": Schema.object([
             "connected": Schema.boolean, "transport": Schema.string, "roundTripMs": Schema.number, "estimate": Schema.integer,
-            "rendition": Schema.string, "renditionReason": Schema.string, "audioDelayMs": Schema.number, "concealedMs": Schema.number,
+            "rendition": Schema.string, "renditionReason": Schema.string,
+            "renditionReasonCode": Schema.choice(LineReason.Code.allCases.map(\.rawValue)), "audioDelayMs": Schema.number, "concealedMs": Schema.number,
             "freezes": Schema.integer, "audioVideoOffsetMs": Schema.number,
             "received": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
             "sent": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),

@@ -28,7 +28,7 @@ private enum Principal: Sendable, Equatable {
     case admin
 }
 
-/// The rules of CONTRACT §3 for tokens and addresses. `WhoCanDoWhat.md` has them as a table, which a test compares with them.
+/// The rules for tokens and addresses. `WhoCanDoWhat.md` has them as a table, which a test compares with them.
 struct AccessPolicy: Sendable {
     let adminToken: String
     let verifier: TokenVerifier?

@@ -21,5 +21,5 @@ public struct LineReason: Hashable, Sendable {
         self.sentence = sentence
     }
 
-    package static let none = LineReason(.none, "")
+    public static let none = LineReason(.none, "")
 }

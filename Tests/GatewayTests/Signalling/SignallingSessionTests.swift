@@ -199,7 +199,11 @@ import Testing
         #expect(session.happened(sixth).isEmpty, "nobody is told who watches")
         #expect(other.happened(sixth) == [.send(.event(sixth, .everyone))])
         people[0].hand = false
+        var back = SignallingSession(sdpLimit: 1000)
+        _ = back.received(#"{"type":"join","resume":{"id":"p1","secret":"s"},"deltas":true}"#)
+        _ = back.seated(welcome, iceServers: [])
         let seventh = announce(7)
+        #expect(back.happened(seventh) == [.send(.event(seventh, .roster))], "who comes back begins with the list")
         #expect(session.happened(seventh) == [.send(.event(seventh, .change))])
     }
 

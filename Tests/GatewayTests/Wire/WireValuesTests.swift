@@ -1,13 +1,15 @@
 import Conference
-import RoomMedia
 import Testing
 
 @testable import Gateway
+@testable import RoomMedia
 
 @Suite struct WireValuesTests {
     @Test func `statistics tell what of the participant's was not taken`() {
         var statistics = ParticipantStatistics()
         (statistics.faults[.overBudget], statistics.faults[.sources]) = (7, 3)
+        statistics.renditionReason = LineReason(.lineWorse, "The line.")
+        #expect(statistics.json["renditionReason"] == "The line." && statistics.json["renditionReasonCode"] == "line_worse")
         let refused = statistics.json["refused"]
         #expect(refused?["overBudget"] == 7 && refused?["sources"] == 3 && refused?["replayed"] == 0)
     }
