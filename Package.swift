@@ -123,7 +123,10 @@ let package = Package(
         .testTarget(name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "Conference", "Threads", .product(name: "NIOEmbedded", package: "swift-nio")], swiftSettings: strict),
+            dependencies: [
+                "Gateway", "Basics", "Threads", "RoomMedia", "Conference",
+                .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["Call", "Peer"], swiftSettings: strict),
 
         // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They run the rooms' own
