@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every target of ours is built in Swift 6 mode, and a warning in one is an error. `Lifetimes`: a cursor over borrowed bytes
-/// (`ByteReader`) says in its type that it does not outlive them.
+/// Every target of ours is built in Swift 6 mode, and a warning in one is an error. `Lifetimes`: a cursor over borrowed
+/// bytes (`ByteReader`) says in its type that it does not outlive them.
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
 
 /// From the bottom up: a target imports only those above it in this list.
@@ -18,7 +18,8 @@ let package = Package(
         .library(name: "Simulation", targets: ["Simulation"]),
         // What Tests/Fuzz, a package of its own, takes apart.
         .library(
-            name: "Fuzzing", targets: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Gateway"]),
+            name: "Fuzzing",
+            targets: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Gateway"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -47,21 +48,25 @@ let package = Package(
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
         .target(name: "CThreads"),
         .target(name: "CSockets"),
-        // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift array
-        // literals, which cost the compiler a minute for 150 KB.
+        // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift
+        // array literals, which cost the compiler a minute for 150 KB.
         .target(name: "CWeb"),
 
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Threads", dependencies: ["Basics", "CThreads"], swiftSettings: strict),
-        // Not called Network: Hummingbird and NIO ask `canImport(Network)` to find out whether they are on Apple's platforms.
+        // Not called Network: Hummingbird and NIO ask `canImport(Network)` to find out whether they are on Apple's
+        // platforms.
         .target(name: "Sockets", dependencies: ["Basics", "Threads", "CSockets"], swiftSettings: strict),
         .target(name: "Peer", dependencies: ["Basics", "COpenSSL", "CSRTP"], swiftSettings: strict),
         .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
-        .target(name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict),
+        .target(
+            name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict
+        ),
         .target(name: "Mixing", dependencies: ["Basics", "Codecs", "CPango", "CYUV"], swiftSettings: strict),
         .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .target(
-            name: "RoomMedia", dependencies: ["Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing"], swiftSettings: strict),
+            name: "RoomMedia", dependencies: ["Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing"],
+            swiftSettings: strict),
         .target(
             name: "Conference",
             dependencies: [
@@ -119,8 +124,11 @@ let package = Package(
         .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: strict),
         .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),
         .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
-        .testTarget(name: "RoomMediaTests", dependencies: ["RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
-        .testTarget(name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
+        .testTarget(
+            name: "RoomMediaTests", dependencies: ["RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
+        .testTarget(
+            name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Peer", "Simulation", "Threads"],
+            swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
@@ -129,27 +137,36 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["Call", "Peer"], swiftSettings: strict),
 
-        // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They run the rooms' own
-        // rules, which are `package`, and so are no package of their own.
+        // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They
+        // run the rooms' own rules, which are `package`, and so are no package of their own.
         .target(
-            name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "RoomMedia"], path: "Tests/Benchmarks/Scenarios",
+            name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "RoomMedia"],
+            path: "Tests/Benchmarks/Scenarios",
             swiftSettings: strict),
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "RoomMedia", "Conference", "Call",
+                "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "RoomMedia",
+                "Conference", "Call",
                 "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], path: "Tests/Benchmarks/Bench", swiftSettings: strict),
-        .testTarget(name: "ScenariosTests", dependencies: ["Scenarios", "RoomMedia"], path: "Tests/Benchmarks/ScenariosTests", swiftSettings: strict),
-        .testTarget(name: "BenchTests", dependencies: ["Bench"], path: "Tests/Benchmarks/BenchTests", swiftSettings: strict),
+        .testTarget(
+            name: "ScenariosTests", dependencies: ["Scenarios", "RoomMedia"], path: "Tests/Benchmarks/ScenariosTests",
+            swiftSettings: strict),
+        .testTarget(
+            name: "BenchTests", dependencies: ["Bench"], path: "Tests/Benchmarks/BenchTests", swiftSettings: strict),
 
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),
-        .target(name: "Fuzzing", dependencies: ["Basics", "CFuzzing"], path: "Tests/Fuzz/Fuzzing", swiftSettings: strict),
+        .target(
+            name: "Fuzzing", dependencies: ["Basics", "CFuzzing"], path: "Tests/Fuzz/Fuzzing", swiftSettings: strict),
         .testTarget(
-            name: "FuzzTests", dependencies: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Conference", "Gateway"],
+            name: "FuzzTests",
+            dependencies: [
+                "Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Conference", "Gateway",
+            ],
             path: "Tests/Fuzz/Bodies", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

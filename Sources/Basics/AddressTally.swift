@@ -1,4 +1,5 @@
-/// How many of a thing there are, in all and for each client address, with a cap on both: connections, seats, half-open peers.
+/// How many of a thing there are, in all and for each client address, with a cap on both: connections, seats, half-open
+/// peers.
 ///
 /// An IPv6 client has a whole /64, so addresses count by `IPAddress.clientPrefix`.
 public struct AddressTally: Sendable {
@@ -29,7 +30,8 @@ public struct AddressTally: Sendable {
     /// How many `address` has now.
     public func count(of address: IPAddress) -> Int { counts[address.clientPrefix] ?? 0 }
 
-    /// What stands against one more of `address` now. nil counts in all only. Asking refuses nothing: whoever can make room asks first.
+    /// What stands against one more of `address` now. nil counts in all only. Asking refuses nothing: whoever can make
+    /// room asks first.
     public func refusal(of address: IPAddress?) -> Refusal? {
         if let address, count(of: address) >= limitPerAddress { return .address }
         return count >= limit ? .total : nil

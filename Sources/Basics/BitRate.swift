@@ -13,9 +13,13 @@ public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
     /// Nothing passes.
     public static let zero = BitRate(bitsPerSecond: 0)
     /// Thousands of bits per second.
-    public static func kilobits(_ value: Int) -> BitRate { BitRate(bitsPerSecond: value.saturatingMultiplied(by: 1000)) }
+    public static func kilobits(_ value: Int) -> BitRate {
+        BitRate(bitsPerSecond: value.saturatingMultiplied(by: 1000))
+    }
     /// Millions of bits per second.
-    public static func megabits(_ value: Double) -> BitRate { BitRate(bitsPerSecond: Int(saturating: value * 1_000_000)) }
+    public static func megabits(_ value: Double) -> BitRate {
+        BitRate(bitsPerSecond: Int(saturating: value * 1_000_000))
+    }
 
     /// The rate at which `bytes` pass in `duration`; zero for an empty duration.
     public init(bytes: Int, in duration: Duration) {
@@ -39,7 +43,8 @@ public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
 
     /// How long this rate needs for `bytes`; `distant` (an hour) at rate zero.
     public func time(for bytes: Int) -> Duration {
-        bitsPerSecond > 0 ? .nanoseconds(Int64(saturating: Double(bytes) * 8e9 / Double(bitsPerSecond))) : .seconds(3600)
+        bitsPerSecond > 0
+            ? .nanoseconds(Int64(saturating: Double(bytes) * 8e9 / Double(bitsPerSecond))) : .seconds(3600)
     }
 
     /// How many bytes pass in `duration`.

@@ -21,9 +21,11 @@ public struct EncodedVideoFrame: Sendable {
     public var data: [UInt8]
     /// It can be decoded without any frame before it.
     public var isKeyframe: Bool
-    /// 0 is the base; a frame of layer n needs only frames of layers up to n, and frames of layer 1 may be dropped at any time.
+    /// 0 is the base; a frame of layer n needs only frames of layers up to n, and frames of layer 1 may be dropped at
+    /// any time.
     public var temporalLayer: UInt8
-    /// Media time in ticks of 90 kHz, unwrapped: of the room's clock for what the room sends, of the sender's for what came in.
+    /// Media time in ticks of 90 kHz, unwrapped: of the room's clock for what the room sends, of the sender's for what
+    /// came in.
     public var timestamp: Int64
     /// In pixels; 0 where it is not known (H.264 received before its SPS was read).
     public var width: Int
@@ -32,7 +34,8 @@ public struct EncodedVideoFrame: Sendable {
 
     /// A frame of these parts.
     public init(
-        codec: VideoCodec, data: [UInt8], isKeyframe: Bool, temporalLayer: UInt8 = 0, timestamp: Int64, width: Int = 0, height: Int = 0
+        codec: VideoCodec, data: [UInt8], isKeyframe: Bool, temporalLayer: UInt8 = 0, timestamp: Int64, width: Int = 0,
+        height: Int = 0
     ) {
         self.codec = codec
         self.data = data

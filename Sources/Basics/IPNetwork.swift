@@ -60,8 +60,8 @@ extension IPAddress {
         }
     }
 
-    /// Whether the address has a meaning only within one machine, house or provider: loopback (RFC 1122 §3.2.1.3), private (RFC 1918),
-    /// shared (RFC 6598), link-local (RFC 3927, RFC 4291 §2.5.6) and unique local (RFC 4193).
+    /// Whether the address has a meaning only within one machine, house or provider: loopback (RFC 1122 §3.2.1.3),
+    /// private (RFC 1918), shared (RFC 6598), link-local (RFC 3927, RFC 4291 §2.5.6) and unique local (RFC 4193).
     public var isLocalScope: Bool { IPAddress.localScope.contains { $0.contains(self) } }
 
     private static let localScope = [

@@ -3,7 +3,8 @@ public struct MetricSample: Hashable, Sendable {
     public enum Kind: String, Sendable { case counter, gauge, histogram }
     /// As Prometheus writes names, with the unit at the end: `tessera_encode_seconds_total`.
     public var name: String
-    /// The name that Prometheus knows the metric by: for the samples of a histogram without `_bucket`, `_sum` or `_count`, else `name`.
+    /// The name that Prometheus knows the metric by: for the samples of a histogram without `_bucket`, `_sum` or
+    /// `_count`, else `name`.
     public var family: String
     public var help: String
     public var kind: Kind

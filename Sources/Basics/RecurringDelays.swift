@@ -1,5 +1,5 @@
-/// Delays that come again: the longest of each half second is remembered for a while. One that stays alone says nothing of what is to come, so
-/// nobody waits for it. A value; time is an argument.
+/// Delays that come again: the longest of each half second is remembered for a while. One that stays alone says nothing
+/// of what is to come, so nobody waits for it. A value; time is an argument.
 public struct RecurringDelays: Hashable, Sendable {
     /// What lies within one such stretch is one delay.
     static let stretch = Duration.milliseconds(500)
@@ -38,7 +38,9 @@ public struct RecurringDelays: Hashable, Sendable {
 
     /// The longest delay of each stretch in the order of time; none where they have not come again.
     public var recurring: [Duration] {
-        guard let first = longest.first, let last = longest.last, last.stretch - first.stretch >= Self.apart else { return [] }
+        guard let first = longest.first, let last = longest.last, last.stretch - first.stretch >= Self.apart else {
+            return []
+        }
         return longest.map(\.delay)
     }
 }

@@ -1,4 +1,5 @@
-/// Arithmetic that stays at the ends of its type. Numbers from outside are added, scaled and rounded: none of them may trap.
+/// Arithmetic that stays at the ends of its type. Numbers from outside are added, scaled and rounded: none of them may
+/// trap.
 extension FixedWidthInteger {
     /// The nearest value that the type holds, towards zero; 0 for what is not a number.
     @inlinable public init(saturating value: Double) {

@@ -13,7 +13,9 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads `192.0.2.1:50000` or `[2001:db8::1]:50000`; nil for anything else (names are not resolved).
     public init?(_ text: some StringProtocol) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
         var host = text[..<colon]
         if host.first == "[", host.last == "]" {
             host = host.dropFirst().dropLast()
@@ -89,7 +91,8 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         guard parts.count == 4 else { return nil }
         var value: UInt32 = 0
         for part in parts {
-            guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ (48...57).contains($0) }), let byte = UInt8(part)
+            guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ (48...57).contains($0) }),
+                let byte = UInt8(part)
             else { return nil }
             value = value << 8 | UInt32(byte)
         }
@@ -100,7 +103,8 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         guard text.utf8.count <= 45, text.contains(":") else { return nil }
         let halves = String(text).split(separator: "::", maxSplits: 2, omittingEmptySubsequences: false)
         let text = String(text)
-        guard halves.count <= 2, !text.hasPrefix(":") || text.hasPrefix("::"), !text.hasSuffix(":") || text.hasSuffix("::")
+        guard halves.count <= 2, !text.hasPrefix(":") || text.hasPrefix("::"),
+            !text.hasSuffix(":") || text.hasSuffix("::")
         else { return nil }
         func groups(_ half: Substring) -> [UInt16]? {
             if half.isEmpty { return [] }
@@ -110,7 +114,8 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
                 if index == parts.count - 1, part.contains("."), let v4 = parseV4(part) {
                     result += [UInt16(v4 >> 16), UInt16(v4 & 0xFFFF)]
                 } else {
-                    guard (1...4).contains(part.utf8.count), let group = UInt16(part, radix: 16), part.first != "+" else { return nil }
+                    guard (1...4).contains(part.utf8.count), let group = UInt16(part, radix: 16), part.first != "+"
+                    else { return nil }
                     result.append(group)
                 }
             }

@@ -27,8 +27,8 @@ public struct TokenBucket: Hashable, Sendable {
         return true
     }
 
-    /// Takes `amount` tokens whether the bucket holds them or not: for what was already spent. The debt is at most `size`.
-    /// Returns whether the bucket held them.
+    /// Takes `amount` tokens whether the bucket holds them or not: for what was already spent. The debt is at most
+    /// `size`. Returns whether the bucket held them.
     @discardableResult
     public mutating func spend(_ amount: Double, at now: Instant) -> Bool {
         refill(at: now)

@@ -1,8 +1,8 @@
 import Basics
 import Peer
 
-/// Puts received packets in order for a file, which can wait: a fifth of a second for what is late, then its loss is covered from
-/// the next packet's redundancy.
+/// Puts received packets in order for a file, which can wait: a fifth of a second for what is late, then its loss is
+/// covered from the next packet's redundancy.
 package struct AudioOrder {
     package init() {}
 
@@ -17,8 +17,8 @@ package struct AudioOrder {
         package var timestamp: Int64
     }
 
-    /// The decoder's output lags behind what was encoded by the encoder's look-ahead, which Opus files call pre-skip: 6.5 ms
-    /// (RFC 6716 §2, RFC 7845 §4.2). A packet's timestamp knows nothing of it.
+    /// The decoder's output lags behind what was encoded by the encoder's look-ahead, which Opus files call pre-skip:
+    /// 6.5 ms (RFC 6716 §2, RFC 7845 §4.2). A packet's timestamp knows nothing of it.
     static let preSkip: Int64 = 312
 
     /// Packets of 20 ms that may wait behind a hole.
@@ -26,8 +26,8 @@ package struct AudioOrder {
 
     private var waiting: [ReceivedAudioPacket] = []
     private var nextSequence: Int64?
-    /// Capture time − media time, in ticks of 48 kHz: held still, so that packets follow each other without a seam while the estimate
-    /// of the sender's clock moves by a sample or two.
+    /// Capture time − media time, in ticks of 48 kHz: held still, so that packets follow each other without a seam
+    /// while the estimate of the sender's clock moves by a sample or two.
     private var anchor: Int64?
     private var strayed = 0
     /// 2.5 ms beside the estimate for a fifth of a second: then the estimate has learnt better.

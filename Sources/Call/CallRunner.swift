@@ -6,8 +6,11 @@ import Sockets
 public enum CallRunner {
     /// Stays in the call for the time asked, or until the task is cancelled or the server sends everyone away.
     /// `report` gets a line about each thing that a person would want to know.
-    public static func run(_ options: CallOptions, report: @escaping @Sendable (String) -> Void = { _ in }) async throws {
-        guard (1...1000).contains(options.count) else { throw CallError("--count \(options.count): 1 to 1000 participants") }
+    public static func run(_ options: CallOptions, report: @escaping @Sendable (String) -> Void = { _ in }) async throws
+    {
+        guard (1...1000).contains(options.count) else {
+            throw CallError("--count \(options.count): 1 to 1000 participants")
+        }
         let address = try SignallingAddress(options.url)
         let isLocal = address.host == "localhost" || IPAddress(address.host)?.isLoopback == true
         let fleet = try Fleet(local: isLocal ? .v4(0x7F00_0001) : localAddress())
@@ -80,7 +83,8 @@ private struct Participant {
 
     private func join(_ address: SignallingAddress, _ saver: CallSaver?) async throws {
         let ended = AsyncStream.makeStream(of: String.self)
-        try await SignallingClient.withConnection(to: address, decode: SignallingClient.Message.init(json:)) { messages, sender in
+        try await SignallingClient.withConnection(to: address, decode: SignallingClient.Message.init(json:)) {
+            messages, sender in
             var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name, "deltas": true]
             if let token = options.token { join["token"] = token }
             try await sender.send(join)
@@ -105,7 +109,8 @@ private struct Participant {
     private var savePath: String? {
         guard let path = options.save, options.count > 1 else { return options.save }
         let url = URL(fileURLWithPath: path)
-        return url.deletingPathExtension().path + "-\(number + 1)." + (url.pathExtension.isEmpty ? "mp4" : url.pathExtension)
+        return url.deletingPathExtension().path + "-\(number + 1)."
+            + (url.pathExtension.isEmpty ? "mp4" : url.pathExtension)
     }
 
     private func follow(

@@ -4,8 +4,8 @@ import Dispatch
 import Peer
 import Recording
 
-/// Writes what a participant receives to one MP4: H.264 as it came, VP8 encoded again. The picture's size may change on the way, as the line
-/// does. Work runs on a queue of its own, so the network never waits for it.
+/// Writes what a participant receives to one MP4: H.264 as it came, VP8 encoded again. The picture's size may change on
+/// the way, as the line does. Work runs on a queue of its own, so the network never waits for it.
 final class CallSaver: Sendable {
     private let queue = DispatchQueue(label: "call-saver")
     private let work: SaverBox
@@ -59,7 +59,8 @@ private final class SaverWork {
         }
         if recorder == nil, frame.isKeyframe, frame.width > 0, frame.height > 0 {
             recorder = try? MP4Recorder(
-                file: file, width: frame.width, height: frame.height, framesPerSecond: 30, sizeMayChange: true, onFailure: { _ in })
+                file: file, width: frame.width, height: frame.height, framesPerSecond: 30, sizeMayChange: true,
+                onFailure: { _ in })
         }
         recorder?.append(frame)
     }
@@ -98,7 +99,9 @@ private final class SaverWork {
             Scaler.scale(from: picture, into: scaled, at: PixelRectangle(x: 0, y: 0, width: width, height: height))
             picture = scaled
         }
-        guard var again = try? encoder.encode(picture, timestamp: frame.timestamp, forceKeyframe: false) else { return nil }
+        guard var again = try? encoder.encode(picture, timestamp: frame.timestamp, forceKeyframe: false) else {
+            return nil
+        }
         (again.width, again.height) = (width, height)
         return again
     }

@@ -5,7 +5,8 @@ import Peer
 import Synchronization
 import Threads
 
-/// Many headless participants on one thread and one source: what each sends is encoded once, so that twenty cost little more than one.
+/// Many headless participants on one thread and one source: what each sends is encoded once, so that twenty cost little
+/// more than one.
 public final class Fleet: Sendable {
     /// What became of one participant's media.
     public enum Event: Sendable {
@@ -37,7 +38,8 @@ public final class Fleet: Sendable {
     private func bind(_ number: Int) throws(NetworkError) -> SocketAddress {
         try sockets.withLock { sockets throws(NetworkError) in
             if let address = sockets.taken[number] { return address }
-            let address = if let free = sockets.free.popLast() { free } else { try loop.bindUDP(SocketAddress(local, port: 0)) }
+            let address =
+                if let free = sockets.free.popLast() { free } else { try loop.bindUDP(SocketAddress(local, port: 0)) }
             sockets.taken[number] = address
             return address
         }
@@ -64,7 +66,8 @@ public final class Fleet: Sendable {
     public func start(
         frames: [EncodedVideoFrame], framesPerSecond: Double, sound: [[UInt8]], delay: Duration = .zero
     ) throws(CallError) {
-        guard let video = PassthroughVideoSource(frames: frames, framesPerSecond: framesPerSecond), !sound.isEmpty else {
+        guard let video = PassthroughVideoSource(frames: frames, framesPerSecond: framesPerSecond), !sound.isEmpty
+        else {
             throw CallError("a fleet's frames must begin with a keyframe, and it needs sound")
         }
         start(SourceBox(video: video, audio: LoopedAudioSource(packets: sound)), delay: delay)
@@ -87,7 +90,9 @@ public final class Fleet: Sendable {
         _ number: Int, codec: VideoCodec, only: Bool = false, onEvent: @escaping @Sendable (Event) -> Void
     ) async throws -> String {
         let address = try bind(number)
-        return try await onLoop { core in try core.addLeg(number, at: address, codec: codec, only: only, onEvent: onEvent) }
+        return try await onLoop { core in
+            try core.addLeg(number, at: address, codec: codec, only: only, onEvent: onEvent)
+        }
     }
 
     /// Takes the server's answer to the offer of participant `number`.
@@ -110,7 +115,8 @@ public final class Fleet: Sendable {
         }
     }
 
-    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (FleetCore) throws -> Value) async throws -> Value {
+    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (FleetCore) throws -> Value) async throws -> Value
+    {
         try await withCheckedThrowingContinuation { continuation in
             loop.execute { [core] in continuation.resume(with: Result { try body(core.value) }) }
         }
@@ -130,10 +136,14 @@ public final class Fleet: Sendable {
             if now >= nextAudio {
                 if let packet = try? sources.audio.packet(at: nextAudio) {
                     let timestamp = nextAudio.ticks(at: 48_000)
-                    loop.execute { [core, level = sources.audio.level] in core.value.send(audio: packet, timestamp: timestamp, level: level) }
+                    loop.execute { [core, level = sources.audio.level] in
+                        core.value.send(audio: packet, timestamp: timestamp, level: level)
+                    }
                 }
                 nextAudio += .nanoseconds(audioTick)
-                if now - nextAudio > .milliseconds(200) { nextAudio = Instant(nanoseconds: (now.nanoseconds / audioTick + 1) * audioTick) }
+                if now - nextAudio > .milliseconds(200) {
+                    nextAudio = Instant(nanoseconds: (now.nanoseconds / audioTick + 1) * audioTick)
+                }
             }
             if now >= nextVideo {
                 let keyframe = wantsKeyframe.exchange(false, ordering: .relaxed)
@@ -156,7 +166,8 @@ private struct SourceBox: @unchecked Sendable {
     let audio: any AudioSource
 }
 
-/// The core is touched on the loop's thread only: every way to it goes through `MediaLoop.execute` or the loop's delegate calls.
+/// The core is touched on the loop's thread only: every way to it goes through `MediaLoop.execute` or the loop's
+/// delegate calls.
 struct FleetBox: @unchecked Sendable {
     let value: FleetCore
     init(_ value: FleetCore) { self.value = value }

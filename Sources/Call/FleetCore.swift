@@ -9,7 +9,8 @@ final class FleetCore: MediaLoopDelegate {
     private var legs: [Int: Leg] = [:]
     private var byPort: [UInt16: Leg] = [:]
     private var identity: DTLSIdentity?
-    /// Several times the test pattern's 500 kbit/s, so that a flash, which is a large frame, leaves within one frame's time.
+    /// Several times the test pattern's 500 kbit/s, so that a flash, which is a large frame, leaves within one frame's
+    /// time.
     private static let pace = BitRate.megabits(3)
 
     init(loop: MediaLoop) {
@@ -17,7 +18,8 @@ final class FleetCore: MediaLoopDelegate {
     }
 
     func addLeg(
-        _ number: Int, at address: SocketAddress, codec: VideoCodec, only: Bool, onEvent: @escaping @Sendable (Fleet.Event) -> Void
+        _ number: Int, at address: SocketAddress, codec: VideoCodec, only: Bool,
+        onEvent: @escaping @Sendable (Fleet.Event) -> Void
     ) throws -> String {
         let now = MonotonicClock.now()
         let identity = try self.identity ?? DTLSIdentity.generate()

@@ -11,7 +11,9 @@ package struct SignallingAddress: Equatable, Sendable {
     /// Reads `http://host:8080`, `https://host/`, `ws://host/signal`, `host:8080`.
     package init(_ text: String) throws(CallError) {
         let full = text.contains("://") ? text : "http://" + text
-        guard let url = URLComponents(string: full), let scheme = url.scheme?.lowercased(), let host = url.host, !host.isEmpty else {
+        guard let url = URLComponents(string: full), let scheme = url.scheme?.lowercased(), let host = url.host,
+            !host.isEmpty
+        else {
             throw CallError("'\(text)' is no server address: write http://HOST:PORT or https://HOST")
         }
         guard ["http", "https", "ws", "wss"].contains(scheme) else {

@@ -27,11 +27,15 @@ package struct SignallingClient {
             let text = { (key: String) in object[key] as? String ?? "" }
             switch text("type") {
             case "joined":
-                self = .joined(id: (object["you"] as? [String: Any])?["id"] as? String ?? "", RoomPeople.News(object) ?? .whole([], viewers: 0))
+                self = .joined(
+                    id: (object["you"] as? [String: Any])?["id"] as? String ?? "",
+                    RoomPeople.News(object) ?? .whole([], viewers: 0))
             case "answer": self = .answer(text("sdp"))
             case "left": self = .left(reason: text("reason"))
             case "error":
-                self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false, retryAfter: object["retryAfter"] as? Int)
+                self = .error(
+                    code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false,
+                    retryAfter: object["retryAfter"] as? Int)
             case let type: self = RoomPeople.News(object).map { .people($0) } ?? .other(type)
             }
         }
@@ -56,10 +60,12 @@ package struct SignallingClient {
     ///
     /// - Parameters:
     ///   - decode: makes a message of one text frame.
-    ///   - answersPings: while it is false, the client is as one whose machine lost its power: the connection stands and nobody answers.
+    ///   - answersPings: while it is false, the client is as one whose machine lost its power: the connection stands
+    ///     and nobody answers.
     package static func withConnection<Message: Sendable>(
         to address: SignallingAddress, decode: @escaping @Sendable (Data) -> Message,
-        answersPings: @escaping @Sendable () -> Bool = { true }, body: (AsyncStream<Message>, Sender) async throws -> Void
+        answersPings: @escaping @Sendable () -> Bool = { true },
+        body: (AsyncStream<Message>, Sender) async throws -> Void
     ) async throws {
         let upgrade: EventLoopFuture<Upgrade>
         do {
@@ -75,10 +81,12 @@ package struct SignallingClient {
         do {
             result = try await upgrade.get()
         } catch {
-            throw CallError("\(address.host):\(address.port) does not speak Tessera's signalling at \(address.path): \(error)")
+            throw CallError(
+                "\(address.host):\(address.port) does not speak Tessera's signalling at \(address.path): \(error)")
         }
         guard case .websocket(let channel) = result else {
-            throw CallError("\(address.host):\(address.port) has no signalling at \(address.path): is it a Tessera server?")
+            throw CallError(
+                "\(address.host):\(address.port) has no signalling at \(address.path): is it a Tessera server?")
         }
         let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: .bufferingNewest(256))
         try await channel.executeThenClose { inbound, outbound in
@@ -89,7 +97,8 @@ package struct SignallingClient {
                     for try await frame in inbound {
                         switch frame.opcode {
                         case .text: continuation.yield(decode(Data(frame.unmaskedData.readableBytesView)))
-                        case .ping where answersPings(): try await sender.write(.pong, Array(frame.unmaskedData.readableBytesView))
+                        case .ping where answersPings():
+                            try await sender.write(.pong, Array(frame.unmaskedData.readableBytesView))
                         case .connectionClose: return
                         default: break
                         }
@@ -102,16 +111,20 @@ package struct SignallingClient {
         }
     }
 
-    private static func configure(_ channel: any Channel, _ address: SignallingAddress) throws -> EventLoopFuture<Upgrade> {
+    private static func configure(_ channel: any Channel, _ address: SignallingAddress) throws -> EventLoopFuture<
+        Upgrade
+    > {
         if address.isSecure {
             let context = try NIOSSLContext(configuration: .makeClientConfiguration())
-            let name = address.host.contains(":") || address.host.allSatisfy { $0.isNumber || $0 == "." } ? nil : address.host
+            let name =
+                address.host.contains(":") || address.host.allSatisfy { $0.isNumber || $0 == "." } ? nil : address.host
             try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
         }
         let upgrader = NIOTypedWebSocketClientUpgrader<Upgrade>(maxFrameSize: 1 << 20) { channel, _ in
             channel.eventLoop.makeCompletedFuture {
                 try channel.pipeline.syncOperations.addHandler(
-                    NIOWebSocketFrameAggregator(minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: 1 << 20))
+                    NIOWebSocketFrameAggregator(
+                        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: 1 << 20))
                 return .websocket(try NIOAsyncChannel(wrappingChannelSynchronously: channel))
             }
         }
@@ -120,7 +133,8 @@ package struct SignallingClient {
         headers.add(name: "User-Agent", value: "tessera-call")
         headers.add(name: "Content-Length", value: "0")
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.path, headers: headers)
-        let configuration = NIOTypedHTTPClientUpgradeConfiguration(upgradeRequestHead: head, upgraders: [upgrader]) { channel in
+        let configuration = NIOTypedHTTPClientUpgradeConfiguration(upgradeRequestHead: head, upgraders: [upgrader]) {
+            channel in
             channel.eventLoop.makeSucceededFuture(.refused)
         }
         return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(

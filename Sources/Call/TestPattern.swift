@@ -2,8 +2,9 @@ import Basics
 import Codecs
 import Foundation
 
-/// What a participant without a file sends: a coloured ground with a bar that wanders, which flashes white for a tenth of a second
-/// at each full second; a beep sounds just as long. Flash and beep show whether lips and voice arrive together.
+/// What a participant without a file sends: a coloured ground with a bar that wanders, which flashes white for a tenth
+/// of a second at each full second; a beep sounds just as long. Flash and beep show whether lips and voice arrive
+/// together.
 struct TestPattern {
     static let width = 640
     static let height = 360
@@ -19,8 +20,8 @@ struct TestPattern {
         self.seed = seed
     }
 
-    /// Whether a picture is white. It stands for one period from `time` on, and its middle decides: if its begin did, flashes would be
-    /// late by half a period on average, and every measurement of lips and voice with them.
+    /// Whether a picture is white. It stands for one period from `time` on, and its middle decides: if its begin did,
+    /// flashes would be late by half a period on average, and every measurement of lips and voice with them.
     private static func isFlash(pictureAt time: Instant) -> Bool {
         let middle = time + .nanoseconds(500_000_000 / Int64(framesPerSecond))
         return middle.nanoseconds / 1_000_000 % 1000 < 100
@@ -36,7 +37,8 @@ struct TestPattern {
         // Two turns of the bar a second would be hard to encode and tell nothing more.
         let x = Int(milliseconds % 4000) * (Self.width - 32) / 4000 & ~1
         picture.fill(PixelRectangle(x: x, y: 0, width: 32, height: 40), y: 200, u: 128, v: 128)
-        picture.fill(PixelRectangle(x: Self.width - 32 - x, y: Self.height - 24, width: 32, height: 24), y: 40, u: 128, v: 128)
+        picture.fill(
+            PixelRectangle(x: Self.width - 32 - x, y: Self.height - 24, width: 32, height: 24), y: 40, u: 128, v: 128)
     }
 
     /// 20 ms of the beep's track that begin at a time on the sender's clock.

@@ -5,7 +5,8 @@ import Codecs
 protocol VideoSource: AnyObject {
     var codec: VideoCodec { get }
     var framesPerSecond: Double { get }
-    /// The frame for a tick at `time`; nil when there is none to send. With `keyframe` it should be one, as soon as the source has one.
+    /// The frame for a tick at `time`; nil when there is none to send. With `keyframe` it should be one, as soon as the
+    /// source has one.
     func frame(at time: Instant, keyframe: Bool) throws -> EncodedVideoFrame?
 }
 
@@ -115,7 +116,9 @@ func makeVideoSource(file: String?, codec: VideoCodec, seed: Int) throws -> any 
                 frames.append(frame)
             }
         }
-        if bytes < limit, let source = PassthroughVideoSource(frames: frames, framesPerSecond: reader.framesPerSecond) { return source }
+        if bytes < limit, let source = PassthroughVideoSource(frames: frames, framesPerSecond: reader.framesPerSecond) {
+            return source
+        }
     }
     return try TranscodingVideoSource(path: file, codec: codec)
 }

@@ -34,7 +34,8 @@ public final class AACEncoder {
         input = try Frame()
         output = try Packet()
         guard let codec = avcodec_find_encoder_by_name("aac") else { throw .unavailable("the AAC encoder") }
-        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(avcodec_alloc_context3(codec), "AAC encoder")
+        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(
+            avcodec_alloc_context3(codec), "AAC encoder")
         if let context {
             context.pointee.sample_fmt = AV_SAMPLE_FMT_FLTP
             context.pointee.sample_rate = Int32(Self.sampleRate)

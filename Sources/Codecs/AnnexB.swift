@@ -9,7 +9,8 @@ public enum AnnexB {
     public static func parameterSets(_ data: [UInt8]) -> [UInt8] {
         let units = H264.units(inAnnexB: data)
         let sets =
-            units.filter { type(of: $0, in: data) == H264.UnitType.sps } + units.filter { type(of: $0, in: data) == H264.UnitType.pps }
+            units.filter { type(of: $0, in: data) == H264.UnitType.sps }
+            + units.filter { type(of: $0, in: data) == H264.UnitType.pps }
         guard let first = sets.first, let last = sets.last, type(of: first, in: data) == H264.UnitType.sps,
             type(of: last, in: data) == H264.UnitType.pps
         else { return [] }
@@ -21,7 +22,8 @@ public enum AnnexB {
     static func normalized(_ data: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(data.count + 16)
-        for unit in H264.units(inAnnexB: data) where ![H264.UnitType.sei, H264.UnitType.delimiter, H264.UnitType.filler].contains(type(of: unit, in: data)) {
+        for unit in H264.units(inAnnexB: data)
+        where ![H264.UnitType.sei, H264.UnitType.delimiter, H264.UnitType.filler].contains(type(of: unit, in: data)) {
             result += [0, 0, 0, 1]
             result += data[unit]
         }

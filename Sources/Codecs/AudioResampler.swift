@@ -7,7 +7,8 @@ public final class AudioResampler {
     private let outputRate: Int64
     private let inputRate: Int64
 
-    /// Input is interleaved float, ±1; channels are mixed down as their usual order says (1 mono, 2 stereo, 6 is 5.1 …).
+    /// Input is interleaved float, ±1; channels are mixed down as their usual order says (1 mono, 2 stereo, 6 is 5.1
+    /// …).
     public convenience init(inputRate: Int, inputChannels: Int, outputRate: Int = 48_000) throws(CodecError) {
         guard (1...16).contains(inputChannels) else { throw .unsupportedInput("sound with \(inputChannels) channels") }
         var layout = AVChannelLayout()

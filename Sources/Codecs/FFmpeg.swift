@@ -8,7 +8,9 @@ enum FFmpeg {
     /// The library's own words for a return code.
     static func reason(_ code: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
-            guard let base = buffer.baseAddress, av_strerror(code, base, buffer.count) >= 0 else { return "error \(code)" }
+            guard let base = buffer.baseAddress, av_strerror(code, base, buffer.count) >= 0 else {
+                return "error \(code)"
+            }
             return String(cString: base)
         }
     }

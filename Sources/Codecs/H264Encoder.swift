@@ -3,8 +3,8 @@ import CX264
 
 /// x264, directly: constrained baseline, constant rate, SPS and PPS before every IDR, nothing held back.
 ///
-/// libavcodec's face of x264 follows changes of the rate too, but cannot say that a frame is never to be referred to; two temporal
-/// layers need that (see `SequenceParameterSet`).
+/// libavcodec's face of x264 follows changes of the rate too, but cannot say that a frame is never to be referred to;
+/// two temporal layers need that (see `SequenceParameterSet`).
 final class H264Encoder: VideoEncoder {
     private(set) var configuration: VideoEncoderConfiguration
 
@@ -22,7 +22,9 @@ final class H264Encoder: VideoEncoder {
         self.configuration = configuration
         nominalFramesPerSecond = configuration.framesPerSecond
         var parameters = x264_param_t()
-        guard x264_param_default_preset(&parameters, configuration.speed == .fast ? "ultrafast" : "superfast", "zerolatency") == 0
+        guard
+            x264_param_default_preset(
+                &parameters, configuration.speed == .fast ? "ultrafast" : "superfast", "zerolatency") == 0
         else { throw .failed(operation: "H.264 encoder", reason: "x264 does not know its own presets") }
         Self.fill(&parameters, configuration)
         guard x264_param_apply_profile(&parameters, "baseline") == 0, let encoder = cx264_open(&parameters) else {
@@ -55,8 +57,10 @@ final class H264Encoder: VideoEncoder {
         parameters.analyse.i_weighted_pred = 0
         parameters.analyse.i_trellis = 0
         parameters.rc.i_aq_mode = X264_AQ_NONE
-        parameters.i_keyint_max = configuration.keyframeIntervalFrames.map { Int32(clamping: $0) } ?? X264_KEYINT_MAX_INFINITE
-        // The frame that may be dropped still takes a place among the decoder's references: the one before it must have one too.
+        parameters.i_keyint_max =
+            configuration.keyframeIntervalFrames.map { Int32(clamping: $0) } ?? X264_KEYINT_MAX_INFINITE
+        // The frame that may be dropped still takes a place among the decoder's references: the one before it must have
+        // one too.
         parameters.i_frame_reference = configuration.temporalLayers == 2 ? 2 : 1
         if configuration.speed == .fast {
             // The fastest preset leaves deblocking out, which looks awful and saves next to nothing.
@@ -72,13 +76,16 @@ final class H264Encoder: VideoEncoder {
         parameters.vui.i_colmatrix = 6
     }
 
-    /// x264 divides its rate by the frame rate of its opening. Fewer frames then means more bits for each: the rate is told to it
-    /// as if the frames still came at the old pace.
-    private static func setRate(_ parameters: inout x264_param_t, _ configuration: VideoEncoderConfiguration, nominal: Double) {
+    /// x264 divides its rate by the frame rate of its opening. Fewer frames then means more bits for each: the rate is
+    /// told to it as if the frames still came at the old pace.
+    private static func setRate(
+        _ parameters: inout x264_param_t, _ configuration: VideoEncoderConfiguration, nominal: Double
+    ) {
         let kilobits = Double(configuration.bitRate.bitsPerSecond) / 1000 * nominal / configuration.framesPerSecond
         parameters.rc.i_bitrate = Int32(clamping: Int(max(kilobits, 1)))
         parameters.rc.i_vbv_max_bitrate = parameters.rc.i_bitrate
-        parameters.rc.i_vbv_buffer_size = Int32(clamping: Int(max(kilobits * configuration.bufferDuration.inSeconds, 1)))
+        parameters.rc.i_vbv_buffer_size = Int32(
+            clamping: Int(max(kilobits * configuration.bufferDuration.inSeconds, 1)))
     }
 
     func setBitRate(_ rate: BitRate) {
@@ -100,7 +107,8 @@ final class H264Encoder: VideoEncoder {
     func encode(_ source: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame? {
         guard source.width == configuration.width, source.height == configuration.height else {
             throw .unsupportedInput(
-                "a picture of \(source.width)×\(source.height) for an encoder of \(configuration.width)×\(configuration.height)")
+                "a picture of \(source.width)×\(source.height) for an encoder of \(configuration.width)×\(configuration.height)"
+            )
         }
         picture.i_type = forceKeyframe ? X264_TYPE_IDR : X264_TYPE_AUTO
         picture.i_pts = timestamp

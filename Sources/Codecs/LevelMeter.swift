@@ -5,7 +5,8 @@ public enum LevelMeter {
     /// Silence, and the lowest level that RFC 6464 can say.
     public static let silence = -127.0
 
-    /// The root mean square in dBov: 0 is a full-scale square wave, a full-scale sine has −3 (RFC 6465 §3); at least −127.
+    /// The root mean square in dBov: 0 is a full-scale square wave, a full-scale sine has −3 (RFC 6465 §3); at least
+    /// −127.
     public static func level(_ samples: UnsafeBufferPointer<Float>) -> Double {
         guard !samples.isEmpty else { return silence }
         var sum: Float = 0

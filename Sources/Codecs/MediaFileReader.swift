@@ -13,7 +13,8 @@ public enum MediaSample: Sendable {
     case pcm([Float], timestamp: Int64)
 }
 
-/// Reads the first video and the first sound of any file that FFmpeg knows. Times start near zero. Not Sendable: one owner.
+/// Reads the first video and the first sound of any file that FFmpeg knows. Times start near zero. Not Sendable: one
+/// owner.
 public final class MediaFileReader {
     public let path: String
     /// As the file says it; nil when it does not.
@@ -98,7 +99,8 @@ public final class MediaFileReader {
 
     /// Starts again from the beginning; timestamps start again too.
     public func rewind() throws(CodecError) {
-        let result = av_seek_frame(format, -1, format.pointee.start_time == kAV_NOPTS_VALUE ? 0 : origin, AVSEEK_FLAG_BACKWARD)
+        let result = av_seek_frame(
+            format, -1, format.pointee.start_time == kAV_NOPTS_VALUE ? 0 : origin, AVSEEK_FLAG_BACKWARD)
         guard result >= 0 else { throw .file(path: path, reason: FFmpeg.reason(result)) }
         video?.flush()
         audio?.flush()
@@ -117,7 +119,8 @@ private final class StreamDecoder {
         guard let codec = avcodec_find_decoder(id) else {
             throw .unavailable("a decoder for \(String(cString: avcodec_get_name(id)))")
         }
-        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(avcodec_alloc_context3(codec), "decoder")
+        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(
+            avcodec_alloc_context3(codec), "decoder")
         avcodec_parameters_to_context(context, stream.pointee.codecpar)
         context?.pointee.thread_count = 1
         context?.pointee.pkt_timebase = stream.pointee.time_base

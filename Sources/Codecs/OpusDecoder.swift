@@ -33,7 +33,8 @@ public final class OpusDecoder {
         try decode(payload, samples: Self.maxPacketSamples, fec: false, into: &output)
     }
 
-    /// Appends `samples` for the packet before `next`, from what `next` carries of it; conceals when it carries nothing.
+    /// Appends `samples` for the packet before `next`, from what `next` carries of it; conceals when it carries
+    /// nothing.
     public func decodeFEC(_ next: [UInt8], samples: Int, into output: inout [Float]) throws(CodecError) {
         guard !next.isEmpty else { throw .invalidData("Opus packet") }
         try decode(next, samples: Self.concealable(samples), fec: true, into: &output)

@@ -46,18 +46,22 @@ public final class OpusEncoder {
         var value: Int32 = 0
         let asked = copus_encoder_get(encoder, OPUS_GET_LOOKAHEAD_REQUEST, &value)
         lookahead = Int(value)
-        guard asked == OPUS_OK else { throw .failed(operation: "Opus encoder's look-ahead", reason: OpusDecoder.reason(asked)) }
+        guard asked == OPUS_OK else {
+            throw .failed(operation: "Opus encoder's look-ahead", reason: OpusDecoder.reason(asked))
+        }
         set(OPUS_SET_COMPLEXITY_REQUEST, Int32(min(max(complexity, 0), 10)))
         setBitRate(bitRate)
     }
 
     deinit { opus_encoder_destroy(encoder) }
 
-    /// The packet for 960 samples per channel, interleaved, ±1, or for two or three times as many: fewer packets, fewer headers.
-    /// With DTX on, a packet of 1 or 2 bytes need not be sent.
+    /// The packet for 960 samples per channel, interleaved, ±1, or for two or three times as many: fewer packets, fewer
+    /// headers. With DTX on, a packet of 1 or 2 bytes need not be sent.
     public func encode(_ samples: UnsafeBufferPointer<Float>) throws(CodecError) -> [UInt8] {
         let frames = samples.count / (Self.frameSize * channels)
-        guard samples.count == frames * Self.frameSize * channels, (1...3).contains(frames), let base = samples.baseAddress else {
+        guard samples.count == frames * Self.frameSize * channels, (1...3).contains(frames),
+            let base = samples.baseAddress
+        else {
             throw .unsupportedInput("\(samples.count) samples for an Opus packet of \(Self.frameSize * channels)")
         }
         let count = buffer.withUnsafeMutableBufferPointer { output in
@@ -73,12 +77,14 @@ public final class OpusEncoder {
         return Array(buffer[..<Int(count)])
     }
 
-    /// Takes over in mid-sound from another encoder: `before` is what was heard right before the next packet's samples, in as many as `encode`
-    /// takes. A new encoder would begin with its look-ahead of 6.5 ms of silence (an old one with what it held), and lean on packets that
-    /// the decoder has not had: a click.
+    /// Takes over in mid-sound from another encoder: `before` is what was heard right before the next packet's samples,
+    /// in as many as `encode` takes. A new encoder would begin with its look-ahead of 6.5 ms of silence (an old one
+    /// with what it held), and lean on packets that the decoder has not had: a click.
     public func restart(after before: [Float]) throws(CodecError) {
         let code = copus_encoder_reset(encoder)
-        guard code == OPUS_OK else { throw .failed(operation: "Opus encoder's reset", reason: OpusDecoder.reason(code)) }
+        guard code == OPUS_OK else {
+            throw .failed(operation: "Opus encoder's reset", reason: OpusDecoder.reason(code))
+        }
         _ = try encode(before)
         set(OPUS_SET_PREDICTION_DISABLED_REQUEST, 1)
         standsAlone = true
@@ -99,8 +105,9 @@ public final class OpusEncoder {
         set(OPUS_SET_PACKET_LOSS_PERC_REQUEST, Int32(min(max(percent, 0), 100)))
     }
 
-    /// Whether each packet carries the last one again, more coarsely (RFC 6716 §2.1.7). Works in speech modes only, so everything is taken
-    /// for speech then: left to itself, the encoder would code music and long tones in its other mode, and nothing of them could be recovered.
+    /// Whether each packet carries the last one again, more coarsely (RFC 6716 §2.1.7). Works in speech modes only, so
+    /// everything is taken for speech then: left to itself, the encoder would code music and long tones in its other
+    /// mode, and nothing of them could be recovered.
     public func setFEC(_ isOn: Bool) {
         set(OPUS_SET_INBAND_FEC_REQUEST, isOn ? 1 : 0)
         set(OPUS_SET_SIGNAL_REQUEST, isOn ? OPUS_SIGNAL_VOICE : OPUS_AUTO)
@@ -111,7 +118,8 @@ public final class OpusEncoder {
         set(OPUS_SET_DTX_REQUEST, isOn ? 1 : 0)
     }
 
-    /// A setting within the limits of its request is refused only by a library that lacks it, and the encoder is of use without.
+    /// A setting within the limits of its request is refused only by a library that lacks it, and the encoder is of use
+    /// without.
     private func set(_ request: Int32, _ value: Int32) {
         let code = copus_encoder_set(encoder, request, value)
         assert(code == OPUS_OK, "Opus request \(request) of \(value): \(OpusDecoder.reason(code))")

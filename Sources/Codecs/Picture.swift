@@ -84,7 +84,8 @@ public final class Picture: @unchecked Sendable {
         fill(PixelRectangle(x: 0, y: 0, width: width, height: height), y: luma, u: blue, v: red)
     }
 
-    /// Paints a rectangle in one colour; what lies outside the picture is left out. Odd edges take in their chroma sample.
+    /// Paints a rectangle in one colour; what lies outside the picture is left out. Odd edges take in their chroma
+    /// sample.
     public func fill(_ rectangle: PixelRectangle, y luma: UInt8, u blue: UInt8, v red: UInt8) {
         let area = rectangle.clipped(width: width, height: height)
         guard area.width > 0, area.height > 0 else { return }

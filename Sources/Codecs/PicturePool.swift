@@ -1,6 +1,5 @@
 import Basics
 
-
 /// Pictures of one size whose memory is used again.
 ///
 /// A picture gives its memory back when its last holder lets go, on whichever thread that is.

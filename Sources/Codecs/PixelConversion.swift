@@ -22,7 +22,9 @@ struct PixelConverter: ~Copyable {
             value.color_range == AVCOL_RANGE_JPEG
             || [AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P].contains { $0.rawValue == value.format }
         if value.format == AV_PIX_FMT_YUV420P.rawValue, !isFullRange {
-            guard let picture = Picture(owning: frame) else { throw .unsupportedInput("a decoded frame without planes") }
+            guard let picture = Picture(owning: frame) else {
+                throw .unsupportedInput("a decoded frame without planes")
+            }
             return picture
         }
         guard value.width > 0, value.height > 0 else { throw .unsupportedInput("a frame without pixels") }
@@ -30,7 +32,8 @@ struct PixelConverter: ~Copyable {
         if source != self.source || context == nil { try open(source) }
         let picture = Picture(width: Int(value.width), height: Int(value.height))
         let sourcePlanes: [UnsafePointer<UInt8>?] = [
-            UnsafePointer(value.data.0), UnsafePointer(value.data.1), UnsafePointer(value.data.2), UnsafePointer(value.data.3),
+            UnsafePointer(value.data.0), UnsafePointer(value.data.1), UnsafePointer(value.data.2),
+            UnsafePointer(value.data.3),
         ]
         let sourceStrides = [value.linesize.0, value.linesize.1, value.linesize.2, value.linesize.3]
         let planes: [UnsafeMutablePointer<UInt8>?] = [picture.y, picture.u, picture.v, nil]
@@ -50,11 +53,13 @@ struct PixelConverter: ~Copyable {
         // by then, which only the `yuvj` names do.
         let format = Self.named(AVPixelFormat(rawValue: source.format), isFullRange: source.isFullRange)
         context = sws_getContext(
-            source.width, source.height, format, source.width, source.height, AV_PIX_FMT_YUV420P, SWS_BILINEAR, nil, nil, nil)
+            source.width, source.height, format, source.width, source.height, AV_PIX_FMT_YUV420P, SWS_BILINEAR, nil,
+            nil, nil)
         guard let context else { throw .unsupportedInput("pixel format \(source.format) cannot be converted") }
         // Formats without such a name (10 bit) take it here.
         let coefficients = sws_getCoefficients(SWS_CS_ITU601)
-        sws_setColorspaceDetails(context, coefficients, source.isFullRange ? 1 : 0, coefficients, 0, 0, 1 << 16, 1 << 16)
+        sws_setColorspaceDetails(
+            context, coefficients, source.isFullRange ? 1 : 0, coefficients, 0, 0, 1 << 16, 1 << 16)
     }
 
     private static func named(_ format: AVPixelFormat, isFullRange: Bool) -> AVPixelFormat {

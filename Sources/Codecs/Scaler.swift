@@ -30,7 +30,8 @@ public enum Scaler {
         withExtendedLifetime(upright) {
             _ = I420Rotate(
                 upright.y, Int32(upright.yStride), upright.u, Int32(upright.uStride), upright.v, Int32(upright.vStride),
-                planes.y, Int32(destination.yStride), planes.u, Int32(destination.uStride), planes.v, Int32(destination.vStride),
+                planes.y, Int32(destination.yStride), planes.u, Int32(destination.uStride), planes.v,
+                Int32(destination.vStride),
                 Int32(upright.width), Int32(upright.height), rotation.libyuv)
         }
     }
@@ -45,7 +46,8 @@ public enum Scaler {
             at: PixelRectangle(x: x, y: y, width: width, height: height))
     }
 
-    /// The largest centred part of `width` × `height` that has the shape of `targetWidth` × `targetHeight`: what "cover" shows.
+    /// The largest centred part of `width` × `height` that has the shape of `targetWidth` × `targetHeight`: what
+    /// "cover" shows.
     public static func coverCrop(width: Int, height: Int, targetWidth: Int, targetHeight: Int) -> PixelRectangle {
         guard width > 0, height > 0, targetWidth > 0, targetHeight > 0 else {
             return PixelRectangle(x: 0, y: 0, width: max(width, 0), height: max(height, 0))
@@ -67,7 +69,8 @@ public enum Scaler {
         I420Scale(
             origin.y, Int32(source.yStride), origin.u, Int32(source.uStride), origin.v, Int32(source.vStride),
             Int32(from.width), Int32(from.height),
-            planes.y, Int32(destination.yStride), planes.u, Int32(destination.uStride), planes.v, Int32(destination.vStride),
+            planes.y, Int32(destination.yStride), planes.u, Int32(destination.uStride), planes.v,
+            Int32(destination.vStride),
             Int32(to.width), Int32(to.height), kFilterBox)
     }
 }

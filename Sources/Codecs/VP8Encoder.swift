@@ -81,7 +81,8 @@ final class VP8Encoder: VideoEncoder {
         guard cvpx_vp8_init(context, settings) == VPX_CODEC_OK else {
             throw .failed(operation: "VP8 encoder", reason: reason)
         }
-        // Speeds below zero are fixed; above, libvpx would measure the time it took and choose, which no test could repeat.
+        // Speeds below zero are fixed; above, libvpx would measure the time it took and choose, which no test could
+        // repeat.
         try control(VP8E_SET_CPUUSED, configuration.speed == .fast ? -12 : -8)
         try control(VP8E_SET_STATIC_THRESHOLD, 1)
         try control(VP8E_SET_NOISE_SENSITIVITY, 0)
@@ -90,7 +91,8 @@ final class VP8Encoder: VideoEncoder {
         try control(VP8E_SET_MAX_INTRA_BITRATE_PCT, maxIntraPercent)
     }
 
-    /// How large a keyframe may be, in per cent of an average frame: half of what the buffer holds (as libwebrtc sets it).
+    /// How large a keyframe may be, in per cent of an average frame: half of what the buffer holds (as libwebrtc sets
+    /// it).
     private var maxIntraPercent: Int32 {
         let frames = configuration.bufferDuration.inSeconds * 1.2 * configuration.framesPerSecond
         return Int32(max(frames * 0.5 * 100, 300))
@@ -181,7 +183,8 @@ final class VP8Encoder: VideoEncoder {
             isKeyframe = isKeyframe || key != 0
         }
         guard !data.isEmpty else { return nil }
-        // A dropped frame keeps its place in the pattern. A keyframe, also one of the encoder's own, is of the base layer.
+        // A dropped frame keeps its place in the pattern. A keyframe, also one of the encoder's own, is of the base
+        // layer.
         patternIndex = isKeyframe ? 1 : patternIndex + 1
         return EncodedVideoFrame(
             codec: .vp8, data: data, isKeyframe: isKeyframe, temporalLayer: isKeyframe ? 0 : UInt8(layer),

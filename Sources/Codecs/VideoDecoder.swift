@@ -1,11 +1,11 @@
 import Basics
 import CFFmpeg
 
-/// Decodes one video stream on the caller's thread: 8 bit 4:2:0, any size up to `VideoFormat.maxPixels`, and any change of size at a
-/// keyframe.
+/// Decodes one video stream on the caller's thread: 8 bit 4:2:0, any size up to `VideoFormat.maxPixels`, and any change
+/// of size at a keyframe.
 ///
-/// Not Sendable: one stream, one owner. No frame is held back. What the headers say is read here before the library sees a frame, so that
-/// memory is never spent on a format that is not decoded.
+/// Not Sendable: one stream, one owner. No frame is held back. What the headers say is read here before the library
+/// sees a frame, so that memory is never spent on a format that is not decoded.
 public final class VideoDecoder {
     public let codec: VideoCodec
     /// A frame was lost or damaged since the last keyframe: what comes out may smear until the next one.
@@ -25,8 +25,8 @@ public final class VideoDecoder {
     ///
     /// An error costs this frame only; the caller should ask for a keyframe (see `needsKeyframe`).
     ///
-    /// - Parameter admit: asked with the stream's format before anything of the frame is decoded. Where it says no, the frame is left out:
-    ///   the answer is nil, and `needsKeyframe` is set.
+    /// - Parameter admit: asked with the stream's format before anything of the frame is decoded. Where it says no, the
+    ///   frame is left out: the answer is nil, and `needsKeyframe` is set.
     public func decode(
         _ frame: EncodedVideoFrame, admit: (VideoFormat) -> Bool = { _ in true }
     ) throws(CodecError) -> Picture? {
@@ -118,7 +118,8 @@ public final class VideoDecoder {
             context?.pointee.thread_count = 1
             context?.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY
             context?.pointee.max_pixels = Int64(VideoFormat.maxPixels)
-            // What the headers hid from us is refused when the library chooses its format, which is before it allocates pictures.
+            // What the headers hid from us is refused when the library chooses its format, which is before it allocates
+            // pictures.
             cffmpeg_take_plain_formats_only(context)
             let result = avcodec_open2(context, decoder, nil)
             guard result >= 0, let opened = context else {

@@ -15,7 +15,8 @@ public struct VideoEncoderConfiguration: Sendable, Hashable {
     public var height: Int
     public var framesPerSecond: Double
     public var bitRate: BitRate
-    /// 1 or 2. With 2 every second frame is of layer 1 and may be dropped by anyone. VP8 only: an H.264 encoder has one layer.
+    /// 1 or 2. With 2 every second frame is of layer 1 and may be dropped by anyone. VP8 only: an H.264 encoder has one
+    /// layer.
     public var temporalLayers: Int
     /// The largest H.264 NAL unit in bytes, for receivers of packetization-mode 0 (RFC 6184 §6.2); nil for any size.
     public var maxNALSize: Int?
@@ -24,9 +25,9 @@ public struct VideoEncoderConfiguration: Sendable, Hashable {
     public var keyframeInterval: Duration?
     /// How far a frame, a keyframe above all, may run ahead of the rate.
     public var bufferDuration: Duration
-    /// 0 to 31: H.264's seq_parameter_set_id and pic_parameter_set_id. Streams between which a receiver is switched must not share one unless
-    /// their sizes are the same: who lost the packet with the new sets would decode the new pictures by the old ones, and show garbage. A number
-    /// that it never saw tells it to ask for a keyframe.
+    /// 0 to 31: H.264's seq_parameter_set_id and pic_parameter_set_id. Streams between which a receiver is switched
+    /// must not share one unless their sizes are the same: who lost the packet with the new sets would decode the new
+    /// pictures by the old ones, and show garbage. A number that it never saw tells it to ask for a keyframe.
     public var parameterSetID: Int
 
     public init(
@@ -75,11 +76,13 @@ public func makeVideoEncoder(_ configuration: VideoEncoderConfiguration) throws(
     guard (16...8192).contains(configuration.width), (16...8192).contains(configuration.height),
         configuration.width.isMultiple(of: 2), configuration.height.isMultiple(of: 2)
     else {
-        throw .unsupportedInput("a video size of \(configuration.width)×\(configuration.height): sides must be even, 16 to 8192")
+        throw .unsupportedInput(
+            "a video size of \(configuration.width)×\(configuration.height): sides must be even, 16 to 8192")
     }
     guard (1...120).contains(configuration.framesPerSecond), configuration.bitRate.bitsPerSecond >= 10_000 else {
         throw .unsupportedInput(
-            "\(configuration.framesPerSecond) frames/s at \(configuration.bitRate): needs 1 to 120 frames/s and at least 10k")
+            "\(configuration.framesPerSecond) frames/s at \(configuration.bitRate): needs 1 to 120 frames/s and at least 10k"
+        )
     }
     return switch configuration.codec {
     case .h264: try H264Encoder(configuration)

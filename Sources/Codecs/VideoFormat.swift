@@ -14,8 +14,9 @@ public struct VideoFormat: Hashable, Sendable {
 
     /// A stream of more pixels is refused before memory is spent on it.
     public static let maxPixels = 4096 * 4096
-    /// Macroblocks that the decoder keeps of earlier pictures: the three of VP8 at the largest size, 75 MB, and a little more than MaxDpbMbs
-    /// of H.264's level 5.1 (table A-1: 184 320). It is 24 pictures of 1920 × 1088, of which H.264 allows 16, and so binds larger ones only.
+    /// Macroblocks that the decoder keeps of earlier pictures: the three of VP8 at the largest size, 75 MB, and a
+    /// little more than MaxDpbMbs of H.264's level 5.1 (table A-1: 184 320). It is 24 pictures of 1920 × 1088, of which
+    /// H.264 allows 16, and so binds larger ones only.
     static let maxReferenceMacroblocks = 3 * maxPixels / 256
 
     /// Why no decoder is opened for it; nil: one may be.
@@ -43,7 +44,9 @@ extension VideoFormat {
 
     /// Of an H.264 sequence parameter set, `unit` without a start code; nil where it cannot be read.
     init?(h264 data: [UInt8], _ unit: Range<Int>) {
-        guard let set = H264SequenceParameterSet(data.span.extracting(unit.clamped(to: 0..<data.count))) else { return nil }
+        guard let set = H264SequenceParameterSet(data.span.extracting(unit.clamped(to: 0..<data.count))) else {
+            return nil
+        }
         width = set.codedWidth
         height = set.codedHeight
         referenceFrames = set.referenceFrames

@@ -8,10 +8,10 @@ import Threads
 
 /// A conference server without its endpoints: rooms, participants, their media, recordings.
 ///
-/// This is the face of it; the work is done by the services below: rooms and seats (`RoomService`, `SeatService`), peers (`PeerService`),
-/// layouts, recordings. Each room has a lock of its own, which is never held while anything waits; the one thing that all rooms share is
-/// the registry, which is asked for a name and nothing else. Threads: see `MediaThreads`; the control thread does what follows from media and
-/// time, and calls the endpoints.
+/// This is the face of it; the work is done by the services below: rooms and seats (`RoomService`, `SeatService`),
+/// peers (`PeerService`), layouts, recordings. Each room has a lock of its own, which is never held while anything
+/// waits; the one thing that all rooms share is the registry, which is asked for a name and nothing else. Threads: see
+/// `MediaThreads`; the control thread does what follows from media and time, and calls the endpoints.
 public final class Conference: Sendable {
     /// The most recordings that `recordings` gives at once, and what it gives where nothing else is asked for.
     public static let maxRecordingsAtOnce = RecordingService.maxAtOnce
@@ -42,22 +42,27 @@ public final class Conference: Sendable {
         self.configuration = configuration
         self.logger = logger
         let events = MediaEvents(control)
-        media = try MediaThreads(configuration, events: events.forHost) { [figures] text in figures.encodeFailed(text, logger) }
+        media = try MediaThreads(configuration, events: events.forHost) { [figures] text in
+            figures.encodeFailed(text, logger)
+        }
         let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
         for fault in layouts.poll().faults { logger.warning("\(fault)") }
         guard layouts[configuration.rooms.settings.layout] != nil else {
             throw .unknownLayout(configuration.rooms.settings.layout)
         }
         let log = RoomLog(logger)
-        let recordings = RecordingControl(configuration.recording, disk: disk, patience: diskPatience, logger: logger, log: log)
+        let recordings = RecordingControl(
+            configuration.recording, disk: disk, patience: diskPatience, logger: logger, log: log)
         roomService = RoomService(
             configuration, media: media, layouts: layouts, control: control, figures: figures, recordings: recordings,
             log: log)
         seats = SeatService(configuration, rooms: roomService, media: media, figures: figures, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
-        layoutService = LayoutService(layouts, rooms: roomService, standard: configuration.rooms.settings.layout, logger: logger)
+        layoutService = LayoutService(
+            layouts, rooms: roomService, standard: configuration.rooms.settings.layout, logger: logger)
         recordingService = RecordingService(
-            configuration, control: recordings, rooms: roomService, thread: control, figures: figures, logger: logger, log: log)
+            configuration, control: recordings, rooms: roomService, thread: control, figures: figures, logger: logger,
+            log: log)
         snapshots = Snapshots(pool: media.pool, meter: media.meters.snapshot)
         events.set(roomService, seats)
     }
@@ -128,12 +133,16 @@ public final class Conference: Sendable {
     // MARK: - Rooms
 
     /// The oldest first.
-    public func rooms() -> [RoomInfo] { registry.rooms.compactMap { $0.read(\.info) }.sorted { $0.createdAt < $1.createdAt } }
+    public func rooms() -> [RoomInfo] {
+        registry.rooms.compactMap { $0.read(\.info) }.sorted { $0.createdAt < $1.createdAt }
+    }
     public func room(_ id: String) -> RoomInfo? { registry[id]?.read(\.info) }
 
     /// Creates the room, or changes it where it exists. Returns it, and whether it is new.
     @discardableResult
-    public func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool) {
+    public func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (
+        room: RoomInfo, isNew: Bool
+    ) {
         try roomService.checkLayout(change.layout)
         let (room, isNew) = try roomService.room(id, orMakeWith: change, for: JoinClient(), isReserved: true)
         if isNew, let info = room.read(\.info) { return (info, true) }
@@ -215,22 +224,30 @@ public final class Conference: Sendable {
     public func layouts() -> [LayoutInfo] { layoutService.all }
 
     /// Adds or replaces a layout at run time, after the same checks as files get. Rooms that use it change at once.
-    public func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) { try layoutService.put(name, json: json) }
+    public func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
+        try layoutService.put(name, json: json)
+    }
     public func deleteLayout(_ name: String) throws(ConferenceError) { try layoutService.delete(name) }
 
     // MARK: - Recordings
 
     /// Starts a recording of a room. The file is made at once, so that a directory that cannot be written is told here.
     @discardableResult
-    public func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo { try await recordingService.start(room) }
+    public func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo {
+        try await recordingService.start(room)
+    }
     @discardableResult
     public func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try recordingService.pause(id) }
     @discardableResult
-    public func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try recordingService.resume(id) }
+    public func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo {
+        try recordingService.resume(id)
+    }
 
     /// Returns when the file is complete.
     @discardableResult
-    public func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo { try await recordingService.stop(id) }
+    public func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+        try await recordingService.stop(id)
+    }
 
     /// The newest first; with `before` those that began before that one.
     public func recordings(before id: String? = nil, limit: Int = recordingsAtOnce) -> [RecordingInfo] {

@@ -12,10 +12,15 @@ extension Conference {
         let engines = rooms.map(\.engine)
         var samples = [
             MetricSample("tessera_rooms", "Rooms that exist.", .gauge, Double(rooms.count)),
-            MetricSample("tessera_participants", "Participants and viewers in all rooms.", .gauge, Double(held.reduce(0) { $0 + $1.people })),
-            MetricSample("tessera_recordings_running", "Rooms that are being recorded.", .gauge, Double(held.count(where: \.isRecorded))),
             MetricSample(
-                "tessera_overload_level", "0 none, 1 fast encoders, 2 half rate, 3 no top rung, 4 no new rooms.", .gauge,
+                "tessera_participants", "Participants and viewers in all rooms.", .gauge,
+                Double(held.reduce(0) { $0 + $1.people })),
+            MetricSample(
+                "tessera_recordings_running", "Rooms that are being recorded.", .gauge,
+                Double(held.count(where: \.isRecorded))),
+            MetricSample(
+                "tessera_overload_level", "0 none, 1 fast encoders, 2 half rate, 3 no top rung, 4 no new rooms.",
+                .gauge,
                 Double(media.overload.level.rawValue)),
             MetricSample(
                 "tessera_audio_tick_lateness_seconds", "How late the last audio tick was.", .gauge,
@@ -33,7 +38,8 @@ extension Conference {
                 "tessera_encode_failures_total", "Frames that an encoder could not make.", .counter,
                 Double(figures.encodeFailures)),
             MetricSample(
-                "tessera_text_cache_bytes", "Names and marks kept drawn, for all rooms.", .gauge, Double(TextRenderer.shared.cachedBytes)),
+                "tessera_text_cache_bytes", "Names and marks kept drawn, for all rooms.", .gauge,
+                Double(TextRenderer.shared.cachedBytes)),
         ]
         let backlogs = [
             ("loop", BacklogFigures.worst(of: media.peers.backlogs)),
@@ -46,19 +52,23 @@ extension Conference {
                     labels: ["thread": name]))
             samples.append(
                 MetricSample(
-                    "tessera_backlog_peak", "The most that ever waited for a thread at once.", .gauge, Double(backlog.peak),
+                    "tessera_backlog_peak", "The most that ever waited for a thread at once.", .gauge,
+                    Double(backlog.peak),
                     labels: ["thread": name]))
         }
         for meter in media.meters.all {
             let stage = ["stage": meter.name]
             samples.append(
                 MetricSample(
-                    "tessera_stage_cpu_seconds_total", "Processor time by stage.", .counter, meter.seconds, labels: stage))
-            samples.append(
-                MetricSample("tessera_stage_jobs_total", "Jobs done by stage.", .counter, Double(meter.count), labels: stage))
+                    "tessera_stage_cpu_seconds_total", "Processor time by stage.", .counter, meter.seconds,
+                    labels: stage))
             samples.append(
                 MetricSample(
-                    "tessera_stage_dropped_total", "Jobs dropped because the stage was behind.", .counter, Double(meter.dropped),
+                    "tessera_stage_jobs_total", "Jobs done by stage.", .counter, Double(meter.count), labels: stage))
+            samples.append(
+                MetricSample(
+                    "tessera_stage_dropped_total", "Jobs dropped because the stage was behind.", .counter,
+                    Double(meter.dropped),
                     labels: stage))
         }
         samples += media.meters.delays.samples
@@ -74,12 +84,14 @@ extension Conference {
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(
             MetricSample(
-                "tessera_compose_late_ticks_total", "Picture ticks skipped in running rooms because composing was behind.",
+                "tessera_compose_late_ticks_total",
+                "Picture ticks skipped in running rooms because composing was behind.",
                 .counter, Double(late)))
         for view in views {
             for rendition in view.allRenditions {
                 let labels = [
-                    "room": rendition.key.room, "codec": rendition.key.codec.rawValue, "height": "\(rendition.rung.height)",
+                    "room": rendition.key.room, "codec": rendition.key.codec.rawValue,
+                    "height": "\(rendition.rung.height)",
                     "view": view.id == .room ? "room" : "personal",
                 ]
                 let figures = rendition.figures
@@ -88,12 +100,14 @@ extension Conference {
                         "tessera_rendition_members", "Peers and recordings that take a rendition.", .gauge,
                         Double(rendition.memberCount), labels: labels),
                     MetricSample(
-                        "tessera_rendition_frames_total", "Frames encoded.", .counter, Double(figures.frames), labels: labels),
+                        "tessera_rendition_frames_total", "Frames encoded.", .counter, Double(figures.frames),
+                        labels: labels),
                     MetricSample(
                         "tessera_rendition_keyframes_total", "Keyframes encoded.", .counter, Double(figures.keyframes),
                         labels: labels),
                     MetricSample(
-                        "tessera_rendition_bytes_total", "Bytes encoded.", .counter, Double(figures.bytes), labels: labels),
+                        "tessera_rendition_bytes_total", "Bytes encoded.", .counter, Double(figures.bytes),
+                        labels: labels),
                     MetricSample(
                         "tessera_rendition_encode_seconds", "Time of an encode, averaged lately.", .gauge,
                         figures.encodeTime.inSeconds, labels: labels),
@@ -114,18 +128,44 @@ extension Conference {
         for (reason, count) in figures.peersFailed {
             samples.append(
                 MetricSample(
-                    "tessera_peers_failed_total", "Peers whose connection failed, by what became of them.", .counter, Double(count),
+                    "tessera_peers_failed_total", "Peers whose connection failed, by what became of them.", .counter,
+                    Double(count),
                     labels: ["reason": reason.rawValue]))
         }
         for (name, help, count) in [
-            ("tessera_video_frames_decoded_total", "Frames of senders that were decoded.", intake.decodedFrames.load(ordering: .relaxed)),
-            ("tessera_video_frames_skipped_total", "Frames of senders that a budget left out.", intake.skippedFrames.load(ordering: .relaxed)),
-            ("tessera_audio_packets_dropped_total", "Audio packets that waited for too long.", intake.droppedAudioPackets.load(ordering: .relaxed)),
-            ("tessera_audio_packets_rested_total", "Audio packets that were not decoded, since nobody would have heard them.", intake.restedAudioPackets.load(ordering: .relaxed)),
-            ("tessera_audio_failures_total", "Audio packets that could not be decoded.", intake.audioFailures.load(ordering: .relaxed)),
-            ("tessera_events_dropped_total", "Messages that were not told since too many waited.", roomService.eventCounters.dropped.load(ordering: .relaxed)),
-            ("tessera_events_replaced_total", "States that a newer one replaced before they were told.", roomService.eventCounters.replaced.load(ordering: .relaxed)),
-            ("tessera_control_dropped_total", "Relayed messages that the control thread had no room for.", control.dropped),
+            (
+                "tessera_video_frames_decoded_total", "Frames of senders that were decoded.",
+                intake.decodedFrames.load(ordering: .relaxed)
+            ),
+            (
+                "tessera_video_frames_skipped_total", "Frames of senders that a budget left out.",
+                intake.skippedFrames.load(ordering: .relaxed)
+            ),
+            (
+                "tessera_audio_packets_dropped_total", "Audio packets that waited for too long.",
+                intake.droppedAudioPackets.load(ordering: .relaxed)
+            ),
+            (
+                "tessera_audio_packets_rested_total",
+                "Audio packets that were not decoded, since nobody would have heard them.",
+                intake.restedAudioPackets.load(ordering: .relaxed)
+            ),
+            (
+                "tessera_audio_failures_total", "Audio packets that could not be decoded.",
+                intake.audioFailures.load(ordering: .relaxed)
+            ),
+            (
+                "tessera_events_dropped_total", "Messages that were not told since too many waited.",
+                roomService.eventCounters.dropped.load(ordering: .relaxed)
+            ),
+            (
+                "tessera_events_replaced_total", "States that a newer one replaced before they were told.",
+                roomService.eventCounters.replaced.load(ordering: .relaxed)
+            ),
+            (
+                "tessera_control_dropped_total", "Relayed messages that the control thread had no room for.",
+                control.dropped
+            ),
         ] {
             samples.append(MetricSample(name, help, .counter, Double(count)))
         }

@@ -34,13 +34,18 @@ public final class Participant: Sendable {
     // MARK: - Media
 
     /// Answers the client's offer, the first or a later one.
-    public func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer { try await conference.peers.answer(id, offer: sdp) }
+    public func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
+        try await conference.peers.answer(id, offer: sdp)
+    }
 
     /// For clients that want to be called: our offer, and their answer to it.
     public func makeOffer() async throws(ConferenceError) -> String { try await conference.peers.makeOffer(id) }
-    public func accept(answer: String) async throws(ConferenceError) { try await conference.peers.accept(id, answer: answer) }
+    public func accept(answer: String) async throws(ConferenceError) {
+        try await conference.peers.accept(id, answer: answer)
+    }
 
-    /// A candidate line of the client (`candidate:…`), or nil at the end of them. A line that cannot be read is ignored.
+    /// A candidate line of the client (`candidate:…`), or nil at the end of them. A line that cannot be read is
+    /// ignored.
     public func addCandidate(_ line: String?) {
         guard let line, !line.isEmpty, (try? conference.seats.allow(.candidate, id)) != nil else { return }
         conference.media.peers.run(id) { [id] host, now in
@@ -57,14 +62,17 @@ public final class Participant: Sendable {
 
     // MARK: - What it does
 
-    private func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result {
+    private func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError)
+        -> Result
+    {
         try conference.roomService.change(room, body)
     }
 
     /// What the client has switched on; nil stays.
     public func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) throws(ConferenceError) {
         try conference.seats.allow(.state, id)
-        try change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand) }
+        try change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand)
+        }
     }
 
     /// A picture for everyone, or one of its own: `pins` come first.
@@ -72,7 +80,9 @@ public final class Participant: Sendable {
         try conference.seats.allow(.layout, id)
         try conference.roomService.checkLayout(name)
         let limit = conference.configuration.limits.viewsPerRoom
-        if scope == .me, let view = slot({ $0.room.personalView(name, pins: pins) }) ?? nil { try conference.seats.allowView(view, id, in: room) }
+        if scope == .me, let view = slot({ $0.room.personalView(name, pins: pins) }) ?? nil {
+            try conference.seats.allowView(view, id, in: room)
+        }
         do throws(ConferenceError) {
             try change { slot throws(ConferenceError) in
                 try slot.room.setLayout(name, scope: scope, pins: pins, by: id, viewLimit: limit)
@@ -108,7 +118,8 @@ public final class Participant: Sendable {
 
     public enum RecordAction: String, Sendable { case start, pause, resume, stop }
 
-    /// Starts, pauses, resumes or stops the recording of the room. A stop goes on by itself: the `recording` event tells when it is over.
+    /// Starts, pauses, resumes or stops the recording of the room. A stop goes on by itself: the `recording` event
+    /// tells when it is over.
     public func record(_ action: RecordAction) async throws(ConferenceError) {
         let current: String?
         do throws(ConferenceError) {

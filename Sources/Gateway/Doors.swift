@@ -17,21 +17,25 @@ struct Doors: Sendable {
     ///   - budget: what fits into the open files that the system allows.
     ///   - machineName: as `gethostname` says; an argument for tests.
     init(
-        _ configuration: TesseraConfiguration, conference: any ConferenceService, assets: WebAssets = .builtIn, usesTLS: Bool,
+        _ configuration: TesseraConfiguration, conference: any ConferenceService, assets: WebAssets = .builtIn,
+        usesTLS: Bool,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
         let auth = configuration.auth
         let verifier: TokenVerifier? =
-            auth.mode == .token ? await TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
+            auth.mode == .token
+            ? await TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
         let doorkeeper = Doorkeeper(verifier: verifier)
         let iceServers = IceServers(configuration: configuration.ice)
-        let limiter = JoinLimiter(joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: MonotonicClock.now())
+        let limiter = JoinLimiter(
+            joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: MonotonicClock.now())
         limits = RequestLimits(configuration.limits, at: MonotonicClock.now())
         let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret)
         let figures = GatewayFigures(logger)
         let budget = budget ?? DescriptorBudget(descriptors: .max, configuration.limits)
         gate = ConnectionGate(
-            connections: budget.connections, perAddress: budget.connectionsPerAddress, trustedProxies: configuration.http.trustedProxies)
+            connections: budget.connections, perAddress: budget.connectionsPerAddress,
+            trustedProxies: configuration.http.trustedProxies)
         rules = RequestRules(configuration.http, machineName: machineName)
         let signalling = SignallingDoor(
             conference: conference, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
@@ -44,14 +48,17 @@ struct Doors: Sendable {
         table.addPages(assets)
         table.addServer(conference) { [gate, whip] in figures.samples + gate.samples + whip.samples }
         table.addRooms(conference, limits: limits)
-        table.addRecordings(conference, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
+        table.addRecordings(
+            conference, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
         table.addLayouts(conference)
         table.addSignalling()
         table.addWHIP(whip)
         table.addDescription(version: Gateway.version)
 
         self.signalling = signalling
-        let (inside, outside) = (SignallingBudget.tooLargeInside(configuration.limits), SignallingBudget.tooLargeOutside)
+        let (inside, outside) = (
+            SignallingBudget.tooLargeInside(configuration.limits), SignallingBudget.tooLargeOutside
+        )
         webSocketDoors = [
             WebSocketDoor(path: "/signal", checksOrigin: true) { isInside in
                 String(buffer: ServerMessage.error(isInside ? inside : outside, fatal: true).bytes)
@@ -60,7 +67,8 @@ struct Doors: Sendable {
             }
         ]
         responder = GatewayResponder(
-            table: table, rules: rules, access: AccessPolicy(adminToken: auth.adminToken, verifier: verifier, links: links), limits: limits,
+            table: table, rules: rules,
+            access: AccessPolicy(adminToken: auth.adminToken, verifier: verifier, links: links), limits: limits,
             figures: figures, usesTLS: usesTLS, notices: Notices(logger))
     }
 }

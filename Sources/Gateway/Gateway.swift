@@ -16,7 +16,8 @@ public struct Gateway: Sendable {
     private let configuration: TesseraConfiguration
     private let logger: Logger
 
-    /// Draining may take so long: after SIGTERM the process is gone within 10 s, and the last second is for closing connections.
+    /// Draining may take so long: after SIGTERM the process is gone within 10 s, and the last second is for closing
+    /// connections.
     private static let drainLimit = Duration.seconds(8)
 
     public init(_ configuration: TesseraConfiguration, logger: Logger) {
@@ -26,7 +27,8 @@ public struct Gateway: Sendable {
 
     /// Serves until the process is told to end by SIGTERM or SIGINT, then drains.
     ///
-    /// - Throws: `ConfigurationFaults` when something that was set cannot be had: a busy port, an unreadable certificate.
+    /// - Throws: `ConfigurationFaults` when something that was set cannot be had: a busy port, an unreadable
+    ///   certificate.
     public func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let tls = try ServerCertificate.configuration(configuration.http)
@@ -40,9 +42,11 @@ public struct Gateway: Sendable {
         } catch {
             throw ConfigurationFaults([startFault(error)])
         }
-        let doors = await Doors(configuration, conference: conference, usesTLS: tls != nil, budget: budget, logger: logger)
+        let doors = await Doors(
+            configuration, conference: conference, usesTLS: tls != nil, budget: budget, logger: logger)
         let lifecycle = ServiceGroup(
-            configuration: .init(services: [application(doors, tls: tls, budget: budget)], gracefulShutdownSignals: [], logger: logger))
+            configuration: .init(
+                services: [application(doors, tls: tls, budget: budget)], gracefulShutdownSignals: [], logger: logger))
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await lifecycle.run() }
@@ -64,7 +68,8 @@ public struct Gateway: Sendable {
         let descriptors = DescriptorBudget.raiseLimit(to: DescriptorBudget.wanted(configuration.limits))
         let budget = DescriptorBudget(descriptors: descriptors, configuration.limits)
         let facts: Logger.Metadata = [
-            "descriptors": "\(descriptors)", "connections": "\(budget.connections)", "mediaConnections": "\(budget.mediaConnections)",
+            "descriptors": "\(descriptors)", "connections": "\(budget.connections)",
+            "mediaConnections": "\(budget.mediaConnections)",
         ]
         if budget.isShort {
             logger.warning(
@@ -76,7 +81,9 @@ public struct Gateway: Sendable {
         return budget
     }
 
-    private func application(_ doors: Doors, tls: TLSConfiguration?, budget: DescriptorBudget) -> Application<GatewayResponder> {
+    private func application(_ doors: Doors, tls: TLSConfiguration?, budget: DescriptorBudget) -> Application<
+        GatewayResponder
+    > {
         let channelDoors = doors.webSocketDoors
         let (rules, gate, limits) = (doors.rules, doors.gate, doors.limits)
         let maxMessageSize = configuration.limits.messageBytes
@@ -92,8 +99,8 @@ public struct Gateway: Sendable {
             responder: doors.responder, server: builder,
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: Int(listen.port)), serverName: "Tessera", backlog: 512,
-                // Beyond the gate's own cap nothing is accepted until what it refused, or closed, is gone: then accepting never runs out
-                // of descriptors. Where others do use them up, NIO waits a second and goes on.
+                // Beyond the gate's own cap nothing is accepted until what it refused, or closed, is gone: then
+                // accepting never runs out of descriptors. Where others do use them up, NIO waits a second and goes on.
                 availableConnectionsDelegate: .maximum(budget.connections + DescriptorBudget.margin, logger: logger)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? listen.port
@@ -107,7 +114,9 @@ public struct Gateway: Sendable {
         let url = "\(isSecure ? "https" : "http")://\(Endpoint(host: isAny ? "localhost" : listen.host, port: port))/"
         print("Tessera \(version) is ready: open \(url)")
         if isAny, !isSecure {
-            print("From other machines, browsers allow camera and microphone over HTTPS only: set http.tls, or put a proxy in front.")
+            print(
+                "From other machines, browsers allow camera and microphone over HTTPS only: set http.tls, or put a proxy in front."
+            )
         }
         fflush(nil)
     }
@@ -120,7 +129,8 @@ public struct Gateway: Sendable {
             for await signal in signals {
                 count += 1
                 if count == 1 {
-                    logger.notice("Draining: no new joins, recordings are being closed", metadata: ["signal": "\(signal)"])
+                    logger.notice(
+                        "Draining: no new joins, recordings are being closed", metadata: ["signal": "\(signal)"])
                     group.addTask {
                         await conference.drain(within: Gateway.drainLimit)
                         doors.signalling.drain()
@@ -147,13 +157,17 @@ public struct Gateway: Sendable {
             let allowed = "Allowed is the name of a file in layouts.directory, or of a shipped layout."
             return ConfigurationFault(key: "rooms.layout", value: name, what: error.message + " " + allowed)
         }
-        return ConfigurationFault(key: "media.listen", value: configuration.media.listen.description, what: error.message)
+        return ConfigurationFault(
+            key: "media.listen", value: configuration.media.listen.description, what: error.message)
     }
 
     private func bindFault(_ error: IOError) -> ConfigurationFault {
         switch error.errnoCode {
-        case EADDRINUSE: listenFault("another program has this port; end it, or name another port with --listen HOST:PORT")
-        case EACCES: listenFault("ports below 1024 need privileges (CAP_NET_BIND_SERVICE); name another port with --listen HOST:PORT")
+        case EADDRINUSE:
+            listenFault("another program has this port; end it, or name another port with --listen HOST:PORT")
+        case EACCES:
+            listenFault(
+                "ports below 1024 need privileges (CAP_NET_BIND_SERVICE); name another port with --listen HOST:PORT")
         case EADDRNOTAVAIL: listenFault("this machine has no such address; 0.0.0.0 is every one of its own")
         default: listenFault("cannot be listened on: \(error)")
         }

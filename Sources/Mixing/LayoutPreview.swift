@@ -4,14 +4,16 @@ import Codecs
 public enum LayoutPreview {
     /// Names as they occur, so that authors see long ones and other scripts.
     private static let names = [
-        "Anna Kovács", "Jonas Weber", "สมชาย ใจดี", "ليلى حداد", "山田 太郎", "Priya Nair", "João da Silva", "Мария Иванова", "דוד לוי",
+        "Anna Kovács", "Jonas Weber", "สมชาย ใจดี", "ليلى حداد", "山田 太郎", "Priya Nair", "João da Silva", "Мария Иванова",
+        "דוד לוי",
         "Chloé Dubois", "김민준", "Nguyễn Thị Hoa",
     ]
 
-    /// The canvas with `people` participants, of whom number `speaker` (from 1) speaks and, with `presentation`, the first one
-    /// presents a screen. Every third one's camera is off after the fourth, and one holds the phone upright.
+    /// The canvas with `people` participants, of whom number `speaker` (from 1) speaks and, with `presentation`, the
+    /// first one presents a screen. Every third one's camera is off after the fourth, and one holds the phone upright.
     public static func picture(
-        of layout: Layout, people: Int, speaker: Int? = nil, presentation: Bool = false, width: Int = 1280, height: Int = 720,
+        of layout: Layout, people: Int, speaker: Int? = nil, presentation: Bool = false, width: Int = 1280,
+        height: Int = 720,
         text: TextRenderer = .shared
     ) -> Picture {
         let count = min(max(people, 0), 1000)
@@ -28,8 +30,11 @@ public enum LayoutPreview {
             return TileAppearance(
                 name: names[index % names.count],
                 picture: isCameraOff(index)
-                    ? nil : presentation && index == 0 ? screen(text) : camera(number, isUpright: index % 6 == 3, index, text),
-                pictureGeneration: 1, isSpeaking: speaker == index + 1, isMuted: index % 4 == 1, handRaised: index % 9 == 2)
+                    ? nil
+                    : presentation && index == 0
+                        ? screen(text) : camera(number, isUpright: index % 6 == 3, index, text),
+                pictureGeneration: 1, isSpeaking: speaker == index + 1, isMuted: index % 4 == 1,
+                handRaised: index % 9 == 2)
         }
         return picture ?? compositor.current
     }
@@ -51,7 +56,8 @@ public enum LayoutPreview {
         }
         if let overlay = text.overlay(.plain(text: number, fontSize: 130)) {
             overlay.blend(
-                over: picture, x: (picture.width - overlay.width) / 2 & ~1, y: (picture.height - overlay.height) / 2 & ~1)
+                over: picture, x: (picture.width - overlay.width) / 2 & ~1,
+                y: (picture.height - overlay.height) / 2 & ~1)
         }
         return picture
     }
@@ -61,10 +67,14 @@ public enum LayoutPreview {
         let picture = Picture(width: 1920, height: 1080)
         picture.fill(Colour(0xF4F5F7))
         picture.fill(PixelRectangle(x: 0, y: 0, width: 1920, height: 64), Colour(0x3A4150))
-        if let title = text.overlay(.plain(text: "Quarterly report", fontSize: 32)) { title.blend(over: picture, x: 40, y: 10) }
+        if let title = text.overlay(.plain(text: "Quarterly report", fontSize: 32)) {
+            title.blend(over: picture, x: 40, y: 10)
+        }
         for line in 0..<22 {
             let length = 900 + (line * 397) % 800
-            picture.fill(PixelRectangle(x: 80, y: 120 + line * 42, width: length, height: 16), Colour(line % 6 == 0 ? 0x3B6FB6 : 0xB9BEC8))
+            picture.fill(
+                PixelRectangle(x: 80, y: 120 + line * 42, width: length, height: 16),
+                Colour(line % 6 == 0 ? 0x3B6FB6 : 0xB9BEC8))
         }
         return picture
     }

@@ -25,7 +25,8 @@ final class FragmentWriter {
     private static let audioIndex: Int32 = 1
     private static let bufferSize = 1 << 16
 
-    /// The sample entry of H.264 whose parameter sets may change with any keyframe (ISO/IEC 14496-15 §5.4.2.1), as FFmpeg writes four letters.
+    /// The sample entry of H.264 whose parameter sets may change with any keyframe (ISO/IEC 14496-15 §5.4.2.1), as
+    /// FFmpeg writes four letters.
     static let avc3: UInt32 = 0x3363_7661
 
     /// `parameterSets`: SPS and PPS as Annex B. `changesInBand`: keyframes may bring others.
@@ -95,7 +96,9 @@ final class FragmentWriter {
         try setExtraData(sound.description, parameters)
     }
 
-    private func setExtraData(_ bytes: [UInt8], _ parameters: UnsafeMutablePointer<AVCodecParameters>) throws(RecordingError) {
+    private func setExtraData(_ bytes: [UInt8], _ parameters: UnsafeMutablePointer<AVCodecParameters>)
+        throws(RecordingError)
+    {
         let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
         guard let memory = av_mallocz(bytes.count + padding) else { throw .codec("out of memory") }
         let data = memory.assumingMemoryBound(to: UInt8.self)
@@ -141,7 +144,9 @@ final class FragmentWriter {
     private func write(
         _ data: [UInt8], stream: Int32, rate: Int32, time: Int64, duration: Int64, isKeyframe: Bool
     ) throws(RecordingError) {
-        guard let count = Int32(exactly: data.count), av_new_packet(packet, count) >= 0 else { throw .codec("out of memory") }
+        guard let count = Int32(exactly: data.count), av_new_packet(packet, count) >= 0 else {
+            throw .codec("out of memory")
+        }
         defer { av_packet_unref(packet) }
         data.withUnsafeBufferPointer { source in
             if let base = source.baseAddress { packet.pointee.data.update(from: base, count: source.count) }

@@ -16,13 +16,15 @@ public final class MP4Recorder: Sendable {
     /// Makes the file at once, so that a directory that cannot be written is an error here.
     ///
     /// The first keyframe of `width` × `height` starts the recording. `segment`: a new file (`name-2.mp4` …) at the
-    /// first keyframe after that time, 0 for one file. `sizeMayChange`: later keyframes of another size go into the same track, which brings
-    /// its parameter sets along (`avc3`); otherwise they are left out. `onKeyframeNeeded` is called when a keyframe would let it go on.
-    /// Both callbacks come on the recorder's queue; `onFailure` at most once, when the file is closed as well as can be. `reserve`: what is to be
-    /// left free on the disk; where that is touched the recording ends with `lowSpace`. `memory`: what waits for the disk, of all recordings together.
+    /// first keyframe after that time, 0 for one file. `sizeMayChange`: later keyframes of another size go into the
+    /// same track, which brings its parameter sets along (`avc3`); otherwise they are left out. `onKeyframeNeeded` is
+    /// called when a keyframe would let it go on. Both callbacks come on the recorder's queue; `onFailure` at most
+    /// once, when the file is closed as well as can be. `reserve`: what is to be left free on the disk; where that is
+    /// touched the recording ends with `lowSpace`. `memory`: what waits for the disk, of all recordings together.
     public init(
         file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
-        fragment: Duration = .seconds(1), segment: Duration = .zero, sizeMayChange: Bool = false, disk: RecordingDisk = .system,
+        fragment: Duration = .seconds(1), segment: Duration = .zero, sizeMayChange: Bool = false,
+        disk: RecordingDisk = .system,
         reserve: DiskReserve? = nil, memory: RecordingMemory = RecordingMemory(),
         onKeyframeNeeded: @escaping @Sendable () -> Void = {}, onFailure: @escaping @Sendable (RecordingError) -> Void
     ) throws(RecordingError) {

@@ -4,7 +4,8 @@ import Glibc
 
 /// What happens on a recorder's queue: sessions one after the other, their closing, and what to do when one fails.
 ///
-/// `@unchecked Sendable`: only the recorder's serial queue touches its variables; what closing threads touch is in a `Guarded`.
+/// `@unchecked Sendable`: only the recorder's serial queue touches its variables; what closing threads touch is in a
+/// `Guarded`.
 final class RecorderWork: @unchecked Sendable {
     struct Shape: Sendable {
         var file: String
@@ -177,7 +178,10 @@ final class RecorderWork: @unchecked Sendable {
         guard !summary.files.isEmpty else {
             return .failure(failure ?? firstError ?? .nothingRecorded(path: shape.file))
         }
-        if summary.failure == nil, case .nothingRecorded? = firstError {} else { summary.failure = failure ?? firstError }
+        if summary.failure == nil, case .nothingRecorded? = firstError {
+        } else {
+            summary.failure = failure ?? firstError
+        }
         return .success(summary)
     }
 }

@@ -49,7 +49,8 @@ public final class RecordingMemory: Sendable {
     fileprivate func give(_ bytes: Int) { taken.wrappingSubtract(bytes, ordering: .relaxed) }
 }
 
-/// What of one recording waits for the disk. Beyond the limit new media is left out and counted: pictures up to the next keyframe, sound as silence.
+/// What of one recording waits for the disk. Beyond the limit new media is left out and counted: pictures up to the
+/// next keyframe, sound as silence.
 final class RecordingBacklog: Sendable {
     private struct Load {
         var bytes = 0
@@ -68,7 +69,8 @@ final class RecordingBacklog: Sendable {
     func takeFrame(_ size: Int, isKeyframe: Bool) -> Bool {
         load.withLock { load in
             let limit = memory.perRecording
-            // The pictures after a lost one lean on it. Half of the room is to be free before it begins again, or each keyframe would be lost anew.
+            // The pictures after a lost one lean on it. Half of the room is to be free before it begins again, or each
+            // keyframe would be lost anew.
             let mayBegin = isKeyframe && load.bytes <= limit / 2
             guard !load.skipsToKeyframe || mayBegin, load.bytes + size <= limit, memory.take(size) else {
                 load.skipsToKeyframe = true

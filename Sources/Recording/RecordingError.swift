@@ -40,7 +40,8 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
         switch self {
         case .notWritable(let path, let reason):
             "the recording \(name(path)) cannot be written (\(reason)): choose another directory or change its permissions"
-        case .diskFull(let path): "no space is left for the recording \(name(path)): it was stopped, what was recorded is kept"
+        case .diskFull(let path):
+            "no space is left for the recording \(name(path)): it was stopped, what was recorded is kept"
         case .writeFailed(let path, let reason):
             "writing the recording \(name(path)) failed (\(reason)): it was stopped, what was recorded is kept"
         case .nothingRecorded(let path): "there is nothing in the recording \(name(path))"
@@ -49,9 +50,11 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
         case .lowSpace(let directory, let free, let wanted):
             "only \(Self.text(bytes: free)) are free for recordings in \(name(directory)), and \(Self.text(bytes: wanted)) are to be: "
                 + "remove old recordings, or lower recording.minimumFree"
-        case .gone(let path): "the recording \(name(path)) was taken away while it was written: its directory must stay where it is"
+        case .gone(let path):
+            "the recording \(name(path)) was taken away while it was written: its directory must stay where it is"
         case .inUse(let path): "another program writes \(name(path)): it can be closed once that has ended"
-        case .tooMany(let directory, let count): "\(name(directory)) holds \(count) recordings: move some of them elsewhere"
+        case .tooMany(let directory, let count):
+            "\(name(directory)) holds \(count) recordings: move some of them elsewhere"
         case .unknown(let id): "there is no recording \(id)"
         }
     }
@@ -61,7 +64,8 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
         let (units, value) = (["bytes", "KiB", "MiB", "GiB", "TiB"], Double(bytes))
         let power = units.indices.last { value >= Double(1 << (10 * $0)) } ?? 0
         let tenths = Int((value / Double(1 << (10 * power)) * 10).rounded(.down))
-        return tenths % 10 == 0 || power == 0 ? "\(tenths / 10) \(units[power])" : "\(tenths / 10).\(tenths % 10) \(units[power])"
+        return tenths % 10 == 0 || power == 0
+            ? "\(tenths / 10) \(units[power])" : "\(tenths / 10).\(tenths % 10) \(units[power])"
     }
 
     /// The error for a system call's `errno`.

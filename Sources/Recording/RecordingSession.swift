@@ -80,7 +80,9 @@ final class RecordingSession: @unchecked Sendable {
     var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
     func append(_ frame: EncodedVideoFrame) throws(RecordingError) {
-        guard frame.codec == .h264, frame.width == 0 || sizeMayChange || (frame.width == width && frame.height == height) else { return }
+        guard frame.codec == .h264,
+            frame.width == 0 || sizeMayChange || (frame.width == width && frame.height == height)
+        else { return }
         let time = frame.timestamp &* Self.ticksPerVideoTick
         switch state {
         case .paused(let end):
@@ -182,7 +184,8 @@ final class RecordingSession: @unchecked Sendable {
             let sets = AnnexB.parameterSets(frame.data)
             guard !sets.isEmpty else { return }
             writer = try FragmentWriter(
-                sink: sink, width: width, height: height, parameterSets: sets, changesInBand: sizeMayChange, sound: sound)
+                sink: sink, width: width, height: height, parameterSets: sets, changesInBand: sizeMayChange,
+                sound: sound)
             origin = time
         } else if let pausedAt {
             try silence(until: pausedAt - origin)

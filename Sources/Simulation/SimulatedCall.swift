@@ -1,9 +1,11 @@
 import Basics
 import Peer
 
-/// A call between two `PeerConnection`s over simulated lines in virtual time: an hour takes seconds and every failure replays.
+/// A call between two `PeerConnection`s over simulated lines in virtual time: an hour takes seconds and every failure
+/// replays.
 ///
-/// `client` offers and controls ICE, `server` is ICE lite. What either side hears is collected; media goes in by the hooks.
+/// `client` offers and controls ICE, `server` is ICE lite. What either side hears is collected; media goes in by the
+/// hooks.
 public final class SimulatedCall {
     public enum Side: Sendable { case client, server }
 
@@ -53,8 +55,10 @@ public final class SimulatedCall {
     private var nextTick: Instant
 
     public init(
-        client: PeerConfiguration? = nil, server: PeerConfiguration? = nil, clientIdentity: DTLSIdentity, serverIdentity: DTLSIdentity,
-        up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64, start: Instant = Instant(nanoseconds: 1_000_000_000_000)
+        client: PeerConfiguration? = nil, server: PeerConfiguration? = nil, clientIdentity: DTLSIdentity,
+        serverIdentity: DTLSIdentity,
+        up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64,
+        start: Instant = Instant(nanoseconds: 1_000_000_000_000)
     ) throws {
         now = start
         nextTick = start
@@ -78,7 +82,8 @@ public final class SimulatedCall {
         settle()
     }
 
-    /// The client's NAT gives it another port, or another address, without its knowing; what is under way to the old one is lost.
+    /// The client's NAT gives it another port, or another address, without its knowing; what is under way to the old
+    /// one is lost.
     public func rebindClient(to ip: IPAddress? = nil) {
         mappedClient.port &+= 1
         if let ip { mappedClient.ip = ip }
@@ -100,7 +105,8 @@ public final class SimulatedCall {
     private func step(until end: Instant) -> Bool {
         var next = nextTick
         for other in [
-            up.link.nextDelivery, down.link.nextDelivery, client.nextDeadline(after: now), server.nextDeadline(after: now),
+            up.link.nextDelivery, down.link.nextDelivery, client.nextDeadline(after: now),
+            server.nextDeadline(after: now),
         ] {
             if let other { next = min(next, other) }
         }

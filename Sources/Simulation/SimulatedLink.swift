@@ -25,7 +25,8 @@ public struct SimulatedLink<Payload> {
     public private(set) var lost = 0
     public private(set) var deliveredBytes = 0
 
-    public init(_ conditions: LinkConditions, seed: UInt64, schedule: [(at: Instant, conditions: LinkConditions)] = []) {
+    public init(_ conditions: LinkConditions, seed: UInt64, schedule: [(at: Instant, conditions: LinkConditions)] = [])
+    {
         self.conditions = conditions
         self.schedule = schedule.sorted { $0.at < $1.at }
         random = SeededRandom(seed: seed)
@@ -88,7 +89,9 @@ public struct SimulatedLink<Payload> {
         order += 1
         let delivery = Delivery(at: arrival, order: order, payload: payload)
         var index = deliveries.count
-        while index > 0, (deliveries[index - 1].at.nanoseconds, deliveries[index - 1].order) < (arrival.nanoseconds, order) { index -= 1 }
+        while index > 0,
+            (deliveries[index - 1].at.nanoseconds, deliveries[index - 1].order) < (arrival.nanoseconds, order)
+        { index -= 1 }
         deliveries.insert(delivery, at: index)
     }
 }

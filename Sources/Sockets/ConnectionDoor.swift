@@ -2,8 +2,9 @@ import Basics
 
 /// Which TCP connections from outside are let in, and which have to go. A value; time is an argument.
 ///
-/// A connection is a stranger's until a peer claims it: the first authentic check does. Strangers get a few seconds, and are the first to
-/// go where a place is needed, so that whoever opens connections by the thousand keeps nobody out who has something to say.
+/// A connection is a stranger's until a peer claims it: the first authentic check does. Strangers get a few seconds,
+/// and are the first to go where a place is needed, so that whoever opens connections by the thousand keeps nobody out
+/// who has something to say.
 struct ConnectionDoor {
     /// What one more connection gets.
     enum Answer: Equatable {

@@ -8,9 +8,11 @@ struct FrameReader {
     /// The start of a frame whose rest has not come yet, its length included.
     private var pending: [UInt8] = []
 
-    /// Takes what was read and hands out each whole frame. False when a frame is longer than any that this protocol sends:
-    /// the other end does not speak it, and the connection should be closed.
-    mutating func append(_ bytes: UnsafeMutableRawBufferPointer, _ body: (UnsafeMutableRawBufferPointer) -> Void) -> Bool {
+    /// Takes what was read and hands out each whole frame. False when a frame is longer than any that this protocol
+    /// sends: the other end does not speak it, and the connection should be closed.
+    mutating func append(_ bytes: UnsafeMutableRawBufferPointer, _ body: (UnsafeMutableRawBufferPointer) -> Void)
+        -> Bool
+    {
         var offset = 0
         while !pending.isEmpty {
             let whole = pending.count < 2 ? 2 : 2 + Self.length(pending[0], pending[1])

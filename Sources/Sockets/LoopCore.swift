@@ -7,15 +7,17 @@ import Threads
 final class LoopCore {
     /// Connections that one turn of the loop takes; the next turn comes before others wait for it.
     static let acceptsPerTurn = 64
-    /// Connections that are read in one turn, up to `scratchSize` bytes each: strangers must not keep the media waiting.
+    /// Connections that are read in one turn, up to `scratchSize` bytes each: strangers must not keep the media
+    /// waiting.
     static let readsPerTurn = 16
     static let scratchSize = 16 << 10
     /// A listener rests for so long when the system has no descriptors left: it would be readable without an end.
     static let listenerRest: Duration = .seconds(1)
     /// The same when enough were taken for now.
     static let shortRest: Duration = .milliseconds(20)
-    /// From the begin of one turn to the next at least. Each turn costs two switches of the thread, several times what a datagram does, so what
-    /// comes meanwhile is read at once. Nothing is held up by more than this, and where little comes nothing is.
+    /// From the begin of one turn to the next at least. Each turn costs two switches of the thread, several times what
+    /// a datagram does, so what comes meanwhile is read at once. Nothing is held up by more than this, and where little
+    /// comes nothing is.
     static let turnDistance: Duration = .milliseconds(1)
     /// How often silent and stalled connections are looked for.
     static let sweepInterval: Duration = .seconds(5)
@@ -43,11 +45,13 @@ final class LoopCore {
     private let counters: LoopCounters
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: LoopCore.scratchSize, alignment: 16)
 
-    /// What an epoll event belongs to, in its 64-bit data: a kind in the high half, an index or connection number in the low one.
+    /// What an epoll event belongs to, in its 64-bit data: a kind in the high half, an index or connection number in
+    /// the low one.
     private enum Source: UInt64 { case wake, udp, listener, connection }
 
     init(
-        sockets: [UDPSocket], listeners: [TCPListener], door: ConnectionDoor, accepts: TokenBucket, counters: LoopCounters,
+        sockets: [UDPSocket], listeners: [TCPListener], door: ConnectionDoor, accepts: TokenBucket,
+        counters: LoopCounters,
         inbox: LoopInbox, home: LoopInbox?, connections numbers: ConnectionNumbers
     ) throws(NetworkError) {
         self.accepts = accepts
@@ -164,7 +168,8 @@ final class LoopCore {
     private func receive(from socket: UDPSocket) {
         // A flood on one socket must not keep the others and the deadlines waiting.
         for _ in 0..<4 {
-            // Read once a batch is here, not before: what came while a handshake was computed must not look as if it had come before it.
+            // Read once a batch is here, not before: what came while a handshake was computed must not look as if it
+            // had come before it.
             var arrival: Instant?
             let count = socket.receive { datagram, flow in
                 let now = arrival ?? MonotonicClock.now()
@@ -241,7 +246,9 @@ final class LoopCore {
 
     private func adopt(_ connection: TCPConnection, _ number: UInt32) {
         connections[number] = connection
-        watch(connection.descriptor, .connection, Int(number), EPOLLIN.rawValue | (connection.wantsWrite ? EPOLLOUT.rawValue : 0))
+        watch(
+            connection.descriptor, .connection, Int(number),
+            EPOLLIN.rawValue | (connection.wantsWrite ? EPOLLOUT.rawValue : 0))
         publish()
     }
 
@@ -260,7 +267,8 @@ final class LoopCore {
                 return
             case .exhausted:
                 increment(counters.acceptFailures)
-                // A stranger's descriptor may do; otherwise who waits goes on waiting, without keeping this thread awake.
+                // A stranger's descriptor may do; otherwise who waits goes on waiting, without keeping this thread
+                // awake.
                 guard let stranger = door.oldestStranger() else { return rest(until: now + LoopCore.listenerRest) }
                 increment(counters.displaced)
                 end(stranger)
@@ -300,7 +308,9 @@ final class LoopCore {
         counters.strangers.store(door.strangerCount, ordering: .relaxed)
     }
 
-    private func add(_ fd: Int32, local: SocketAddress, remote: SocketAddress, isConnecting: Bool, at now: Instant) -> Flow {
+    private func add(_ fd: Int32, local: SocketAddress, remote: SocketAddress, isConnecting: Bool, at now: Instant)
+        -> Flow
+    {
         let number = numbers.next()
         let flow = Flow(.tcp, local: local, remote: remote, connection: number)
         connections[number] = TCPConnection(descriptor: fd, flow: flow, isConnecting: isConnecting, at: now)
@@ -322,7 +332,9 @@ final class LoopCore {
             // What is not read now is told again, after those that were not told of yet.
             guard readsLeft > 0 else { return }
             readsLeft -= 1
-            let alive = connection.receive(into: scratch, at: now) { delegate?.received($0, flow: connection.flow, at: now) }
+            let alive = connection.receive(into: scratch, at: now) {
+                delegate?.received($0, flow: connection.flow, at: now)
+            }
             if !alive {
                 end(number)
             } else if let other = leaving.removeValue(forKey: number) {
@@ -345,7 +357,9 @@ final class LoopCore {
     private func sweep(at now: Instant) {
         if let restUntil, now >= restUntil {
             self.restUntil = nil
-            for (index, listener) in listeners.enumerated() { change(listener.descriptor, .listener, index, EPOLLIN.rawValue) }
+            for (index, listener) in listeners.enumerated() {
+                change(listener.descriptor, .listener, index, EPOLLIN.rawValue)
+            }
         }
         while let stranger = door.nextExpired(at: now) {
             increment(counters.unclaimed)
@@ -357,7 +371,9 @@ final class LoopCore {
             if now - connection.lastHeard > TCPConnection.idleLimit {
                 increment(counters.idle)
                 end(number)
-            } else if connection.wantsWrite, !connection.isConnecting, now - connection.lastProgress > TCPConnection.stallLimit {
+            } else if connection.wantsWrite, !connection.isConnecting,
+                now - connection.lastProgress > TCPConnection.stallLimit
+            {
                 increment(counters.stalled)
                 end(number)
             }

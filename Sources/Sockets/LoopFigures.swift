@@ -37,7 +37,8 @@ public struct MediaLoopFigures: Hashable, Sendable {
 
     private static var fields: [WritableKeyPath<MediaLoopFigures, Int>] {
         [
-            \.connections, \.strangers, \.accepted, \.refusedInAll, \.refusedOfAddress, \.displaced, \.unclaimed, \.idle, \.stalled,
+            \.connections, \.strangers, \.accepted, \.refusedInAll, \.refusedOfAddress, \.displaced, \.unclaimed,
+            \.idle, \.stalled,
             \.heldUp, \.acceptFailures, \.droppedOut, \.unanswerable, \.segmentationRefusals,
         ]
     }

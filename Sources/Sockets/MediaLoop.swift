@@ -14,11 +14,11 @@ public struct MediaLoopConfiguration: Sendable {
     public var connections = 1024
     /// Of them, those of one client address. An address may be that of a whole office.
     public var connectionsPerAddress = 64
-    /// Connections that are taken a second, and twice as many at once; others wait in the system. One costs some 20 µs, nearly all of it the
-    /// system's; a thousand clients that come back after a restart are in within a second.
+    /// Connections that are taken a second, and twice as many at once; others wait in the system. One costs some 20 µs,
+    /// nearly all of it the system's; a thousand clients that come back after a restart are in within a second.
     public var acceptsPerSecond = 500.0
-    /// A connection from outside that nobody claimed (`MediaLoop.claim`) within this is closed. A client's first check follows its
-    /// handshake at once.
+    /// A connection from outside that nobody claimed (`MediaLoop.claim`) within this is closed. A client's first check
+    /// follows its handshake at once.
     public var claimTime: Duration = .seconds(5)
 
     public init(udp: [SocketAddress] = [], tcp: [SocketAddress] = []) {
@@ -29,13 +29,16 @@ public struct MediaLoopConfiguration: Sendable {
 
 /// Who lives on a loop. Every call comes on the loop's own thread.
 public protocol MediaLoopDelegate: AnyObject {
-    /// A datagram, or one RFC 4571 frame of a TCP connection. Its bytes may be changed in place and are gone afterwards.
+    /// A datagram, or one RFC 4571 frame of a TCP connection. Its bytes may be changed in place and are gone
+    /// afterwards.
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant)
-    /// Called after each batch of datagrams or work and when a deadline passed. Returns when it wants to be called next.
+    /// Called after each batch of datagrams or work and when a deadline passed. Returns when it wants to be called
+    /// next.
     func advance(to now: Instant) -> Instant?
     /// A TCP connection ended; nothing more comes from it or can be sent to it.
     func closed(_ flow: Flow)
-    /// A turn is over, what was to be sent in it handed to the system. It began at `start`, when the sockets were ready.
+    /// A turn is over, what was to be sent in it handed to the system. It began at `start`, when the sockets were
+    /// ready.
     func turnEnded(since start: Instant)
 }
 
@@ -55,8 +58,8 @@ public final class MediaLoop: Sendable {
     let inbox: LoopInbox
     /// Handed to the thread at start; from then on only the thread touches it.
     private let core: Guarded<LoopBox?>
-    /// Written by the thread alone: its name while it runs, and then what lives on it, so that asking for the one shows that the other may be
-    /// touched. Every datagram that is sent comes this way.
+    /// Written by the thread alone: its name while it runs, and then what lives on it, so that asking for the one shows
+    /// that the other may be touched. Every datagram that is sent comes this way.
     private let thread = Atomic<UInt>(0)
     private nonisolated(unsafe) var running: LoopCore?
 
@@ -68,13 +71,15 @@ public final class MediaLoop: Sendable {
     /// - Parameters:
     ///   - number: which of `count` loops behind the same ports this is.
     ///   - home: of the loop that lets TCP connections in; nil where this is the one.
-    init(_ configuration: MediaLoopConfiguration, member number: Int, of count: Int, home: LoopInbox?) throws(NetworkError) {
+    init(_ configuration: MediaLoopConfiguration, member number: Int, of count: Int, home: LoopInbox?)
+        throws(NetworkError)
+    {
         var sockets: [UDPSocket] = []
         for address in configuration.udp {
             var address = address
             if count > 1, number == 0 {
-                // A shared port can be shared with another server of the same user as well, and each would get half of the other's
-                // datagrams. So the port is asked for alone first.
+                // A shared port can be shared with another server of the same user as well, and each would get half of
+                // the other's datagrams. So the port is asked for alone first.
                 address.port = try UDPSocket(binding: address, counters: counters).address.port
             }
             sockets.append(try UDPSocket(binding: address, sharesPort: count > 1, counters: counters))
@@ -85,13 +90,15 @@ public final class MediaLoop: Sendable {
         boundUDP = sockets.map(\.address)
         boundTCP = listeners.map(\.address)
         let door = ConnectionDoor(
-            limit: configuration.connections, perAddress: configuration.connectionsPerAddress, patience: configuration.claimTime)
+            limit: configuration.connections, perAddress: configuration.connectionsPerAddress,
+            patience: configuration.claimTime)
         let accepts = TokenBucket(
             rate: configuration.acceptsPerSecond, size: configuration.acceptsPerSecond * 2, at: MonotonicClock.now())
         core = Guarded(
             LoopBox(
                 core: try LoopCore(
-                    sockets: sockets, listeners: listeners, door: door, accepts: accepts, counters: counters, inbox: inbox, home: home,
+                    sockets: sockets, listeners: listeners, door: door, accepts: accepts, counters: counters,
+                    inbox: inbox, home: home,
                     connections: ConnectionNumbers(member: number, of: count))))
     }
 
@@ -118,13 +125,14 @@ public final class MediaLoop: Sendable {
     /// Work that was handed over and not yet begun.
     public var backlog: BacklogFigures { inbox.backlog }
 
-    /// Queues a datagram; it leaves at the end of the loop's turn, together with its neighbours. On the loop's thread only.
+    /// Queues a datagram; it leaves at the end of the loop's turn, together with its neighbours. On the loop's thread
+    /// only.
     public func send(_ bytes: UnsafeRawBufferPointer, flow: Flow) {
         withCore { $0.send(bytes, flow: flow) }
     }
 
-    /// Begins a TCP connection and returns the flow that names it, or nil when the system refuses at once. Frames sent before it
-    /// stands wait; a failure is told by `closed`. On the loop's thread only.
+    /// Begins a TCP connection and returns the flow that names it, or nil when the system refuses at once. Frames sent
+    /// before it stands wait; a failure is told by `closed`. On the loop's thread only.
     public func connectTCP(to remote: SocketAddress, at now: Instant) -> Flow? {
         withCore { $0.connect(to: remote, at: now) } ?? nil
     }
@@ -134,15 +142,16 @@ public final class MediaLoop: Sendable {
         withCore { $0.closeConnection(flow) }
     }
 
-    /// Says that a TCP connection is a peer's: it proved so by an authentic check. Until then it is a stranger's, which is closed after
-    /// `MediaLoopConfiguration.claimTime`, or sooner for somebody else. Nothing happens for UDP. On the loop's thread only.
+    /// Says that a TCP connection is a peer's: it proved so by an authentic check. Until then it is a stranger's, which
+    /// is closed after `MediaLoopConfiguration.claimTime`, or sooner for somebody else. Nothing happens for UDP. On the
+    /// loop's thread only.
     public func claim(_ flow: Flow) {
         guard flow.transport == .tcp else { return }
         withCore { $0.claim(flow) }
     }
 
-    /// Hands a TCP connection to another loop of the group, together with what came on it and was not a whole frame yet: from now on that
-    /// one reads it, and its delegate gets what comes. On the loop's thread only.
+    /// Hands a TCP connection to another loop of the group, together with what came on it and was not a whole frame
+    /// yet: from now on that one reads it, and its delegate gets what comes. On the loop's thread only.
     public func move(_ flow: Flow, to other: MediaLoop) {
         withCore { $0.move(flow, to: other.inbox) }
     }
@@ -177,12 +186,14 @@ public final class MediaLoop: Sendable {
     }
 }
 
-/// Carries the core to its thread; `start` hands it over exactly once and keeps no other way to it but `withCore`, which asks for the thread.
+/// Carries the core to its thread; `start` hands it over exactly once and keeps no other way to it but `withCore`,
+/// which asks for the thread.
 private struct LoopBox: @unchecked Sendable {
     let core: LoopCore
 }
 
-/// What was bound, on its way to the loop that will use it. `@unchecked Sendable`: who made it lets go of it as it is posted.
+/// What was bound, on its way to the loop that will use it. `@unchecked Sendable`: who made it lets go of it as it is
+/// posted.
 private struct Bound<Socket>: @unchecked Sendable {
     let socket: Socket
 }

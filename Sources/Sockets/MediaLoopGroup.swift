@@ -1,8 +1,9 @@
 import Basics
 import Glibc
 
-/// Several loops behind the same ports: each has a UDP socket of its own on every address, among which the system spreads the senders by
-/// their addresses; TCP connections come to the first loop, which hands them on (`MediaLoop.move`).
+/// Several loops behind the same ports: each has a UDP socket of its own on every address, among which the system
+/// spreads the senders by their addresses; TCP connections come to the first loop, which hands them on
+/// (`MediaLoop.move`).
 public final class MediaLoopGroup: Sendable {
     /// At least one.
     public let loops: [MediaLoop]
@@ -15,7 +16,9 @@ public final class MediaLoopGroup: Sendable {
         var loops = [first]
         // Port 0 is a port by now, the same one for all.
         let others = MediaLoopConfiguration(udp: first.boundUDP)
-        for number in 1..<max(1, count) { loops.append(try MediaLoop(others, member: number, of: count, home: first.inbox)) }
+        for number in 1..<max(1, count) {
+            loops.append(try MediaLoop(others, member: number, of: count, home: first.inbox))
+        }
         self.loops = loops
     }
 

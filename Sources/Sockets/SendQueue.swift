@@ -1,6 +1,7 @@
 import Basics
 
-/// Datagrams of one turn of the loop, back to back in one buffer that is reused, so that equal-sized neighbours can leave in one write.
+/// Datagrams of one turn of the loop, back to back in one buffer that is reused, so that equal-sized neighbours can
+/// leave in one write.
 final class SendQueue {
     struct Entry {
         var offset: Int
@@ -37,7 +38,8 @@ final class SendQueue {
         used = 0
     }
 
-    /// How many entries from `start` on can leave as one segmented write: the same flow, all of the first one's length, the last one perhaps shorter.
+    /// How many entries from `start` on can leave as one segmented write: the same flow, all of the first one's length,
+    /// the last one perhaps shorter.
     func run(from start: Int, limit: Int) -> Int {
         let first = entries[start]
         var count = 1

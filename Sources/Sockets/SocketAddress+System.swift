@@ -10,12 +10,14 @@ extension SocketAddress {
         }
     }
 
-    /// Reads what the system wrote; nil for a family that is neither IPv4 nor IPv6. IPv4-mapped addresses come out as IPv4.
+    /// Reads what the system wrote; nil for a family that is neither IPv4 nor IPv6. IPv4-mapped addresses come out as
+    /// IPv4.
     init?(_ storage: UnsafePointer<sockaddr_storage>) {
         switch Int32(storage.pointee.ss_family) {
         case AF_INET:
             self = UnsafeRawPointer(storage).withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                SocketAddress(.v4(UInt32(bigEndian: $0.pointee.sin_addr.s_addr)), port: UInt16(bigEndian: $0.pointee.sin_port))
+                SocketAddress(
+                    .v4(UInt32(bigEndian: $0.pointee.sin_addr.s_addr)), port: UInt16(bigEndian: $0.pointee.sin_port))
             }
         case AF_INET6:
             let address = UnsafeRawPointer(storage).loadUnaligned(as: sockaddr_in6.self)
@@ -88,7 +90,8 @@ extension IPAddress {
     }
 }
 
-/// The addresses of this machine's interfaces that are up, loopback included, link-local IPv6 left out (it needs a zone).
+/// The addresses of this machine's interfaces that are up, loopback included, link-local IPv6 left out (it needs a
+/// zone).
 public func interfaceAddresses() -> [IPAddress] {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return [] }
@@ -99,7 +102,8 @@ public func interfaceAddresses() -> [IPAddress] {
         next = entry.pointee.ifa_next
         guard let address = entry.pointee.ifa_addr, entry.pointee.ifa_flags & UInt32(IFF_UP) != 0 else { continue }
         var storage = sockaddr_storage()
-        let length = address.pointee.sa_family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size
+        let length =
+            address.pointee.sa_family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size
         guard [AF_INET, AF_INET6].contains(Int32(address.pointee.sa_family)) else { continue }
         memcpy(&storage, address, length)
         guard let ip = SocketAddress(&storage)?.ip else { continue }

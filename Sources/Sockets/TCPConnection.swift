@@ -4,7 +4,8 @@ import Glibc
 
 /// One TCP connection that carries RFC 4571 frames. Confined to the loop's thread.
 final class TCPConnection {
-    /// Bytes that may wait for a slow receiver: half a second at 4 Mbit/s. Whole frames beyond it are dropped, as a datagram network would.
+    /// Bytes that may wait for a slow receiver: half a second at 4 Mbit/s. Whole frames beyond it are dropped, as a
+    /// datagram network would.
     static let maxBacklog = 256 << 10
     /// A connection that brought no whole frame for so long is closed: ICE checks come every few seconds.
     static let idleLimit: Duration = .seconds(30)
@@ -39,7 +40,9 @@ final class TCPConnection {
     var wantsWrite: Bool { isConnecting || backlogStart < backlog.count }
 
     /// Reads what there is. False when the connection ended or broke the framing.
-    func receive(into scratch: UnsafeMutableRawBufferPointer, at now: Instant, _ body: (UnsafeMutableRawBufferPointer) -> Void) -> Bool {
+    func receive(
+        into scratch: UnsafeMutableRawBufferPointer, at now: Instant, _ body: (UnsafeMutableRawBufferPointer) -> Void
+    ) -> Bool {
         // Once a turn, then the others: what is left keeps the descriptor readable.
         let count = recv(descriptor, scratch.baseAddress, scratch.count, Int32(MSG_DONTWAIT))
         if count == 0 { return false }
@@ -55,7 +58,9 @@ final class TCPConnection {
 
     /// Queues one whole frame, or drops it when too much waits. Answers whether it did queue it.
     func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count <= FrameReader.maxFrame, backlog.count - backlogStart + bytes.count + 2 <= TCPConnection.maxBacklog else {
+        guard bytes.count <= FrameReader.maxFrame,
+            backlog.count - backlogStart + bytes.count + 2 <= TCPConnection.maxBacklog
+        else {
             return false
         }
         backlog.append16(UInt16(bytes.count))

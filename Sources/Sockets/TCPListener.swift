@@ -6,7 +6,8 @@ import Glibc
 final class TCPListener {
     /// Seconds that a connection may take to its first byte before it comes to us without one.
     static let longestSilence: Int32 = 5
-    /// Bytes of a connection's send buffer: 5 Mbit/s over 400 ms of round trip. Linux doubles the number for its own books.
+    /// Bytes of a connection's send buffer: 5 Mbit/s over 400 ms of round trip. Linux doubles the number for its own
+    /// books.
     static let sendBuffer: Int32 = 256 << 10
 
     let descriptor: Int32
@@ -19,10 +20,12 @@ final class TCPListener {
         var on: Int32 = 1
         // A restart need not wait for the last run's connections to time out.
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-        // A client's first check follows its handshake at once: whoever connects without a word is the system's, not ours, for a while.
+        // A client's first check follows its handshake at once: whoever connects without a word is the system's, not
+        // ours, for a while.
         var silence = TCPListener.longestSilence
         setsockopt(fd, Int32(IPPROTO_TCP), TCP_DEFER_ACCEPT, &silence, socklen_t(MemoryLayout<Int32>.size))
-        // Connections inherit both. The system would let each buffer grow to megabytes for a receiver that does not read.
+        // Connections inherit both. The system would let each buffer grow to megabytes for a receiver that does not
+        // read.
         setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         var room = TCPListener.sendBuffer
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
@@ -66,7 +69,8 @@ final class TCPListener {
             default: return .gone
             }
         }
-        // Who opened and closed without a word costs no more than this: a listener that defers has its first bytes, or its end, here.
+        // Who opened and closed without a word costs no more than this: a listener that defers has its first bytes, or
+        // its end, here.
         var first: UInt8 = 0
         guard recv(fd, &first, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) != 0, let remote = SocketAddress(&storage),
             let local = localAddress(of: fd)

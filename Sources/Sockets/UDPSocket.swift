@@ -2,8 +2,9 @@ import Basics
 import CSockets
 import Glibc
 
-/// One bound UDP socket for many peers: reads and writes many datagrams per system call, and lets the kernel cut equal-sized
-/// packets of one peer out of one write (GSO). Confined to the loop's thread. Allocates nothing after `init`.
+/// One bound UDP socket for many peers: reads and writes many datagrams per system call, and lets the kernel cut
+/// equal-sized packets of one peer out of one write (GSO). Confined to the loop's thread. Allocates nothing after
+/// `init`.
 final class UDPSocket {
     /// Datagrams per system call.
     static let batch = 64
@@ -24,8 +25,8 @@ final class UDPSocket {
     private let controls: UnsafeMutablePointer<UInt8>
     /// The system knows UDP_SEGMENT.
     private let canSegment: Bool
-    /// Destinations whose way did not take a segmented write: a device without checksum offload (EIO), a smaller path MTU (EINVAL). They get
-    /// one datagram a message; others are none of theirs.
+    /// Destinations whose way did not take a segmented write: a device without checksum offload (EIO), a smaller path
+    /// MTU (EINVAL). They get one datagram a message; others are none of theirs.
     private var unsegmented: Set<SocketAddress> = []
     /// Destinations remembered so; beyond it all are tried anew.
     static let mostUnsegmented = 1024
@@ -34,8 +35,11 @@ final class UDPSocket {
     /// So many of `messages` were used since they were last made ready to receive.
     private var used = batch
 
-    /// - Parameter sharesPort: other sockets of this process are bound to the same address, and the system spreads the senders among them.
-    init(binding wanted: SocketAddress, sharesPort: Bool = false, counters: LoopCounters = LoopCounters()) throws(NetworkError) {
+    /// - Parameter sharesPort: other sockets of this process are bound to the same address, and the system spreads the
+    ///   senders among them.
+    init(binding wanted: SocketAddress, sharesPort: Bool = false, counters: LoopCounters = LoopCounters())
+        throws(NetworkError)
+    {
         let what = "bind UDP \(wanted)"
         self.counters = counters
         family = wanted.family
@@ -106,7 +110,8 @@ final class UDPSocket {
             vectors[index] = iovec(
                 iov_base: payloads + index * UDPSocket.datagramCapacity, iov_len: UDPSocket.datagramCapacity)
             messages[index].msg_hdr = msghdr(
-                msg_name: names + index, msg_namelen: socklen_t(MemoryLayout<sockaddr_storage>.size), msg_iov: vectors + index,
+                msg_name: names + index, msg_namelen: socklen_t(MemoryLayout<sockaddr_storage>.size),
+                msg_iov: vectors + index,
                 msg_iovlen: 1, msg_control: controls + index * control, msg_controllen: control, msg_flags: 0)
         }
         let count = Int(net_receive_batch(descriptor, messages, UInt32(UDPSocket.batch)))
@@ -124,7 +129,9 @@ final class UDPSocket {
             withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
                 guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
                 let size = net_destination(&messages[index].msg_hdr, base)
-                if let ip = IPAddress(networkBytes: UnsafeRawBufferPointer(rebasing: bytes[0..<Int(size)])) { local.ip = ip.unmapped }
+                if let ip = IPAddress(networkBytes: UnsafeRawBufferPointer(rebasing: bytes[0..<Int(size)])) {
+                    local.ip = ip.unmapped
+                }
             }
             body(
                 UnsafeMutableRawBufferPointer(start: payloads + index * UDPSocket.datagramCapacity, count: length),
@@ -133,7 +140,8 @@ final class UDPSocket {
         return count
     }
 
-    /// Sends what `queue` holds for this socket, in order. What the system has no room for is dropped and counted: it is a datagram service.
+    /// Sends what `queue` holds for this socket, in order. What the system has no room for is dropped and counted: it
+    /// is a datagram service.
     func send(_ queue: SendQueue) {
         var next = 0
         while next < queue.count {
@@ -201,7 +209,8 @@ final class UDPSocket {
 
     private func prepare(_ slot: Int, queue: SendQueue, entry: Int, run: Int) {
         let item = queue[entry]
-        let length = run == 1 ? item.length : queue[entry + run - 1].offset + queue[entry + run - 1].length - item.offset
+        let length =
+            run == 1 ? item.length : queue[entry + run - 1].offset + queue[entry + run - 1].length - item.offset
         vectors[slot] = iovec(iov_base: queue.base + item.offset, iov_len: length)
         let nameLength = item.flow.remote.write(to: names + slot, family: family)
         messages[slot].msg_hdr = msghdr(
@@ -211,7 +220,8 @@ final class UDPSocket {
             guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
             let size = item.flow.local.ip.write(to: base)
             net_set_control(
-                &messages[slot].msg_hdr, controls + slot * Int(kNetControlSize), base, size, run > 1 ? Int32(item.length) : 0)
+                &messages[slot].msg_hdr, controls + slot * Int(kNetControlSize), base, size,
+                run > 1 ? Int32(item.length) : 0)
         }
     }
 }

@@ -54,7 +54,8 @@ public final class Condition<Value>: @unchecked Sendable {
             if let result = body(&value) { return result }
             if let deadline {
                 var time = timespec(
-                    tv_sec: Int(deadline.nanoseconds / 1_000_000_000), tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
+                    tv_sec: Int(deadline.nanoseconds / 1_000_000_000),
+                    tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
                 // Whatever it fails with is the end: a deadline before the clock's zero is refused, not over.
                 if pthread_cond_timedwait(condition, mutex, &time) != 0 { return body(&value) }
             } else {

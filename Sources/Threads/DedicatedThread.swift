@@ -8,13 +8,15 @@ public enum DedicatedThread {
     /// - Parameters:
     ///   - name: at most 15 bytes are shown by the system's tools.
     ///   - realtimePriority: SCHED_FIFO priority to try for; where the system refuses it, the thread runs as usual.
-    ///   - niceness: the thread's nice value, so that encoders give way to the network; below zero where the system allows it.
+    ///   - niceness: the thread's nice value, so that encoders give way to the network; below zero where the system
+    ///     allows it.
     /// - Returns: whether the system could start it.
     @discardableResult
     public static func start(
         _ name: String, realtimePriority: Int32? = nil, niceness: Int32 = 0, _ body: sending @escaping () -> Void
     ) -> Bool {
-        let start = Unmanaged.passRetained(Start(name: name, priority: realtimePriority, niceness: niceness, body: body))
+        let start = Unmanaged.passRetained(
+            Start(name: name, priority: realtimePriority, niceness: niceness, body: body))
         var thread = pthread_t()
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)

@@ -1,11 +1,13 @@
 import Basics
 
-/// What waits for one thread, in the order in which it was posted. Any thread posts, and never blocks; one thread takes.
+/// What waits for one thread, in the order in which it was posted. Any thread posts, and never blocks; one thread
+/// takes.
 ///
-/// How the thread learns that something came is its own affair: it waits here (`wait`), looks in at each tick of a clock (`take`), or sleeps
-/// in the kernel and is woken by who posted into the empty box (the answer of `post`).
+/// How the thread learns that something came is its own affair: it waits here (`wait`), looks in at each tick of a
+/// clock (`take`), or sleeps in the kernel and is woken by who posted into the empty box (the answer of `post`).
 ///
-/// A message may be posted under a key: it then takes the place of the one of the same key that still waits. `Key` is `Never` where none does.
+/// A message may be posted under a key: it then takes the place of the one of the same key that still waits. `Key` is
+/// `Never` where none does.
 public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendable {
     private struct Contents {
         var messages: [Message] = []
@@ -39,8 +41,8 @@ public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendabl
     ///
     /// - Parameters:
     ///   - key: takes the place of what waits under this key.
-    ///   - limit: where so many wait already the message is left out and counted (`dropped`). Nil: how many there can be is bounded by who
-    ///     posts them.
+    ///   - limit: where so many wait already the message is left out and counted (`dropped`). Nil: how many there can
+    ///     be is bounded by who posts them.
     /// - Returns: whether the box was empty before, so that a thread which sleeps elsewhere must be woken.
     @discardableResult
     public func post(_ message: Message, replacing key: Key? = nil, upTo limit: Int? = nil) -> Bool {

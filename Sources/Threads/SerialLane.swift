@@ -21,16 +21,18 @@ public final class SerialLane: Sendable {
     private let limit: Int
     /// How long a job may wait behind others' younger ones.
     private let patience: Duration
-    /// Of decoding and composing. What is encoded is a tick that everyone waits for; a picture that is decoded meanwhile waits for the next
-    /// tick anyway, but no longer than half of one, or it would miss that. Composing takes its turn among the decodes: a picture that
-    /// it left behind would come a tick later, which is more than all the others gain.
+    /// Of decoding and composing. What is encoded is a tick that everyone waits for; a picture that is decoded
+    /// meanwhile waits for the next tick anyway, but no longer than half of one, or it would miss that. Composing takes
+    /// its turn among the decodes: a picture that it left behind would come a tick later, which is more than all the
+    /// others gain.
     public static let behindEncoders = Duration.milliseconds(15)
 
     /// A lane whose jobs take so long is slow. Decoding 1920 × 1080 takes 4 to 8 ms; a tick is 33 ms.
     public static let slowJob = Duration.milliseconds(12)
 
-    /// - Parameter isForeign: how long its jobs take is in the hands of others, as with decoding. Such a lane is never ahead of lanes that
-    ///   have waited longer because much waits in it, and one that is slow leaves a thread to the rest.
+    /// - Parameter isForeign: how long its jobs take is in the hands of others, as with decoding. Such a lane is never
+    ///   ahead of lanes that have waited longer because much waits in it, and one that is slow leaves a thread to the
+    ///   rest.
     public init(pool: WorkPool, meter: StageMeter, limit: Int, patience: Duration = .zero, isForeign: Bool = false) {
         self.isForeign = isForeign
         // Slow until it is seen to be quick: the first frame may be the one that takes long.
@@ -84,7 +86,8 @@ public final class SerialLane: Sendable {
 
     func runs(on thread: Int) { queue.withLock { $0.home = thread } }
 
-    /// Runs the oldest job. Returns when the next one should begin where there is one: then the lane must be scheduled again.
+    /// Runs the oldest job. Returns when the next one should begin where there is one: then the lane must be scheduled
+    /// again.
     func runOne() -> Instant? {
         if let job = queue.withLock({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst().run }) {
             let took = meter.measure(job).nanoseconds

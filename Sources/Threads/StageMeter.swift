@@ -22,7 +22,8 @@ public final class StageMeter: Sendable {
         return .nanoseconds(took)
     }
 
-    /// For threads that do nothing else: all that one used since it was asked last, its system calls between jobs included.
+    /// For threads that do nothing else: all that one used since it was asked last, its system calls between jobs
+    /// included.
     public func took(_ time: Duration) {
         nanoseconds.wrappingAdd(time.nanoseconds, ordering: .relaxed)
         runs.wrappingAdd(1, ordering: .relaxed)

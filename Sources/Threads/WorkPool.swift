@@ -1,9 +1,10 @@
 import Basics
 
-/// The threads that decode, compose and encode: as many as processors, outside the cooperative pool, which a 15 ms encode would starve.
+/// The threads that decode, compose and encode: as many as processors, outside the cooperative pool, which a 15 ms
+/// encode would starve.
 ///
-/// What comes from outside may take long to decode, and nothing interrupts it. One thread therefore never runs a lane that is known to be
-/// slow (see `SerialLane.isSlow`), so that everyone else's pictures go on.
+/// What comes from outside may take long to decode, and nothing interrupts it. One thread therefore never runs a lane
+/// that is known to be slow (see `SerialLane.isSlow`), so that everyone else's pictures go on.
 public final class WorkPool: Sendable {
     private struct Ready {
         var lanes = ReadyQueue<SerialLane>()
@@ -16,7 +17,8 @@ public final class WorkPool: Sendable {
     private let threads: Int
 
     public init(threads: Int?) {
-        // Two on a single processor too: a job that hangs in a codec or a driver then holds up one of them, and not every room.
+        // Two on a single processor too: a job that hangs in a codec or a driver then holds up one of them, and not
+        // every room.
         self.threads = max(1, threads ?? max(2, Processors.available))
     }
 

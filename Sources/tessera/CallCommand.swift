@@ -5,13 +5,16 @@ import Foundation
 
 struct CallCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "call", abstract: "Joins a room as a headless participant, or as many: for load, monitoring, trying things out.",
+        commandName: "call",
+        abstract: "Joins a room as a headless participant, or as many: for load, monitoring, trying things out.",
         discussion: "Without files it sends a test pattern that flashes and beeps once a second.")
 
     @Argument(help: "The server, e.g. http://localhost:8080.") var url: String
     @Option(help: "The room.") var room: String
     @Option(help: "The name that the others see.") var name: String
-    @Option(help: ArgumentHelp("A file whose picture is sent, in a loop; as it is where the codec fits.", valueName: "file")) var video: String?
+    @Option(
+        help: ArgumentHelp("A file whose picture is sent, in a loop; as it is where the codec fits.", valueName: "file")
+    ) var video: String?
     @Option(help: ArgumentHelp("A file whose sound is sent, in a loop.", valueName: "file")) var audio: String?
     @Option(help: "The video codec: h264 or vp8.") var codec: String = "h264"
     @Option(help: ArgumentHelp("Writes what is received.", valueName: "out.mp4")) var save: String?
@@ -27,7 +30,8 @@ struct CallCommand: AsyncParsableCommand {
 
     func run() async throws {
         let options = CallOptions(
-            url: url, room: room, name: name, video: video, audio: audio, codec: VideoCodec(rawValue: codec) ?? .h264, save: save,
+            url: url, room: room, name: name, video: video, audio: audio, codec: VideoCodec(rawValue: codec) ?? .h264,
+            save: save,
             count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token)
         let call = Task { try await CallRunner.run(options) { print($0) } }
         // A signal ends the call as its time would: the file is closed.

@@ -8,7 +8,8 @@ struct LayoutCommand: ParsableCommand {
         commandName: "layout", abstract: "Checks layouts, and shows them.", subcommands: [Check.self, Preview.self])
 
     struct Check: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Says what is wrong with layout files, and how to mend it.")
+        static let configuration = CommandConfiguration(
+            abstract: "Says what is wrong with layout files, and how to mend it.")
 
         @Argument(help: ArgumentHelp("Layouts in JSON.", valueName: "file")) var files: [String]
 
@@ -34,12 +35,16 @@ struct LayoutCommand: ParsableCommand {
         @Option(help: "How many people are in the room.") var people: Int
         @Option(help: "Which of them speaks, from 1.") var speaker: Int?
         @Flag(help: "The first one shares a screen.") var presentation = false
-        @Option(help: ArgumentHelp("The folder in which names are looked up.", valueName: "dir")) var layouts = "layouts"
-        @Option(name: .shortAndLong, help: ArgumentHelp("Where the picture goes.", valueName: "file")) var output: String
+        @Option(help: ArgumentHelp("The folder in which names are looked up.", valueName: "dir")) var layouts =
+            "layouts"
+        @Option(name: .shortAndLong, help: ArgumentHelp("Where the picture goes.", valueName: "file")) var output:
+            String
 
         func validate() throws {
             guard (0...1000).contains(people) else { throw ValidationError("--people: 0 to 1000") }
-            if let speaker, !(1...max(people, 1)).contains(speaker) { throw ValidationError("--speaker: 1 to the number of people") }
+            if let speaker, !(1...max(people, 1)).contains(speaker) {
+                throw ValidationError("--speaker: 1 to the number of people")
+            }
         }
 
         func run() throws {
@@ -47,7 +52,9 @@ struct LayoutCommand: ParsableCommand {
             let library = LayoutLibrary(directory: layouts)
             let faults = library.poll().faults
             let named = library[layout]
-            if named == nil, layout.hasSuffix(".json") || layout.contains("/") || FileManager.default.fileExists(atPath: layout) {
+            if named == nil,
+                layout.hasSuffix(".json") || layout.contains("/") || FileManager.default.fileExists(atPath: layout)
+            {
                 do { shown = try read(layout) } catch {
                     printError("\(error)")
                     throw ExitCode(1)
@@ -73,7 +80,11 @@ struct LayoutCommand: ParsableCommand {
 /// - Throws: what is wrong with the file, as lines for people.
 private func read(_ file: String) throws(LayoutFaults) -> Layout {
     guard let data = FileManager.default.contents(atPath: file) else {
-        throw LayoutFaults([LayoutFault(file: file, line: 1, column: 1, what: "the file cannot be read", mend: "check the path and its permissions")])
+        throw LayoutFaults([
+            LayoutFault(
+                file: file, line: 1, column: 1, what: "the file cannot be read",
+                mend: "check the path and its permissions")
+        ])
     }
     return try Layout.parse(json: [UInt8](data), file: file)
 }

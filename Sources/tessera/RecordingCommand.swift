@@ -5,10 +5,12 @@ import Recording
 
 struct RecordingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recording", abstract: "Checks recordings, and closes what a crash left open.", subcommands: [Check.self, Repair.self])
+        commandName: "recording", abstract: "Checks recordings, and closes what a crash left open.",
+        subcommands: [Check.self, Repair.self])
 
     struct Check: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints duration, tracks, and whether sound and picture are in step.")
+        static let configuration = CommandConfiguration(
+            abstract: "Prints duration, tracks, and whether sound and picture are in step.")
 
         @Argument(help: ArgumentHelp("Recordings.", valueName: "file")) var files: [String]
 
@@ -17,13 +19,21 @@ struct RecordingCommand: ParsableCommand {
             for file in files {
                 do {
                     let report = try RecordingRepair.check(file: file)
-                    print("\(file): \(seconds(report.duration)), \(report.bytes) bytes, \(report.closedProperly ? "closed properly" : "not closed: repair it")")
+                    print(
+                        "\(file): \(seconds(report.duration)), \(report.bytes) bytes, \(report.closedProperly ? "closed properly" : "not closed: repair it")"
+                    )
                     for track in report.tracks {
-                        let size = track.kind == .video ? " \(track.width)×\(track.height), \(track.keyframeCount) keyframes," : ""
-                        print("  \(track.kind == .video ? "video" : "audio") \(track.codec)\(size) \(track.packetCount) packets, \(seconds(track.start)) to \(seconds(track.end))")
+                        let size =
+                            track.kind == .video
+                            ? " \(track.width)×\(track.height), \(track.keyframeCount) keyframes," : ""
+                        print(
+                            "  \(track.kind == .video ? "video" : "audio") \(track.codec)\(size) \(track.packetCount) packets, \(seconds(track.start)) to \(seconds(track.end))"
+                        )
                     }
                     if let offset = report.avOffset {
-                        print("  A/V offset \(milliseconds(offset))" + (report.avOffsetAtEnd.map { ", at the end \(milliseconds($0))" } ?? ""))
+                        print(
+                            "  A/V offset \(milliseconds(offset))"
+                                + (report.avOffsetAtEnd.map { ", at the end \(milliseconds($0))" } ?? ""))
                     }
                     if !report.closedProperly { isFaulty = true }
                 } catch {
@@ -36,10 +46,13 @@ struct RecordingCommand: ParsableCommand {
     }
 
     struct Repair: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Makes an ordinary, seekable MP4 of a recording that was cut off.")
+        static let configuration = CommandConfiguration(
+            abstract: "Makes an ordinary, seekable MP4 of a recording that was cut off.")
 
         @Argument(help: ArgumentHelp("Recordings.", valueName: "file")) var files: [String]
-        @Option(name: .shortAndLong, help: ArgumentHelp("Where the result goes; without it, in the file's place.", valueName: "file"))
+        @Option(
+            name: .shortAndLong,
+            help: ArgumentHelp("Where the result goes; without it, in the file's place.", valueName: "file"))
         var output: String?
 
         func validate() throws {

@@ -16,11 +16,13 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where HTTP listens.", valueName: "host:port")) var listen: String?
     @Option(help: ArgumentHelp("Where media arrives, by UDP and TCP.", valueName: "host:port")) var media: String?
     @Option(
-        parsing: .singleValue, help: ArgumentHelp("An address to tell clients instead of this machine's own.", valueName: "address"))
+        parsing: .singleValue,
+        help: ArgumentHelp("An address to tell clients instead of this machine's own.", valueName: "address"))
     var announce: [String] = []
     @Option(help: ArgumentHelp("The folder of the layouts.", valueName: "dir")) var layouts: String?
     @Option(help: ArgumentHelp("The folder of the recordings.", valueName: "dir")) var recordings: String?
-    @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level")) var logLevel = "info"
+    @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
+    var logLevel = "info"
 
     private var flags: [ConfigurationLoader.Flag] {
         var flags: [ConfigurationLoader.Flag] = []
@@ -31,7 +33,9 @@ struct ServeCommand: AsyncParsableCommand {
         add("--media", "media.listen", media)
         add("--layouts", "layouts.directory", layouts)
         add("--recordings", "recording.directory", recordings)
-        if !announce.isEmpty { flags.append(ConfigurationLoader.Flag(name: "--announce", path: "media.announce", values: announce)) }
+        if !announce.isEmpty {
+            flags.append(ConfigurationLoader.Flag(name: "--announce", path: "media.announce", values: announce))
+        }
         return flags
     }
 
@@ -69,7 +73,8 @@ struct ServeCommand: AsyncParsableCommand {
             let exists = FileManager.default.fileExists(atPath: config)
             throw ConfigurationFaults([
                 ConfigurationFault(
-                    key: "--config", value: config, what: exists ? "cannot be read as UTF-8 text" : "there is no such file")
+                    key: "--config", value: config,
+                    what: exists ? "cannot be read as UTF-8 text" : "there is no such file")
             ])
         }
     }

@@ -6,8 +6,11 @@ import Gateway
 struct Tessera: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tessera", abstract: "A conference server that composes one picture and one sound for everyone.",
-        version: Gateway.version, subcommands: [ServeCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self,
-            VersionCommand.self])
+        version: Gateway.version,
+        subcommands: [
+            ServeCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self,
+            VersionCommand.self,
+        ])
 }
 
 struct VersionCommand: ParsableCommand {

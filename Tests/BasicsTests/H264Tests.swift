@@ -21,7 +21,9 @@ struct H264Tests {
         for value in [0, 0, 0, 4] { ue(value) }
         bits += [0, 1]
         while bits.count % 8 != 0 { bits.append(0) }
-        let bytes = stride(from: 0, to: bits.count, by: 8).map { index in (0..<8).reduce(UInt8(0)) { $0 << 1 | bits[index + $1] } }
+        let bytes = stride(from: 0, to: bits.count, by: 8).map { index in
+            (0..<8).reduce(UInt8(0)) { $0 << 1 | bits[index + $1] }
+        }
         return [0x67, 66, 0xE0, 31] + bytes
     }()
 

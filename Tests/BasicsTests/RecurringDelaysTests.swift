@@ -22,7 +22,10 @@ struct RecurringDelaysTests {
 
     @Test("of each half second the longest counts")
     func longest() {
-        #expect(recurring([(0, 100), (200, 300), (499, 200), (1000, 50), (1100, 40)], at: 1200) == [.milliseconds(300), .milliseconds(50)])
+        #expect(
+            recurring([(0, 100), (200, 300), (499, 200), (1000, 50), (1100, 40)], at: 1200) == [
+                .milliseconds(300), .milliseconds(50),
+            ])
     }
 
     @Test("what is longer ago than the memory is forgotten, and what is left must have come again by itself")

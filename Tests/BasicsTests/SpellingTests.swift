@@ -4,7 +4,12 @@ import Testing
 
 @Suite("Spelling")
 struct SpellingTests {
-    @Test("edits are counted both ways", arguments: [("layout", "layout", 0), ("layot", "layout", 1), ("", "abc", 3), ("kitten", "sitting", 3), ("abcd", "acbd", 2)])
+    @Test(
+        "edits are counted both ways",
+        arguments: [
+            ("layout", "layout", 0), ("layot", "layout", 1), ("", "abc", 3), ("kitten", "sitting", 3),
+            ("abcd", "acbd", 2),
+        ])
     func distance(first: String, second: String, edits: Int) {
         #expect(Spelling.distance(first, second) == edits)
         #expect(Spelling.distance(second, first) == edits)

@@ -61,7 +61,9 @@ import Testing
     @Test func aNetworkOfIPv6IsOneClientAndAMappedAddressIsIPv4() {
         var tally = AddressTally(limit: 10, perAddress: 1)
         let network: UInt64 = 0x2001_0DB8_0000_0001
-        let addresses: [IPAddress] = [.v6(network, 1), .v6(network, 2), .v6(network + 1, 1), one, .v6(0, 0xFFFF_0A00_0001)]
+        let addresses: [IPAddress] = [
+            .v6(network, 1), .v6(network, 2), .v6(network + 1, 1), one, .v6(0, 0xFFFF_0A00_0001),
+        ]
         let refusals = addresses.map { tally.add($0) }
         #expect(refusals == [nil, .address, nil, nil, .address])
     }

@@ -33,7 +33,9 @@ import Testing
         #expect(order([1] + Array(3...12)) == ["1"])
     }
 
-    @Test("packets follow each other without a seam while the estimate of the sender's clock moves a little, and follow it when it stays away")
+    @Test(
+        "packets follow each other without a seam while the estimate of the sender's clock moves a little, and follow it when it stays away"
+    )
     func seamless() {
         var order = AudioOrder()
         var times: [Int64] = []

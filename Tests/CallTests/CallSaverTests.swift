@@ -14,21 +14,25 @@ import Testing
         let pitch = 2 * Double.pi * 440 / 48_000
         for (second, (width, height)) in [(160, 96), (320, 192), (160, 96)].enumerated() {
             let encoder = try makeVideoEncoder(
-                VideoEncoderConfiguration(codec: codec, width: width, height: height, framesPerSecond: 25, bitRate: .kilobits(300)))
+                VideoEncoderConfiguration(
+                    codec: codec, width: width, height: height, framesPerSecond: 25, bitRate: .kilobits(300)))
             let picture = Picture(width: width, height: height)
             for tick in 0..<50 {
                 let sequence = second * 50 + tick
                 let now = Instant(nanoseconds: 5_000_000_000 + Int64(sequence) * 20_000_000)
                 if tick % 2 == 0 {
                     picture.fill(y: UInt8(40 + tick * 3), u: 128, v: 128)
-                    guard var coded = try encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: false) else { continue }
+                    guard
+                        var coded = try encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: false)
+                    else { continue }
                     (coded.width, coded.height) = coded.isKeyframe ? (width, height) : (0, 0)
                     saver.append(ReceivedVideoFrame(frame: coded, captureTime: now, arrival: now))
                 }
                 let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(sequence * 960 + $0))) }
                 saver.append(
                     ReceivedAudioPacket(
-                        payload: try opus.encode(sound), sequence: Int64(sequence), timestamp: Int64(sequence * 960), captureTime: now,
+                        payload: try opus.encode(sound), sequence: Int64(sequence), timestamp: Int64(sequence * 960),
+                        captureTime: now,
                         arrival: now))
             }
         }

@@ -98,7 +98,9 @@ import Testing
         var random = SeededRandom(seed: 3)
         var output: [Float] = []
         for _ in 0..<500 {
-            let bytes = (0..<Int.random(in: 0...90, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let bytes = (0..<Int.random(in: 0...90, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             try? decoder.decode(bytes, into: &output)
             try? decoder.decodeFEC(bytes, samples: 960, into: &output)
             #expect(output.count <= 5760 * 2)

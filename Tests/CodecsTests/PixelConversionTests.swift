@@ -4,7 +4,8 @@ import Testing
 @testable import Codecs
 
 @Suite struct PixelConversionTests {
-    private func frame(_ format: AVPixelFormat, range: AVColorRange, luma: Int, width: Int32 = 50, height: Int32 = 38) throws
+    private func frame(_ format: AVPixelFormat, range: AVColorRange, luma: Int, width: Int32 = 50, height: Int32 = 38)
+        throws
         -> Frame
     {
         let frame = try Frame()
@@ -15,7 +16,9 @@ import Testing
         #expect(av_frame_get_buffer(frame.pointer, 0) == 0)
         let isWide = format == AV_PIX_FMT_YUV420P10LE
         let planes = [frame.pointer.pointee.data.0, frame.pointer.pointee.data.1, frame.pointer.pointee.data.2]
-        let strides = [frame.pointer.pointee.linesize.0, frame.pointer.pointee.linesize.1, frame.pointer.pointee.linesize.2]
+        let strides = [
+            frame.pointer.pointee.linesize.0, frame.pointer.pointee.linesize.1, frame.pointer.pointee.linesize.2,
+        ]
         let isHalfHeight = format == AV_PIX_FMT_YUV420P || format == AV_PIX_FMT_YUVJ420P || isWide
         for (index, plane) in planes.enumerated() {
             let value = index == 0 ? luma : 128

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct TimeStretcherTests {
     @Test(
-        "A sine keeps its pitch and its continuity at any tempo", arguments: [0.75, 0.9, 1.0, 1.1, 1.3], [100.0, 220, 440, 1000])
+        "A sine keeps its pitch and its continuity at any tempo", arguments: [0.75, 0.9, 1.0, 1.1, 1.3],
+        [100.0, 220, 440, 1000])
     func continuity(tempo: Double, frequency: Double) {
         var stretcher = TimeStretcher()
         var output: [Float] = []
@@ -97,6 +98,8 @@ import Testing
         #expect(units == [4..<7, 10..<12, 16..<22])
         #expect(units.map { AnnexB.type(of: $0, in: data) } == [7, 8, 5])
         #expect(AnnexB.parameterSets(data) == [0, 0, 0, 1, 0x67, 1, 2, 0, 0, 0, 1, 0x68, 3])
-        #expect(AnnexB.parameterSets([0, 0, 1, 0x68, 1]) == [] && H264.units(inAnnexB: [0, 0, 1]) == [] && H264.units(inAnnexB: []) == [])
+        #expect(
+            AnnexB.parameterSets([0, 0, 1, 0x68, 1]) == [] && H264.units(inAnnexB: [0, 0, 1]) == []
+                && H264.units(inAnnexB: []) == [])
     }
 }

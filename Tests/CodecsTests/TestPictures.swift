@@ -2,7 +2,8 @@ import Basics
 import Codecs
 import Glibc
 
-/// A moving scene that both codecs have to work for: gradients, a disc and grain, all following from the frame's number.
+/// A moving scene that both codecs have to work for: gradients, a disc and grain, all following from the frame's
+/// number.
 func scene(_ index: Int, width: Int = 320, height: Int = 240) -> Picture {
     let picture = Picture(width: width, height: height)
     var random = SeededRandom(seed: UInt64(index))

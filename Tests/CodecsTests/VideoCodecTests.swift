@@ -10,7 +10,8 @@ import Testing
     }
 
     /// Bytes of `count` frames; frames that were dropped count as none.
-    private func bytes(_ encoder: any VideoEncoder, frames: Range<Int>, ticksPerFrame: Int = 3000, start: inout Int64) throws
+    private func bytes(_ encoder: any VideoEncoder, frames: Range<Int>, ticksPerFrame: Int = 3000, start: inout Int64)
+        throws
         -> Int
     {
         var sum = 0
@@ -50,7 +51,9 @@ import Testing
         _ = try bytes(encoder, frames: 180..<210, start: &time)
         let middle = try bytes(encoder, frames: 210..<270, start: &time)
         let rates = [high, low, middle].map { $0 * 8 / 2 / 1000 }
-        #expect((750...1250).contains(rates[0]) && (200...400).contains(rates[1]) && (600...1000).contains(rates[2]), "\(rates)")
+        #expect(
+            (750...1250).contains(rates[0]) && (200...400).contains(rates[1]) && (600...1000).contains(rates[2]),
+            "\(rates)")
         #expect(encoder.configuration.bitRate == .kilobits(800))
     }
 
@@ -102,7 +105,9 @@ import Testing
         let sent2 = try after.encode(scene(1, width: 160, height: 120), timestamp: 3000, forceKeyframe: true)
         let whole = try #require(sent2)
         var bare = whole
-        bare.data = H264.units(inAnnexB: whole.data).filter { AnnexB.type(of: $0, in: whole.data) == 5 }.flatMap { [0, 0, 0, 1] + whole.data[$0] }
+        bare.data = H264.units(inAnnexB: whole.data).filter { AnnexB.type(of: $0, in: whole.data) == 5 }.flatMap {
+            [0, 0, 0, 1] + whole.data[$0]
+        }
         // An error or nothing at all, but no garbage.
         #expect((try? decoder.decode(bare)) == nil)
         let mended = try decoder.decode(whole)
@@ -161,7 +166,9 @@ import Testing
                     damaged.data[Int.random(in: 0..<damaged.data.count, using: &random)] = UInt8.random(
                         in: 0...255, using: &random)
                 }
-                if Bool.random(using: &random) { damaged.data.removeLast(Int.random(in: 0..<damaged.data.count, using: &random)) }
+                if Bool.random(using: &random) {
+                    damaged.data.removeLast(Int.random(in: 0..<damaged.data.count, using: &random))
+                }
                 do throws(CodecError) {
                     if let picture = try decoder.decode(damaged) { #expect(picture.width > 0 && picture.height > 0) }
                 } catch {
@@ -183,7 +190,9 @@ import Testing
         var bytes = 0
         for index in 0..<60 {
             let picture = scene(index)
-            guard let frame = try encoder.encode(picture, timestamp: Int64(index) * 3000, forceKeyframe: false) else { continue }
+            guard let frame = try encoder.encode(picture, timestamp: Int64(index) * 3000, forceKeyframe: false) else {
+                continue
+            }
             bytes += frame.data.count
             let decoded = try #require(try decoder.decode(frame))
             #expect(luminancePSNR(picture, decoded) > 25, "frame \(index)")

@@ -95,7 +95,9 @@ private struct SPS {
     func parameterSets() throws {
         let plain = try #require(SPS(references: 4).format)
         #expect(plain.width == 640 && plain.height == 368 && plain.referenceFrames == 4 && plain.refusal == nil)
-        for profile in [66, 77, 88, 100, 110, 122, 244] { #expect(SPS(profile: profile).format?.width == 640, "\(profile)") }
+        for profile in [66, 77, 88, 100, 110, 122, 244] {
+            #expect(SPS(profile: profile).format?.width == 640, "\(profile)")
+        }
         for order in 0...2 { #expect(SPS(orderType: order).format?.height == 368, "\(order)") }
         for lists in 1...8 { #expect(SPS(profile: 100, scalingLists: lists).format?.width == 640, "\(lists)") }
         #expect(SPS(height: 352, isInterlaced: true).format?.height == 352)
@@ -104,7 +106,8 @@ private struct SPS {
     @Test("What x264 writes is read")
     func real() throws {
         let encoder = try makeVideoEncoder(
-            VideoEncoderConfiguration(codec: .h264, width: 320, height: 240, framesPerSecond: 30, bitRate: .kilobits(300)))
+            VideoEncoderConfiguration(
+                codec: .h264, width: 320, height: 240, framesPerSecond: 30, bitRate: .kilobits(300)))
         let frame = try #require(try encoder.encode(scene(0), timestamp: 0, forceKeyframe: true))
         let unit = try #require(H264.units(inAnnexB: frame.data).first)
         let format = try #require(VideoFormat(h264: frame.data, unit))
@@ -117,7 +120,8 @@ private struct SPS {
         #expect(SPS(profile: 122, chroma: 2).format?.refusal != nil)
         #expect(SPS(profile: 100, chroma: 0).format?.refusal != nil)
         #expect(SPS(profile: 110, depth: 10).format?.refusal != nil)
-        #expect(SPS(profile: 244, chroma: 3, depth: 14, references: 16, width: 4096, height: 4096).format?.refusal != nil)
+        #expect(
+            SPS(profile: 244, chroma: 3, depth: 14, references: 16, width: 4096, height: 4096).format?.refusal != nil)
         #expect(SPS(width: 8192, height: 4096).format?.refusal?.contains("larger") == true)
         #expect(SPS(references: 16, width: 4096, height: 4096).format?.refusal?.contains("16 reference frames") == true)
         #expect(SPS(references: 3, width: 4096, height: 4096).format?.refusal == nil)
@@ -128,7 +132,9 @@ private struct SPS {
     @Test("A decoder takes nothing of a format that is refused, and goes on with the next one that is not")
     func decoder() throws {
         let decoder = try VideoDecoder(codec: .h264)
-        for bad in [SPS(profile: 244, chroma: 3), SPS(profile: 110, depth: 10), SPS(references: 16, width: 4096, height: 4096)] {
+        for bad in [
+            SPS(profile: 244, chroma: 3), SPS(profile: 110, depth: 10), SPS(references: 16, width: 4096, height: 4096),
+        ] {
             #expect { try decoder.decode(bad.frame) } throws: { error in
                 if case CodecError.unsupportedInput = error { true } else { false }
             }
@@ -138,20 +144,25 @@ private struct SPS {
         two.data += SPS(width: 320).frame.data
         #expect(throws: CodecError.self, "two sizes in one access unit") { try decoder.decode(two) }
         let encoder = try makeVideoEncoder(
-            VideoEncoderConfiguration(codec: .h264, width: 320, height: 240, framesPerSecond: 30, bitRate: .kilobits(300)))
+            VideoEncoderConfiguration(
+                codec: .h264, width: 320, height: 240, framesPerSecond: 30, bitRate: .kilobits(300)))
         let frame = try #require(try encoder.encode(scene(0), timestamp: 0, forceKeyframe: true))
         #expect(try decoder.decode(frame)?.width == 320)
         #expect(decoder.format?.height == 240)
     }
 
-    @Test("A frame that is not admitted is not decoded, and what follows needs a keyframe", arguments: VideoCodec.allCases)
+    @Test(
+        "A frame that is not admitted is not decoded, and what follows needs a keyframe", arguments: VideoCodec.allCases
+    )
     func admission(codec: VideoCodec) throws {
         let encoder = try makeVideoEncoder(
-            VideoEncoderConfiguration(codec: codec, width: 320, height: 240, framesPerSecond: 30, bitRate: .kilobits(300)))
+            VideoEncoderConfiguration(
+                codec: codec, width: 320, height: 240, framesPerSecond: 30, bitRate: .kilobits(300)))
         let decoder = try VideoDecoder(codec: codec)
         var asked: [Int] = []
         for index in 0..<4 {
-            let frame = try #require(try encoder.encode(scene(index), timestamp: Int64(index) * 3000, forceKeyframe: false))
+            let frame = try #require(
+                try encoder.encode(scene(index), timestamp: Int64(index) * 3000, forceKeyframe: false))
             let picture = try decoder.decode(frame) { format in
                 asked.append(format.pixels)
                 return index < 2
@@ -171,7 +182,9 @@ private struct SPS {
         for count in 0..<10 { #expect(VideoFormat(vp8: Array(header[..<count])) == nil) }
         #expect(VideoFormat(vp8: [0x11] + header.dropFirst()) == nil, "no keyframe")
         #expect(VideoFormat(vp8: header.dropLast(4) + [0, 0, 0, 0]) == nil, "no pixels")
-        #expect(VideoFormat(vp8: header.dropLast(4) + [0x00, 0x10, 0x00, 0x10]).map { $0.refusal == nil } == true, "4096 × 4096")
+        #expect(
+            VideoFormat(vp8: header.dropLast(4) + [0x00, 0x10, 0x00, 0x10]).map { $0.refusal == nil } == true,
+            "4096 × 4096")
         #expect(VideoFormat(vp8: header.dropLast(4) + [0xFF, 0x3F, 0xFF, 0x3F])?.refusal != nil)
     }
 
@@ -185,7 +198,9 @@ private struct SPS {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
             bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random))
-            if let format = VideoFormat(h264: bytes, 0..<bytes.count) { #expect(format.pixels > 0 && format.referenceFrames <= 16) }
+            if let format = VideoFormat(h264: bytes, 0..<bytes.count) {
+                #expect(format.pixels > 0 && format.referenceFrames <= 16)
+            }
         }
         #expect(VideoFormat(h264: [], 0..<0) == nil)
         #expect(VideoFormat(h264: [0x67], 0..<9) == nil)

@@ -7,7 +7,8 @@ import Testing
 @testable import Conference
 @testable import RoomMedia
 
-/// A whole conference on loopback, with real sockets and threads. Waits are bounded, and end as soon as what they wait for is there.
+/// A whole conference on loopback, with real sockets and threads. Waits are bounded, and end as soon as what they wait
+/// for is there.
 @Suite("A call through a conference", .serialized)
 struct ConferenceCallRealTimeTests {
     private final class Log: Sendable {
@@ -20,7 +21,9 @@ struct ConferenceCallRealTimeTests {
         var settings = ConferenceConfiguration.onLoopback(scratch)
         settings.rooms.settings.width = 640
         settings.rooms.settings.height = 360
-        settings.video.renditions = [.init(height: 360, bitRate: .kilobits(600)), .init(height: 180, bitRate: .kilobits(150))]
+        settings.video.renditions = [
+            .init(height: 360, bitRate: .kilobits(600)), .init(height: 180, bitRate: .kilobits(150)),
+        ]
         // However slow the machine is: what is asked for here is one room.
         settings.savesWorkWhenOverloaded = false
         let conference = try Conference(settings, logger: Logger(label: "test"))
@@ -63,13 +66,15 @@ struct ConferenceCallRealTimeTests {
         #expect(ann.seen.failure == nil && bob.seen.failure == nil)
         for (client, codec) in [(ann, VideoCodec.h264), (bob, .vp8)] {
             let isRight = await eventually {
-                guard let picture = client.seen.picture, let tiles = conference.room("r")?.tiles, tiles.tiles.count == 2 else {
+                guard let picture = client.seen.picture, let tiles = conference.room("r")?.tiles, tiles.tiles.count == 2
+                else {
                     return false
                 }
                 return isNear(colour(of: annSeat.id, in: tiles, picture), red)
                     && isNear(colour(of: bobSeat.id, in: tiles, picture), blue)
             }
-            #expect(isRight, "\(codec): \(client.seen.frames) frames, \(String(describing: conference.room("r")?.tiles))")
+            #expect(
+                isRight, "\(codec): \(client.seen.frames) frames, \(String(describing: conference.room("r")?.tiles))")
             #expect(client.seen.codec == codec)
         }
 
@@ -105,7 +110,8 @@ struct ConferenceCallRealTimeTests {
                 let edge = (picture.width - 40, picture.height / 2)
                 let chroma = edge.1 / 2 * picture.uStride + edge.0 / 2
                 return isNear(
-                    (Int(picture.y[edge.1 * picture.yStride + edge.0]), Int(picture.u[chroma]), Int(picture.v[chroma])), red)
+                    (Int(picture.y[edge.1 * picture.yStride + edge.0]), Int(picture.u[chroma]), Int(picture.v[chroma])),
+                    red)
             })
         let eve = try LoopbackClient(codec: .h264, colour: blue, tone: 2500)
         let viewer = try conference.join(

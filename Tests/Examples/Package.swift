@@ -4,7 +4,8 @@ import PackageDescription
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let peer: Target.Dependency = .product(name: "Peer", package: "tessera")
 
-/// Programs that use the product `Peer` as anybody's package would: from outside. `scripts/test` builds them and lets them talk to aiortc.
+/// Programs that use the product `Peer` as anybody's package would: from outside. `scripts/test` builds them and lets
+/// them talk to aiortc.
 let package = Package(
     name: "examples",
     products: [
@@ -15,9 +16,12 @@ let package = Package(
     targets: [
         .target(
             name: "AnsweringPeer",
-            dependencies: [peer, .product(name: "Sockets", package: "tessera")], path: "AnsweringPeer", swiftSettings: strict),
-        .executableTarget(name: "EchoPeer", dependencies: ["AnsweringPeer", peer], path: "EchoPeer", swiftSettings: strict),
-        .executableTarget(name: "SavePeer", dependencies: ["AnsweringPeer", peer], path: "SavePeer", swiftSettings: strict),
+            dependencies: [peer, .product(name: "Sockets", package: "tessera")], path: "AnsweringPeer",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "EchoPeer", dependencies: ["AnsweringPeer", peer], path: "EchoPeer", swiftSettings: strict),
+        .executableTarget(
+            name: "SavePeer", dependencies: ["AnsweringPeer", peer], path: "SavePeer", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

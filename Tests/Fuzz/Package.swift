@@ -3,17 +3,19 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
 
-/// A fuzzer for everything that takes bytes from outside. `scripts/fuzz` builds it with the flags that make libFuzzer work; the bodies are
-/// also a test target of the package above, which replays what was found.
+/// A fuzzer for everything that takes bytes from outside. `scripts/fuzz` builds it with the flags that make libFuzzer
+/// work; the bodies are also a test target of the package above, which replays what was found.
 let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "tessera", path: "../..")],
     targets: [
         .target(
-            name: "FuzzBodies", dependencies: [.product(name: "Fuzzing", package: "tessera")], path: "Bodies", exclude: ["Suites"],
+            name: "FuzzBodies", dependencies: [.product(name: "Fuzzing", package: "tessera")], path: "Bodies",
+            exclude: ["Suites"],
             swiftSettings: strict),
         .executableTarget(
-            name: "fuzz", dependencies: ["FuzzBodies", .product(name: "Fuzzing", package: "tessera")], path: "Driver", swiftSettings: strict,
+            name: "fuzz", dependencies: ["FuzzBodies", .product(name: "Fuzzing", package: "tessera")], path: "Driver",
+            swiftSettings: strict,
             // libFuzzer is C++.
             linkerSettings: [.linkedLibrary("stdc++")]),
     ],

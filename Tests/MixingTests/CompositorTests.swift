@@ -39,7 +39,8 @@ import Testing
         var shade: UInt8 = 80
         func compose() -> Picture? {
             compositor.compose(tiles: tiles) { id in
-                TileAppearance(name: "Ada", picture: plain(id == "1" ? shade : 60), pictureGeneration: id == "1" ? generation : 1)
+                TileAppearance(
+                    name: "Ada", picture: plain(id == "1" ? shade : 60), pictureGeneration: id == "1" ? generation : 1)
             }
         }
         let first = try #require(compose())
@@ -62,7 +63,8 @@ import Testing
         for generation: UInt64 in 1...2 {
             let canvas = try #require(
                 compositor.compose(tiles: tiles) { id in
-                    TileAppearance(name: "", picture: plain(id == "1" ? 100 : 220), pictureGeneration: id == "1" ? generation : 1)
+                    TileAppearance(
+                        name: "", picture: plain(id == "1" ? 100 : 220), pictureGeneration: id == "1" ? generation : 1)
                 })
             let small = try #require(tiles.last)
             #expect(luma(canvas, small.x + small.width / 2, small.y + small.height / 2) > 217)
@@ -74,7 +76,8 @@ import Testing
         let tile = [Tile(member: "1", x: 0, y: 0, width: 640, height: 360)]
         let compositor = Compositor(width: 640, height: 360)
         let portrait = plain(200, width: 360, height: 640)
-        let upright = try #require(compositor.compose(tiles: tile) { _ in TileAppearance(name: "", picture: portrait, pictureGeneration: 1) })
+        let upright = try #require(
+            compositor.compose(tiles: tile) { _ in TileAppearance(name: "", picture: portrait, pictureGeneration: 1) })
         #expect(luma(upright, 320, 180) == 200)
         #expect(luma(upright, 20, 180) < 120)
         let turned = try #require(
@@ -119,12 +122,15 @@ import Testing
 }
 
 @Suite("Text") struct TextRendererTests {
-    @Test("Every script has its glyphs", arguments: [
-        "Anna Kovács", "สมชาย ใจดี", "ليلى حداد", "山田 太郎", "김민준", "Мария", "דוד לוי", "अमित कुमार", "Ελένη",
-    ])
+    @Test(
+        "Every script has its glyphs",
+        arguments: [
+            "Anna Kovács", "สมชาย ใจดี", "ليلى حداد", "山田 太郎", "김민준", "Мария", "דוד לוי", "अमित कुमार", "Ελένη",
+        ])
     func scripts(name: String) throws {
         #expect(TextRenderer.shared.unknownGlyphCount(in: name) == 0)
-        let label = try #require(TextRenderer.shared.overlay(.label(text: name, fontSize: 16, maxWidth: 300, isMuted: false)))
+        let label = try #require(
+            TextRenderer.shared.overlay(.label(text: name, fontSize: 16, maxWidth: 300, isMuted: false)))
         let empty = try #require(TextRenderer.shared.overlay(.plain(text: name, fontSize: 30)))
         #expect(label.width <= 300 && label.width > 30)
         #expect(empty.coverage > 0.03)
@@ -132,7 +138,8 @@ import Testing
 
     @Test("Long names are cut to the tile, hostile ones do no harm") func limits() throws {
         let long = String(repeating: "Wolfeschlegelsteinhausen", count: 200)
-        let label = try #require(TextRenderer.shared.overlay(.label(text: long, fontSize: 16, maxWidth: 200, isMuted: true)))
+        let label = try #require(
+            TextRenderer.shared.overlay(.label(text: long, fontSize: 16, maxWidth: 200, isMuted: true)))
         #expect(label.width <= 202)
         for name in ["", "\u{0}", "\u{202E}abc", "a\nb", String(repeating: "\u{301}", count: 500), "🧑‍🚀"] {
             _ = TextRenderer.shared.overlay(.label(text: name, fontSize: 16, maxWidth: 200, isMuted: false))
@@ -177,8 +184,12 @@ import Testing
             let canvas = Picture(width: diameter, height: diameter)
             canvas.fill(y: 16, u: 128, v: 128)
             disc.blend(over: canvas, x: 0, y: 0)
-            let rows = (0..<diameter).filter { row in (0..<diameter).contains { canvas.y[row * canvas.yStride + $0] > 200 } }
-            let columns = (0..<diameter).filter { column in (0..<diameter).contains { canvas.y[$0 * canvas.yStride + column] > 200 } }
+            let rows = (0..<diameter).filter { row in
+                (0..<diameter).contains { canvas.y[row * canvas.yStride + $0] > 200 }
+            }
+            let columns = (0..<diameter).filter { column in
+                (0..<diameter).contains { canvas.y[$0 * canvas.yStride + column] > 200 }
+            }
             for ink in [rows, columns] {
                 let (first, last) = (try #require(ink.first), try #require(ink.last))
                 #expect(abs(Double(first + last + 1 - diameter) / 2) < Double(diameter) * 0.05, "\(diameter)")
@@ -187,8 +198,10 @@ import Testing
         }
     }
 
-    @Test("Initials follow the script", arguments: [
-        ("Anna Maria Kovács", "AK"), ("madonna", "M"), ("山田 太郎", "山"), ("ليلى حداد", "ل"), ("", "?"), ("  ", "?"),
-    ])
+    @Test(
+        "Initials follow the script",
+        arguments: [
+            ("Anna Maria Kovács", "AK"), ("madonna", "M"), ("山田 太郎", "山"), ("ليلى حداد", "ل"), ("", "?"), ("  ", "?"),
+        ])
     func initials(name: String, expected: String) { #expect(TextRenderer.initials(of: name) == expected) }
 }

@@ -20,7 +20,8 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
 
     @Test("The grid of two and of four is the one that was looked at") func goldenGrid() throws {
         let grid = try shipped("grid")
-        #expect(table(grid.arrange(people(1), canvasWidth: 1280, canvasHeight: 720, previous: [])) == ["1: 0,0 1280x720"])
+        #expect(
+            table(grid.arrange(people(1), canvasWidth: 1280, canvasHeight: 720, previous: [])) == ["1: 0,0 1280x720"])
         #expect(
             table(grid.arrange(people(2), canvasWidth: 1280, canvasHeight: 720, previous: []))
                 == ["1: 8,150 628x418", "2: 644,150 628x418"])
@@ -29,8 +30,10 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
         #expect(Set(four.map(\.y)).count == 2)
     }
 
-    @Test("Every shipped layout stays inside the canvas, on even pixels, without overlap, for 0…50 people",
-        arguments: LayoutLibrary.builtInNames, [(1280, 720), (640, 360), (1920, 1080), (721, 1281), (320, 180), (64, 36)])
+    @Test(
+        "Every shipped layout stays inside the canvas, on even pixels, without overlap, for 0…50 people",
+        arguments: LayoutLibrary.builtInNames,
+        [(1280, 720), (640, 360), (1920, 1080), (721, 1281), (320, 180), (64, 36)])
     func properties(name: String, canvas: (Int, Int)) throws {
         let layout = try shipped(name)
         var previous: [Tile] = []
@@ -46,7 +49,9 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
                     #expect((tile.x | tile.y | tile.width | tile.height) & 1 == 0)
                     #expect(tile.x >= 0 && tile.y >= 0 && tile.width >= 2 && tile.height >= 2)
                     #expect(tile.x + tile.width <= canvas.0 && tile.y + tile.height <= canvas.1)
-                    #expect(!tiles[..<index].contains { $0.z == tile.z && $0.frame.overlaps(tile.frame) }, "\(count): \(tile)")
+                    #expect(
+                        !tiles[..<index].contains { $0.z == tile.z && $0.frame.overlaps(tile.frame) },
+                        "\(count): \(tile)")
                 }
             }
         }
@@ -73,7 +78,8 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
     @Test("Somebody who leaves a full grid is replaced by one; the others stay") func leaving() throws {
         let grid = try shipped("grid")
         let before = grid.arrange(people(9), canvasWidth: 1280, canvasHeight: 720, previous: [])
-        let after = grid.arrange(people(9).filter { $0.id != "2" }, canvasWidth: 1280, canvasHeight: 720, previous: before)
+        let after = grid.arrange(
+            people(9).filter { $0.id != "2" }, canvasWidth: 1280, canvasHeight: 720, previous: before)
         let kept = after.filter { before.contains($0) }.count
         #expect(kept >= 5)
     }
@@ -87,7 +93,9 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
         #expect(Set(before).intersection(after).count == 24)
     }
 
-    @Test("A pinned person takes the large tile before the speaker; the same input gives the same tiles") func pinned() throws {
+    @Test("A pinned person takes the large tile before the speaker; the same input gives the same tiles") func pinned()
+        throws
+    {
         let layout = try shipped("speaker")
         let members = people(5, speaker: 2, pinned: 3)
         let tiles = layout.arrange(members, canvasWidth: 1280, canvasHeight: 720, previous: [])

@@ -16,29 +16,49 @@ import Testing
 
     private let head = "{\"name\": \"x\", \"description\": \"d\",\n"
 
-    @Test("Each fault has its place and its mend", arguments: [
-        ("{", "x.json:1:1: an object that is never closed; add the closing }"),
-        ("{\n  \"name\": \"x\",\n}", "x.json:3:1: a comma after the last entry; remove the comma"),
-        ("[1]", "x.json:1:1: the layout is a list; write an object: { … }"),
-        ("HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}], \"bakground\": \"#000000\"}",
-            "x.json:2:45: unknown key \"bakground\" in the layout; did you mean \"background\"?"),
-        ("HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"x\": 1.5}]}]}",
-            "x.json:2:46: \"x\" is 1.5; use 0 to 1: it is a fraction of the canvas"),
-        ("HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"x\": 0.5, \"width\": 0.75}]}]}",
-            "x.json:2:60: \"x\" + \"width\" is 1.25, outside the canvas; make \"width\" at most 0.5"),
-        ("HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"role\": \"speeker\"}]}]}",
-            "x.json:2:49: \"role\" is \"speeker\"; did you mean \"speaker\"?"),
-        ("HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"names\": 1}]}]}",
-            "x.json:2:50: \"names\" is the number 1; write true or false"),
-        ("HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\"},\n{\"kind\": \"slot\"}]}]}",
-            "x.json:3:1: this region overlaps the one of line 2; move it, or give the one that lies above a higher \"layer\""),
-        ("HEAD\"rules\": [{\"when\": {\"people\": [2, null]}, \"regions\": [{\"kind\": \"slot\"}]}]}",
-            "x.json:2:10: no rule fits 1 person; add a last rule without \"when\""),
-        ("{\"name\": \"x\", \"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}]}",
-            "x.json:1:1: the layout has no \"description\"; add it"),
-        ("HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}], \"rules\": []}",
-            "x.json:2:45: the key \"rules\" a second time; keep one of the two"),
-    ])
+    @Test(
+        "Each fault has its place and its mend",
+        arguments: [
+            ("{", "x.json:1:1: an object that is never closed; add the closing }"),
+            ("{\n  \"name\": \"x\",\n}", "x.json:3:1: a comma after the last entry; remove the comma"),
+            ("[1]", "x.json:1:1: the layout is a list; write an object: { … }"),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}], \"bakground\": \"#000000\"}",
+                "x.json:2:45: unknown key \"bakground\" in the layout; did you mean \"background\"?"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"x\": 1.5}]}]}",
+                "x.json:2:46: \"x\" is 1.5; use 0 to 1: it is a fraction of the canvas"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"x\": 0.5, \"width\": 0.75}]}]}",
+                "x.json:2:60: \"x\" + \"width\" is 1.25, outside the canvas; make \"width\" at most 0.5"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"role\": \"speeker\"}]}]}",
+                "x.json:2:49: \"role\" is \"speeker\"; did you mean \"speaker\"?"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"names\": 1}]}]}",
+                "x.json:2:50: \"names\" is the number 1; write true or false"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\"},\n{\"kind\": \"slot\"}]}]}",
+                "x.json:3:1: this region overlaps the one of line 2; move it, or give the one that lies above a higher \"layer\""
+            ),
+            (
+                "HEAD\"rules\": [{\"when\": {\"people\": [2, null]}, \"regions\": [{\"kind\": \"slot\"}]}]}",
+                "x.json:2:10: no rule fits 1 person; add a last rule without \"when\""
+            ),
+            (
+                "{\"name\": \"x\", \"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}]}",
+                "x.json:1:1: the layout has no \"description\"; add it"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}], \"rules\": []}",
+                "x.json:2:45: the key \"rules\" a second time; keep one of the two"
+            ),
+        ])
     func fault(text: String, expected: String) {
         #expect(faults(text.replacing("HEAD", with: head)) == [expected])
     }
@@ -62,7 +82,9 @@ import Testing
         return "/" + parts.joined(separator: "/") + "/layouts"
     }
 
-    @Test("The built-in layouts are the shipped files", arguments: LayoutLibrary.builtInNames) func builtIn(name: String) throws {
+    @Test("The built-in layouts are the shipped files", arguments: LayoutLibrary.builtInNames) func builtIn(
+        name: String
+    ) throws {
         let bytes = try #require(LayoutLibrary.read("\(directory)/\(name).json"))
         let text = String(decoding: bytes, as: UTF8.self)
         #expect(text == BuiltInLayouts.files.first { $0.name == name }.map { $0.json })
@@ -79,7 +101,8 @@ import Testing
         }
         #expect(keys(root) == Set(LayoutDecoder.layoutKeys))
         for (name, expected) in [
-            ("rule", LayoutDecoder.ruleKeys), ("condition", LayoutDecoder.conditionKeys), ("slot", LayoutDecoder.slotKeys),
+            ("rule", LayoutDecoder.ruleKeys), ("condition", LayoutDecoder.conditionKeys),
+            ("slot", LayoutDecoder.slotKeys),
             ("grid", LayoutDecoder.gridKeys), ("strip", LayoutDecoder.stripKeys),
         ] {
             #expect(keys(root["$defs"]?[name]) == Set(expected), "\(name)")
@@ -95,7 +118,9 @@ import Testing
         defer { rmdir(path) }
         rmdir(path)
         let library = LayoutLibrary(directory: path)
-        #expect(library.poll().changed.isEmpty, "a directory that is not there is like an empty one, and is made for what is put")
+        #expect(
+            library.poll().changed.isEmpty,
+            "a directory that is not there is like an empty one, and is made for what is put")
         let json = "{\"name\": \"mine\", \"description\": \"d\", \"rules\": [{\"regions\": [{\"kind\": \"grid\"}]}]}"
         _ = try library.put(name: "mine", json: Array(json.utf8))
         #expect(library["mine"] != nil)

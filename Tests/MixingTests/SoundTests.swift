@@ -36,7 +36,11 @@ import Testing
         let voices = [("a", 300.0), ("b", 500.0), ("c", 700.0)]
         var heard: [String: [Float]] = [:]
         for tick in 0..<10 {
-            mix(mixer, voices.map { ($0.0, tone($0.1, 0.2, tick: tick), 1) } + [("quiet", [Float](repeating: 0, count: 960), 1)])
+            mix(
+                mixer,
+                voices.map { ($0.0, tone($0.1, 0.2, tick: tick), 1) } + [
+                    ("quiet", [Float](repeating: 0, count: 960), 1)
+                ])
             guard tick >= 5 else { continue }
             for id in ["a", "b", "c", "quiet"] { heard[id, default: []] += mixer.mix(without: id) }
         }
@@ -86,7 +90,14 @@ import Testing
 
     @Test("Not-a-number and infinity silence nobody else") func garbage() {
         let mixer = AudioMixer()
-        for tick in 0..<5 { mix(mixer, [("bad", [Float](repeating: .nan, count: 960), 1), ("good", tone(300, 0.3, tick: tick), .nan), ("fine", tone(400, 0.3, tick: tick), 1)]) }
+        for tick in 0..<5 {
+            mix(
+                mixer,
+                [
+                    ("bad", [Float](repeating: .nan, count: 960), 1), ("good", tone(300, 0.3, tick: tick), .nan),
+                    ("fine", tone(400, 0.3, tick: tick), 1),
+                ])
+        }
         let areFinite = mixer.full.allSatisfy { $0.isFinite }
         #expect(areFinite)
         #expect((mixer.full.map(abs).max() ?? 0) > 0.2)
@@ -101,7 +112,9 @@ import Testing
 
 @Suite("Speaker detector") struct SpeakerDetectorTests {
     /// Feeds levels for `seconds`, 20 ms at a time.
-    private func run(_ detector: inout SpeakerDetector, _ time: inout Instant, _ seconds: Double, _ levels: (Int) -> [String: Double]) {
+    private func run(
+        _ detector: inout SpeakerDetector, _ time: inout Instant, _ seconds: Double, _ levels: (Int) -> [String: Double]
+    ) {
         for tick in 0..<Int(seconds * 50) {
             detector.update(levels: levels(tick), at: time)
             time += .milliseconds(20)

@@ -1,7 +1,8 @@
 import Foundation
 
-/// The time that the calling thread's processor spends on `body`, which must not wait. Other tests run meanwhile: what the clock on the wall says
-/// of it is theirs too. Under a sanitizer (`./scripts/sanitize`) code is about twenty times slower, and counts as what it takes without.
+/// The time that the calling thread's processor spends on `body`, which must not wait. Other tests run meanwhile: what
+/// the clock on the wall says of it is theirs too. Under a sanitizer (`./scripts/sanitize`) code is about twenty times
+/// slower, and counts as what it takes without.
 func processorTime(_ body: () throws -> Void) rethrows -> Duration {
     let start = threadTime()
     try body()

@@ -44,15 +44,18 @@ import Testing
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try MP4Recorder(
-            file: file, width: 160, height: 96, framesPerSecond: 25, sizeMayChange: true, onFailure: { Issue.record("\($0)") })
+            file: file, width: 160, height: 96, framesPerSecond: 25, sizeMayChange: true,
+            onFailure: { Issue.record("\($0)") })
         for (second, (width, height)) in [(160, 96), (320, 192), (160, 96), (640, 384)].enumerated() {
             let encoder = try makeVideoEncoder(
-                VideoEncoderConfiguration(codec: .h264, width: width, height: height, framesPerSecond: 25, bitRate: .kilobits(300)))
+                VideoEncoderConfiguration(
+                    codec: .h264, width: width, height: height, framesPerSecond: 25, bitRate: .kilobits(300)))
             let picture = Picture(width: width, height: height)
             for frame in 0..<25 {
                 let now = FlashAndBeep.instant(second * 1000 + frame * 40)
                 picture.fill(y: UInt8(40 + frame * 5), u: 128, v: 128)
-                guard var coded = try encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: false) else { continue }
+                guard var coded = try encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: false)
+                else { continue }
                 (coded.width, coded.height) = (width, height)
                 recorder.append(coded)
             }
@@ -104,7 +107,8 @@ import Testing
         let recorder = try recorder(file)
         try FlashAndBeep().feed(
             recorder, 0..<10_000,
-            sound: { !(1200..<3900).contains($0) && $0 % 460 != 0 }, video: { !(5200..<6900).contains($0) || $0 % 1000 < 200 })
+            sound: { !(1200..<3900).contains($0) && $0 % 460 != 0 },
+            video: { !(5200..<6900).contains($0) || $0 % 1000 < 200 })
         let summary = try await recorder.finish()
         #expect(abs(summary.duration.inSeconds - 10) < 0.1)
         let onsets = try Onsets(file)
@@ -204,7 +208,8 @@ import Testing
         let file = directory.file("a.mp4")
         let failures = Guarded<[RecordingError]>([])
         let recorder = try MP4Recorder(
-            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, disk: FakeDisk(free: 20_000).disk,
+            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
+            disk: FakeDisk(free: 20_000).disk,
             onFailure: { error in failures.withLock { $0.append(error) } })
         try FlashAndBeep().feed(recorder, 0..<12_000)
         let summary = try await recorder.finish()

@@ -35,13 +35,17 @@ import Testing
         #expect(frames(of: [[0, 0, 0, 1, 5]]).frames == [[5]])
     }
 
-    @Test("frames come out whole however the stream is cut, and no more than one unfinished frame is kept", arguments: 1...8)
+    @Test(
+        "frames come out whole however the stream is cut, and no more than one unfinished frame is kept",
+        arguments: 1...8)
     func anyCut(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var sizes: [Int] = []
         var stream: [UInt8] = []
         for index in 0..<200 {
-            let size = Bool.random(using: &random) ? Int.random(in: 0...40, using: &random) : Int.random(in: 0...FrameReader.maxFrame, using: &random)
+            let size =
+                Bool.random(using: &random)
+                ? Int.random(in: 0...40, using: &random) : Int.random(in: 0...FrameReader.maxFrame, using: &random)
             stream.append16(UInt16(size))
             stream += [UInt8](repeating: UInt8(index), count: size)
             if size > 0 { sizes.append(size) }
@@ -49,7 +53,9 @@ import Testing
         var chunks: [[UInt8]] = []
         var rest = stream[...]
         while !rest.isEmpty {
-            let chunk = rest.prefix(Bool.random(using: &random) ? Int.random(in: 1...5, using: &random) : Int.random(in: 1...16_384, using: &random))
+            let chunk = rest.prefix(
+                Bool.random(using: &random)
+                    ? Int.random(in: 1...5, using: &random) : Int.random(in: 1...16_384, using: &random))
             chunks.append(Array(chunk))
             rest = rest.dropFirst(chunk.count)
         }

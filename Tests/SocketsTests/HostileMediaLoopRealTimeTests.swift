@@ -55,7 +55,9 @@ private final class KeptClient {
 }
 
 @Suite(.serialized) struct HostileMediaLoopRealTimeTests {
-    @Test("A connection that is not claimed is closed in time, whatever it says; one that is claimed stays", .timeLimit(.minutes(1)))
+    @Test(
+        "A connection that is not claimed is closed in time, whatever it says; one that is claimed stays",
+        .timeLimit(.minutes(1)))
     func unclaimed() throws {
         var configuration = MediaLoopConfiguration(tcp: [loopback])
         configuration.claimTime = .milliseconds(300)
@@ -75,7 +77,9 @@ private final class KeptClient {
         #expect(server.figures.connections == 1 && server.figures.strangers == 0)
     }
 
-    @Test("A full server takes who comes instead of a stranger, and refuses where all are claimed", .timeLimit(.minutes(1)))
+    @Test(
+        "A full server takes who comes instead of a stranger, and refuses where all are claimed",
+        .timeLimit(.minutes(1)))
     func full() throws {
         var configuration = MediaLoopConfiguration(tcp: [loopback])
         configuration.connections = 2
@@ -134,7 +138,8 @@ private final class KeptClient {
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
         defer { close(ends[1]) }
         let connection = TCPConnection(
-            descriptor: ends[0], flow: Flow(.tcp, local: loopback, remote: loopback, connection: 1), isConnecting: false, at: .zero)
+            descriptor: ends[0], flow: Flow(.tcp, local: loopback, remote: loopback, connection: 1),
+            isConnecting: false, at: .zero)
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
         defer { scratch.deallocate() }
         var frames = 0
@@ -153,7 +158,8 @@ private final class KeptClient {
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
         defer { close(ends[1]) }
         let connection = TCPConnection(
-            descriptor: ends[0], flow: Flow(.tcp, local: loopback, remote: loopback, connection: 1), isConnecting: false, at: .zero)
+            descriptor: ends[0], flow: Flow(.tcp, local: loopback, remote: loopback, connection: 1),
+            isConnecting: false, at: .zero)
         let frame = [UInt8](repeating: 1, count: 1200)
         var queued = 0
         for step in 0..<3000 {
@@ -212,7 +218,9 @@ private final class KeptClient {
             packet.append16(0)
             packet += [1, 2, 3, 4]
             let sent = withUnsafePointer(to: &storage) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { sendto(raw, packet, packet.count, 0, $0, length) }
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    sendto(raw, packet, packet.count, 0, $0, length)
+                }
             }
             #expect(sent == packet.count)
         }
@@ -221,7 +229,9 @@ private final class KeptClient {
         #expect(ports == [99])
     }
 
-    @Test("Without descriptors the listener rests instead of spinning, and takes who waits when there are some", .timeLimit(.minutes(1)))
+    @Test(
+        "Without descriptors the listener rests instead of spinning, and takes who waits when there are some",
+        .timeLimit(.minutes(1)))
     func exhausted() async {
         await #expect(processExitsWith: .success) {
             guard let server = try? MediaLoop(MediaLoopConfiguration(tcp: [loopback])) else { exit(1) }
@@ -238,7 +248,8 @@ private final class KeptClient {
             usleep(500_000)
             let failures = server.figures.acceptFailures
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-            // One each second; without a rest it would be thousands. A busy machine may sleep for longer than it was told.
+            // One each second; without a rest it would be thousands. A busy machine may sleep for longer than it was
+            // told.
             guard (1...10).contains(failures), server.figures.accepted == 0 else { exit(2) }
             guard first.read() == 3, second.read() == 3 else { exit(3) }
             exit(server.figures.accepted == 2 ? 0 : 4)

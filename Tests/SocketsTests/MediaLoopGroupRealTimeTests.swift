@@ -34,7 +34,9 @@ private final class Answers: MediaLoopDelegate, @unchecked Sendable {
     var all: [UInt8] { kept.withLock { $0 } }
     var ended: Int { ends.load(ordering: .relaxed) }
 
-    func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) { kept.withLock { $0.append(datagram[0]) } }
+    func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
+        kept.withLock { $0.append(datagram[0]) }
+    }
     func advance(to now: Instant) -> Instant? { nil }
     func closed(_ flow: Flow) { ends.wrappingAdd(1, ordering: .relaxed) }
 }
@@ -87,8 +89,12 @@ struct MediaLoopGroupRealTimeTests {
     func busyPort() throws {
         let group = try MediaLoopGroup(MediaLoopConfiguration(udp: [loopback], tcp: [loopback]), loops: 2)
         for count in [1, 2] {
-            #expect(throws: NetworkError.self) { try MediaLoopGroup(MediaLoopConfiguration(udp: [group.boundUDP[0]]), loops: count) }
-            #expect(throws: NetworkError.self) { try MediaLoopGroup(MediaLoopConfiguration(tcp: [group.boundTCP[0]]), loops: count) }
+            #expect(throws: NetworkError.self) {
+                try MediaLoopGroup(MediaLoopConfiguration(udp: [group.boundUDP[0]]), loops: count)
+            }
+            #expect(throws: NetworkError.self) {
+                try MediaLoopGroup(MediaLoopConfiguration(tcp: [group.boundTCP[0]]), loops: count)
+            }
         }
     }
 
@@ -110,8 +116,11 @@ struct MediaLoopGroupRealTimeTests {
             client.execute { continuation.resume(returning: client.connectTCP(to: target, at: MonotonicClock.now())) }
         }
         let connection = try #require(flow)
-        func send(_ frames: [[UInt8]]) { client.execute { for frame in frames { frame.withUnsafeBytes { client.send($0, flow: connection) } } } }
-        // All in one segment: what follows the frame that moves it is answered by the one that read it, the next by the new one.
+        func send(_ frames: [[UInt8]]) {
+            client.execute { for frame in frames { frame.withUnsafeBytes { client.send($0, flow: connection) } } }
+        }
+        // All in one segment: what follows the frame that moves it is answered by the one that read it, the next by the
+        // new one.
         send([[1], [3, 1]])
         var isThere = await wait { answers.all == [0] }
         #expect(isThere)
@@ -150,7 +159,8 @@ struct MediaLoopGroupRealTimeTests {
             frame.withUnsafeBytes { client.send($0, flow: flow) }
         }
         let isOver = await wait { answers.ended == 1 }
-        #expect(isOver && group.figures.connections == 0 && group.figures.strangers == 0 && group.figures.unclaimed == 1)
+        #expect(
+            isOver && group.figures.connections == 0 && group.figures.strangers == 0 && group.figures.unclaimed == 1)
         #expect(members[1].closed.load(ordering: .relaxed) == 1)
     }
 

@@ -52,7 +52,9 @@ private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
             client.execute {
                 for (index, size) in sizes.enumerated() {
                     let bytes = [UInt8](repeating: UInt8(index), count: size)
-                    bytes.withUnsafeBytes { client.send($0, flow: Flow(.udp, local: client.boundUDP[0], remote: target)) }
+                    bytes.withUnsafeBytes {
+                        client.send($0, flow: Flow(.udp, local: client.boundUDP[0], remote: target))
+                    }
                 }
             }
         }
@@ -87,7 +89,9 @@ private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
     @Test("a taken port is an error that names it and says what to do")
     func busyPort() throws {
         let first = try MediaLoop(MediaLoopConfiguration(udp: [loopback]))
-        let error = #expect(throws: NetworkError.self) { try MediaLoop(MediaLoopConfiguration(udp: [first.boundUDP[0]])) }
+        let error = #expect(throws: NetworkError.self) {
+            try MediaLoop(MediaLoopConfiguration(udp: [first.boundUDP[0]]))
+        }
         #expect(error?.description.contains("\(first.boundUDP[0])") == true)
         #expect(error?.description.contains("choose another port") == true)
     }

@@ -64,7 +64,9 @@ struct MailboxTests {
         let box = Mailbox<Never, Int>()
         #expect(box.wait(until: .distantPast) == nil)
         let taken = await withCheckedContinuation { (done: CheckedContinuation<[Int]?, Never>) in
-            DedicatedThread.start("taker") { done.resume(returning: box.wait(until: MonotonicClock.now() + .seconds(60))?.messages) }
+            DedicatedThread.start("taker") {
+                done.resume(returning: box.wait(until: MonotonicClock.now() + .seconds(60))?.messages)
+            }
             box.post(7)
         }
         #expect(taken == [7])
@@ -77,7 +79,9 @@ struct MailboxTests {
         let seen = await withCheckedContinuation { (done: CheckedContinuation<[Int], Never>) in
             DedicatedThread.start("taker") {
                 var all: [Int] = []
-                while all.count < posters * each, let batch = box.wait(until: MonotonicClock.now() + .seconds(60)) { all += batch.messages }
+                while all.count < posters * each, let batch = box.wait(until: MonotonicClock.now() + .seconds(60)) {
+                    all += batch.messages
+                }
                 done.resume(returning: all)
             }
             for poster in 0..<posters {

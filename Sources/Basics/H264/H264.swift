@@ -1,13 +1,15 @@
-/// What of H.264 both the payload format and the codecs look at: NAL unit types and byte streams (ITU-T H.264 §7.4.1, Annex B).
+/// What of H.264 both the payload format and the codecs look at: NAL unit types and byte streams (ITU-T H.264 §7.4.1,
+/// Annex B).
 public enum H264 {
     /// The lower five bits of a NAL unit's first byte (ITU-T H.264 table 7-1).
     public enum UnitType {
         /// Types of NAL units (ITU-T H.264 §7.4.1, table 7-1).
-        public static let slice: UInt8 = 1, idr: UInt8 = 5, sei: UInt8 = 6, sps: UInt8 = 7, pps: UInt8 = 8, delimiter: UInt8 = 9, filler: UInt8 = 12
+        public static let slice: UInt8 = 1, idr: UInt8 = 5, sei: UInt8 = 6, sps: UInt8 = 7, pps: UInt8 = 8,
+            delimiter: UInt8 = 9, filler: UInt8 = 12
     }
 
-    /// Where each NAL unit of an Annex B stream lies, without start codes (of three or four bytes) and trailing zeros. Total: any bytes give
-    /// some list.
+    /// Where each NAL unit of an Annex B stream lies, without start codes (of three or four bytes) and trailing zeros.
+    /// Total: any bytes give some list.
     public static func units(inAnnexB data: [UInt8]) -> [Range<Int>] {
         var units: [Range<Int>] = []
         data.withUnsafeBufferPointer { bytes in

@@ -65,7 +65,8 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
         let unit = Size(
             width: !hasSeparatePlanes && (chroma == 1 || chroma == 2) ? 2 : 1,
             height: (!hasSeparatePlanes && chroma == 1 ? 2 : 1) * (isProgressive ? 1 : 2))
-        shownSize = try? Self.crop(&reader, Size(width: codedWidth, height: codedHeight), unit, isProgressive: isProgressive)
+        shownSize = try? Self.crop(
+            &reader, Size(width: codedWidth, height: codedHeight), unit, isProgressive: isProgressive)
     }
 
     private static func crop(

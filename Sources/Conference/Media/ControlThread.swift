@@ -2,7 +2,8 @@ import Basics
 import RoomMedia
 import Threads
 
-/// What happens to rooms because of media or time, and the events to the endpoints: one thread, in order, apart from every clock.
+/// What happens to rooms because of media or time, and the events to the endpoints: one thread, in order, apart from
+/// every clock.
 final class ControlThread: Sendable {
     /// Names work of which only the newest matters.
     enum Key: Hashable, Sendable {
@@ -39,7 +40,8 @@ final class ControlThread: Sendable {
         }
     }
 
-    /// Runs `work` soon. Never blocks; dropped after `stop`. How much of it there can be is bounded by who posts it: seats that come and go.
+    /// Runs `work` soon. Never blocks; dropped after `stop`. How much of it there can be is bounded by who posts it:
+    /// seats that come and go.
     func post(_ work: @escaping @Sendable () -> Void) { inbox.post(work) }
 
     /// The same, in the place of what waits under this key.

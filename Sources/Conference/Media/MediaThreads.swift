@@ -3,7 +3,8 @@ import RoomMedia
 import Sockets
 import Threads
 
-/// The threads of all rooms' media: the network loops, the audio threads, the picture clock, and the pool that decodes, composes and encodes.
+/// The threads of all rooms' media: the network loops, the audio threads, the picture clock, and the pool that decodes,
+/// composes and encodes.
 final class MediaThreads: Sendable {
     let peers: PeerLoops
     let pool: WorkPool
@@ -29,7 +30,8 @@ final class MediaThreads: Sendable {
         let peers: PeerLoops
         do {
             peers = try PeerLoops(
-                sockets, loops: configuration.media.loops ?? Self.loops(cores: Processors.available), events: events, meters: meters)
+                sockets, loops: configuration.media.loops ?? Self.loops(cores: Processors.available), events: events,
+                meters: meters)
         } catch {
             throw .configuration("\(error)")
         }
@@ -43,7 +45,9 @@ final class MediaThreads: Sendable {
         videoClock = VideoClock(overload: overload)
         let audioThreads = max(1, configuration.audioThreads ?? Self.audioThreads(cores: Processors.available))
         audioClocks = (0..<audioThreads).map { [meters] number in
-            AudioClock(name: audioThreads > 1 ? "audio clock-\(number)" : "audio clock", meter: meters.audio) { peers.deliver($0) }
+            AudioClock(name: audioThreads > 1 ? "audio clock-\(number)" : "audio clock", meter: meters.audio) {
+                peers.deliver($0)
+            }
         }
     }
 
@@ -67,8 +71,8 @@ final class MediaThreads: Sendable {
         pool.stop()
     }
 
-    /// The media of a new room; it stands still until somebody takes something of it. Its sound is mixed on the audio thread with the
-    /// fewest people.
+    /// The media of a new room; it stands still until somebody takes something of it. Its sound is mixed on the audio
+    /// thread with the fewest people.
     func makeEngine(
         _ id: String, scene: Scene, tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void,
         speakersChanged: @escaping @Sendable (Speakers) -> Void
@@ -76,7 +80,8 @@ final class MediaThreads: Sendable {
         let audio = audioClocks.min { $0.load < $1.load } ?? audioClocks[0]
         let services = MediaServices(
             pool: pool, meters: meters, overload: overload, audio: audio, video: videoClock, decode: decode,
-            deliver: { [peers] key, frame, trace, loops in peers.deliver(key, frame, trace, to: loops) }, report: encodeFailed)
+            deliver: { [peers] key, frame, trace, loops in peers.deliver(key, frame, trace, to: loops) },
+            report: encodeFailed)
         return RoomEngine(
             id: id, scene: scene, rungs: configuration.video.renditions, audio: configuration.audio, services: services,
             tilesChanged: tilesChanged, speakersChanged: speakersChanged)

@@ -6,7 +6,8 @@ extension PeerLoops {
     func result<Value: Sendable>(
         on host: PeerHost, of body: @escaping @Sendable (PeerHost, Instant) -> Result<Value, ConferenceError>
     ) async throws(ConferenceError) -> Value {
-        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, ConferenceError>, Never>) in
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Value, ConferenceError>, Never>) in
             let isTaken = run(on: host) { host, now in continuation.resume(returning: body(host, now)) }
             if !isTaken { continuation.resume(returning: .failure(.draining)) }
         }

@@ -1,6 +1,7 @@
 import Basics
 
-/// What the whole server may hold at once, and each client's address of it: rooms, seats, and seats whose peer did not connect yet.
+/// What the whole server may hold at once, and each client's address of it: rooms, seats, and seats whose peer did not
+/// connect yet.
 ///
 /// A value: each `add` is taken back by one `remove` of the same address, when what was counted ends.
 struct Capacity: Sendable {
@@ -33,22 +34,28 @@ struct Capacity: Sendable {
         let own = tallies[kind]?.limitPerAddress ?? 0
         switch (kind, refusal) {
         case (.rooms, .total):
-            return .atCapacity("The server has \(limit) rooms, which is all that it takes: try again when one has ended.", retryAfter: .seconds(30))
+            return .atCapacity(
+                "The server has \(limit) rooms, which is all that it takes: try again when one has ended.",
+                retryAfter: .seconds(30))
         case (.rooms, .address):
             return .tooFast(
                 "Your network address has made \(own) rooms, which is all that one may: join one of them, or end one first.",
                 retryAfter: .seconds(30))
         case (.seats, .total):
-            return .atCapacity("All \(limit) seats of the server are taken: try again when somebody has left.", retryAfter: .seconds(30))
+            return .atCapacity(
+                "All \(limit) seats of the server are taken: try again when somebody has left.",
+                retryAfter: .seconds(30))
         case (.seats, .address):
             return .tooFast(
                 "\(own) people of your network address are here, which is all that one may have: somebody must leave first.",
                 retryAfter: .seconds(30))
         case (.halfOpen, .total):
-            return .atCapacity("Too many connections are just being made: try again in a few seconds.", retryAfter: .seconds(5))
+            return .atCapacity(
+                "Too many connections are just being made: try again in a few seconds.", retryAfter: .seconds(5))
         case (.halfOpen, .address):
             return .tooFast(
-                "\(own) connections of your network address are just being made: try again when they are through.", retryAfter: .seconds(5))
+                "\(own) connections of your network address are just being made: try again when they are through.",
+                retryAfter: .seconds(5))
         }
     }
 

@@ -15,7 +15,8 @@ public struct ConferenceConfiguration: Sendable {
     public var workers: Int?
     /// How many threads mix and encode sound, each for its rooms; nil: by the number of processors.
     public var audioThreads: Int?
-    /// Whether an overload makes pictures cheaper, then fewer, then refuses rooms; a benchmark wants the same work whatever the machine.
+    /// Whether an overload makes pictures cheaper, then fewer, then refuses rooms; a benchmark wants the same work
+    /// whatever the machine.
     public var savesWorkWhenOverloaded = true
 
     public init() {}
@@ -72,8 +73,8 @@ public struct ConferenceConfiguration: Sendable {
 
     /// What all clients together, and one client's address, may have of the server at once.
     ///
-    /// Each has a metric `tessera_limit{name}` (see `Conference.metrics`). One too many is answered with `ConferenceError.atCapacity` or
-    /// `ConferenceError.tooFast`.
+    /// Each has a metric `tessera_limit{name}` (see `Conference.metrics`). One too many is answered with
+    /// `ConferenceError.atCapacity` or `ConferenceError.tooFast`.
     public struct Limits: Sendable, Equatable {
         /// Rooms in all, and rooms that joins of one address made.
         public var rooms = 200
@@ -89,7 +90,8 @@ public struct ConferenceConfiguration: Sendable {
         /// Media connections over TCP, on all listeners.
         public var mediaConnections = 1024
         public var mediaConnectionsPerAddress = 64
-        /// The share of one core that the loop spends on one peer, lastingly; whoever stays above it is throttled, then ended.
+        /// The share of one core that the loop spends on one peer, lastingly; whoever stays above it is throttled, then
+        /// ended.
         public var loopShare = 0.2
         /// Pixels a second that are decoded for one sender, and for all senders together.
         public var decodedPixelsPerSecond = 1920 * 1088 * 60

@@ -44,7 +44,8 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .unknownLayout(let name): "There is no layout “\(name)”."
         case .badLayout(let faults): faults.joined(separator: "\n")
         case .layoutInUse(let name): "Layout “\(name)” is in use."
-        case .badSDP(let text), .noCommonCodec(let text), .badRequest(let text), .forbidden(let text), .unauthorized(let text),
+        case .badSDP(let text), .noCommonCodec(let text), .badRequest(let text), .forbidden(let text),
+            .unauthorized(let text),
             .conflict(let text):
             text
         case .overloaded: "The server has all the calls that it can carry: try again in a few seconds."

@@ -32,7 +32,8 @@ public struct JoinRequest: Hashable, Sendable {
     public var kind: Kind
     /// A viewer gets this participant's own mix: its picture, and the sound without its voice.
     public var asParticipant: String?
-    /// Data channels that the server opens towards the peer as soon as it can (clients that talk on the peer's channel only).
+    /// Data channels that the server opens towards the peer as soon as it can (clients that talk on the peer's channel
+    /// only).
     public var opensChannels: [String] = []
     /// Data channel messages of others come as events too.
     public var receivesMessages = false

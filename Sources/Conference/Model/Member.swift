@@ -49,8 +49,10 @@ struct Member: Hashable, Sendable {
 
     var info: ParticipantInfo {
         ParticipantInfo(
-            id: id, name: name, role: kind == .viewer ? .viewer : role, audio: sendsAudio, video: sendsVideo, hand: hand,
-            speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted, pinned: isPinned,
+            id: id, name: name, role: kind == .viewer ? .viewer : role, audio: sendsAudio, video: sendsVideo,
+            hand: hand,
+            speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
+            pinned: isPinned,
             volume: volume)
     }
 }

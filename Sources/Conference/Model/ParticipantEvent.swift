@@ -1,7 +1,8 @@
 import Basics
 import RoomMedia
 
-/// What a participant's door tells its client. In order, on a thread of the conference's own; must not block it for long.
+/// What a participant's door tells its client. In order, on a thread of the conference's own; must not block it for
+/// long.
 public enum ParticipantEvent: Hashable, Sendable {
     /// At most four a second for one room.
     case participants(RosterUpdate)

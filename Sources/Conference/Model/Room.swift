@@ -53,13 +53,17 @@ struct Room: Sendable {
 
     // MARK: - Coming and going
 
-    mutating func join(_ request: JoinRequest, id: String, secret: String, at now: Instant) throws(ConferenceError) -> Member {
+    mutating func join(_ request: JoinRequest, id: String, secret: String, at now: Instant) throws(ConferenceError)
+        -> Member
+    {
         if settings.locked, request.role != .moderator || !request.roleIsProven { throw .roomLocked(self.id) }
         if members.count >= settings.maxParticipants { throw .roomFull(self.id) }
         if let other = request.asParticipant, member(other) == nil { throw .participantNotFound(other) }
         let member = Member(
-            id: id, resumeSecret: secret, name: Names.shown(request.name) ?? "Guest", role: request.role, kind: request.kind,
-            asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now, hasSignalling: request.hasSignalling,
+            id: id, resumeSecret: secret, name: Names.shown(request.name) ?? "Guest", role: request.role,
+            kind: request.kind,
+            asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now,
+            hasSignalling: request.hasSignalling,
             endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven)
         joins += 1
         members.append(member)
@@ -81,7 +85,8 @@ struct Room: Sendable {
 
     /// The secret must be the one that was given at the join.
     mutating func resume(_ id: String, secret: String) throws(ConferenceError) {
-        guard let index = members.firstIndex(where: { $0.id == id }), !secret.isEmpty, members[index].resumeSecret == secret
+        guard let index = members.firstIndex(where: { $0.id == id }), !secret.isEmpty,
+            members[index].resumeSecret == secret
         else {
             throw .unauthorized("This seat is not kept any more: join anew.")
         }
@@ -94,7 +99,9 @@ struct Room: Sendable {
     }
 
     mutating func media(_ id: String, isConnected: Bool, at now: Instant) {
-        guard let index = members.firstIndex(where: { $0.id == id }), members[index].isConnected != isConnected else { return }
+        guard let index = members.firstIndex(where: { $0.id == id }), members[index].isConnected != isConnected else {
+            return
+        }
         members[index].isConnected = isConnected
         members[index].mediaLostAt = isConnected ? nil : now
     }
@@ -130,7 +137,8 @@ struct Room: Sendable {
 
     /// A picture for everyone, or one of the member's own. One of its own that is like the room's is none.
     ///
-    /// - Parameter viewLimit: how many pictures there may be beside the one for all: who asks for one more keeps what it has.
+    /// - Parameter viewLimit: how many pictures there may be beside the one for all: who asks for one more keeps what
+    ///   it has.
     mutating func setLayout(
         _ name: String, scope: LayoutScope, pins: [String]?, by id: String, viewLimit: Int = .max
     ) throws(ConferenceError) {
@@ -156,7 +164,8 @@ struct Room: Sendable {
         }
     }
 
-    /// What a member would get; nil: the room's picture. The order of pins changes nothing, so they are in one order for all.
+    /// What a member would get; nil: the room's picture. The order of pins changes nothing, so they are in one order
+    /// for all.
     func personalView(_ layout: String, pins: [String]?) -> PersonalView? {
         let pins = Set(pins ?? []).filter { member($0) != nil }.sorted()
         return layout == settings.layout && pins.isEmpty ? nil : PersonalView(layout: layout, pins: pins)
@@ -167,8 +176,8 @@ struct Room: Sendable {
         if !members[try index(id)].mayTalk { throw .forbidden("Viewers cannot write to the room.") }
     }
 
-    /// Where roles are given by a token, recording is for moderators and presenters, and for who started it. Where anybody may call
-    /// themselves a moderator, a role says nothing, and everyone but viewers may.
+    /// Where roles are given by a token, recording is for moderators and presenters, and for who started it. Where
+    /// anybody may call themselves a moderator, a role says nothing, and everyone but viewers may.
     func mayRecord(_ id: String, startedBy: String?) throws(ConferenceError) {
         let member = members[try index(id)]
         if member.role == .viewer || member.kind == .viewer { throw .forbidden("Viewers cannot record.") }
@@ -210,9 +219,11 @@ struct Room: Sendable {
 extension RoomSettings {
     /// Takes over what is given, or refuses it all.
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
-        func check(_ name: String, _ value: Int?, _ range: ClosedRange<Int>, even: Bool = false) throws(ConferenceError) {
+        func check(_ name: String, _ value: Int?, _ range: ClosedRange<Int>, even: Bool = false) throws(ConferenceError)
+        {
             guard let value, !range.contains(value) || even && value % 2 != 0 else { return }
-            throw .badRequest("\(name): \(even ? "an even" : "a whole") number from \(range.lowerBound) to \(range.upperBound)")
+            throw .badRequest(
+                "\(name): \(even ? "an even" : "a whole") number from \(range.lowerBound) to \(range.upperBound)")
         }
         try check("width", change.width, Self.allowed.width, even: true)
         try check("height", change.height, Self.allowed.height, even: true)
@@ -234,10 +245,13 @@ extension ParticipantChange {
     func checked() throws(ConferenceError) -> ParticipantChange {
         var change = self
         if let volume, !Self.allowedVolume.contains(volume) {
-            throw .badRequest("volume: a number from \(Int(Self.allowedVolume.lowerBound)) to \(Int(Self.allowedVolume.upperBound))")
+            throw .badRequest(
+                "volume: a number from \(Int(Self.allowedVolume.lowerBound)) to \(Int(Self.allowedVolume.upperBound))")
         }
         if let name {
-            guard let shown = Names.shown(name) else { throw .badRequest("name: 1 to \(Names.allowedLength.upperBound) characters") }
+            guard let shown = Names.shown(name) else {
+                throw .badRequest("name: 1 to \(Names.allowedLength.upperBound) characters")
+            }
             change.name = shown
         }
         return change
@@ -245,7 +259,8 @@ extension ParticipantChange {
 }
 
 extension Room {
-    /// Who was here in `old` and is different now, with how they were. Members stand in the order in which they came, and stay in it.
+    /// Who was here in `old` and is different now, with how they were. Members stand in the order in which they came,
+    /// and stay in it.
     func changedMembers(since old: Room) -> [(before: Member, now: Member)] {
         var changed: [(before: Member, now: Member)] = []
         var known = old.members[...]
@@ -257,7 +272,8 @@ extension Room {
         return changed
     }
 
-    /// What everyone must be told at once after a change, from how it was before. Who is in the room is told by `RosterAnnouncer`.
+    /// What everyone must be told at once after a change, from how it was before. Who is in the room is told by
+    /// `RosterAnnouncer`.
     func news(since old: Room) -> [ParticipantEvent] {
         var events: [ParticipantEvent] = []
         if old.speaker != speaker { events.append(.speaker(speaker)) }

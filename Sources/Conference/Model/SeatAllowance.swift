@@ -1,6 +1,7 @@
 import Basics
 
-/// What a participant may ask for again and again, and how often: each costs everyone in the room, or the loop of all rooms.
+/// What a participant may ask for again and again, and how often: each costs everyone in the room, or the loop of all
+/// rooms.
 enum RatedRequest: String, Sendable, CaseIterable {
     /// An offer, an answer or an ICE restart.
     case offer
@@ -14,8 +15,8 @@ enum RatedRequest: String, Sendable, CaseIterable {
     /// A data channel message that comes through signalling.
     case message
 
-    /// Lastingly, and at once. People and pages stay far below: a page sends a few offers when it begins to present, one state for each
-    /// click, and up to 20 candidates for each interface at the start.
+    /// Lastingly, and at once. People and pages stay far below: a page sends a few offers when it begins to present,
+    /// one state for each click, and up to 20 candidates for each interface at the start.
     var allowance: (perSecond: Double, atOnce: Double) {
         switch self {
         case .offer: (2, 10)

@@ -5,7 +5,8 @@ import Recording
 import RoomMedia
 import Threads
 
-/// What all recordings of the server share: the directory, the queue that waits for its disk, the reserve, and what was refused or lost.
+/// What all recordings of the server share: the directory, the queue that waits for its disk, the reserve, and what was
+/// refused or lost.
 final class RecordingControl: Sendable {
     enum Refusal: String, Sendable, CaseIterable { case rate, space, disk, tooMany = "too_many" }
 
@@ -17,7 +18,8 @@ final class RecordingControl: Sendable {
     private let log: RoomLog
     /// A start is refused where the disk does not answer for so long.
     private let patience: Duration
-    /// All that may wait for the disk and is not a recorder's own, in order. A disk that stands still holds up this queue and nothing else.
+    /// All that may wait for the disk and is not a recorder's own, in order. A disk that stands still holds up this
+    /// queue and nothing else.
     private let queue = DispatchQueue(label: "recordings", qos: .utility)
     private let state: Guarded<State>
 
@@ -41,7 +43,10 @@ final class RecordingControl: Sendable {
     /// Repairs take what processor and disk time nobody else wants.
     private static let repairNiceness: Int32 = 19
 
-    init(_ configuration: ConferenceConfiguration.Recording, disk: RecordingDisk, patience: Duration, logger: Logger, log: RoomLog) {
+    init(
+        _ configuration: ConferenceConfiguration.Recording, disk: RecordingDisk, patience: Duration, logger: Logger,
+        log: RoomLog
+    ) {
         self.patience = patience
         directory = configuration.directory
         self.disk = disk
@@ -93,7 +98,9 @@ final class RecordingControl: Sendable {
             state.catalogue = made
             state.repairs = repairs
         }
-        if repairs.waiting > 0 { logger.notice("\(repairs.waiting) recordings were left open and are closed beside the calls") }
+        if repairs.waiting > 0 {
+            logger.notice("\(repairs.waiting) recordings were left open and are closed beside the calls")
+        }
         DedicatedThread.start("repairs", niceness: Self.repairNiceness) { [self] in
             repairs.run(reserve: reserve, while: { state.withLock { !$0.isStopped } }) { entry, left in
                 logger.notice("recording \(entry.id) was left open, now \(entry.state.rawValue); \(left) wait")

@@ -6,13 +6,15 @@ extension RecordingControl {
         let (refused, losses) = (self.refused, self.losses)
         var samples = Refusal.allCases.map { reason in
             MetricSample(
-                "tessera_recordings_refused_total", "Recordings that were not started.", .counter, Double(refused[reason] ?? 0),
+                "tessera_recordings_refused_total", "Recordings that were not started.", .counter,
+                Double(refused[reason] ?? 0),
                 labels: ["reason": reason.rawValue])
         }
         for (kind, count) in [("video", losses.video), ("audio", losses.audio)] {
             samples.append(
                 MetricSample(
-                    "tessera_recording_dropped_total", "Frames and blocks of sound that a slow disk lost.", .counter, Double(count),
+                    "tessera_recording_dropped_total", "Frames and blocks of sound that a slow disk lost.", .counter,
+                    Double(count),
                     labels: ["kind": kind]))
         }
         samples += [
@@ -21,12 +23,14 @@ extension RecordingControl {
             MetricSample(
                 "tessera_recordings_known", "Recordings in the directory.", .gauge, Double(catalogue?.count ?? 0)),
             MetricSample(
-                "tessera_recording_repairs_waiting", "Recordings that a crash left open and that are not closed yet.", .gauge,
+                "tessera_recording_repairs_waiting", "Recordings that a crash left open and that are not closed yet.",
+                .gauge,
                 Double(repairsWaiting)),
         ]
         if let space = reserve.lastSpace {
             samples += [
-                MetricSample("tessera_recording_disk_free_bytes", "Free bytes where recordings lie.", .gauge, Double(space.free)),
+                MetricSample(
+                    "tessera_recording_disk_free_bytes", "Free bytes where recordings lie.", .gauge, Double(space.free)),
                 MetricSample(
                     "tessera_recording_disk_reserve_bytes", "Bytes that recordings leave free.", .gauge,
                     Double(reserve.floor(ofSize: space.size))),

@@ -5,7 +5,8 @@ struct RecordingStarts: Sendable {
     private let perMinute: Double
     private var rooms: [String: TokenBucket] = [:]
 
-    /// Rooms whose starts of the last minute are remembered, twenty times as many as there may be at once: beyond them a start waits a minute.
+    /// Rooms whose starts of the last minute are remembered, twenty times as many as there may be at once: beyond them
+    /// a start waits a minute.
     static let maxRooms = 4096
 
     init(perMinute: Int) { self.perMinute = Double(max(1, perMinute)) }

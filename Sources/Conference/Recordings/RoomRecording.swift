@@ -24,7 +24,10 @@ final class RoomRecording: Sendable {
         var finish: Task<RecordingInfo, Never>?
     }
 
-    init(_ entry: RecordingEntry, startedBy: String?, recorder: MP4Recorder, catalogue: RecordingCatalogue, control: RecordingControl) {
+    init(
+        _ entry: RecordingEntry, startedBy: String?, recorder: MP4Recorder, catalogue: RecordingCatalogue,
+        control: RecordingControl
+    ) {
         id = entry.id
         self.startedBy = startedBy
         self.recorder = recorder
@@ -32,7 +35,9 @@ final class RoomRecording: Sendable {
         self.control = control
         path = recorder.file
         state = Guarded(
-            State(info: RecordingInfo(id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt)))
+            State(
+                info: RecordingInfo(
+                    id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt)))
         control.add(self)
     }
 

@@ -1,8 +1,8 @@
 import Basics
 import Synchronization
 
-/// The events that wait for one participant's endpoint. Of what only says how things are now, the newest stays; of messages so many, and
-/// then the oldest goes and is counted.
+/// The events that wait for one participant's endpoint. Of what only says how things are now, the newest stays; of
+/// messages so many, and then the oldest goes and is counted.
 final class EventMailbox: Sendable {
     /// Chat and data channel messages that wait …
     static let limit = 256

@@ -4,7 +4,8 @@ import Threads
 
 /// One room of the server: its state behind a lock of its own, so that nothing waits for another room.
 ///
-/// Locks are taken in this order: a room's, the registry's, those of the room's media and mailboxes. Nobody holds two rooms' at once.
+/// Locks are taken in this order: a room's, the registry's, those of the room's media and mailboxes. Nobody holds two
+/// rooms' at once.
 final class HostedRoom: Sendable {
     let id: String
     let engine: RoomEngine
@@ -38,7 +39,8 @@ final class HostedRoom: Sendable {
         }
     }
 
-    /// Ends the room: nobody reads or changes it from here on. Returns its last state; nil where it has ended already, or is not to.
+    /// Ends the room: nobody reads or changes it from here on. Returns its last state; nil where it has ended already,
+    /// or is not to.
     ///
     /// - Parameter last: is run with the lock held, before anybody else can know.
     func end(if condition: (RoomSlot) -> Bool, _ last: (RoomSlot) -> Void) -> RoomSlot? {

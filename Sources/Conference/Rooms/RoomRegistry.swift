@@ -1,10 +1,11 @@
 import Basics
 import Threads
 
-/// Which rooms and seats there are, and how many of them there may be. Its lock is held for a look-up or a count, never while a room changes.
+/// Which rooms and seats there are, and how many of them there may be. Its lock is held for a look-up or a count, never
+/// while a room changes.
 final class RoomRegistry: Sendable {
-    /// A peer that offered must be connected after this: ICE and DTLS take less than 5 s on the worst line that a call is of use on, and
-    /// trickled candidates of a relay some more.
+    /// A peer that offered must be connected after this: ICE and DTLS take less than 5 s on the worst line that a call
+    /// is of use on, and trickled candidates of a relay some more.
     static let connectingLimit = Duration.seconds(20)
 
     private struct State {
@@ -76,7 +77,9 @@ final class RoomRegistry: Sendable {
     // MARK: - Seats
 
     func seat(_ id: String) -> Seat? { state.withLock { $0.seats[id] } }
-    func room(of participant: String) -> HostedRoom? { state.withLock { state in state.seats[participant].flatMap { state.rooms[$0.room] } } }
+    func room(of participant: String) -> HostedRoom? {
+        state.withLock { state in state.seats[participant].flatMap { state.rooms[$0.room] } }
+    }
 
     /// Counts a seat for `client` before it is known whether the room takes it: `add` or `giveBack` follows.
     func reserveSeat(for client: JoinClient) throws(ConferenceError) {

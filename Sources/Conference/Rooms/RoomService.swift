@@ -17,7 +17,8 @@ final class RoomService: Sendable {
     private let log: RoomLog
 
     init(
-        _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread, figures: Figures,
+        _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread,
+        figures: Figures,
         recordings: RecordingControl, log: RoomLog
     ) {
         self.configuration = configuration
@@ -34,8 +35,8 @@ final class RoomService: Sendable {
 
     /// The room of this name, made where it does not exist yet. It counts for `client` from here on, until `end`.
     ///
-    /// - Parameter isReserved: a room that is made waits for its first guest as long as that takes. Others are made by joins, where the
-    ///   configuration allows that.
+    /// - Parameter isReserved: a room that is made waits for its first guest as long as that takes. Others are made by
+    ///   joins, where the configuration allows that.
     func room(
         _ id: String, orMakeWith change: RoomSettingsChange, for client: JoinClient, isReserved: Bool
     ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
@@ -117,9 +118,13 @@ final class RoomService: Sendable {
         for event in slot.room.news(since: old) { tellAll(slot, event) }
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
             if was.role != member.role { tell(slot, member.id, .role(member.role)) }
-            if was.view != member.view { tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout)) }
+            if was.view != member.view {
+                tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
+            }
             if was.mayTalk != member.mayTalk {
-                media.peers.run(member.id) { [id = member.id, mayTalk = member.mayTalk] host, _ in host.setMayTalk(id, mayTalk) }
+                media.peers.run(member.id) { [id = member.id, mayTalk = member.mayTalk] host, _ in
+                    host.setMayTalk(id, mayTalk)
+                }
             }
         }
         let reshaped = slot.engine.apply(slot.scene(layout: layoutOrGrid))
@@ -133,7 +138,9 @@ final class RoomService: Sendable {
         }
         slot.engine.setMessageListeners(slot.listeners.values.contains(where: \.receivesMessages))
         if reshaped || !moved.isEmpty {
-            media.peers.everywhere { [id = slot.room.id, views = slot.room.views] host, _ in host.refresh(id, views: views) }
+            media.peers.everywhere { [id = slot.room.id, views = slot.room.views] host, _ in
+                host.refresh(id, views: views)
+            }
         }
         updateLimits(&slot)
     }
@@ -157,7 +164,9 @@ final class RoomService: Sendable {
     private func announceWhatWaited(_ id: String) {
         _ = try? registry[id]?.change { slot throws(ConferenceError) in
             let room = slot.room
-            if let update = slot.announcer.announcement(of: { room.infos }, at: MonotonicClock.now()) { tellAll(slot, .participants(update)) }
+            if let update = slot.announcer.announcement(of: { room.infos }, at: MonotonicClock.now()) {
+                tellAll(slot, .participants(update))
+            }
         }
     }
 

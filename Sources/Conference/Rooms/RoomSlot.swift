@@ -35,7 +35,9 @@ struct RoomSlot {
     /// Takes over new settings, or refuses them all.
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
         let old = room.settings
-        if recording != nil, change.width.map({ $0 != old.width }) ?? false || change.height.map({ $0 != old.height }) ?? false {
+        if recording != nil,
+            change.width.map({ $0 != old.width }) ?? false || change.height.map({ $0 != old.height }) ?? false
+        {
             throw .conflict("The size of a room cannot change while it is recorded: stop the recording first.")
         }
         try room.change(change)
@@ -46,7 +48,8 @@ struct RoomSlot {
         let renditions = engine.allViews.flatMap(\.allRenditions).map { rendition in
             RenditionInfo(
                 codec: rendition.key.codec, width: rendition.rung.width, height: rendition.rung.height,
-                framesPerSecond: rendition.rung.framesPerSecond, bitRate: rendition.bitRate, members: rendition.memberCount)
+                framesPerSecond: rendition.rung.framesPerSecond, bitRate: rendition.bitRate,
+                members: rendition.memberCount)
         }
         return RoomInfo(
             id: room.id, settings: room.settings, participants: room.infos,
@@ -69,7 +72,8 @@ struct RoomSlot {
             scene.people.append(
                 Scene.Person(
                     id: member.id, name: member.name, isShown: member.isShown, sendsVideo: member.sendsVideo,
-                    sendsAudio: member.sendsAudio, isMuted: !member.sendsAudio, hand: member.hand, isSpeaking: member.isSpeaking,
+                    sendsAudio: member.sendsAudio, isMuted: !member.sendsAudio, hand: member.hand,
+                    isSpeaking: member.isSpeaking,
                     isPresenting: member.isPresenting, isPinned: member.isPinned, joinOrder: member.joinOrder,
                     gain: Float(member.volume), hearsAs: member.asParticipant ?? member.id))
             if let view = member.view {
@@ -86,7 +90,9 @@ struct RoomSlot {
         for view in tiles.values {
             for tile in view.tiles {
                 let known = largest[tile.participant]
-                if known.map({ $0.width * $0.height < tile.width * tile.height }) ?? true { largest[tile.participant] = tile }
+                if known.map({ $0.width * $0.height < tile.width * tile.height }) ?? true {
+                    largest[tile.participant] = tile
+                }
             }
         }
         var changed: [String: SenderLimit] = [:]

@@ -12,7 +12,10 @@ final class SeatService: Sendable {
     private let log: RoomLog
     private var registry: RoomRegistry { rooms.registry }
 
-    init(_ configuration: ConferenceConfiguration, rooms: RoomService, media: MediaThreads, figures: Figures, log: RoomLog) {
+    init(
+        _ configuration: ConferenceConfiguration, rooms: RoomService, media: MediaThreads, figures: Figures,
+        log: RoomLog
+    ) {
         self.configuration = configuration
         self.rooms = rooms
         self.media = media
@@ -30,7 +33,9 @@ final class SeatService: Sendable {
         var startsRecording: Bool
     }
 
-    func join(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError) -> Joined {
+    func join(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+        -> Joined
+    {
         if let layout = request.layout, request.role != .viewer { try rooms.checkLayout(layout) }
         let joined = Joined(id: Self.token(12), resumeSecret: Self.token(32), startsRecording: false)
         try registry.reserveSeat(for: request.client)
@@ -47,7 +52,8 @@ final class SeatService: Sendable {
         _ request: JoinRequest, _ joined: Joined, _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         while true {
-            let (room, isNew) = try rooms.room(request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
+            let (room, isNew) = try rooms.room(
+                request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
             do throws(ConferenceError) {
                 let entered = try rooms.change(room) { slot throws(ConferenceError) in
                     try sit(request, joined, in: &slot, events)
@@ -66,7 +72,8 @@ final class SeatService: Sendable {
 
     /// With the room's lock held.
     private func sit(
-        _ request: JoinRequest, _ joined: Joined, in slot: inout RoomSlot, _ events: @escaping @Sendable (SharedEvent) -> Void
+        _ request: JoinRequest, _ joined: Joined, in slot: inout RoomSlot,
+        _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         let id = joined.id
         let member = try slot.room.join(request, id: id, secret: joined.resumeSecret, at: MonotonicClock.now())
@@ -80,11 +87,13 @@ final class SeatService: Sendable {
             peers.run(id) { $0.requestKeyframe(from: id, at: $1) }
         }
         slot.listeners[id] = RoomSlot.Listener(
-            mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events), receivesMessages: request.receivesMessages,
+            mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
+            receivesMessages: request.receivesMessages,
             opensChannels: request.opensChannels)
         registry.add(Seat(room: request.room, client: request.client, life: SeatLife()), id)
         var joined = joined
-        joined.startsRecording = configuration.recording.start == .onFirstJoin && slot.recording == nil && slot.room.members.count == 1
+        joined.startsRecording =
+            configuration.recording.start == .onFirstJoin && slot.recording == nil && slot.room.members.count == 1
         return joined
     }
 
@@ -98,7 +107,9 @@ final class SeatService: Sendable {
     func resume(
         _ id: String, secret: String, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> String {
-        guard let room = registry.room(of: id) else { throw .unauthorized("This seat is not kept any more: join anew.") }
+        guard let room = registry.room(of: id) else {
+            throw .unauthorized("This seat is not kept any more: join anew.")
+        }
         try rooms.change(room.id) { slot throws(ConferenceError) in
             try slot.room.resume(id, secret: secret)
             slot.listeners[id]?.mailbox = EventMailbox(counters: rooms.eventCounters, deliver: events)
@@ -114,19 +125,21 @@ final class SeatService: Sendable {
         let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
         var generator = SystemRandomNumberGenerator()
         return String(
-            decoding: (0..<count).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] }, as: UTF8.self)
+            decoding: (0..<count).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] },
+            as: UTF8.self)
     }
 
     // MARK: - Going
 
     func leave(_ id: String, _ reason: LeaveReason) {
-        let room: String? = try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
-            rooms.tell(slot, id, .left(reason))
-            slot.listeners[id] = nil
-            slot.limits[id] = nil
-            slot.engine.remove(id)
-            return slot.room.leave(id, at: MonotonicClock.now()) ? slot.room.id : nil
-        } ?? nil
+        let room: String? =
+            try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
+                rooms.tell(slot, id, .left(reason))
+                slot.listeners[id] = nil
+                slot.limits[id] = nil
+                slot.engine.remove(id)
+                return slot.room.leave(id, at: MonotonicClock.now()) ? slot.room.id : nil
+            } ?? nil
         guard let room else { return }
         log.left(id, room: room, reason)
         registry.removeSeat(id)
@@ -142,7 +155,9 @@ final class SeatService: Sendable {
             guard slot.firstGuest?.id == id, slot.room.members.isEmpty else { return }
             slot.isReserved = slot.firstGuest?.foundRoom ?? false
         }
-        rooms.end(room.id, reason: .roomEnded) { $0.room.members.isEmpty && $0.firstGuest.map { $0.id == id && !$0.foundRoom } ?? false }
+        rooms.end(room.id, reason: .roomEnded) {
+            $0.room.members.isEmpty && $0.firstGuest.map { $0.id == id && !$0.foundRoom } ?? false
+        }
     }
 
     // MARK: - Allowances
@@ -182,7 +197,8 @@ final class SeatService: Sendable {
     /// - Parameter why: a sentence for the log; nil where the peer said goodbye.
     func mediaEnded(_ participant: String, _ reason: LeaveReason, _ why: String?) {
         registry.endHalfOpen(participant)
-        guard let room = registry.room(of: participant), let member = room.read({ $0.room.member(participant) }) ?? nil else { return }
+        guard let room = registry.room(of: participant), let member = room.read({ $0.room.member(participant) }) ?? nil
+        else { return }
         if let why {
             figures.countFailedPeer(reason)
             log.peerFailed(participant, room: room.id, reason, why: why)
@@ -192,7 +208,8 @@ final class SeatService: Sendable {
 
     // MARK: - Time
 
-    /// Ends what has waited for too long: seats that nobody came back for, peers that did not connect, rooms without anyone.
+    /// Ends what has waited for too long: seats that nobody came back for, peers that did not connect, rooms without
+    /// anyone.
     func expire(at now: Instant) {
         var (expired, abandoned): ([String], [String]) = ([], [])
         for room in registry.rooms {

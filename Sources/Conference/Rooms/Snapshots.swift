@@ -10,7 +10,8 @@ final class Snapshots: Sendable {
 
     /// A picture serves so long.
     static let lifetime = Duration.milliseconds(500)
-    /// So many may wait for one picture, and so many pictures may be in the making: what is asked for beyond is refused.
+    /// So many may wait for one picture, and so many pictures may be in the making: what is asked for beyond is
+    /// refused.
     static let waitersPerRoom = 64
     static let rooms = 16
 
@@ -38,7 +39,8 @@ final class Snapshots: Sendable {
 
     init(pool: WorkPool, meter: StageMeter) {
         // A PNG takes as long as its picture is large: like a decode, it leaves a thread to the rest.
-        lane = SerialLane(pool: pool, meter: meter, limit: Self.rooms, patience: SerialLane.behindEncoders, isForeign: true)
+        lane = SerialLane(
+            pool: pool, meter: meter, limit: Self.rooms, patience: SerialLane.behindEncoders, isForeign: true)
     }
 
     /// The room's picture as it is now.
@@ -56,8 +58,8 @@ final class Snapshots: Sendable {
         return try answer.get()
     }
 
-    /// Gives the room's picture to `answer`: that of just now, or that which is being made. Returns a ticket where the caller must have
-    /// one made, with `picture` or `fail` at the end.
+    /// Gives the room's picture to `answer`: that of just now, or that which is being made. Returns a ticket where the
+    /// caller must have one made, with `picture` or `fail` at the end.
     func ask(_ room: String, at now: Instant, answer: @escaping @Sendable (Answer) -> Void) -> Int? {
         let (ready, ticket): (Answer?, Int?) = state.withLock { state in
             state.forgetOld(at: now)
@@ -67,7 +69,9 @@ final class Snapshots: Sendable {
                 state.entries[room]?.waiters.append(answer)
                 return (nil, nil)
             }
-            if state.entries.values.count(where: { !$0.waiters.isEmpty }) >= Self.rooms { return (.failure(Self.tooMany), nil) }
+            if state.entries.values.count(where: { !$0.waiters.isEmpty }) >= Self.rooms {
+                return (.failure(Self.tooMany), nil)
+            }
             state.tickets += 1
             state.entries[room] = Entry(ticket: state.tickets, waiters: [answer])
             return (nil, state.tickets)

@@ -2,7 +2,8 @@ import Basics
 import RoomMedia
 import Threads
 
-/// Carries what happens on the network loop to the rooms, on the control thread. It exists before the rooms do: the loop needs it to be made.
+/// Carries what happens on the network loop to the rooms, on the control thread. It exists before the rooms do: the
+/// loop needs it to be made.
 final class MediaEvents: Sendable {
     private struct Receivers: Sendable {
         weak var rooms: RoomService?

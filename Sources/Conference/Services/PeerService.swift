@@ -4,8 +4,8 @@ import Peer
 import RoomMedia
 import Threads
 
-/// Reads session descriptions, one at a time: what a flood of offers costs is one thread's time of the cooperative pool, and none of the
-/// loop's. Who waits here holds a request, whose number the endpoints bound.
+/// Reads session descriptions, one at a time: what a flood of offers costs is one thread's time of the cooperative
+/// pool, and none of the loop's. Who waits here holds a request, whose number the endpoints bound.
 actor DescriptionReader {
     func read(_ sdp: String) throws(ConferenceError) -> SessionDescription {
         do {
@@ -16,7 +16,8 @@ actor DescriptionReader {
     }
 }
 
-/// The participants' peer connections, from offer and answer to statistics. They live on the loop; what they cost there is theirs to pay.
+/// The participants' peer connections, from offer and answer to statistics. They live on the loop; what they cost there
+/// is theirs to pay.
 final class PeerService: Sendable {
     private let configuration: ConferenceConfiguration
     private let registry: RoomRegistry
@@ -60,11 +61,14 @@ final class PeerService: Sendable {
         let now = MonotonicClock.now()
         guard let seat = registry.seat(id), let room = registry[seat.room] else { throw .participantNotFound(id) }
         let plan = try room.read { slot throws(ConferenceError) in
-            guard let intake = slot.engine.intake(id), let member = slot.room.member(id) else { throw .participantNotFound(id) }
+            guard let intake = slot.engine.intake(id), let member = slot.room.member(id) else {
+                throw .participantNotFound(id)
+            }
             try registry.allow(.offer, id, at: now)
             var plan = Plan(
                 engine: slot.engine, intake: intake, view: slot.view(of: id),
-                opensChannels: slot.listeners[id]?.opensChannels ?? [], limit: slot.limits[id], isViewer: member.kind == .viewer,
+                opensChannels: slot.listeners[id]?.opensChannels ?? [], limit: slot.limits[id],
+                isViewer: member.kind == .viewer,
                 mayTalk: member.mayTalk, life: seat.life)
             if connects, !member.isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
             return plan
@@ -81,7 +85,9 @@ final class PeerService: Sendable {
         do {
             return try await loops.result(on: loops.place(id)) { [self] host, now in
                 // A reloaded page: another connection of the same participant.
-                if let peer = host.seat(id)?.peer, peer.isEnded || description.map(peer.isOther(than:)) ?? false { host.remove(id, at: now) }
+                if let peer = host.seat(id)?.peer, peer.isEnded || description.map(peer.isOther(than:)) ?? false {
+                    host.remove(id, at: now)
+                }
                 let isNew = host.seat(id) == nil
                 var result = Result<Value, ConferenceError>.failure(.participantNotFound(id))
                 do throws(ConferenceError) {
@@ -100,7 +106,8 @@ final class PeerService: Sendable {
     }
 
     /// The seat of a participant, on the loop; made where it has none yet.
-    private func seat(_ id: String, _ plan: Plan, _ host: PeerHost, _ now: Instant) throws(ConferenceError) -> PeerSeat {
+    private func seat(_ id: String, _ plan: Plan, _ host: PeerHost, _ now: Instant) throws(ConferenceError) -> PeerSeat
+    {
         if let seat = host.seat(id) { return seat }
         // Who left while this waited for the loop gets none.
         guard !plan.life.isOver else {
@@ -108,7 +115,8 @@ final class PeerService: Sendable {
             throw .participantNotFound(id)
         }
         let seat = PeerSeat(
-            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, at: now), engine: plan.engine, intake: plan.intake, view: plan.view,
+            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, at: now), engine: plan.engine,
+            intake: plan.intake, view: plan.view,
             opensChannels: plan.opensChannels, mayTalk: plan.mayTalk,
             loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
         host.add(seat, at: now)
@@ -184,7 +192,9 @@ final class PeerService: Sendable {
     ) -> Result<Value, ConferenceError> {
         var result: Result<Value, any Error>?
         host.charging(seat) { result = Result { try body(seat, host, now) } }
-        return (result ?? .failure(ConferenceError.internalFailure("nothing was done"))).mapError { ConferenceError($0) }
+        return (result ?? .failure(ConferenceError.internalFailure("nothing was done"))).mapError {
+            ConferenceError($0)
+        }
     }
 
     /// A connection for one participant. On the loop.
@@ -194,7 +204,8 @@ final class PeerService: Sendable {
         settings.audio = isViewer ? .sendOnly : .sendReceive
         settings.video = isViewer ? .sendOnly : .sendReceive
         settings.videoCodecs = configuration.video.codecs
-        settings.bandwidth.maximum = Ladder(configuration.video.renditions, width: 1920, height: 1080, framesPerSecond: 30).usefulRate
+        settings.bandwidth.maximum =
+            Ladder(configuration.video.renditions, width: 1920, height: 1080, framesPerSecond: 30).usefulRate
         settings.wallClockOffset = wallClockOffset
         do {
             return try PeerConnection(settings, identity: identity, at: now)

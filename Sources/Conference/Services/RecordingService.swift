@@ -18,7 +18,8 @@ final class RecordingService: Sendable {
     let log: RoomLog
 
     init(
-        _ configuration: ConferenceConfiguration, control: RecordingControl, rooms: RoomService, thread: ControlThread, figures: Figures,
+        _ configuration: ConferenceConfiguration, control: RecordingControl, rooms: RoomService, thread: ControlThread,
+        figures: Figures,
         logger: Logger, log: RoomLog
     ) {
         self.configuration = configuration
@@ -62,7 +63,9 @@ final class RecordingService: Sendable {
             return try rooms.change(room) { slot throws(ConferenceError) in
                 if slot.recording != nil { throw .recordingRunning(room) }
                 // The size may have changed while the file was made.
-                guard slot.room.settings.width == known.settings.width, slot.room.settings.height == known.settings.height else {
+                guard slot.room.settings.width == known.settings.width,
+                    slot.room.settings.height == known.settings.height
+                else {
                     throw .recordingFailed("The size of the room changed just now: try again.")
                 }
                 recording.attach(to: slot.engine)
@@ -121,14 +124,16 @@ final class RecordingService: Sendable {
         do throws(RecordingError) {
             let recorder = try MP4Recorder(
                 file: catalogue.path(of: entry), width: top.width, height: top.height,
-                framesPerSecond: Double(top.framesPerSecond), audio: configuration.recording.audio == .aac ? .aac : .opus,
+                framesPerSecond: Double(top.framesPerSecond),
+                audio: configuration.recording.audio == .aac ? .aac : .opus,
                 segment: configuration.recording.segment, disk: control.disk, reserve: control.reserve,
                 memory: control.memory,
                 onKeyframeNeeded: { [weak self] in self?.keyframeForRecording(of: room) },
                 onFailure: { [weak self] error in
                     self?.thread.post { [weak self] in self?.recordingEnded(id, error) }
                 })
-            return RoomRecording(entry, startedBy: participant, recorder: recorder, catalogue: catalogue, control: control)
+            return RoomRecording(
+                entry, startedBy: participant, recorder: recorder, catalogue: catalogue, control: control)
         } catch {
             catalogue.remove(id)
             throw error
@@ -169,10 +174,13 @@ final class RecordingService: Sendable {
         }
     }
 
-    /// Several times a second, on the control thread: what a slow disk lost is told, and who is on a disk that gets full is ended.
+    /// Several times a second, on the control thread: what a slow disk lost is told, and who is on a disk that gets
+    /// full is ended.
     func watch(at now: Instant) {
         guard figures.isDue(.recordings, every: .seconds(1), at: now) else { return }
-        if figures.isDue(.lossLog, every: .seconds(10), at: now), let text = control.newLosses() { logger.warning("\(text)") }
+        if figures.isDue(.lossLog, every: .seconds(10), at: now), let text = control.newLosses() {
+            logger.warning("\(text)")
+        }
         control.look { [weak self] error in
             self?.thread.post { [weak self] in
                 guard let self else { return }
@@ -241,6 +249,7 @@ final class RecordingService: Sendable {
             }
         return RecordingInfo(
             id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
-            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes, dropped: entry.dropped ?? RecordingLosses(), failure: entry.message)
+            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
+            dropped: entry.dropped ?? RecordingLosses(), failure: entry.message)
     }
 }

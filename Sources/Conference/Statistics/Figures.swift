@@ -33,10 +33,13 @@ final class Figures: Sendable {
         state.withLock { $0.releaseMemory = max($0.releaseMemory ?? .distantPast, now + Self.afterwork) }
     }
 
-    /// Whether memory is to be given back now: once after something ended, and not more often than each `releasePeriod`.
+    /// Whether memory is to be given back now: once after something ended, and not more often than each
+    /// `releasePeriod`.
     func mustReleaseMemory(at now: Instant) -> Bool {
         state.withLock { state in
-            guard let due = state.releaseMemory, now >= due, now >= state.releasedMemory + Self.releasePeriod else { return false }
+            guard let due = state.releaseMemory, now >= due, now >= state.releasedMemory + Self.releasePeriod else {
+                return false
+            }
             state.releaseMemory = nil
             state.releasedMemory = now
             return true

@@ -14,12 +14,16 @@ extension MetricSample {
     public static func limit(_ name: String, of limit: Int, current: Int) -> [MetricSample] {
         [
             self.limit(name, of: limit),
-            MetricSample("tessera_limited_current", "How many there are of what has a limit.", .gauge, Double(current), labels: ["name": name]),
+            MetricSample(
+                "tessera_limited_current", "How many there are of what has a limit.", .gauge, Double(current),
+                labels: ["name": name]),
         ]
     }
 
     static func limit(_ name: String, of limit: Int) -> MetricSample {
-        MetricSample("tessera_limit", "What the server, or one client, may have at most.", .gauge, Double(limit), labels: ["name": name])
+        MetricSample(
+            "tessera_limit", "What the server, or one client, may have at most.", .gauge, Double(limit),
+            labels: ["name": name])
     }
 
     static func refusals(_ name: String, reason: String, _ count: Int) -> MetricSample {

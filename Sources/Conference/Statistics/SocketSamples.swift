@@ -12,24 +12,29 @@ extension MediaLoopFigures {
             MetricSample(name, help, .counter, Double(value), labels: ["reason": reason])
         }
         let caps = MetricSample.limits(
-            "media_connections", of: limits.mediaConnections, perAddress: limits.mediaConnectionsPerAddress, current: connections,
+            "media_connections", of: limits.mediaConnections, perAddress: limits.mediaConnectionsPerAddress,
+            current: connections,
             refused: [.total: refusedInAll, .address: refusedOfAddress])
         return caps + [
             MetricSample(
-                "tessera_media_connections_unclaimed", "Media connections over TCP that no peer has shown to be its own.", .gauge,
+                "tessera_media_connections_unclaimed",
+                "Media connections over TCP that no peer has shown to be its own.", .gauge,
                 Double(strangers)),
-            MetricSample("tessera_media_connections_accepted_total", "Media connections over TCP.", .counter, Double(accepted)),
+            MetricSample(
+                "tessera_media_connections_accepted_total", "Media connections over TCP.", .counter, Double(accepted)),
             count(closed, closedHelp, displaced, "displaced"),
             count(closed, closedHelp, unclaimed, "unclaimed"),
             count(closed, closedHelp, idle, "idle"),
             count(closed, closedHelp, stalled, "stalled"),
             MetricSample(
-                "tessera_accept_failures_total", "Media connections that the system refused for lack of descriptors or memory.", .counter,
+                "tessera_accept_failures_total",
+                "Media connections that the system refused for lack of descriptors or memory.", .counter,
                 Double(acceptFailures)),
             count(dropped, droppedHelp, droppedOut, "full"),
             count(dropped, droppedHelp, unanswerable, "source_port"),
             MetricSample(
-                "tessera_segmentation_refusals_total", "Segmented writes that a destination's way did not take.", .counter,
+                "tessera_segmentation_refusals_total", "Segmented writes that a destination's way did not take.",
+                .counter,
                 Double(segmentationRefusals)),
         ]
     }

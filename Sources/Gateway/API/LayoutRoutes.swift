@@ -11,7 +11,8 @@ extension RouteTable {
             Route(
                 .get, "/api/layouts", .guest,
                 RouteDescription(
-                    tag: "layouts", summary: "All layouts", answers: [.json("Their names and descriptions.", Schema.list(of: Schema.ref("Layout")))])
+                    tag: "layouts", summary: "All layouts",
+                    answers: [.json("Their names and descriptions.", Schema.list(of: Schema.ref("Layout")))])
             ) { _ in .json(.array(conference.layouts().map(\.json))) })
         add(
             Route(
@@ -27,12 +28,15 @@ extension RouteTable {
                 let isNew = !conference.layouts().contains { $0.name == name }
                 try conference.putLayout(name, json: body)
                 let layout = conference.layouts().first { $0.name == name }
-                return .json(layout?.json ?? ["name": .string(name), "description": ""], status: isNew ? .created : .ok)
+                return .json(
+                    layout?.json ?? ["name": .string(name), "description": ""], status: isNew ? .created : .ok)
             })
         add(
             Route(
                 .delete, "/api/layouts/{name}", .admin,
-                RouteDescription(tag: "layouts", summary: "Removes a layout", answers: [.empty(204, "Removed.")], failures: [400, 404, 409])
+                RouteDescription(
+                    tag: "layouts", summary: "Removes a layout", answers: [.empty(204, "Removed.")],
+                    failures: [400, 404, 409])
             ) { asked in
                 try conference.deleteLayout(try asked.layoutName())
                 return Response(status: .noContent)

@@ -15,15 +15,25 @@ enum OpenAPI {
         return [
             "openapi": "3.1.0",
             "info": [
-                "title": "Tessera", "version": .string(version), "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
-                "description": "Rooms, participants, recordings and layouts of a Tessera conference server, and the doors for WHIP and WHEP.",
+                "title": "Tessera", "version": .string(version),
+                "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
+                "description":
+                    "Rooms, participants, recordings and layouts of a Tessera conference server, and the doors for WHIP and WHEP.",
             ],
             "paths": .object(paths),
             "components": [
                 "schemas": .object(schemas),
                 "securitySchemes": [
-                    "adminToken": ["type": "http", "scheme": "bearer", "description": "auth.adminToken; without one, requests from loopback as localhost or 127.0.0.1, not through a proxy."],
-                    "roomToken": ["type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "In auth.mode token: HS256 with the claims room, exp and, if wanted, name, role, sub, nbf, iss, aud."],
+                    "adminToken": [
+                        "type": "http", "scheme": "bearer",
+                        "description":
+                            "auth.adminToken; without one, requests from loopback as localhost or 127.0.0.1, not through a proxy.",
+                    ],
+                    "roomToken": [
+                        "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                        "description":
+                            "In auth.mode token: HS256 with the claims room, exp and, if wanted, name, role, sub, nbf, iss, aud.",
+                    ],
                 ],
             ],
         ]
@@ -31,15 +41,23 @@ enum OpenAPI {
 
     private static func operation(_ route: Route, _ description: RouteDescription) -> JSONValue {
         var parameters: [JSONValue] = route.path.split(separator: "/").filter { $0.first == "{" }.map { segment in
-            ["name": .string(String(segment.dropFirst().dropLast())), "in": "path", "required": true, "schema": Schema.string]
+            [
+                "name": .string(String(segment.dropFirst().dropLast())), "in": "path", "required": true,
+                "schema": Schema.string,
+            ]
         }
         parameters += description.parameters.map { parameter in
-            ["name": .string(parameter.name), "in": .string(parameter.place), "description": .string(parameter.words), "schema": parameter.schema]
+            [
+                "name": .string(parameter.name), "in": .string(parameter.place),
+                "description": .string(parameter.words), "schema": parameter.schema,
+            ]
         }
         var answers: [String: JSONValue] = [:]
         for answer in description.answers {
             var entry: [String: JSONValue] = ["description": .string(answer.words)]
-            if let type = answer.type, let schema = answer.schema { entry["content"] = .object([type: ["schema": schema]]) }
+            if let type = answer.type, let schema = answer.schema {
+                entry["content"] = .object([type: ["schema": schema]])
+            }
             answers[String(answer.status)] = .object(entry)
         }
         var failures = description.failures
@@ -52,11 +70,13 @@ enum OpenAPI {
         if !route.isHealthCheck { failures += [421] }
         for status in Set(failures) {
             answers[String(status)] = [
-                "description": .string(words(for: status)), "content": ["application/json": ["schema": Schema.ref("Error")]],
+                "description": .string(words(for: status)),
+                "content": ["application/json": ["schema": Schema.ref("Error")]],
             ]
         }
         var operation: [String: JSONValue] = [
-            "operationId": .string(identifier(route)), "tags": [.string(description.tag)], "summary": .string(description.summary),
+            "operationId": .string(identifier(route)), "tags": [.string(description.tag)],
+            "summary": .string(description.summary),
             "responses": .object(answers),
         ]
         if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
@@ -104,7 +124,11 @@ enum OpenAPI {
 
     private static let schemas: [String: JSONValue] = [
         "Error": Schema.object(
-            ["error": Schema.object(["code": Schema.choice(ErrorCode.allCases.map(\.rawValue)), "message": Schema.string], required: ["code", "message"])], required: ["error"]),
+            [
+                "error": Schema.object(
+                    ["code": Schema.choice(ErrorCode.allCases.map(\.rawValue)), "message": Schema.string],
+                    required: ["code", "message"])
+            ], required: ["error"]),
         "RoomSummary": Schema.object(
             [
                 "id": Schema.string, "participants": Schema.integer, "layout": Schema.string,
@@ -112,20 +136,29 @@ enum OpenAPI {
             ], required: ["id", "participants", "layout", "recording", "createdAt"]),
         "Room": Schema.object(
             [
-                "id": Schema.string, "createdAt": Schema.date, "layout": Schema.string, "width": Schema.integer, "height": Schema.integer,
+                "id": Schema.string, "createdAt": Schema.date, "layout": Schema.string, "width": Schema.integer,
+                "height": Schema.integer,
                 "framesPerSecond": Schema.integer, "locked": Schema.boolean, "maxParticipants": Schema.integer,
-                "participants": Schema.list(of: Schema.ref("Participant")), "tiles": Schema.list(of: Schema.ref("Tile")),
-                "renditions": Schema.list(of: Schema.ref("Rendition")), "recording": Schema.orNull(Schema.ref("Recording")),
-            ], required: ["id", "createdAt", "layout", "width", "height", "participants", "tiles", "renditions", "recording"]),
+                "participants": Schema.list(of: Schema.ref("Participant")),
+                "tiles": Schema.list(of: Schema.ref("Tile")),
+                "renditions": Schema.list(of: Schema.ref("Rendition")),
+                "recording": Schema.orNull(Schema.ref("Recording")),
+            ],
+            required: [
+                "id", "createdAt", "layout", "width", "height", "participants", "tiles", "renditions", "recording",
+            ]),
         "RoomSettings": Schema.object([
-            "layout": Schema.string, "width": Schema.integer(RoomSettings.allowed.width), "height": Schema.integer(RoomSettings.allowed.height),
+            "layout": Schema.string, "width": Schema.integer(RoomSettings.allowed.width),
+            "height": Schema.integer(RoomSettings.allowed.height),
             "framesPerSecond": Schema.integer(RoomSettings.allowed.framesPerSecond), "locked": Schema.boolean,
             "maxParticipants": Schema.integer(RoomSettings.allowed.maxParticipants),
         ]),
         "Participant": Schema.object(
             [
-                "id": Schema.string, "name": Schema.string, "role": roles, "audio": Schema.boolean, "video": Schema.boolean,
-                "hand": Schema.boolean, "speaking": Schema.boolean, "presenting": Schema.boolean, "audioMuted": Schema.boolean,
+                "id": Schema.string, "name": Schema.string, "role": roles, "audio": Schema.boolean,
+                "video": Schema.boolean,
+                "hand": Schema.boolean, "speaking": Schema.boolean, "presenting": Schema.boolean,
+                "audioMuted": Schema.boolean,
                 "videoMuted": Schema.boolean, "pinned": Schema.boolean, "volume": Schema.number,
             ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
         "ParticipantChange": Schema.object([
@@ -149,13 +182,16 @@ enum OpenAPI {
                 "height": Schema.integer, "label": Schema.boolean,
             ], required: ["participant", "x", "y", "width", "height", "label"]),
         "Rendition": Schema.object([
-            "codec": Schema.string, "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.integer,
+            "codec": Schema.string, "width": Schema.integer, "height": Schema.integer,
+            "framesPerSecond": Schema.integer,
             "bitrate": Schema.integer, "peers": Schema.integer,
         ]),
         "Statistics": Schema.object([
-            "connected": Schema.boolean, "transport": Schema.string, "roundTripMs": Schema.number, "estimate": Schema.integer,
+            "connected": Schema.boolean, "transport": Schema.string, "roundTripMs": Schema.number,
+            "estimate": Schema.integer,
             "rendition": Schema.string, "renditionReason": Schema.string,
-            "renditionReasonCode": Schema.choice(LineReason.Code.allCases.map(\.rawValue)), "audioDelayMs": Schema.number, "concealedMs": Schema.number,
+            "renditionReasonCode": Schema.choice(LineReason.Code.allCases.map(\.rawValue)),
+            "audioDelayMs": Schema.number, "concealedMs": Schema.number,
             "freezes": Schema.integer, "audioVideoOffsetMs": Schema.number,
             "received": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
             "sent": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
@@ -170,14 +206,18 @@ enum OpenAPI {
         ]),
         "Recording": Schema.object(
             [
-                "id": Schema.string, "room": Schema.string, "file": ["type": "string", "description": "The file's name."],
+                "id": Schema.string, "room": Schema.string,
+                "file": ["type": "string", "description": "The file's name."],
                 "state": Schema.choice(RecordingInfo.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
-                "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer, "error": Schema.string,
-                "dropped": Schema.object(["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
+                "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer,
+                "error": Schema.string,
+                "dropped": Schema.object(
+                    ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
             ], required: ["id", "file", "state"]),
         "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
         "LinkWish": Schema.object(["seconds": Schema.integer(1...RecordingLinks.maxLife)]),
         "Link": Schema.object(["url": Schema.string, "expiresAt": Schema.date], required: ["url", "expiresAt"]),
-        "Layout": Schema.object(["name": Schema.string, "description": Schema.string], required: ["name", "description"]),
+        "Layout": Schema.object(
+            ["name": Schema.string, "description": Schema.string], required: ["name", "description"]),
     ]
 }

@@ -8,14 +8,17 @@ extension RouteTable {
     /// - Parameters:
     ///   - downloads: how many files are sent at the same time.
     ///   - publicURL: what links begin with; empty: with the path.
-    mutating func addRecordings(_ conference: any ConferenceService, links: RecordingLinks, downloads: Int, publicURL: String) {
+    mutating func addRecordings(
+        _ conference: any ConferenceService, links: RecordingLinks, downloads: Int, publicURL: String
+    ) {
         let downloads = Places(downloads)
         let one = RouteDescription.Answer.json("The recording.", Schema.ref("Recording"))
         add(
             Route(
                 .post, "/api/rooms/{room}/recordings", .admin,
                 RouteDescription(
-                    tag: "recordings", summary: "Starts recording a room", answers: [.json(201, "It runs.", Schema.ref("Recording"))],
+                    tag: "recordings", summary: "Starts recording a room",
+                    answers: [.json(201, "It runs.", Schema.ref("Recording"))],
                     failures: [404, 409, 503])
             ) { asked in .json(try await conference.startRecording(try asked.room()).json, status: .created) })
         add(
@@ -27,14 +30,21 @@ extension RouteTable {
                         .query(
                             "limit", "How many at most; \(Conference.recordingsAtOnce) if nothing is said.",
                             Schema.integer(1...Conference.maxRecordingsAtOnce)),
-                        .query("before", "The id of a recording: those that began before it. The last one of a page gives the next page."),
+                        .query(
+                            "before",
+                            "The id of a recording: those that began before it. The last one of a page gives the next page."
+                        ),
                     ],
-                    answers: [.json("The list, the newest first.", Schema.list(of: Schema.ref("Recording")))], failures: [400])
+                    answers: [.json("The list, the newest first.", Schema.list(of: Schema.ref("Recording")))],
+                    failures: [400])
             ) { asked in
-                let limit = try asked.wholeNumber("limit", in: 1...Conference.maxRecordingsAtOnce) ?? Conference.recordingsAtOnce
+                let limit =
+                    try asked.wholeNumber("limit", in: 1...Conference.maxRecordingsAtOnce)
+                    ?? Conference.recordingsAtOnce
                 let before = asked.query("before")
                 if let before, conference.recording(before) == nil {
-                    throw APIError.badRequest("before: there is no such recording (any more); leave it out to begin with the newest")
+                    throw APIError.badRequest(
+                        "before: there is no such recording (any more); leave it out to begin with the newest")
                 }
                 return .json(.array(conference.recordings(before: before, limit: limit).map(\.json)))
             })
@@ -48,7 +58,8 @@ extension RouteTable {
                 .patch, "/api/recordings/{id}", .admin,
                 RouteDescription(
                     tag: "recordings", summary: "Pauses a recording, or goes on with it",
-                    body: ("application/json", Schema.ref("RecordingChange")), answers: [one], failures: [400, 404, 409])
+                    body: ("application/json", Schema.ref("RecordingChange")), answers: [one],
+                    failures: [400, 404, 409])
             ) { asked in
                 let id = asked.parameter("id")
                 switch try await asked.object(keys: ["state"]).text("state") {
@@ -61,14 +72,16 @@ extension RouteTable {
             Route(
                 .post, "/api/recordings/{id}/stop", .admin,
                 RouteDescription(
-                    tag: "recordings", summary: "Finishes a recording; answers once its file is complete", answers: [one], failures: [404, 409])
+                    tag: "recordings", summary: "Finishes a recording; answers once its file is complete",
+                    answers: [one], failures: [404, 409])
             ) { asked in .json(try await conference.stopRecording(asked.parameter("id")).json) })
         add(
             Route(
                 .post, "/api/recordings/{id}/link", .admin,
                 RouteDescription(
                     tag: "recordings", summary: "Makes a link to the MP4 that works without a token until it ends",
-                    body: ("application/json", Schema.ref("LinkWish")), answers: [.json(201, "The link.", Schema.ref("Link"))],
+                    body: ("application/json", Schema.ref("LinkWish")),
+                    answers: [.json(201, "The link.", Schema.ref("Link"))],
                     failures: [400, 404])
             ) { asked in
                 let seconds = try await asked.object(keys: ["seconds"]).integer("seconds") ?? RecordingLinks.defaultLife
@@ -89,10 +102,14 @@ extension RouteTable {
                 RouteDescription(
                     tag: "recordings", summary: "The MP4",
                     parameters: [
-                        .header("Range", "One range of bytes."), .query("expires", "Of a signed link: its end, in seconds since 1970."),
+                        .header("Range", "One range of bytes."),
+                        .query("expires", "Of a signed link: its end, in seconds since 1970."),
                         .query("signature", "Of a signed link."),
                     ],
-                    answers: [.file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"), .empty(304, "Unchanged.")],
+                    answers: [
+                        .file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"),
+                        .empty(304, "Unchanged."),
+                    ],
                     failures: [404, 416, 503])
             ) { asked in
                 let path = try conference.recordingPath(asked.parameter("id"))
@@ -101,7 +118,8 @@ extension RouteTable {
                         .overloaded, "too many recordings are being downloaded", headers: [.retryAfter: "10"])
                 }
                 return try await FileAnswer.make(
-                    path: path, type: "video/mp4", downloadName: URL(fileURLWithPath: path).lastPathComponent, for: asked, holding: place)
+                    path: path, type: "video/mp4", downloadName: URL(fileURLWithPath: path).lastPathComponent,
+                    for: asked, holding: place)
             })
     }
 }

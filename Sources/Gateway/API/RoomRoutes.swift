@@ -8,7 +8,8 @@ extension RouteTable {
             Route(
                 .get, "/api/rooms", .reader,
                 RouteDescription(
-                    tag: "rooms", summary: "All rooms", answers: [.json("The rooms.", Schema.list(of: Schema.ref("RoomSummary")))])
+                    tag: "rooms", summary: "All rooms",
+                    answers: [.json("The rooms.", Schema.list(of: Schema.ref("RoomSummary")))])
             ) { _ in .json(.array(conference.rooms().map(\.summary))) })
         add(
             Route(
@@ -25,7 +26,8 @@ extension RouteTable {
             Route(
                 .put, "/api/rooms/{room}", .admin,
                 RouteDescription(
-                    tag: "rooms", summary: "Creates a room, or changes one", body: ("application/json", Schema.ref("RoomSettings")),
+                    tag: "rooms", summary: "Creates a room, or changes one",
+                    body: ("application/json", Schema.ref("RoomSettings")),
                     answers: [.json("Changed.", Schema.ref("Room")), .json(201, "Created.", Schema.ref("Room"))],
                     failures: [400, 409, 413, 503])
             ) { asked in
@@ -37,14 +39,16 @@ extension RouteTable {
                 } catch {
                     let refusal = Refusal(error)
                     // It is the body that names what is not there, not the path.
-                    throw refusal.code == .unknownLayout ? APIError(refusal.code, refusal.message, status: .badRequest) : APIError(refusal)
+                    throw refusal.code == .unknownLayout
+                        ? APIError(refusal.code, refusal.message, status: .badRequest) : APIError(refusal)
                 }
             })
         add(
             Route(
                 .delete, "/api/rooms/{room}", .admin,
                 RouteDescription(
-                    tag: "rooms", summary: "Ends the call for everyone", answers: [.empty(204, "Ended.")], failures: [404])
+                    tag: "rooms", summary: "Ends the call for everyone", answers: [.empty(204, "Ended.")],
+                    failures: [404])
             ) { asked in
                 try conference.endRoom(try asked.room())
                 return Response(status: .noContent)
@@ -53,7 +57,8 @@ extension RouteTable {
             Route(
                 .get, "/api/rooms/{room}/snapshot.png", .reader,
                 RouteDescription(
-                    tag: "rooms", summary: "The current composite picture", answers: [.file("The picture.", "image/png")],
+                    tag: "rooms", summary: "The current composite picture",
+                    answers: [.file("The picture.", "image/png")],
                     failures: [404])
             ) { asked in
                 try limits.checkSnapshot(asked)
@@ -79,7 +84,8 @@ extension RouteTable {
             Route(
                 .delete, path, .admin,
                 RouteDescription(
-                    tag: "participants", summary: "Removes a participant", answers: [.empty(204, "Removed.")], failures: [404])
+                    tag: "participants", summary: "Removes a participant", answers: [.empty(204, "Removed.")],
+                    failures: [404])
             ) { asked in
                 try conference.removeParticipant(asked.parameter("id"), in: try asked.room())
                 return Response(status: .noContent)
@@ -97,7 +103,8 @@ extension RouteTable {
 extension RoomSettingsChange {
     static let keys = ["layout", "width", "height", "framesPerSecond", "locked", "maxParticipants"]
 
-    /// - Throws: 400 for a value of another type. What values may be is the conference's to say, but for what cannot be a layout's name.
+    /// - Throws: 400 for a value of another type. What values may be is the conference's to say, but for what cannot be
+    ///   a layout's name.
     init(_ body: RequestBody) throws(APIError) {
         self.init()
         layout = try body.text("layout")
@@ -106,7 +113,9 @@ extension RoomSettingsChange {
         framesPerSecond = try body.integer("framesPerSecond")
         locked = try body.bool("locked")
         maxParticipants = try body.integer("maxParticipants")
-        if let layout, !LayoutInfo.isName(layout) { throw .badRequest("layout: the name of a layout (1 to 64 of a-z, 0-9, - and _)") }
+        if let layout, !LayoutInfo.isName(layout) {
+            throw .badRequest("layout: the name of a layout (1 to 64 of a-z, 0-9, - and _)")
+        }
     }
 }
 

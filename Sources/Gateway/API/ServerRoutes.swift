@@ -7,7 +7,8 @@ extension RouteTable {
         let ok = RouteDescription.Answer.file("ok", "text/plain")
         add(
             Route(
-                .get, "/healthz", .everyone, RouteDescription(tag: "server", summary: "Whether the server lives", answers: [ok])
+                .get, "/healthz", .everyone,
+                RouteDescription(tag: "server", summary: "Whether the server lives", answers: [ok])
             ) { _ in .text("ok") })
         add(
             Route(
@@ -26,7 +27,9 @@ extension RouteTable {
         add(
             Route(
                 .get, "/metrics", .reader,
-                RouteDescription(tag: "server", summary: "Figures for Prometheus", answers: [.file("Prometheus text.", "text/plain")])
+                RouteDescription(
+                    tag: "server", summary: "Figures for Prometheus", answers: [.file("Prometheus text.", "text/plain")]
+                )
             ) { _ in .text(PrometheusText.write(conference.metrics() + figures()), type: PrometheusText.contentType) })
     }
 

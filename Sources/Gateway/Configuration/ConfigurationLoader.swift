@@ -56,13 +56,16 @@ public struct ConfigurationLoader {
             guard let root = try Yams.compose(yaml: file.text) else { return }
             if root.isNull { return }
             guard let mapping = root.mapping else {
-                faults.append(ConfigurationFault(key: file.name, value: nil, what: "the file must hold keys such as `http:` and `rooms:`"))
+                faults.append(
+                    ConfigurationFault(
+                        key: file.name, value: nil, what: "the file must hold keys such as `http:` and `rooms:`"))
                 return
             }
             read(mapping, under: "", in: file.name)
         } catch {
             let words = "\(error)".split(whereSeparator: \.isNewline).map { $0.trimmingPrefix { $0 == " " } }
-            faults.append(ConfigurationFault(key: file.name, value: nil, what: "not YAML: " + words.joined(separator: " ")))
+            faults.append(
+                ConfigurationFault(key: file.name, value: nil, what: "not YAML: " + words.joined(separator: " ")))
         }
     }
 
@@ -78,8 +81,10 @@ public struct ConfigurationLoader {
                     read(inner, under: path, in: file)
                 } else if !valueNode.isNull {
                     let keys = ConfigurationSchema.keys.map(\.path).filter { $0.hasPrefix(path + ".") }
-                    let what = "must hold keys: " + keys.map { String($0.dropFirst(path.count + 1)) }.joined(separator: ", ")
-                    faults.append(ConfigurationFault(key: path, value: RawSetting(valueNode).text, what: what, place: place))
+                    let what =
+                        "must hold keys: " + keys.map { String($0.dropFirst(path.count + 1)) }.joined(separator: ", ")
+                    faults.append(
+                        ConfigurationFault(key: path, value: RawSetting(valueNode).text, what: what, place: place))
                 }
             } else {
                 let all = ConfigurationSchema.keys.map(\.path)
@@ -96,7 +101,8 @@ public struct ConfigurationLoader {
                 apply(RawSetting(line: text, isList: key.isList), to: key, named: name, place: nil)
             } else if !isMadeByKubernetes(name) {
                 faults.append(
-                    unknown(name, value: nil, among: ConfigurationSchema.keys.map(\.environmentName), place: "environment"))
+                    unknown(
+                        name, value: nil, among: ConfigurationSchema.keys.map(\.environmentName), place: "environment"))
             }
         }
     }
@@ -112,7 +118,8 @@ public struct ConfigurationLoader {
         for flag in flags {
             guard let key = ConfigurationSchema.byPath[flag.path] else { continue }
             let raw: RawSetting =
-                key.isList ? .list(flag.values.map { .scalar($0, quoted: false) }) : .scalar(flag.values.last ?? "", quoted: false)
+                key.isList
+                ? .list(flag.values.map { .scalar($0, quoted: false) }) : .scalar(flag.values.last ?? "", quoted: false)
             apply(raw, to: key, named: flag.name, place: nil)
         }
     }
@@ -122,10 +129,12 @@ public struct ConfigurationLoader {
     private mutating func apply(_ raw: RawSetting, to key: ConfigurationKey, named name: String, place: String?) {
         guard !key.apply(raw, &configuration) else { return }
         let value = key.isSecret ? nil : raw.text
-        faults.append(ConfigurationFault(key: name, value: value, what: "not allowed; allowed is " + key.allowed, place: place))
+        faults.append(
+            ConfigurationFault(key: name, value: value, what: "not allowed; allowed is " + key.allowed, place: place))
     }
 
-    private func unknown(_ name: String, value: RawSetting?, among known: [String], place: String) -> ConfigurationFault {
+    private func unknown(_ name: String, value: RawSetting?, among known: [String], place: String) -> ConfigurationFault
+    {
         let hint = Spelling.nearest(name, among: known) ?? suggestionByLastPart(of: name, among: known)
         let what = "there is no such key" + (hint.map { "; did you mean \($0)?" } ?? "; the README lists all")
         return ConfigurationFault(key: name, value: value?.text, what: what, place: place)

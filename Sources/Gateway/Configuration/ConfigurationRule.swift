@@ -50,8 +50,12 @@ extension ConfigurationRule where Value == Bool {
 
 extension ConfigurationRule where Value == Int {
     static func integer(_ range: ClosedRange<Int>, even: Bool = false) -> Self {
-        ConfigurationRule(allowed: "\(even ? "an even" : "a whole") number from \(range.lowerBound) to \(range.upperBound)") { raw in
-            guard case .scalar(let text, false) = raw, let value = Int(text), range.contains(value), !even || value % 2 == 0 else {
+        ConfigurationRule(
+            allowed: "\(even ? "an even" : "a whole") number from \(range.lowerBound) to \(range.upperBound)"
+        ) { raw in
+            guard case .scalar(let text, false) = raw, let value = Int(text), range.contains(value),
+                !even || value % 2 == 0
+            else {
                 return nil
             }
             return value
@@ -81,8 +85,11 @@ extension ConfigurationRule where Value == Duration {
 extension ConfigurationRule where Value == BitRate {
     /// `800k`, `1.5M`, or bits per second without a unit.
     static func bitRate(_ range: ClosedRange<BitRate>) -> Self {
-        ConfigurationRule(allowed: "a bit rate such as 800k or 1.5M, from \(range.lowerBound) to \(range.upperBound)") { raw in
-            guard case .scalar(let text, _) = raw, let value = BitRate(setting: text), range.contains(value) else { return nil }
+        ConfigurationRule(allowed: "a bit rate such as 800k or 1.5M, from \(range.lowerBound) to \(range.upperBound)") {
+            raw in
+            guard case .scalar(let text, _) = raw, let value = BitRate(setting: text), range.contains(value) else {
+                return nil
+            }
             return value
         }
     }
@@ -92,7 +99,9 @@ extension ConfigurationRule where Value == Int {
     /// `500MiB`, `1GiB`, `2G`, or bytes without a unit.
     static func byteCount(_ range: ClosedRange<Int>) -> Self {
         ConfigurationRule(allowed: "a size such as 500MiB or 1GiB, at most \(range.upperBound >> 40)TiB") { raw in
-            guard case .scalar(let text, _) = raw, let value = bytes(setting: text), range.contains(value) else { return nil }
+            guard case .scalar(let text, _) = raw, let value = bytes(setting: text), range.contains(value) else {
+                return nil
+            }
             return value
         }
     }
@@ -101,7 +110,9 @@ extension ConfigurationRule where Value == Int {
 extension ConfigurationRule where Value == Double {
     static func fraction(_ range: ClosedRange<Double>) -> Self {
         ConfigurationRule(allowed: "a number from \(range.lowerBound) to \(range.upperBound)") { raw in
-            guard case .scalar(let text, false) = raw, let value = decimal(text[...]), range.contains(value) else { return nil }
+            guard case .scalar(let text, false) = raw, let value = decimal(text[...]), range.contains(value) else {
+                return nil
+            }
             return value
         }
     }
@@ -111,7 +122,8 @@ extension ConfigurationRule where Value: RawRepresentable & CaseIterable, Value.
     /// One of a few words.
     static var choice: Self {
         let words = Value.allCases.map(\.rawValue)
-        let allowed = words.count == 1 ? words[0] : words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        let allowed =
+            words.count == 1 ? words[0] : words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
         return ConfigurationRule(allowed: allowed) { raw in
             guard case .scalar(let text, _) = raw else { return nil }
             return Value(rawValue: text)
@@ -121,7 +133,8 @@ extension ConfigurationRule where Value: RawRepresentable & CaseIterable, Value.
 
 extension ConfigurationRule {
     /// A list of what `item` allows; one value alone counts as a list of it.
-    static func list<Item>(of item: ConfigurationRule<Item>, _ allowed: String, count: ClosedRange<Int>) -> Self where Value == [Item] {
+    static func list<Item>(of item: ConfigurationRule<Item>, _ allowed: String, count: ClosedRange<Int>) -> Self
+    where Value == [Item] {
         ConfigurationRule(allowed: allowed, isList: true) { raw in
             let items: [RawSetting]
             if case .list(let list) = raw { items = list } else { items = [raw] }
@@ -147,7 +160,9 @@ extension Duration {
             self = .zero
             return
         }
-        guard let unit = units.first(where: { text.hasSuffix($0.0) }), let value = decimal(text.dropLast(unit.0.utf8.count)) else {
+        guard let unit = units.first(where: { text.hasSuffix($0.0) }),
+            let value = decimal(text.dropLast(unit.0.utf8.count))
+        else {
             return nil
         }
         let nanoseconds = (value * unit.1).rounded()
@@ -170,12 +185,15 @@ extension BitRate {
     }
 }
 
-/// Reads `1GiB`, `1.5G`, `500MiB`, `100k`, `4096`; nil for anything else. KiB, MiB, GiB and TiB count in 1024, k, M, G and T in 1000.
+/// Reads `1GiB`, `1.5G`, `500MiB`, `100k`, `4096`; nil for anything else. KiB, MiB, GiB and TiB count in 1024, k, M, G
+/// and T in 1000.
 private func bytes(setting text: String) -> Int? {
     let units: [(String, Double)] = [
-        ("TiB", 0x1p40), ("GiB", 0x1p30), ("MiB", 0x1p20), ("KiB", 0x1p10), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1),
+        ("TiB", 0x1p40), ("GiB", 0x1p30), ("MiB", 0x1p20), ("KiB", 0x1p10), ("T", 1e12), ("G", 1e9), ("M", 1e6),
+        ("k", 1e3), ("", 1),
     ]
-    guard let unit = units.first(where: { text.hasSuffix($0.0) }), let value = decimal(text.dropLast(unit.0.utf8.count)) else { return nil }
+    guard let unit = units.first(where: { text.hasSuffix($0.0) }), let value = decimal(text.dropLast(unit.0.utf8.count))
+    else { return nil }
     return Int(exactly: (value * unit.1).rounded())
 }
 

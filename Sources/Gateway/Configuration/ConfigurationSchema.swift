@@ -14,7 +14,8 @@ struct ConfigurationKey: Sendable {
     let apply: @Sendable (RawSetting, inout TesseraConfiguration) -> Bool
 
     init<Value: Sendable>(
-        _ path: String, _ place: WritableKeyPath<TesseraConfiguration, Value> & Sendable, _ rule: ConfigurationRule<Value>,
+        _ path: String, _ place: WritableKeyPath<TesseraConfiguration, Value> & Sendable,
+        _ rule: ConfigurationRule<Value>,
         secret: Bool = false
     ) {
         self.path = path
@@ -29,12 +30,14 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// A key of something that this version does not have: whoever asks for it hears so at the start, and not from its clients.
+    /// A key of something that this version does not have: whoever asks for it hears so at the start, and not from its
+    /// clients.
     ///
     /// - Parameter closed: the one value that is true.
     init(unbuilt path: String, closed: String) {
         self.path = path
-        allowed = "\(closed.isEmpty ? "\"\"" : closed), since this version has no such endpoint yet; set that, or leave the key out"
+        allowed =
+            "\(closed.isEmpty ? "\"\"" : closed), since this version has no such endpoint yet; set that, or leave the key out"
         isList = false
         isSecret = false
         apply = { raw, _ in
@@ -63,39 +66,49 @@ enum ConfigurationSchema {
             "http.allowedOrigins", \.http.allowedOrigins,
             .list(of: origin, "a list of origins such as https://meet.example, or *", count: 0...256)),
         ConfigurationKey(
-            "http.hosts", \.http.hosts, .list(of: host, "a list of host names such as meet.example, or *", count: 0...256)),
+            "http.hosts", \.http.hosts,
+            .list(of: host, "a list of host names such as meet.example, or *", count: 0...256)),
         ConfigurationKey("http.publicURL", \.http.publicURL, publicURL),
         ConfigurationKey(
             "http.trustedProxies", \.http.trustedProxies,
             .list(of: network, "a list of addresses and networks such as 127.0.0.1 or 10.0.0.0/8", count: 0...64)),
         ConfigurationKey("media.listen", \.media.listen, address),
         ConfigurationKey(
-            "media.announce", \.media.announce, .list(of: ip, "a list of IP addresses such as 198.51.100.7", count: 0...16)),
+            "media.announce", \.media.announce,
+            .list(of: ip, "a list of IP addresses such as 198.51.100.7", count: 0...16)),
         ConfigurationKey("media.tcp", \.media.tcp, .bool),
         ConfigurationKey("media.loops", \.media.loops, .optional(.integer(1...64))),
         ConfigurationKey(
-            "ice.stun", \.ice.stun, .list(of: url("stun:", "stuns:"), "a list of URLs such as stun:stun.example:3478", count: 0...16)),
+            "ice.stun", \.ice.stun,
+            .list(of: url("stun:", "stuns:"), "a list of URLs such as stun:stun.example:3478", count: 0...16)),
         ConfigurationKey(
             "ice.turn.urls", \.ice.turn.urls,
-            .list(of: url("turn:", "turns:"), "a list of URLs such as turn:turn.example:3478?transport=udp", count: 0...16)),
+            .list(
+                of: url("turn:", "turns:"), "a list of URLs such as turn:turn.example:3478?transport=udp", count: 0...16
+            )),
         ConfigurationKey("ice.turn.secret", \.ice.turn.secret, .text("text"), secret: true),
         ConfigurationKey(
             "ice.turn.ttl", \.ice.turn.ttl, .duration(.seconds(60)...(.seconds(7 * 86400)), "from 1m to 168h")),
         ConfigurationKey("rooms.layout", \.rooms.layout, .text("the name of a layout", where: LayoutInfo.isName)),
         ConfigurationKey("rooms.width", \.rooms.width, .integer(RoomSettings.allowed.width, even: true)),
         ConfigurationKey("rooms.height", \.rooms.height, .integer(RoomSettings.allowed.height, even: true)),
-        ConfigurationKey("rooms.framesPerSecond", \.rooms.framesPerSecond, .integer(RoomSettings.allowed.framesPerSecond)),
-        ConfigurationKey("rooms.maxParticipants", \.rooms.maxParticipants, .integer(RoomSettings.allowed.maxParticipants)),
-        ConfigurationKey("rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),
+        ConfigurationKey(
+            "rooms.framesPerSecond", \.rooms.framesPerSecond, .integer(RoomSettings.allowed.framesPerSecond)),
+        ConfigurationKey(
+            "rooms.maxParticipants", \.rooms.maxParticipants, .integer(RoomSettings.allowed.maxParticipants)),
+        ConfigurationKey(
+            "rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("rooms.create", \.rooms.create, .choice),
         ConfigurationKey(
-            "video.codecs", \.video.codecs, .list(of: .choice, "a list of h264 and vp8, the preferred one first", count: 1...2)),
+            "video.codecs", \.video.codecs,
+            .list(of: .choice, "a list of h264 and vp8, the preferred one first", count: 1...2)),
         ConfigurationKey(
             "video.renditions", \.video.renditions,
             .list(
                 of: rendition,
                 "a list of {height: even, \(RoomSettings.allowed.height.lowerBound) to \(RoomSettings.allowed.height.upperBound), bitrate: 16k to 50M, "
-                    + "framesPerSecond: \(RoomSettings.allowed.framesPerSecond.lowerBound) to \(RoomSettings.allowed.framesPerSecond.upperBound) or left out}", count: 1...8)),
+                    + "framesPerSecond: \(RoomSettings.allowed.framesPerSecond.lowerBound) to \(RoomSettings.allowed.framesPerSecond.upperBound) or left out}",
+                count: 1...8)),
         ConfigurationKey("audio.bitrate", \.audio.bitrate, .bitRate(.kilobits(6)...(.kilobits(510)))),
         ConfigurationKey("audio.maxSpeakers", \.audio.maxSpeakers, .integer(1...100)),
         ConfigurationKey("audio.threads", \.audio.threads, .optional(.integer(1...64))),
@@ -119,7 +132,8 @@ enum ConfigurationSchema {
         ConfigurationKey(unbuilt: "doors.socketIO", closed: "false"),
         ConfigurationKey(unbuilt: "doors.rawTCP", closed: ""),
         ConfigurationKey("limits.joinsPerSecondPerAddress", \.limits.joinsPerSecondPerAddress, .integer(1...10_000)),
-        ConfigurationKey("limits.requestsPerSecondPerAddress", \.limits.requestsPerSecondPerAddress, .integer(1...100_000)),
+        ConfigurationKey(
+            "limits.requestsPerSecondPerAddress", \.limits.requestsPerSecondPerAddress, .integer(1...100_000)),
         ConfigurationKey("limits.messageBytes", \.limits.messageBytes, .integer(1024...16_777_216)),
         ConfigurationKey("limits.sdpBytes", \.limits.sdpBytes, .integer(1024...1_048_576)),
         ConfigurationKey("limits.connections", \.limits.connections, .integer(16...1_000_000)),
@@ -132,12 +146,15 @@ enum ConfigurationSchema {
         ConfigurationKey("limits.halfOpenPerAddress", \.limits.conference.halfOpenPerAddress, .integer(1...100_000)),
         ConfigurationKey("limits.viewsPerRoom", \.limits.conference.viewsPerRoom, .integer(0...1000)),
         ConfigurationKey("limits.mediaConnections", \.limits.conference.mediaConnections, .integer(1...100_000)),
-        ConfigurationKey("limits.mediaConnectionsPerAddress", \.limits.conference.mediaConnectionsPerAddress, .integer(1...100_000)),
+        ConfigurationKey(
+            "limits.mediaConnectionsPerAddress", \.limits.conference.mediaConnectionsPerAddress, .integer(1...100_000)),
         ConfigurationKey("limits.loopShare", \.limits.conference.loopShare, .fraction(0.01...1)),
         ConfigurationKey(
-            "limits.decodedPixelsPerSecond", \.limits.conference.decodedPixelsPerSecond, .integer(1_000_000...100_000_000_000)),
+            "limits.decodedPixelsPerSecond", \.limits.conference.decodedPixelsPerSecond,
+            .integer(1_000_000...100_000_000_000)),
         ConfigurationKey(
-            "limits.decodedPixelsPerSecondInAll", \.limits.conference.decodedPixelsPerSecondInAll, .integer(1_000_000...100_000_000_000)),
+            "limits.decodedPixelsPerSecondInAll", \.limits.conference.decodedPixelsPerSecondInAll,
+            .integer(1_000_000...100_000_000_000)),
     ]
 
     static let byPath = Dictionary(uniqueKeysWithValues: keys.map { ($0.path, $0) })
@@ -146,7 +163,8 @@ enum ConfigurationSchema {
     /// Whether keys begin with `path.`: then a mapping belongs there.
     static func isSection(_ path: String) -> Bool { keys.contains { $0.path.hasPrefix(path + ".") } }
 
-    private static let endpoint = ConfigurationRule<Endpoint>(allowed: "HOST:PORT such as 0.0.0.0:8080 or [::]:8080") { raw in
+    private static let endpoint = ConfigurationRule<Endpoint>(allowed: "HOST:PORT such as 0.0.0.0:8080 or [::]:8080") {
+        raw in
         guard case .scalar(let text, _) = raw else { return nil }
         return Endpoint(text)
     }
@@ -169,7 +187,9 @@ enum ConfigurationSchema {
         return ip
     }
 
-    private static let path = ConfigurationRule<String>.text("the path of a folder") { !$0.isEmpty && !$0.utf8.contains(0) }
+    private static let path = ConfigurationRule<String>.text("the path of a folder") {
+        !$0.isEmpty && !$0.utf8.contains(0)
+    }
 
     private static let origin = ConfigurationRule<String>.text("an origin") { text in
         text == "*" || WebOrigin(text) != nil
@@ -178,11 +198,15 @@ enum ConfigurationSchema {
     private static let host = ConfigurationRule<String>(allowed: "a host name such as meet.example") { raw in
         guard case .scalar(let text, _) = raw else { return nil }
         if text == "*" { return text }
-        guard let (host, port) = WebOrigin.split(text), port == nil, IPAddress(host) == nil, !host.contains(":") else { return nil }
+        guard let (host, port) = WebOrigin.split(text), port == nil, IPAddress(host) == nil, !host.contains(":") else {
+            return nil
+        }
         return host
     }
 
-    private static let publicURL = ConfigurationRule<String>(allowed: "https://HOST or http://HOST, with a port where it needs one, or \"\"") { raw in
+    private static let publicURL = ConfigurationRule<String>(
+        allowed: "https://HOST or http://HOST, with a port where it needs one, or \"\""
+    ) { raw in
         guard case .scalar(let text, _) = raw else { return nil }
         let origin = text.hasSuffix("/") ? String(text.dropLast()) : text
         return text.isEmpty || WebOrigin(origin) != nil ? origin : nil
@@ -196,11 +220,13 @@ enum ConfigurationSchema {
     private static func url(_ schemes: String...) -> ConfigurationRule<String> {
         .text("a URL") { text in
             schemes.contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
-                && text.utf8.count <= 255 && text.utf8.allSatisfy { (33...126).contains($0) && $0 != 34 && $0 != 60 && $0 != 62 }
+                && text.utf8.count <= 255
+                && text.utf8.allSatisfy { (33...126).contains($0) && $0 != 34 && $0 != 60 && $0 != 62 }
         }
     }
 
-    private static let rendition = ConfigurationRule<TesseraConfiguration.Video.Rendition>(allowed: "a rendition") { raw in
+    private static let rendition = ConfigurationRule<TesseraConfiguration.Video.Rendition>(allowed: "a rendition") {
+        raw in
         guard case .map(let entries) = raw else { return nil }
         let height = ConfigurationRule<Int>.integer(RoomSettings.allowed.height, even: true)
         let bitrate = ConfigurationRule<BitRate>.bitRate(.kilobits(16)...(.kilobits(50_000)))

@@ -15,31 +15,45 @@ extension TesseraConfiguration {
         if auth.mode == .token, auth.secret.isEmpty {
             fault("auth.secret", "\"\"", "auth.mode token needs the secret that signs the tokens (HS256)")
         }
-        // RFC 7518 §3.2: a key of HS256 has at least the hash's 256 bits. Whoever holds one token can try shorter ones at home.
+        // RFC 7518 §3.2: a key of HS256 has at least the hash's 256 bits. Whoever holds one token can try shorter ones
+        // at home.
         if (1..<TesseraConfiguration.minimumSecretBytes).contains(auth.secret.utf8.count) {
             fault(
                 "auth.secret", nil,
-                "needs at least \(TesseraConfiguration.minimumSecretBytes) bytes; `openssl rand -base64 32` makes a good one")
+                "needs at least \(TesseraConfiguration.minimumSecretBytes) bytes; `openssl rand -base64 32` makes a good one"
+            )
         }
         if (1..<TesseraConfiguration.minimumAdminTokenBytes).contains(auth.adminToken.utf8.count) {
             fault(
                 "auth.adminToken", nil,
-                "needs at least \(TesseraConfiguration.minimumAdminTokenBytes) bytes; `openssl rand -hex 16` makes a good one")
+                "needs at least \(TesseraConfiguration.minimumAdminTokenBytes) bytes; `openssl rand -hex 16` makes a good one"
+            )
         }
         for (key, value, total) in perAddress where value > total {
             fault(key + "PerAddress", "\(value)", "one address cannot have more than all together (\(key): \(total))")
         }
         if !ice.turn.urls.isEmpty, ice.turn.secret.isEmpty {
-            fault("ice.turn.secret", "\"\"", "ice.turn.urls needs the secret shared with the TURN server (coturn's static-auth-secret)")
+            fault(
+                "ice.turn.secret", "\"\"",
+                "ice.turn.urls needs the secret shared with the TURN server (coturn's static-auth-secret)")
         }
         if Set(video.codecs).count != video.codecs.count {
-            fault("video.codecs", video.codecs.map(\.rawValue).joined(separator: ", "), "each codec is named at most once")
+            fault(
+                "video.codecs", video.codecs.map(\.rawValue).joined(separator: ", "), "each codec is named at most once"
+            )
         }
-        for (index, rendition) in video.renditions.enumerated() where video.renditions[..<index].contains(where: { $0.height == rendition.height && $0.framesPerSecond == rendition.framesPerSecond }) {
-            fault("video.renditions", "height: \(rendition.height)", "two renditions have the same height and rate; each must differ")
+        for (index, rendition) in video.renditions.enumerated()
+        where video.renditions[..<index].contains(where: {
+            $0.height == rendition.height && $0.framesPerSecond == rendition.framesPerSecond
+        }) {
+            fault(
+                "video.renditions", "height: \(rendition.height)",
+                "two renditions have the same height and rate; each must differ")
         }
         if media.tcp, media.listen.port != 0, media.listen.port == http.listen.port {
-            fault("media.listen", media.listen.description, "http.listen has this TCP port already; name another, or set media.tcp: false")
+            fault(
+                "media.listen", media.listen.description,
+                "http.listen has this TCP port already; name another, or set media.tcp: false")
         }
         return faults
     }
@@ -47,17 +61,27 @@ extension TesseraConfiguration {
     private static let minimumSecretBytes = 32
     private static let minimumAdminTokenBytes = 16
 
-    /// What somebody set for one address, beside the cap for all. A default that is larger than a total somebody lowered is no
-    /// contradiction: the total holds.
+    /// What somebody set for one address, beside the cap for all. A default that is larger than a total somebody
+    /// lowered is no contradiction: the total holds.
     private var perAddress: [(key: String, value: Int, total: Int)] {
         let defaults = Limits()
         let all: [(String, Int, Int, Int)] = [
             ("limits.connections", limits.connectionsPerAddress, defaults.connectionsPerAddress, limits.connections),
-            ("limits.rooms", limits.conference.roomsPerAddress, defaults.conference.roomsPerAddress, limits.conference.rooms),
-            ("limits.seats", limits.conference.seatsPerAddress, defaults.conference.seatsPerAddress, limits.conference.seats),
-            ("limits.halfOpen", limits.conference.halfOpenPerAddress, defaults.conference.halfOpenPerAddress, limits.conference.halfOpen),
             (
-                "limits.mediaConnections", limits.conference.mediaConnectionsPerAddress, defaults.conference.mediaConnectionsPerAddress,
+                "limits.rooms", limits.conference.roomsPerAddress, defaults.conference.roomsPerAddress,
+                limits.conference.rooms
+            ),
+            (
+                "limits.seats", limits.conference.seatsPerAddress, defaults.conference.seatsPerAddress,
+                limits.conference.seats
+            ),
+            (
+                "limits.halfOpen", limits.conference.halfOpenPerAddress, defaults.conference.halfOpenPerAddress,
+                limits.conference.halfOpen
+            ),
+            (
+                "limits.mediaConnections", limits.conference.mediaConnectionsPerAddress,
+                defaults.conference.mediaConnectionsPerAddress,
                 limits.conference.mediaConnections
             ),
         ]

@@ -133,8 +133,8 @@ public struct TesseraConfiguration: Sendable, Equatable {
 
     public struct Limits: Sendable, Equatable {
         public var joinsPerSecondPerAddress = 5
-        /// API requests in the long run; four times as many may come at once. Thirty pages that open behind one address ask about
-        /// sixty times.
+        /// API requests in the long run; four times as many may come at once. Thirty pages that open behind one address
+        /// ask about sixty times.
         public var requestsPerSecondPerAddress = 50
         public var messageBytes = 262_144
         public var sdpBytes = 65_536
@@ -163,10 +163,13 @@ public struct Endpoint: Sendable, Hashable, CustomStringConvertible {
             self.init(host: address.ip.description, port: address.port)
             return
         }
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
         let host = text[..<colon]
         let allowed = host.utf8.allSatisfy { byte in
-            (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45 || byte == 46
+            (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45
+                || byte == 46
         }
         // Digits and dots alone are a mistyped IPv4 address, not a name.
         guard !host.isEmpty, host.utf8.count <= 253, allowed, host.contains(where: \.isLetter) else { return nil }

@@ -31,7 +31,8 @@ struct WebOrigin: Hashable, Sendable {
             host = authority[..<colon]
         }
         let isAllowed = host.utf8.allSatisfy { byte in
-            (48...58).contains(byte) || (65...91).contains(byte) || (97...122).contains(byte) || byte == 93 || byte == 45 || byte == 46 || byte == 95
+            (48...58).contains(byte) || (65...91).contains(byte) || (97...122).contains(byte) || byte == 93
+                || byte == 45 || byte == 46 || byte == 95
         }
         guard !host.isEmpty, isAllowed else { return nil }
         return (host.lowercased(), port)

@@ -3,12 +3,12 @@ import Conference
 
 /// Counts HTTP and signalling connections, in all and for each address, and makes room when there are too many.
 ///
-/// A new connection is worth more than one that has been silent: who is refused at the door cannot even ask whether the server lives.
-/// So at a cap the gate closes those that did not ask for anything yet, the oldest first, then those that wait between two requests,
-/// then signalling that is in no room. Only where all do something the new one is refused.
+/// A new connection is worth more than one that has been silent: who is refused at the door cannot even ask whether the
+/// server lives. So at a cap the gate closes those that did not ask for anything yet, the oldest first, then those that
+/// wait between two requests, then signalling that is in no room. Only where all do something the new one is refused.
 ///
-/// It also counts the bytes that wait for readers. Each connection waits with one answer or with an outbox of messages; where all together
-/// are too many, those go whose readers have taken nothing for the longest time.
+/// It also counts the bytes that wait for readers. Each connection waits with one answer or with an outbox of messages;
+/// where all together are too many, those go whose readers have taken nothing for the longest time.
 final class ConnectionGate: Sendable {
     /// What a connection is doing, from what can be spared to what cannot.
     enum Phase: Int, Sendable, Comparable {
@@ -29,8 +29,8 @@ final class ConnectionGate: Sendable {
         case evicted, tls, head, body, idle, stalled, unjoined, pipelined, unsent, bodySize = "body_size"
     }
 
-    /// Bytes of answers and messages that wait for all readers together. From one address there are at most some 80 MB: its 256 connections
-    /// with the longest list each.
+    /// Bytes of answers and messages that wait for all readers together. From one address there are at most some 80 MB:
+    /// its 256 connections with the longest list each.
     static let maxUnsent = 256 << 20
 
     /// One connection's place. It is given back by `close`, once.
@@ -73,7 +73,8 @@ final class ConnectionGate: Sendable {
     }
 
     private let state: Guarded<State>
-    /// How many are closed at once where the cap of all is reached, so that a flood does not make us look through all for each of its own.
+    /// How many are closed at once where the cap of all is reached, so that a flood does not make us look through all
+    /// for each of its own.
     private let batch: Int
     private let maxUnsent: Int
     private let trustedProxies: [IPNetwork]
@@ -91,13 +92,17 @@ final class ConnectionGate: Sendable {
     ///   - address: a trusted proxy brings many people, and counts in all only.
     ///   - end: closes the connection; called from any thread.
     func open(_ address: IPAddress?, end: @escaping @Sendable () -> Void) -> Result<Ticket, Refused> {
-        let key = address.flatMap { address in trustedProxies.contains { $0.contains(address) } ? nil : address.clientPrefix }
+        let key = address.flatMap { address in
+            trustedProxies.contains { $0.contains(address) } ? nil : address.clientPrefix
+        }
         let (result, spared) = state.withLock { state in
             var spared: [Connection] = []
             if let reason = state.tally.refusal(of: key) {
                 spared = state.spare(reason == .address ? key : nil, upTo: reason == .address ? 1 : batch)
             }
-            if let refusal = state.tally.add(key) { return (Result<Ticket, Refused>.failure(Refused(reason: refusal)), spared) }
+            if let refusal = state.tally.add(key) {
+                return (Result<Ticket, Refused>.failure(Refused(reason: refusal)), spared)
+            }
             state.clock += 1
             let id = state.clock
             state.connections[id] = Connection(address: key, since: id, end: end)
@@ -148,7 +153,8 @@ final class ConnectionGate: Sendable {
             + Ending.allCases.map { ending in
                 MetricSample(
                     "tessera_http_connections_ended_total",
-                    "Connections closed to make room (evicted, unsent), or for what they did, or did not do in time.", .counter,
+                    "Connections closed to make room (evicted, unsent), or for what they did, or did not do in time.",
+                    .counter,
                     Double(endings[ending] ?? 0), labels: ["reason": ending.rawValue])
             }
     }

@@ -1,9 +1,10 @@
 import NIOCore
 
-/// Ends a connection that keeps us waiting. Stands in front of everything else, TLS included, as long as the connection lives.
+/// Ends a connection that keeps us waiting. Stands in front of everything else, TLS included, as long as the connection
+/// lives.
 ///
-/// What is waited for is told by `RequestWatch`, which understands HTTP. Beside that, whatever we send must move: a reader that takes
-/// nothing for half a minute is gone.
+/// What is waited for is told by `RequestWatch`, which understands HTTP. Beside that, whatever we send must move: a
+/// reader that takes nothing for half a minute is gone.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData
@@ -33,12 +34,13 @@ final class ConnectionGuard: ChannelDuplexHandler {
         }
     }
 
-    /// Bytes that a WebSocket in no room may send in all. A join has a few hundred, with a token 10 KiB; a frame that is not complete
-    /// waits in memory, whoever sent it.
+    /// Bytes that a WebSocket in no room may send in all. A join has a few hundred, with a token 10 KiB; a frame that
+    /// is not complete waits in memory, whoever sent it.
     static let outsideBytes = 128 * 1024
 
-    /// More came than `allow` allows. What comes from then on is dropped here, so that it fills no memory, and still read: a socket that is
-    /// closed with unread bytes resets the connection, and the words that say why get lost. Whoever hears of it ends the connection.
+    /// More came than `allow` allows. What comes from then on is dropped here, so that it fills no memory, and still
+    /// read: a socket that is closed with unread bytes resets the connection, and the words that say why get lost.
+    /// Whoever hears of it ends the connection.
     struct AllowanceSpent: Error, Equatable {}
 
     /// Nothing of what was written has left for so long.
@@ -69,7 +71,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
         schedule()
     }
 
-    /// How many bytes may come from now on, before `AllowanceSpent` goes up the pipeline; nil: as many as want to. Called on the event loop.
+    /// How many bytes may come from now on, before `AllowanceSpent` goes up the pipeline; nil: as many as want to.
+    /// Called on the event loop.
     func allow(bytes: Int?) { allowance = bytes }
 
     /// Whether as many bytes may come as want to.
@@ -125,7 +128,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
         return [waited, stalled].compactMap { $0 }.min()
     }
 
-    /// One look at a time: it is moved only towards an earlier end, and looks again where the end has moved away meanwhile.
+    /// One look at a time: it is moved only towards an earlier end, and looks again where the end has moved away
+    /// meanwhile.
     private func schedule() {
         guard let context, let deadline, check == nil || deadline < checkAt else { return }
         check?.cancel()

@@ -4,9 +4,10 @@ import NIOTLS
 
 /// Follows a connection's requests and tells the guard what to wait for, and the gate what the connection is doing.
 ///
-/// Lets one request in at a time: the next one follows when the answer to the one before has left, every byte of it. A client that sends
-/// requests and reads no answers so has one answer in our memory, however many it asks for (RFC 9112 §9.3.2 lets a client send ahead).
-/// Holds requests back too that come faster than one address may ask: a refusal would cost as much as a page.
+/// Lets one request in at a time: the next one follows when the answer to the one before has left, every byte of it. A
+/// client that sends requests and reads no answers so has one answer in our memory, however many it asks for (RFC 9112
+/// §9.3.2 lets a client send ahead). Holds requests back too that come faster than one address may ask: a refusal would
+/// cost as much as a page.
 ///
 /// Stands behind the HTTP decoder, and goes with it when the connection becomes a WebSocket.
 final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
@@ -15,12 +16,12 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Bytes of a body that are read at all. A body beyond its route's own limit is answered with 413 and read to its end, so that the
-    /// client sees the answer; this is where patience ends.
+    /// Bytes of a body that are read at all. A body beyond its route's own limit is answered with 413 and read to its
+    /// end, so that the client sees the answer; this is where patience ends.
     static let maxBodyBytes = 4 << 20
 
-    /// Parts of requests that wait: a head and an end each, some 150 bytes. One read brings fewer (`GatewayChannel.readBytes`); only at the
-    /// end of its input NIO reads whatever a client has sent, all at once.
+    /// Parts of requests that wait: a head and an end each, some 150 bytes. One read brings fewer
+    /// (`GatewayChannel.readBytes`); only at the end of its input NIO reads whatever a client has sent, all at once.
     static let maxHeldParts = 1000
 
     private let ticket: ConnectionGate.Ticket

@@ -44,7 +44,9 @@ struct AccessPolicy: Sendable {
         case .reader:
             if verifier == nil { return }
             // A guest's token opens the guest's room, and no list of others.
-            if let room = asked.parameters["room"], case .guest(let claims) = principal, claims.covers(room: room) { return }
+            if let room = asked.parameters["room"], case .guest(let claims) = principal, claims.covers(room: room) {
+                return
+            }
         case .guest:
             if verifier == nil { return }
             if case .guest = principal { return }

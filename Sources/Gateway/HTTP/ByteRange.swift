@@ -29,7 +29,11 @@ enum ByteRange: Equatable, Sendable {
         case (let start?, nil) where last.isEmpty:
             self = start < size ? .part(start...(size - 1)) : .unsatisfiable
         case (let start?, let end?):
-            if start > end { self = .whole } else { self = start < size ? .part(start...min(end, size - 1)) : .unsatisfiable }
+            if start > end {
+                self = .whole
+            } else {
+                self = start < size ? .part(start...min(end, size - 1)) : .unsatisfiable
+            }
         default:
             self = .whole
         }

@@ -10,7 +10,8 @@ enum FileAnswer {
     static func make(
         path: String, type: String, downloadName: String, for asked: RouteRequest, holding place: Places.Place
     ) async throws -> Response {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path), let size = attributes[.size] as? Int,
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            let size = attributes[.size] as? Int,
             attributes[.type] as? FileAttributeType == .typeRegular
         else { throw APIError.notFound("the file is not there (any more)") }
         let changed = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
@@ -20,7 +21,9 @@ enum FileAnswer {
             .contentType: type, .acceptRanges: "bytes", .eTag: tag, .cacheControl: "private, no-cache",
             .contentDisposition: "inline; filename=\"\(asciiName(downloadName))\"",
         ]
-        if let known = asked.headers[.ifNoneMatch], known.contains(tag) { return Response(status: .notModified, headers: headers) }
+        if let known = asked.headers[.ifNoneMatch], known.contains(tag) {
+            return Response(status: .notModified, headers: headers)
+        }
         // RFC 9110 §13.1.5: a range of a file that has changed since is not wanted.
         let condition = asked.headers[.ifRange]
         let header = condition == nil || condition == tag ? asked.headers[.range] : nil
@@ -30,7 +33,8 @@ enum FileAnswer {
             return Response(status: .ok, headers: headers, body: body.holding(place))
         case .part(let range):
             headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound)/\(size)"
-            let body = try await FileIO().loadFile(path: path, range: range, context: asked.context, chunkLength: chunkLength)
+            let body = try await FileIO().loadFile(
+                path: path, range: range, context: asked.context, chunkLength: chunkLength)
             return Response(status: .partialContent, headers: headers, body: body.holding(place))
         case .unsatisfiable:
             throw APIError(
@@ -38,7 +42,8 @@ enum FileAnswer {
         }
     }
 
-    /// Bytes that are read and written at once. A reader that takes less than one in `ConnectionGuard.stallLimit` (17 kbit/s) is cut off.
+    /// Bytes that are read and written at once. A reader that takes less than one in `ConnectionGuard.stallLimit` (17
+    /// kbit/s) is cut off.
     private static let chunkLength = 64 * 1024
 
     private static func asciiName(_ name: String) -> String {

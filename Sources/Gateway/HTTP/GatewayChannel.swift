@@ -27,17 +27,20 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     let gate: ConnectionGate
     let limits: RequestLimits
     let isTLS: Bool
-    /// The largest WebSocket message in bytes; a larger one is told to the client and ends the connection with code 1009.
+    /// The largest WebSocket message in bytes; a larger one is told to the client and ends the connection with code
+    /// 1009.
     let maxMessageSize: Int
 
-    /// Bytes that are read at once. What they bring is taken apart at once: the smallest requests make eight times as much of them in memory,
-    /// the smallest frames twenty times. A large offer or body is a few reads.
+    /// Bytes that are read at once. What they bring is taken apart at once: the smallest requests make eight times as
+    /// much of them in memory, the smallest frames twenty times. A large offer or body is a few reads.
     static let readBytes = 4096
-    /// Bytes that the system may keep for us, which Linux doubles for its own books. It would let a connection have 6 MB, and NIO reads all of
-    /// it at once when a client ends its side, whoever waits for what.
+    /// Bytes that the system may keep for us, which Linux doubles for its own books. It would let a connection have 6
+    /// MB, and NIO reads all of it at once when a client ends its side, whoever waits for what.
     private static let receiveBuffer: SocketOptionValue = 65_536
-    /// Messages of a WebSocket that wait for the one before them; then no more is read. Each has up to `maxMessageSize`.
-    private static let waitingMessages = NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark(lowWatermark: 1, highWatermark: 2)
+    /// Messages of a WebSocket that wait for the one before them; then no more is read. Each has up to
+    /// `maxMessageSize`.
+    private static let waitingMessages = NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark(
+        lowWatermark: 1, highWatermark: 2)
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let ticket: ConnectionGate.Ticket
@@ -49,7 +52,8 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
         channel.closeFuture.whenComplete { _ in ticket.close() }
         return channel.eventLoop.makeCompletedFuture {
             if let options = channel.syncOptions {
-                try options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: GatewayChannel.readBytes))
+                try options.setOption(
+                    .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: GatewayChannel.readBytes))
                 try options.setOption(.maxMessagesPerRead, value: 1)
                 try options.setOption(.socketOption(.so_rcvbuf), value: GatewayChannel.receiveBuffer)
             }
@@ -73,7 +77,8 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                         let loop = channel.eventLoop
                         try channel.pipeline.syncOperations.addHandlers([
                             NIOWebSocketFrameAggregator(
-                                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: maxMessageSize),
+                                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024,
+                                maxAccumulatedFrameSize: maxMessageSize),
                             WebSocketFaultHandler {
                                 ticket.count(.bodySize)
                                 return door.oversized(here.value.isUnlimited)
@@ -81,9 +86,11 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                         ])
                         return .webSocket(
                             try NIOAsyncChannel(
-                                wrappingChannelSynchronously: channel, configuration: .init(backPressureStrategy: GatewayChannel.waitingMessages)),
+                                wrappingChannelSynchronously: channel,
+                                configuration: .init(backPressureStrategy: GatewayChannel.waitingMessages)),
                             door,
-                            WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) { isInside in
+                            WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) {
+                                isInside in
                                 ticket.become(isInside ? .busy : .outside)
                                 loop.execute { here.value.allow(bytes: isInside ? nil : ConnectionGuard.outsideBytes) }
                             } count: {
@@ -96,7 +103,9 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             let filter = UpgradeFilter(admission)
             // A trusted proxy asks for many, and knows best how much each of them may ask.
             let isProxy = address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
-            let watch = RequestWatch(ticket, connection) { [limits] in isProxy ? .zero : limits.turn(address, at: MonotonicClock.now()) }
+            let watch = RequestWatch(ticket, connection) { [limits] in
+                isProxy ? .zero : limits.turn(address, at: MonotonicClock.now())
+            }
             let upgrade = NIOTypedHTTPServerUpgradeHandler<Spoken>(
                 httpEncoder: encoder, extraHTTPHandlers: [decoder, watch, filter],
                 upgradeConfiguration: .init(
@@ -110,10 +119,12 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                             ])
                             return .http(
                                 try NIOAsyncChannel(
-                                    wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true)))
+                                    wrappingChannelSynchronously: channel,
+                                    configuration: .init(isOutboundHalfClosureEnabled: true)))
                         }
                     }))
-            try channel.pipeline.syncOperations.addHandlers([encoder, decoder, watch, filter, upgrade] as [any ChannelHandler])
+            try channel.pipeline.syncOperations.addHandlers(
+                [encoder, decoder, watch, filter, upgrade] as [any ChannelHandler])
             // In front of TLS, which is there already.
             try channel.pipeline.syncOperations.addHandler(connection, position: .first)
             return Value(channel: channel, result: upgrade.upgradeResultFuture)
@@ -135,8 +146,10 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     }
 
     private static let full: String = {
-        let body = #"{"error":{"code":"overloaded","message":"too many connections (limits.connections, limits.connectionsPerAddress)"}}"#
-        return "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        let body =
+            #"{"error":{"code":"overloaded","message":"too many connections (limits.connections, limits.connectionsPerAddress)"}}"#
+        return
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: application/json\r\n"
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }()
 
@@ -157,7 +170,8 @@ struct WebSocketAdmission: Sendable {
     var doors: [WebSocketDoor]
     var rules: RequestRules
 
-    /// The door that a complete and allowed WebSocket handshake (RFC 6455 §4.2.1) knocks at; nil for every other request.
+    /// The door that a complete and allowed WebSocket handshake (RFC 6455 §4.2.1) knocks at; nil for every other
+    /// request.
     func admit(_ head: HTTPRequestHead, _ channel: any Channel) -> (WebSocketDoor, RequestSource)? {
         let path = head.uri.prefix { $0 != "?" }
         guard head.method == .GET, let door = doors.first(where: { $0.path == path }),
@@ -167,10 +181,12 @@ struct WebSocketAdmission: Sendable {
             let key = head.headers["sec-websocket-key"].first, key.utf8.count == 24
         else { return nil }
         let source = rules.source(
-            remote: channel.remoteAddress?.ipAddress, local: channel.localAddress?.ipAddress, host: head.headers.first(name: "host"),
+            remote: channel.remoteAddress?.ipAddress, local: channel.localAddress?.ipAddress,
+            host: head.headers.first(name: "host"),
             headers: ProxyHeaders(head.headers))
         let origin = head.headers.first(name: "origin")
-        guard !rules.hosts.mayBeRebinding(source), !door.checksOrigin || rules.origins.allows(origin: origin, hosts: source.hosts)
+        guard !rules.hosts.mayBeRebinding(source),
+            !door.checksOrigin || rules.origins.allows(origin: origin, hosts: source.hosts)
         else { return nil }
         return (door, source)
     }
@@ -187,7 +203,9 @@ final class UpgradeFilter: ChannelInboundHandler, RemovableChannelHandler {
     init(_ admission: WebSocketAdmission) { self.admission = admission }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(var head) = unwrapInboundIn(data), head.headers.contains(name: "upgrade"), admission.admit(head, context.channel) == nil {
+        if case .head(var head) = unwrapInboundIn(data), head.headers.contains(name: "upgrade"),
+            admission.admit(head, context.channel) == nil
+        {
             head.headers.remove(name: "upgrade")
             context.fireChannelRead(wrapInboundOut(.head(head)))
         } else {

@@ -90,11 +90,13 @@ struct RouteRequest: Sendable {
 
     /// The origin of the page that asks; nil for programs, our own page, and people who follow a link.
     ///
-    /// Requests for pictures and films have no `Origin`. Browsers say instead what kind of page asks (Fetch Metadata, W3C), and most pages
-    /// let them add where it stands.
+    /// Requests for pictures and films have no `Origin`. Browsers say instead what kind of page asks (Fetch Metadata,
+    /// W3C), and most pages let them add where it stands.
     var pageOrigin: String? {
         if let origin = headers[.origin] { return origin }
-        guard let site = headers[.secFetchSite], site != "same-origin", site != "none", headers[.secFetchMode] != "navigate" else { return nil }
+        guard let site = headers[.secFetchSite], site != "same-origin", site != "none",
+            headers[.secFetchMode] != "navigate"
+        else { return nil }
         let parts = (headers[.referer] ?? "").split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         return parts.count >= 3 ? parts[..<3].joined(separator: "/") : "null"
     }

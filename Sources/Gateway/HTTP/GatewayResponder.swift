@@ -25,7 +25,8 @@ struct GatewayResponder: HTTPResponder {
 
     private func answer(_ request: Request, _ context: GatewayContext) async -> Response {
         let source = rules.source(
-            remote: context.remote, local: context.local, host: request.head.authority, headers: ProxyHeaders(request.headers))
+            remote: context.remote, local: context.local, host: request.head.authority,
+            headers: ProxyHeaders(request.headers))
         var asked = RouteRequest(request: request, context: context, source: source)
         do {
             switch table.find(request.method, request.uri.path) {
@@ -60,7 +61,8 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
-    /// - Throws: 421 (RFC 9110 §15.5.20) for a name that may be a rebinding page's. Health checks say nothing that would help one.
+    /// - Throws: 421 (RFC 9110 §15.5.20) for a name that may be a rebinding page's. Health checks say nothing that
+    ///   would help one.
     private func checkHost(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         guard !route.isHealthCheck, rules.hosts.mayBeRebinding(asked.source) else { return }
         let name = asked.source.hosts.first ?? ""
@@ -78,16 +80,19 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
-    /// - Throws: 403 for a page of another site that is not in `http.allowedOrigins`, unless it shows a token, which no browser adds by
-    ///   itself, or a signed link.
+    /// - Throws: 403 for a page of another site that is not in `http.allowedOrigins`, unless it shows a token, which no
+    ///   browser adds by itself, or a signed link.
     private func checkOrigin(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         let method = asked.request.method
-        guard route.access != .everyone, method != .options, asked.bearer == nil, !access.links.allow(asked.recordingLink, at: .now) else { return }
+        guard route.access != .everyone, method != .options, asked.bearer == nil,
+            !access.links.allow(asked.recordingLink, at: .now)
+        else { return }
         let origin = asked.pageOrigin
         guard !rules.origins.allows(origin: origin, hosts: asked.source.hosts) else { return }
         figures.countRefusedRequest(.origin)
         throw APIError(
-            .forbidden, "pages of \(origin ?? "other sites") may not use this server; http.allowedOrigins lists who may")
+            .forbidden, "pages of \(origin ?? "other sites") may not use this server; http.allowedOrigins lists who may"
+        )
     }
 
     private func decorate(_ response: inout Response, _ request: Request) {
@@ -99,9 +104,11 @@ struct GatewayResponder: HTTPResponder {
         guard rules.origins.allows(origin: origin, hosts: []) else { return }
         // CORS for the pages that http.allowedOrigins lists.
         response.headers[.accessControlAllowOrigin] = origin
-        response.headers[.accessControlExposeHeaders] = "Location, ETag, Link, Accept-Patch, Accept-Post, Retry-After, Allow"
+        response.headers[.accessControlExposeHeaders] =
+            "Location, ETag, Link, Accept-Patch, Accept-Post, Retry-After, Allow"
         if request.method == .options {
-            response.headers[.accessControlAllowMethods] = response.headers[.allow] ?? "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
+            response.headers[.accessControlAllowMethods] =
+                response.headers[.allow] ?? "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
             response.headers[.accessControlAllowHeaders] = "Authorization, Content-Type, If-Match, If-None-Match, Range"
             response.headers[.accessControlMaxAge] = "600"
         }

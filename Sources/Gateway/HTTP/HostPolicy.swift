@@ -23,10 +23,11 @@ struct HostName: Hashable, Sendable {
 
 /// By which names this server may be called.
 ///
-/// A browser sends a page's requests wherever the page's own name points to. Who owns a name can let it point to 127.0.0.1, or to an
-/// address of a house, after the page was loaded (DNS rebinding): the page then talks to a server that its owner cannot reach, as if it
-/// had come from there. What gives it away is the name in `Host`. A server that is reached at an address of the open net needs no such
-/// care, since everybody can ask it directly; and one with a certificate for its name is safe too, since the page's name is not in it.
+/// A browser sends a page's requests wherever the page's own name points to. Who owns a name can let it point to
+/// 127.0.0.1, or to an address of a house, after the page was loaded (DNS rebinding): the page then talks to a server
+/// that its owner cannot reach, as if it had come from there. What gives it away is the name in `Host`. A server that
+/// is reached at an address of the open net needs no such care, since everybody can ask it directly; and one with a
+/// certificate for its name is safe too, since the page's name is not in it.
 struct HostPolicy: Sendable {
     private let allowsAll: Bool
     private let names: Set<String>
@@ -42,7 +43,8 @@ struct HostPolicy: Sendable {
         names = Set(hosts.map { HostName($0).text })
         let machine = HostName(machineName).text
         let short = String(machine.prefix { $0 != "." })
-        // Names that the machine has in its own house: as it is called, and as mDNS (RFC 6762) and home routers call it.
+        // Names that the machine has in its own house: as it is called, and as mDNS (RFC 6762) and home routers call
+        // it.
         ownNames = machine.isEmpty ? [] : [machine, short, short + ".local", short + ".lan", short + ".localdomain"]
         self.isProvenByTLS = isProvenByTLS
     }
@@ -60,8 +62,11 @@ struct HostPolicy: Sendable {
         // A browser always says whom it asks.
         guard let local = source.local, local.isLocalScope, let host = source.hosts.first else { return false }
         let name = HostName(host)
-        if name.isLoopback || name.address != nil || names.contains(name.text) || ownNames.contains(name.text) { return false }
-        // A name without a dot is one of the neighbourhood (a container's, a short name): nobody can buy it. On loopback not even that.
+        if name.isLoopback || name.address != nil || names.contains(name.text) || ownNames.contains(name.text) {
+            return false
+        }
+        // A name without a dot is one of the neighbourhood (a container's, a short name): nobody can buy it. On
+        // loopback not even that.
         return name.text.isEmpty || name.text.contains(".") || local.isLoopback
     }
 

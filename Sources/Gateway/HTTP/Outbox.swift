@@ -1,6 +1,7 @@
 import NIOCore
 
-/// What waits to be written to one client. A client that reads slowly gets less, not later: of each kind of state only the newest waits.
+/// What waits to be written to one client. A client that reads slowly gets less, not later: of each kind of state only
+/// the newest waits.
 struct Outbox {
     /// A kind of state that messages carry, by the name that whoever sends them gives it.
     struct State: Hashable, Sendable {

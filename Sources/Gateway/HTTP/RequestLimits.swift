@@ -4,13 +4,13 @@ import Threads
 
 /// How much one address may ask over HTTP.
 final class RequestLimits: Sendable {
-    /// Pictures of a room as PNG, of one address. One costs some ten milliseconds of a core; a wall of four rooms that is renewed every
-    /// other second stays below.
+    /// Pictures of a room as PNG, of one address. One costs some ten milliseconds of a core; a wall of four rooms that
+    /// is renewed every other second stays below.
     private static let snapshotRate = 2.0
     private static let snapshotBurst = 10.0
 
-    /// Requests of one address, whatever they are for: beyond them they wait for their turn. Thirty pages that open behind one address at the
-    /// same time ask for four hundred files.
+    /// Requests of one address, whatever they are for: beyond them they wait for their turn. Thirty pages that open
+    /// behind one address at the same time ask for four hundred files.
     private static let paceRate = 500.0
     private static let paceBurst = 1000.0
 
@@ -30,8 +30,8 @@ final class RequestLimits: Sendable {
         pace.queue(address?.clientPrefix ?? .v4(0), patience: .seconds(60), at: now).wait
     }
 
-    /// - Throws: 429 with the time to wait. Pages, health checks and the admin token's requests are not counted: a page is many files, which
-    ///   cost next to nothing.
+    /// - Throws: 429 with the time to wait. Pages, health checks and the admin token's requests are not counted: a page
+    ///   is many files, which cost next to nothing.
     func check(_ route: Route, _ asked: RouteRequest, hasAdminToken: Bool) throws(APIError) {
         guard route.access != .everyone, !hasAdminToken else { return }
         try check(requests, asked, "too many requests from this address (limits.requestsPerSecondPerAddress)")

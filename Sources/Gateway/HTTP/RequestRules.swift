@@ -17,7 +17,8 @@ struct RequestRules: Sendable {
     /// - Parameters: the ends of the connection, as the socket says them, and what the request says.
     func source(remote: String?, local: String?, host: String?, headers: ProxyHeaders) -> RequestSource {
         RequestSource(
-            remote: remote.flatMap { IPAddress(withoutZone: $0) }, local: local.flatMap { IPAddress(withoutZone: $0) }, host: host,
+            remote: remote.flatMap { IPAddress(withoutZone: $0) }, local: local.flatMap { IPAddress(withoutZone: $0) },
+            host: host,
             headers: headers, trustedProxies: trustedProxies)
     }
 }

@@ -33,8 +33,8 @@ struct RequestSource: Sendable {
             hosts = [host].compactMap { $0 }
             return
         }
-        // Each proxy adds whom it saw at the end of the list: what stands left of the last address that is none of ours, anybody may
-        // have written.
+        // Each proxy adds whom it saw at the end of the list: what stands left of the last address that is none of
+        // ours, anybody may have written.
         var nearest = remote
         for hop in headers.hops.reversed() {
             guard isTrusted(nearest), let hop else { break }
@@ -44,12 +44,15 @@ struct RequestSource: Sendable {
         hosts = [host, headers.host].compactMap { $0 }
     }
 
-    /// What an administrator without a token must be: on this machine, by a name that only this machine has, with nobody between.
+    /// What an administrator without a token must be: on this machine, by a name that only this machine has, with
+    /// nobody between.
     ///
-    /// A page that had its own name point to 127.0.0.1 (DNS rebinding) comes with that name, and a proxy on this machine with the name
-    /// that its clients use, or with a header.
+    /// A page that had its own name point to 127.0.0.1 (DNS rebinding) comes with that name, and a proxy on this
+    /// machine with the name that its clients use, or with a header.
     var isLocalAdministrator: Bool {
-        guard isFromLoopback, !isFromTrustedProxy, !namesProxy, hosts.count == 1, let host = hosts.first else { return false }
+        guard isFromLoopback, !isFromTrustedProxy, !namesProxy, hosts.count == 1, let host = hosts.first else {
+            return false
+        }
         return HostName(host).isLoopback
     }
 }
@@ -58,18 +61,21 @@ struct RequestSource: Sendable {
 struct ProxyHeaders: Sendable {
     /// Headers that only proxies and their kin add, in lower case.
     private static let names: Set<String> = [
-        "forwarded", "via", "x-real-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "x-proxyuser-ip", "client-ip", "cdn-loop",
+        "forwarded", "via", "x-real-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "x-proxyuser-ip",
+        "client-ip", "cdn-loop",
         "x-host", "x-http-host-override", "proxy-connection", "wl-proxy-client-ip", "proxy-client-ip",
     ]
     private static let prefixes = [
-        "x-forwarded", "cf-", "x-envoy-", "x-azure-", "x-arr-", "x-amzn-", "x-amz-cf-", "x-appengine-", "x-vercel-", "x-original-", "fly-",
+        "x-forwarded", "cf-", "x-envoy-", "x-azure-", "x-arr-", "x-amzn-", "x-amz-cf-", "x-appengine-", "x-vercel-",
+        "x-original-", "fly-",
         "fastly-", "x-tailscale-", "tailscale-", "x-ngrok-",
     ]
     /// Longer lists are not looked at further: a chain of proxies is short.
     private static let maxHops = 32
 
     let namesProxy: Bool
-    /// The addresses of `X-Forwarded-For` or, without one, of `Forwarded`, as they stand; nil for what is no address (`unknown`, a name).
+    /// The addresses of `X-Forwarded-For` or, without one, of `Forwarded`, as they stand; nil for what is no address
+    /// (`unknown`, a name).
     let hops: [IPAddress?]
     /// The last of `X-Forwarded-Host`, or of `host=` in `Forwarded`: what the nearest proxy was called.
     let host: String?

@@ -52,7 +52,9 @@ enum Schema {
     static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/components/schemas/\(name)")] }
     static func list(of item: JSONValue) -> JSONValue { ["type": "array", "items": item] }
     static func orNull(_ schema: JSONValue) -> JSONValue { ["anyOf": [schema, ["type": "null"]]] }
-    static func choice(_ values: [String]) -> JSONValue { ["type": "string", "enum": .array(values.map { .string($0) })] }
+    static func choice(_ values: [String]) -> JSONValue {
+        ["type": "string", "enum": .array(values.map { .string($0) })]
+    }
     static func integer(_ range: ClosedRange<Int>) -> JSONValue {
         ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)]
     }

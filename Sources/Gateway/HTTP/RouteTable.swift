@@ -80,7 +80,9 @@ struct RouteTable: Sendable {
         guard let best = candidates.map({ $0.0.literals }).max() else { return .notFound }
         let nearest = candidates.filter { $0.0.literals == best }
         if let (route, values) = nearest.first(where: { $0.0.method == method }) { return .found(route, values) }
-        if method == .head, let (route, values) = nearest.first(where: { $0.0.method == .get }) { return .found(route, values) }
+        if method == .head, let (route, values) = nearest.first(where: { $0.0.method == .get }) {
+            return .found(route, values)
+        }
         var allowed = nearest.map { $0.0.method }
         if allowed.contains(.get) { allowed.append(.head) }
         return .wrongMethod(allowed: allowed)

@@ -59,7 +59,9 @@ enum ServerCertificate {
                 case .v4(let value)?:
                     if value != 0 { alternatives.append(.ipAddress(.init(contentBytes: bytes(UInt64(value), 4)[...]))) }
                 case .v6(let high, let low)?:
-                    if high | low != 0 { alternatives.append(.ipAddress(.init(contentBytes: (bytes(high, 8) + bytes(low, 8))[...]))) }
+                    if high | low != 0 {
+                        alternatives.append(.ipAddress(.init(contentBytes: (bytes(high, 8) + bytes(low, 8))[...])))
+                    }
                 case nil:
                     if !name.contains("%") { alternatives.append(.dnsName(name)) }
                 }
@@ -68,8 +70,10 @@ enum ServerCertificate {
             let now = Date()
             // Browsers refuse certificates that are valid for more than 398 days.
             let certificate = try Certificate(
-                version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey), notValidBefore: now - 3600,
-                notValidAfter: now + 397 * 86400, issuer: subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
+                version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
+                notValidBefore: now - 3600,
+                notValidAfter: now + 397 * 86400, issuer: subject, subject: subject,
+                signatureAlgorithm: .ecdsaWithSHA256,
                 extensions: try Certificate.Extensions {
                     Critical(BasicConstraints.notCertificateAuthority)
                     Critical(KeyUsage(digitalSignature: true))

@@ -20,14 +20,17 @@ struct WebAssets: Sendable {
         Dictionary(
             (0..<web_asset_count()).map { index in
                 let asset = web_asset_at(index)
-                return (String(cString: asset.name), [UInt8](UnsafeBufferPointer(start: asset.bytes, count: asset.count)))
+                return (
+                    String(cString: asset.name), [UInt8](UnsafeBufferPointer(start: asset.bytes, count: asset.count))
+                )
             }, uniquingKeysWith: { first, _ in first }))
 
     init(_ files: [String: [UInt8]]) {
         assets = files.reduce(into: [:]) { assets, file in
             let digest = SHA256.hash(data: file.value).prefix(12)
             let tag = "\"" + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\""
-            assets[file.key] = Asset(content: ByteBuffer(bytes: file.value), type: WebAssets.type(of: file.key), tag: tag)
+            assets[file.key] = Asset(
+                content: ByteBuffer(bytes: file.value), type: WebAssets.type(of: file.key), tag: tag)
         }
     }
 
@@ -44,11 +47,14 @@ struct WebAssets: Sendable {
             headers[.referrerPolicy] = "no-referrer"
             headers[.permissionsPolicy] = "camera=(self), microphone=(self), display-capture=(self), fullscreen=(self)"
         }
-        if let known = asked.headers[.ifNoneMatch], known.contains(asset.tag) { return Response(status: .notModified, headers: headers) }
+        if let known = asked.headers[.ifNoneMatch], known.contains(asset.tag) {
+            return Response(status: .notModified, headers: headers)
+        }
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: asset.content))
     }
 
-    /// Everything comes from this server; the page may be framed by nobody. `blob:` and `data:` are for previews and icons.
+    /// Everything comes from this server; the page may be framed by nobody. `blob:` and `data:` are for previews and
+    /// icons.
     static let contentSecurityPolicy =
         "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; connect-src 'self' ws: wss:; "
         + "style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -11,8 +11,8 @@ struct WebSocketDoor: Sendable {
     var path: String
     /// Whether pages of other origins are turned away.
     var checksOrigin: Bool
-    /// What a client is told in a text frame whose message was larger than allowed, before the connection closes with 1009: it differs for
-    /// those who are in a room and those who are not.
+    /// What a client is told in a text frame whose message was larger than allowed, before the connection closes with
+    /// 1009: it differs for those who are in a room and those who are not.
     var oversized: @Sendable (_ isInside: Bool) -> String?
     /// Runs until the talk is over.
     var serve: @Sendable (WebSocketConnection) async -> Void
@@ -45,7 +45,8 @@ final class WebSocketConnection: Sendable {
         var count: @Sendable (ConnectionGate.Ending) -> Void
 
         init(
-            uri: String, remote: IPAddress?, headers: HTTPHeaders, settle: @escaping @Sendable (_ isInside: Bool) -> Void,
+            uri: String, remote: IPAddress?, headers: HTTPHeaders,
+            settle: @escaping @Sendable (_ isInside: Bool) -> Void,
             count: @escaping @Sendable (ConnectionGate.Ending) -> Void
         ) {
             self.uri = uri
@@ -80,7 +81,8 @@ final class WebSocketConnection: Sendable {
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Queues a message; never waits. A message with a `state` takes the place of an older one that still waits, and then says `whole`.
+    /// Queues a message; never waits. A message with a `state` takes the place of an older one that still waits, and
+    /// then says `whole`.
     func send(_ text: ByteBuffer, _ state: Outbox.State? = nil, whole: (() -> ByteBuffer)? = nil) {
         enqueue(.text(text), state, whole: whole.map { whole in { .text(whole()) } })
     }
@@ -94,7 +96,8 @@ final class WebSocketConnection: Sendable {
         handshake.settle(true)
     }
 
-    private func enqueue(_ message: Outbox.Message, _ state: Outbox.State? = nil, whole: (() -> Outbox.Message)? = nil) {
+    private func enqueue(_ message: Outbox.Message, _ state: Outbox.State? = nil, whole: (() -> Outbox.Message)? = nil)
+    {
         guard outbox.withLock({ $0.add(message, state, whole: whole) }) else {
             // Does not read what it is sent. Nothing more would reach it, so the connection just ends.
             handshake.count(.stalled)
@@ -164,7 +167,9 @@ final class WebSocketConnection: Sendable {
                 var payload = data
                 let code = payload.readInteger(as: UInt16.self) ?? 1000
                 // Only codes that may be on the wire are echoed (RFC 6455 §7.4).
-                close((1000...1003).contains(code) || (1007...1014).contains(code) || (3000...4999).contains(code) ? code : 1002, "")
+                close(
+                    (1000...1003).contains(code) || (1007...1014).contains(code) || (3000...4999).contains(code)
+                        ? code : 1002, "")
                 return await drainUntilClosed()
             default:
                 break
@@ -186,7 +191,9 @@ final class WebSocketConnection: Sendable {
     }
 
     /// Returns whether that was the last.
-    private func write(_ message: Outbox.Message, _ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>) async throws -> Bool {
+    private func write(_ message: Outbox.Message, _ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>)
+        async throws -> Bool
+    {
         switch message {
         case .text(let text):
             try await outbound.write(WebSocketFrame(fin: true, opcode: .text, data: text))

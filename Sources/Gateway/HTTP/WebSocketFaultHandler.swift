@@ -1,8 +1,8 @@
 import NIOCore
 import NIOWebSocket
 
-/// Ends a WebSocket whose client sent what cannot be read on: a frame or message beyond the limit, or more than a stranger may (1009, behind
-/// the door's own words), or a breach of the protocol (1002).
+/// Ends a WebSocket whose client sent what cannot be read on: a frame or message beyond the limit, or more than a
+/// stranger may (1009, behind the door's own words), or a breach of the protocol (1002).
 ///
 /// Stands behind the aggregator, whose faults NIO's own handler, in front of it, would never see.
 final class WebSocketFaultHandler: ChannelInboundHandler {
@@ -10,14 +10,15 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
     typealias InboundOut = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    /// How long the client may take to hear of it. What it is still sending is dropped meanwhile: a socket closed with unread bytes
-    /// resets the connection, and the farewell with it.
+    /// How long the client may take to hear of it. What it is still sending is dropped meanwhile: a socket closed with
+    /// unread bytes resets the connection, and the farewell with it.
     private static let patience = TimeAmount.seconds(1)
 
     private let farewell: () -> String?
     private var isOver = false
 
-    /// - Parameter farewell: asked once, for messages that are too large; what it says goes into a text frame before the close frame.
+    /// - Parameter farewell: asked once, for messages that are too large; what it says goes into a text frame before
+    ///   the close frame.
     init(farewell: @escaping () -> String?) { self.farewell = farewell }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -38,9 +39,12 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
         }
         var reason = ByteBuffer()
         reason.write(webSocketErrorCode: code)
-        context.writeAndFlush(wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: reason)), promise: nil)
+        context.writeAndFlush(
+            wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: reason)), promise: nil)
         let channel = context.channel
-        context.eventLoop.assumeIsolated().scheduleTask(in: WebSocketFaultHandler.patience) { channel.close(promise: nil) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: WebSocketFaultHandler.patience) {
+            channel.close(promise: nil)
+        }
     }
 
     /// nil: not a fault of the client's frames.

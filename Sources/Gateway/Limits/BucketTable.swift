@@ -28,7 +28,8 @@ final class BucketTable<Key: Hashable & Sendable>: Sendable {
         with(key, at: now) { bucket in bucket.take(at: now) ? .zero : bucket.wait(at: now) }
     }
 
-    /// Takes one of `key`'s tokens, or the next one that comes: whoever asked waits for it. Longer than `patience`, nothing is taken.
+    /// Takes one of `key`'s tokens, or the next one that comes: whoever asked waits for it. Longer than `patience`,
+    /// nothing is taken.
     func queue(_ key: Key, patience: Duration, at now: Instant) -> (wait: Duration, isTaken: Bool) {
         with(key, at: now) { bucket in
             let wait = bucket.wait(at: now)
@@ -49,7 +50,9 @@ final class BucketTable<Key: Hashable & Sendable>: Sendable {
                 defer { state.buckets[key] = bucket }
                 return body(&bucket)
             }
-            if state.buckets.count >= BucketTable.maxKeys { state.buckets = state.buckets.filter { !$0.value.isFull(at: now) } }
+            if state.buckets.count >= BucketTable.maxKeys {
+                state.buckets = state.buckets.filter { !$0.value.isFull(at: now) }
+            }
             guard state.buckets.count < BucketTable.maxKeys else { return body(&state.shared) }
             var bucket = TokenBucket(rate: rate, size: burst, at: now)
             defer { state.buckets[key] = bucket }

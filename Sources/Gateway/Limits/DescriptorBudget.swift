@@ -37,7 +37,8 @@ struct DescriptorBudget: Equatable, Sendable {
         limits.connections + limits.conference.mediaConnections + reserve + margin + 256 + 1024
     }
 
-    /// Raises the soft limit of open files as far as the system lets it, and no further than `wanted`. Returns what holds now.
+    /// Raises the soft limit of open files as far as the system lets it, and no further than `wanted`. Returns what
+    /// holds now.
     static func raiseLimit(to wanted: Int) -> Int {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()

@@ -4,8 +4,9 @@ import Threads
 
 /// How often somebody may join: counted by who they are, where a token says so, else by address.
 ///
-/// A join waits in line for up to two seconds. Behind an address that many share, those who come at once then all get in, one after the
-/// other; and one who asks again and again only ever has one place in the line, since its connection waits with it.
+/// A join waits in line for up to two seconds. Behind an address that many share, those who come at once then all get
+/// in, one after the other; and one who asks again and again only ever has one place in the line, since its connection
+/// waits with it.
 final class JoinLimiter: Sendable {
     /// What is to be done with a join.
     enum Verdict: Equatable, Sendable {
@@ -26,7 +27,8 @@ final class JoinLimiter: Sendable {
     private let addresses: BucketTable<IPAddress>
     private let failures: BucketTable<IPAddress>
 
-    /// - Parameter joinsPerSecond: per address or identity; twice as many may come at once, and as many again wait in line.
+    /// - Parameter joinsPerSecond: per address or identity; twice as many may come at once, and as many again wait in
+    ///   line.
     init(joinsPerSecond: Int, at now: Instant) {
         let rate = Double(joinsPerSecond)
         identities = BucketTable(rate: rate, burst: rate * 2, at: now)
@@ -58,8 +60,8 @@ final class JoinLimiter: Sendable {
         }
     }
 
-    /// Counts a join that was refused, for its token or its room. Returns how long its answer should be kept back: whoever guesses tokens
-    /// waits, and nobody else of that address does.
+    /// Counts a join that was refused, for its token or its room. Returns how long its answer should be kept back:
+    /// whoever guesses tokens waits, and nobody else of that address does.
     func delay(afterFailureOf client: JoinClient, at now: Instant) -> Duration {
         failures.take(client.address?.clientPrefix ?? .v4(0), at: now) == .zero ? .zero : JoinLimiter.failureDelay
     }

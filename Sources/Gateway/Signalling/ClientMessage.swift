@@ -29,8 +29,12 @@ enum ClientMessage: Sendable, Equatable {
             let members = try decoder.container(keyedBy: Keys.self)
             resume = try members.decodeIfPresent(ResumeClaim.self, forKey: .resume)
             // Who takes a seat back need not say again which.
-            room = try resume == nil ? members.decode(String.self, forKey: .room) : members.decodeIfPresent(String.self, forKey: .room) ?? ""
-            name = try resume == nil ? members.decode(String.self, forKey: .name) : members.decodeIfPresent(String.self, forKey: .name) ?? ""
+            room =
+                try resume == nil
+                ? members.decode(String.self, forKey: .room) : members.decodeIfPresent(String.self, forKey: .room) ?? ""
+            name =
+                try resume == nil
+                ? members.decode(String.self, forKey: .name) : members.decodeIfPresent(String.self, forKey: .name) ?? ""
             token = try members.decodeIfPresent(String.self, forKey: .token)
             role = try members.decodeIfPresent(Role.self, forKey: .role)
             layout = try members.decodeIfPresent(String.self, forKey: .layout)
@@ -112,6 +116,7 @@ enum ClientMessage: Sendable, Equatable {
         } catch {
             throw Refusal(.badMessage, (type.isEmpty ? "" : type + ": ") + JSON.explain(error))
         }
-        throw Refusal(.badMessage, "there is no message type \(type.prefix(32)); allowed are \(types.joined(separator: ", "))")
+        throw Refusal(
+            .badMessage, "there is no message type \(type.prefix(32)); allowed are \(types.joined(separator: ", "))")
     }
 }

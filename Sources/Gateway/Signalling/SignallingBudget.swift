@@ -1,7 +1,7 @@
 import Basics
 
-/// What one signalling connection may ask for. Whoever goes over it is held up, and whoever stays over it is sent away: each connection
-/// pays for itself before anything is taken that others share.
+/// What one signalling connection may ask for. Whoever goes over it is held up, and whoever stays over it is sent away:
+/// each connection pays for itself before anything is taken that others share.
 struct SignallingBudget: Sendable {
     /// What is to be done with a message.
     enum Verdict: Equatable, Sendable {
@@ -17,12 +17,16 @@ struct SignallingBudget: Sendable {
     private static let (insideRate, insideBurst) = (50.0, 300.0)
     /// The largest message outside a room: a `join` with a token of 8 KiB and names.
     static let outsideBytes = 16_384
-    /// Said to who sends more: a message that came whole is left unread, and one that fills the connection's allowance ends it.
-    static let tooLargeOutside = Refusal(.badMessage,
+    /// Said to who sends more: a message that came whole is left unread, and one that fills the connection's allowance
+    /// ends it.
+    static let tooLargeOutside = Refusal(
+        .badMessage,
         "before the join a message may have at most \(outsideBytes) bytes, and all together \(ConnectionGuard.outsideBytes): "
             + "send a shorter join first, and everything else behind it")
     static func tooLargeInside(_ limits: TesseraConfiguration.Limits) -> Refusal {
-        Refusal(.badMessage, "a message may have at most \(limits.messageBytes) bytes (limits.messageBytes): send less, or more of them")
+        Refusal(
+            .badMessage,
+            "a message may have at most \(limits.messageBytes) bytes (limits.messageBytes): send less, or more of them")
     }
     /// Bytes a second of JSON that are read: twice what a page sends that offers anew each second.
     private static let byteRate = 65_536.0
@@ -62,14 +66,17 @@ struct SignallingBudget: Sendable {
         guard isInside || count <= Self.outsideBytes else { return wasBad(at: now) ?? .refuse(Self.tooLargeOutside) }
         guard bytes.take(Double(count), at: now) else {
             return .refuse(
-                Refusal(.tooFast, "at most \(Int(Self.byteRate) / 1024) KiB a second", retryAfter: bytes.wait(for: Double(count), at: now)))
+                Refusal(
+                    .tooFast, "at most \(Int(Self.byteRate) / 1024) KiB a second",
+                    retryAfter: bytes.wait(for: Double(count), at: now)))
         }
         return .take
     }
 
     /// Counts a message that could not be read; the end of the connection if there are too many.
     mutating func wasBad(at now: Instant) -> Verdict? {
-        bad.take(at: now) ? nil : .end(Refusal(.tooFast, "too many messages that cannot be read", retryAfter: bad.wait(at: now)))
+        bad.take(at: now)
+            ? nil : .end(Refusal(.tooFast, "too many messages that cannot be read", retryAfter: bad.wait(at: now)))
     }
 
     /// - Returns: how long to wait with another join; zero for none.

@@ -21,7 +21,8 @@ final class SignallingDoor: Sendable {
     private static let pause = Duration.milliseconds(200)
 
     init(
-        conference: any ConferenceService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
+        conference: any ConferenceService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter,
+        figures: GatewayFigures,
         limits: TesseraConfiguration.Limits, logger: Logger
     ) {
         self.conference = conference
@@ -53,7 +54,9 @@ final class SignallingDoor: Sendable {
     }
 
     private func take(_ message: WebSocketConnection.Message, _ talk: SignallingTalk) async {
-        let verdict = talk.spend { $0.received(bytes: message.count, isInside: talk.seat != nil, at: MonotonicClock.now()) }
+        let verdict = talk.spend {
+            $0.received(bytes: message.count, isInside: talk.seat != nil, at: MonotonicClock.now())
+        }
         guard verdict == .take else {
             figures.countMessage(isBad: true)
             await hold(verdict, talk)
@@ -66,7 +69,9 @@ final class SignallingDoor: Sendable {
             }
         figures.countMessage(isBad: actions.isBadMessage)
         await perform(actions, talk)
-        if actions.isBadMessage, let verdict = talk.spend({ $0.wasBad(at: MonotonicClock.now()) }) { await hold(verdict, talk) }
+        if actions.isBadMessage, let verdict = talk.spend({ $0.wasBad(at: MonotonicClock.now()) }) {
+            await hold(verdict, talk)
+        }
     }
 
     /// Tells a client that it asks too much.
@@ -92,7 +97,8 @@ final class SignallingDoor: Sendable {
             switch action {
             // Sent and closed by the talk itself, in one order with what the conference reports.
             case .send, .close: break
-            case .join(let request, let asksRole, let token): await join(request, asksRole: asksRole, token: token, talk)
+            case .join(let request, let asksRole, let token):
+                await join(request, asksRole: asksRole, token: token, talk)
             case .resume(let claim): await resume(claim, talk)
             case .seat(let request): await ask(request, talk)
             case .leave:
@@ -109,7 +115,9 @@ final class SignallingDoor: Sendable {
         request.client.address = talk.connection.handshake.remote
         do {
             let pause = talk.spend { $0.join(at: MonotonicClock.now()) }
-            guard pause == .zero else { throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause) }
+            guard pause == .zero else {
+                throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
+            }
             let (seat, admitted) = try await limiter.join(request) { [request] in
                 try await doorkeeper.admit(request, asksRole: asksRole, token: token)
             } join: { admitted in
@@ -131,8 +139,11 @@ final class SignallingDoor: Sendable {
     private func resume(_ claim: ResumeClaim, _ talk: SignallingTalk) async {
         do {
             let pause = talk.spend { $0.join(at: MonotonicClock.now()) }
-            guard pause == .zero else { throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause) }
-            let seat = try conference.seat(resuming: claim) { [weak talk] event in _ = talk?.step { $0.happened(event) } }
+            guard pause == .zero else {
+                throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
+            }
+            let seat = try conference.seat(resuming: claim) { [weak talk] event in _ = talk?.step { $0.happened(event) }
+            }
             await take(seat, Welcome(seat, nil), talk)
         } catch {
             await perform(talk.step { $0.refused(Refusal(any: error), wasResume: true) }, talk)
@@ -143,7 +154,8 @@ final class SignallingDoor: Sendable {
         talk.take(seat)
         talk.connection.settle()
         let before = holders.withLock { $0.updateValue(talk.id, forKey: seat.id) }
-        // The connection that held the seat until now, if it still stands, is told and has nothing more to say in the room.
+        // The connection that held the seat until now, if it still stands, is told and has nothing more to say in the
+        // room.
         if let before, before != talk.id, let old = open.withLock({ $0.talks[before] }) {
             _ = old.takeSeat()
             _ = old.step { $0.happened(SharedEvent(.left(.replaced))) }
@@ -163,7 +175,8 @@ final class SignallingDoor: Sendable {
                 await perform(talk.step { $0.answered(answer.text) }, talk)
             case .candidate(let line): seat.addCandidate(line)
             case .state(let audio, let video, let hand): try seat.setState(audio: audio, video: video, hand: hand)
-            case .layout(let name, let scope, let pins): try seat.setLayout(name ?? seat.layout, scope: scope, pins: pins)
+            case .layout(let name, let scope, let pins):
+                try seat.setLayout(name ?? seat.layout, scope: scope, pins: pins)
             case .present(let on): try seat.present(on)
             case .chat(let text, let to): try seat.chat(text, to: to)
             case .record(let action): try await seat.record(action)
@@ -188,8 +201,8 @@ final class SignallingDoor: Sendable {
     }
 }
 
-/// One connection's session behind its lock. What it has to say is queued on the connection while the lock is held, so that
-/// answers and events leave in the order in which they became true.
+/// One connection's session behind its lock. What it has to say is queued on the connection while the lock is held, so
+/// that answers and events leave in the order in which they became true.
 final class SignallingTalk: Sendable {
     let id: UInt64
     let connection: WebSocketConnection
@@ -223,7 +236,8 @@ final class SignallingTalk: Sendable {
             let actions = step(&session)
             for action in actions {
                 switch action {
-                case .send(let message): connection.send(message.bytes, message.state, whole: message.whole.map { whole in { whole.bytes } })
+                case .send(let message):
+                    connection.send(message.bytes, message.state, whole: message.whole.map { whole in { whole.bytes } })
                 case .close(let code, let reason): connection.close(code.rawValue, reason)
                 default: break
                 }

@@ -4,7 +4,9 @@ import Hummingbird
 extension RouteTable {
     mutating func addSignalling() {
         let description = RouteDescription(
-            tag: "doors", summary: "Native signalling over WebSocket: one JSON object per text frame. With deltas in join: ParticipantsChanged",
+            tag: "doors",
+            summary:
+                "Native signalling over WebSocket: one JSON object per text frame. With deltas in join: ParticipantsChanged",
             answers: [.empty(101, "The connection is a WebSocket now.")], failures: [403, 426])
         add(
             Route(.get, "/signal", .door, description) { _ in

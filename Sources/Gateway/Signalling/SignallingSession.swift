@@ -1,6 +1,7 @@
 import Conference
 
-/// One client's talk on `/signal` as a state machine: messages and events in, actions out. No socket, clock or room inside.
+/// One client's talk on `/signal` as a state machine: messages and events in, actions out. No socket, clock or room
+/// inside.
 struct SignallingSession: Sendable {
     /// What whoever holds the socket and the conference is to do, in this order.
     enum Action: Sendable, Equatable {
@@ -86,7 +87,9 @@ struct SignallingSession: Sendable {
         case .join:
             return []
         case .offer(let sdp):
-            guard sdp.utf8.count <= sdpLimit else { throw Refusal(.badSDP, "sdp: at most \(sdpLimit) bytes (limits.sdpBytes)") }
+            guard sdp.utf8.count <= sdpLimit else {
+                throw Refusal(.badSDP, "sdp: at most \(sdpLimit) bytes (limits.sdpBytes)")
+            }
             return [.seat(.offer(sdp))]
         case .candidate(let line):
             guard (line?.utf8.count ?? 0) <= 2048 else { throw Refusal(.badMessage, "candidate: too long") }
@@ -95,7 +98,9 @@ struct SignallingSession: Sendable {
             return [.seat(.state(audio: change.audio, video: change.video, hand: change.hand))]
         case .layout(let layout):
             guard layout.name != nil || layout.pin != nil else { throw Refusal(.badMessage, "layout: name is missing") }
-            if let name = layout.name, !LayoutInfo.isName(name) { throw Refusal(.unknownLayout, "there is no such layout") }
+            if let name = layout.name, !LayoutInfo.isName(name) {
+                throw Refusal(.unknownLayout, "there is no such layout")
+            }
             guard (layout.pin?.count ?? 0) <= 100 else { throw Refusal(.badMessage, "pin: at most 100 participants") }
             return [.seat(.layout(layout.name, layout.scope ?? .me, pins: layout.pin))]
         case .present(let on):
@@ -124,11 +129,14 @@ struct SignallingSession: Sendable {
         guard let name = Names.shown(join.name) else {
             throw Refusal(.badMessage, "name: 1 to \(Names.allowedLength.upperBound) characters")
         }
-        if let layout = join.layout, !LayoutInfo.isName(layout) { throw Refusal(.unknownLayout, "there is no such layout") }
+        if let layout = join.layout, !LayoutInfo.isName(layout) {
+            throw Refusal(.unknownLayout, "there is no such layout")
+        }
         state = .joining(held: [])
         let role = join.role ?? .participant
         var request = JoinRequest(
-            room: join.room, name: name, role: role, layout: join.layout, kind: role == .viewer ? .viewer : .participant)
+            room: join.room, name: name, role: role, layout: join.layout, kind: role == .viewer ? .viewer : .participant
+        )
         // Only a token proves one.
         request.roleIsProven = false
         return [.join(request, asksRole: join.role != nil, token: join.token)]
@@ -139,7 +147,8 @@ struct SignallingSession: Sendable {
     mutating func seated(_ welcome: Welcome, iceServers: [IceServers.Entry]) -> [Action] {
         guard case .joining(let held) = state else { return [.leave] }
         state = .inside
-        return [.send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas))] + held.flatMap { happened($0) }
+        return [.send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas))]
+            + held.flatMap { happened($0) }
     }
 
     /// No seat. Some reasons leave room for another try on this connection.
@@ -171,7 +180,9 @@ struct SignallingSession: Sendable {
     mutating func failed(_ error: Refusal) -> [Action] {
         if isOver { return [] }
         guard let close = closeCode(for: error.code.signalled) else { return [.send(.error(error, fatal: false))] }
-        var actions: [Action] = [.send(.error(error, fatal: true)), .close(close, reason: error.code.signalled.rawValue)]
+        var actions: [Action] = [
+            .send(.error(error, fatal: true)), .close(close, reason: error.code.signalled.rawValue),
+        ]
         if case .inside = state { actions.insert(.leave, at: 0) }
         state = .over
         return actions
@@ -204,8 +215,8 @@ struct SignallingSession: Sendable {
         }
     }
 
-    /// Who is in the room is told as a whole, unless the client wants what changed and has what it changed from. A client that missed an
-    /// announcement, wherever it was left out, so gets the whole list again.
+    /// Who is in the room is told as a whole, unless the client wants what changed and has what it changed from. A
+    /// client that missed an announcement, wherever it was left out, so gets the whole list again.
     private mutating func announced(_ update: RosterUpdate, _ told: SharedEvent) -> [Action] {
         guard wantsDeltas else { return [.send(.event(told, .everyone))] }
         defer { announcement = update.number }
@@ -245,14 +256,17 @@ extension ErrorCode {
     /// The code of an `error` message: this one, or the nearest of those that clients of `/signal` know.
     var signalled: ErrorCode {
         switch self {
-        case .badMessage, .badSDP, .noCommonCodec, .roomFull, .roomLocked, .unauthorized, .forbidden, .unknownLayout, .tooFast, .overloaded,
+        case .badMessage, .badSDP, .noCommonCodec, .roomFull, .roomLocked, .unauthorized, .forbidden, .unknownLayout,
+            .tooFast, .overloaded,
             .internalFailure:
             self
         case .roomNotFound: .forbidden
-        case .participantNotFound, .recordingNotFound, .recordingRunning, .recordingNotRunning, .layoutInUse, .conflict: .badMessage
+        case .participantNotFound, .recordingNotFound, .recordingRunning, .recordingNotRunning, .layoutInUse, .conflict:
+            .badMessage
         case .badLayout: .unknownLayout
         case .draining: .overloaded
-        case .recordingFailed, .sessionNotFound, .notFound, .badRequest, .methodNotAllowed, .notAcceptable, .unsupportedMediaType,
+        case .recordingFailed, .sessionNotFound, .notFound, .badRequest, .methodNotAllowed, .notAcceptable,
+            .unsupportedMediaType,
             .preconditionFailed, .preconditionRequired, .rangeNotSatisfiable, .tooLarge, .misdirected, .upgradeRequired:
             .internalFailure
         }

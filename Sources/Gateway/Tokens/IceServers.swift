@@ -28,7 +28,8 @@ struct IceServers: Sendable {
             let key = SymmetricKey(data: Data(configuration.turn.secret.utf8))
             // SHA-1 is what coturn's use-auth-secret computes.
             let code = HMAC<Insecure.SHA1>.authenticationCode(for: Data(username.utf8), using: key)
-            entries.append(Entry(urls: configuration.turn.urls, username: username, credential: Data(code).base64EncodedString()))
+            entries.append(
+                Entry(urls: configuration.turn.urls, username: username, credential: Data(code).base64EncodedString()))
         }
         return entries
     }

@@ -5,12 +5,13 @@ import Foundation
 struct RecordingLinks: Sendable {
     private let key: SymmetricKey
 
-    /// How long a link lives if nobody says otherwise, and at most. It cannot be taken back before: only another token ends it.
+    /// How long a link lives if nobody says otherwise, and at most. It cannot be taken back before: only another token
+    /// ends it.
     static let defaultLife = 3600
     static let maxLife = 7 * 86_400
 
-    /// - Parameters: the tokens of the settings; the key follows from them, so that links outlive a restart and end with the tokens.
-    ///   Without any, links end with the process.
+    /// - Parameters: the tokens of the settings; the key follows from them, so that links outlive a restart and end
+    ///   with the tokens. Without any, links end with the process.
     init(adminToken: String, secret: String) {
         guard !adminToken.isEmpty || !secret.isEmpty else {
             key = SymmetricKey(size: .bits256)
@@ -25,7 +26,9 @@ struct RecordingLinks: Sendable {
     ///
     /// - Parameter expires: seconds since 1970.
     func path(of id: String, expires: Int) -> String {
-        let name = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_."))) ?? id
+        let name =
+            id.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_.")))
+            ?? id
         return "/api/recordings/\(name)/file?expires=\(expires)&signature=\(signature(id, expires))"
     }
 

@@ -10,7 +10,8 @@ struct TokenClaims: JWTPayload, Equatable {
     var name: String?
     /// The highest role that the holder may have.
     var role: String?
-    /// Who the holder is to whoever made the token: their joins are counted together, and apart from others of their address.
+    /// Who the holder is to whoever made the token: their joins are counted together, and apart from others of their
+    /// address.
     var sub: String?
     /// A token without an end would open the room for ever to whoever finds it: it is refused.
     var exp: ExpirationClaim?
@@ -45,8 +46,8 @@ struct TokenVerifier: Sendable {
         keys = await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256)
     }
 
-    /// JWTKit traps on keys under 32 bytes, which only tests have. HMAC fills short keys with zeros itself (RFC 2104 §2), so these change
-    /// nothing.
+    /// JWTKit traps on keys under 32 bytes, which only tests have. HMAC fills short keys with zeros itself (RFC 2104
+    /// §2), so these change nothing.
     static func key(_ secret: String) -> [UInt8] {
         let bytes = Array(secret.utf8)
         return bytes + [UInt8](repeating: 0, count: max(0, 32 - bytes.count))
@@ -56,11 +57,17 @@ struct TokenVerifier: Sendable {
     func verify(_ token: String) async throws -> TokenClaims {
         guard token.utf8.count <= 8192 else { throw JWTError.malformedToken(reason: "too long") }
         // JWTKit tries its only key whatever the header says (RFC 8725 §3.1: do not).
-        guard TokenVerifier.algorithm(of: token) == "HS256" else { throw JWTError.malformedToken(reason: "alg is not HS256") }
+        guard TokenVerifier.algorithm(of: token) == "HS256" else {
+            throw JWTError.malformedToken(reason: "alg is not HS256")
+        }
         let claims = try await keys.verify(token, as: TokenClaims.self)
-        guard issuer.isEmpty || claims.iss == issuer else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "iss") }
+        guard issuer.isEmpty || claims.iss == issuer else {
+            throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "iss")
+        }
         if !audience.isEmpty {
-            guard let aud = claims.aud else { throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "aud is missing") }
+            guard let aud = claims.aud else {
+                throw JWTError.claimVerificationFailure(failedClaim: nil, reason: "aud is missing")
+            }
             try aud.verifyIntendedAudience(includes: audience)
         }
         return claims
@@ -80,8 +87,8 @@ struct Doorkeeper: Sendable {
     /// nil in mode `open`.
     var verifier: TokenVerifier?
 
-    /// In mode `open` everybody is trusted with the role that they ask for, as there is nobody to ask; but a locked room stays locked: a
-    /// lock that a word opens would be none.
+    /// In mode `open` everybody is trusted with the role that they ask for, as there is nobody to ask; but a locked
+    /// room stays locked: a lock that a word opens would be none.
     ///
     /// - Throws: `unauthorized` without a valid token, `forbidden` for another room or a higher role.
     func admit(_ request: JoinRequest, asksRole: Bool, token: String?) async throws(Refusal) -> JoinRequest {

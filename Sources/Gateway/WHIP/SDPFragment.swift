@@ -29,15 +29,21 @@ struct SDPFragment: Sendable, Equatable {
             switch name {
             // All sections share one transport (bundle), so one pair counts.
             case "ice-ufrag":
-                guard SDPFragment.isIceText(value, 4...256) else { throw .badRequest("ice-ufrag must have 4 to 256 characters of A-Z a-z 0-9 + /") }
+                guard SDPFragment.isIceText(value, 4...256) else {
+                    throw .badRequest("ice-ufrag must have 4 to 256 characters of A-Z a-z 0-9 + /")
+                }
                 ufrag = ufrag ?? value
             case "ice-pwd":
-                guard SDPFragment.isIceText(value, 22...256) else { throw .badRequest("ice-pwd must have 22 to 256 characters of A-Z a-z 0-9 + /") }
+                guard SDPFragment.isIceText(value, 22...256) else {
+                    throw .badRequest("ice-pwd must have 22 to 256 characters of A-Z a-z 0-9 + /")
+                }
                 password = password ?? value
             case "mid":
                 mid = mid ?? value
             case "candidate":
-                guard candidates.count < SDPFragment.maxCandidates, value.utf8.count <= 1024 else { throw .badRequest("too many candidates") }
+                guard candidates.count < SDPFragment.maxCandidates, value.utf8.count <= 1024 else {
+                    throw .badRequest("too many candidates")
+                }
                 candidates.append(String(attribute))
             case "end-of-candidates":
                 isComplete = true
@@ -45,7 +51,9 @@ struct SDPFragment: Sendable, Equatable {
                 break
             }
         }
-        guard ufrag != nil || !candidates.isEmpty || isComplete else { throw .badRequest("the sdpfrag has neither credentials nor candidates") }
+        guard ufrag != nil || !candidates.isEmpty || isComplete else {
+            throw .badRequest("the sdpfrag has neither credentials nor candidates")
+        }
     }
 
     /// What answers an ICE restart: our new credentials and candidates, in the client's first section.
@@ -61,6 +69,8 @@ struct SDPFragment: Sendable, Equatable {
     /// RFC 8839 §5.4.
     private static func isIceText(_ text: String, _ length: ClosedRange<Int>) -> Bool {
         length.contains(text.utf8.count)
-            && text.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 43 || $0 == 47 }
+            && text.utf8.allSatisfy {
+                (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) || $0 == 43 || $0 == 47
+            }
     }
 }

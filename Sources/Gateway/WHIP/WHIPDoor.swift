@@ -5,7 +5,8 @@ import HTTPTypes
 import Hummingbird
 import Threads
 
-/// WHIP (RFC 9725) publishes into a room, WHEP (draft-ietf-wish-whep) watches one: HTTP instead of a signalling connection.
+/// WHIP (RFC 9725) publishes into a room, WHEP (draft-ietf-wish-whep) watches one: HTTP instead of a signalling
+/// connection.
 final class WHIPDoor: Sendable {
     private struct Session {
         var seat: any ConferenceSeat
@@ -27,7 +28,8 @@ final class WHIPDoor: Sendable {
     private let sdpLimit: Int
     private let places = Guarded<[String: Place]>([:])
 
-    /// A session, from before its seat is asked for until both are gone: a seat may end at any moment, on another thread.
+    /// A session, from before its seat is asked for until both are gone: a seat may end at any moment, on another
+    /// thread.
     private enum Place {
         case starting
         /// The seat ended before its session was entered.
@@ -35,11 +37,13 @@ final class WHIPDoor: Sendable {
         case running(Session)
     }
 
-    /// Changes of one session a second, and at once. Clients that trickle send one for a handful of candidates, a restart is one.
+    /// Changes of one session a second, and at once. Clients that trickle send one for a handful of candidates, a
+    /// restart is one.
     private static let (changeRate, changeBurst) = (5.0, 20.0)
 
     init(
-        conference: any ConferenceService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter, figures: GatewayFigures,
+        conference: any ConferenceService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter,
+        figures: GatewayFigures,
         sdpLimit: Int
     ) {
         self.conference = conference
@@ -83,7 +87,8 @@ final class WHIPDoor: Sendable {
         }
     }
 
-    private func request(_ direction: Direction, _ room: String, _ asked: RouteRequest) throws(APIError) -> JoinRequest {
+    private func request(_ direction: Direction, _ room: String, _ asked: RouteRequest) throws(APIError) -> JoinRequest
+    {
         let fallback = direction == .whip ? "WHIP" : "Viewer"
         guard let name = Names.shown(asked.query("name") ?? fallback) else {
             throw APIError.badRequest("name: 1 to \(Names.allowedLength.upperBound) characters")
@@ -115,7 +120,9 @@ final class WHIPDoor: Sendable {
         return admitted
     }
 
-    private func enter(_ request: JoinRequest, _ direction: Direction, _ offer: String) async throws(ConferenceError) -> Response {
+    private func enter(_ request: JoinRequest, _ direction: Direction, _ offer: String) async throws(ConferenceError)
+        -> Response
+    {
         var random = SystemRandomNumberGenerator()
         let id = (0..<2).map { _ in hex(random.next()) }.joined()
         places.withLock { $0[id] = .starting }
@@ -136,11 +143,13 @@ final class WHIPDoor: Sendable {
             forget(id)
             throw error
         }
-        let path = "/\(direction.rawValue)/\(request.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? request.room)/\(id)"
+        let path =
+            "/\(direction.rawValue)/\(request.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? request.room)/\(id)"
         let session = Session(
             seat: seat, path: path, ufrag: answer.remoteUfrag,
             changes: TokenBucket(rate: WHIPDoor.changeRate, size: WHIPDoor.changeBurst, at: MonotonicClock.now()))
-        // The seat may have ended between its answer and this line: then its session is over before the client hears of it.
+        // The seat may have ended between its answer and this line: then its session is over before the client hears of
+        // it.
         places.withLock { places in
             if case .starting = places[id] { places[id] = .running(session) } else { places[id] = nil }
         }
@@ -151,7 +160,8 @@ final class WHIPDoor: Sendable {
         for link in iceServers.links(for: seat.id, now: Int(Date().timeIntervalSince1970)) {
             headers.append(HTTPField(name: .link, value: link))
         }
-        return Response(status: .created, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: answer.text)))
+        return Response(
+            status: .created, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: answer.text)))
     }
 
     private func end(_ id: String) {
@@ -215,7 +225,8 @@ final class WHIPDoor: Sendable {
             return session.tag
         }
         return Response(
-            status: .ok, headers: [.contentType: SDPFragment.contentType, .eTag: tag ?? session.tag, .cacheControl: "no-store"],
+            status: .ok,
+            headers: [.contentType: SDPFragment.contentType, .eTag: tag ?? session.tag, .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: fragment.answer(ours))))
     }
 
@@ -229,9 +240,12 @@ final class WHIPDoor: Sendable {
 
     private func checkRate(_ id: String) throws(APIError) {
         let now = MonotonicClock.now()
-        let wait = change(id) { session in session.changes.take(at: now) ? Duration.zero : session.changes.wait(at: now) }
+        let wait = change(id) { session in session.changes.take(at: now) ? Duration.zero : session.changes.wait(at: now)
+        }
         if let wait, wait > .zero {
-            throw APIError(Refusal(.tooFast, "at most \(Int(WHIPDoor.changeRate)) changes a second of one session", retryAfter: wait))
+            throw APIError(
+                Refusal(
+                    .tooFast, "at most \(Int(WHIPDoor.changeRate)) changes a second of one session", retryAfter: wait))
         }
     }
 
@@ -249,7 +263,8 @@ final class WHIPDoor: Sendable {
     }
 
     func sessionOptions(_ asked: RouteRequest) -> Response {
-        Response(status: .noContent, headers: [.allow: "DELETE, OPTIONS, PATCH", .acceptPatch: SDPFragment.contentType])
+        Response(
+            status: .noContent, headers: [.allow: "DELETE, OPTIONS, PATCH", .acceptPatch: SDPFragment.contentType])
     }
 
     // MARK: -

@@ -9,14 +9,22 @@ extension RouteTable {
             let parameters: [RouteDescription.Parameter] =
                 isWhip
                 ? [.query("name", "The name to show.")]
-                : [.query("name", "The viewer's name."), .query("as", "A participant's id: that participant's own mix.")]
+                : [
+                    .query("name", "The viewer's name."),
+                    .query("as", "A participant's id: that participant's own mix."),
+                ]
             add(
                 Route(
                     .post, "/\(direction.rawValue)/{room}", .door,
                     RouteDescription(
-                        tag: "doors", summary: isWhip ? "Publishes into a room (WHIP, RFC 9725)" : "Watches a room (WHEP)",
+                        tag: "doors",
+                        summary: isWhip ? "Publishes into a room (WHIP, RFC 9725)" : "Watches a room (WHEP)",
                         parameters: parameters, body: ("application/sdp", sdp),
-                        answers: [.file(201, "The answer; Location is the session, with ETag and Link headers.", "application/sdp")],
+                        answers: [
+                            .file(
+                                201, "The answer; Location is the session, with ETag and Link headers.",
+                                "application/sdp")
+                        ],
                         failures: [400, 401, 403, 404, 406, 409, 413, 415, 429, 503])
                 ) { asked in try await door.start(direction, asked) })
             add(Route(.options, "/\(direction.rawValue)/{room}", .everyone, nil) { asked in door.options(asked) })
@@ -34,7 +42,8 @@ extension RouteTable {
             add(
                 Route(
                     .delete, session, .door,
-                    RouteDescription(tag: "doors", summary: "Ends the session", answers: [.empty(200, "Ended.")], failures: [404])
+                    RouteDescription(
+                        tag: "doors", summary: "Ends the session", answers: [.empty(200, "Ended.")], failures: [404])
                 ) { asked in try await door.stop(direction, asked) })
             add(Route(.options, session, .everyone, nil) { asked in door.sessionOptions(asked) })
         }

@@ -1,7 +1,9 @@
-/// What a JSON text looks like from afar: found in one pass over the bytes, without memory, before a decoder makes values of them.
+/// What a JSON text looks like from afar: found in one pass over the bytes, without memory, before a decoder makes
+/// values of them.
 ///
-/// Foundation's decoder makes an object of each value and looks at some of them six times; a text of 256 KiB can hold 130,000 values,
-/// which cost it 0.3 s. Whoever sends JSON is nobody yet: texts that no client of ours sends are refused for a ten-thousandth of that.
+/// Foundation's decoder makes an object of each value and looks at some of them six times; a text of 256 KiB can hold
+/// 130,000 values, which cost it 0.3 s. Whoever sends JSON is nobody yet: texts that no client of ours sends are
+/// refused for a ten-thousandth of that.
 struct JSONOutline: Equatable {
     /// What a text may be like.
     struct Limits: Sendable {
@@ -16,7 +18,8 @@ struct JSONOutline: Equatable {
         static let requestBody = Limits(depth: 8, values: 1000)
     }
 
-    /// The text of the member `type` of the outermost object, the first if there are several; nil if there is none, or it is no plain text.
+    /// The text of the member `type` of the outermost object, the first if there are several; nil if there is none, or
+    /// it is no plain text.
     private(set) var type: String?
 
     /// What one pass finds, whether the text is right JSON or not: that is for the decoder to say.
@@ -28,7 +31,9 @@ struct JSONOutline: Equatable {
         type = scan.type
     }
 
-    static func check(_ bytes: some Sequence<UInt8>, _ limits: Limits) throws(Refusal) { _ = try JSONOutline(bytes, limits) }
+    static func check(_ bytes: some Sequence<UInt8>, _ limits: Limits) throws(Refusal) {
+        _ = try JSONOutline(bytes, limits)
+    }
 
     private struct Scan {
         let limits: Limits
@@ -58,7 +63,9 @@ struct JSONOutline: Equatable {
                 text.removeAll(keepingCapacity: true)
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
-                guard depth <= limits.depth else { throw Refusal(.badMessage, "this JSON is nested deeper than \(limits.depth) levels") }
+                guard depth <= limits.depth else {
+                    throw Refusal(.badMessage, "this JSON is nested deeper than \(limits.depth) levels")
+                }
                 next = depth == 1 && byte == UInt8(ascii: "{") ? .key : .other
                 try count()
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
@@ -92,7 +99,9 @@ struct JSONOutline: Equatable {
 
         private mutating func count() throws(Refusal) {
             values += 1
-            guard values <= limits.values else { throw Refusal(.badMessage, "this JSON has more than \(limits.values) values") }
+            guard values <= limits.values else {
+                throw Refusal(.badMessage, "this JSON has more than \(limits.values) values")
+            }
         }
     }
 }

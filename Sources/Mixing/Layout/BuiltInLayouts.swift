@@ -1,4 +1,5 @@
-/// The shipped layouts as they are in `layouts/`, for a server that is started without that folder. A test compares the two.
+/// The shipped layouts as they are in `layouts/`, for a server that is started without that folder. A test compares the
+/// two.
 enum BuiltInLayouts {
     static let files: [(name: String, json: String)] = [
         (

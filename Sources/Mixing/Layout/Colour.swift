@@ -27,7 +27,8 @@ public struct Colour: Hashable, Sendable {
     public var yuv: (y: UInt8, u: UInt8, v: UInt8) {
         let r = Int(red), g = Int(green), b = Int(blue)
         return (
-            UInt8(clamping: (66 * r + 129 * g + 25 * b + 128) >> 8 + 16), UInt8(clamping: (-38 * r - 74 * g + 112 * b + 128) >> 8 + 128),
+            UInt8(clamping: (66 * r + 129 * g + 25 * b + 128) >> 8 + 16),
+            UInt8(clamping: (-38 * r - 74 * g + 112 * b + 128) >> 8 + 128),
             UInt8(clamping: (112 * r - 94 * g - 18 * b + 128) >> 8 + 128)
         )
     }

@@ -56,7 +56,8 @@ struct JSONSyntaxError: Error {
     var mend: String
 }
 
-/// RFC 8259, strictly: no comments, no trailing commas, no duplicate keys. Total on any input: depth and size have limits.
+/// RFC 8259, strictly: no comments, no trailing commas, no duplicate keys. Total on any input: depth and size have
+/// limits.
 struct JSONParser {
     /// Layout files are a few KiB; what is larger is a mistake or an attack.
     static let maximumBytes = 262_144
@@ -147,9 +148,13 @@ struct JSONParser {
         case UInt8(ascii: "n"): return try word("null", .null)
         case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")):
             return JSONValue(node: .number(try number()), position: start)
-        case UInt8(ascii: "/"): throw fault("a comment, which JSON does not have", "use the key \"comment\" or remove it")
-        case UInt8(ascii: "]"), UInt8(ascii: "}"): throw fault("\(here) where a value is expected", "remove the comma before it")
-        default: throw fault("\(here) where a value is expected", "write a value: text in \"quotes\", a number, true, false, [ or {")
+        case UInt8(ascii: "/"):
+            throw fault("a comment, which JSON does not have", "use the key \"comment\" or remove it")
+        case UInt8(ascii: "]"), UInt8(ascii: "}"):
+            throw fault("\(here) where a value is expected", "remove the comma before it")
+        default:
+            throw fault(
+                "\(here) where a value is expected", "write a value: text in \"quotes\", a number, true, false, [ or {")
         }
     }
 
@@ -173,18 +178,24 @@ struct JSONParser {
             step()
             if isDigit(peek) { throw fault("a number with a leading zero", "remove the zero", at: start) }
         } else {
-            guard isDigit(peek) else { throw fault("a number without digits", "write digits after the sign", at: start) }
+            guard isDigit(peek) else {
+                throw fault("a number without digits", "write digits after the sign", at: start)
+            }
             while isDigit(peek) { step() }
         }
         if peek == UInt8(ascii: ".") {
             step()
-            guard isDigit(peek) else { throw fault("a number that ends with a point", "write a digit after the point", at: start) }
+            guard isDigit(peek) else {
+                throw fault("a number that ends with a point", "write a digit after the point", at: start)
+            }
             while isDigit(peek) { step() }
         }
         if peek == UInt8(ascii: "e") || peek == UInt8(ascii: "E") {
             step()
             if peek == UInt8(ascii: "+") || peek == UInt8(ascii: "-") { step() }
-            guard isDigit(peek) else { throw fault("a number with an empty exponent", "write digits after the e", at: start) }
+            guard isDigit(peek) else {
+                throw fault("a number with an empty exponent", "write digits after the e", at: start)
+            }
             while isDigit(peek) { step() }
         }
         let text = String(decoding: bytes[first..<offset], as: UTF8.self)
@@ -233,7 +244,9 @@ struct JSONParser {
             var code = try hexadecimal(start)
             if (0xD800..<0xDC00).contains(code), peek == UInt8(ascii: "\\") {
                 step()
-                guard peek == UInt8(ascii: "u") else { throw fault("half of a surrogate pair", "write both halves", at: start) }
+                guard peek == UInt8(ascii: "u") else {
+                    throw fault("half of a surrogate pair", "write both halves", at: start)
+                }
                 step()
                 let low = try hexadecimal(start)
                 guard (0xDC00..<0xE000).contains(low) else {
@@ -308,7 +321,9 @@ struct JSONParser {
                 throw fault("the key \"\(key)\" a second time", "keep one of the two", at: place)
             }
             skipSpace()
-            guard peek == UInt8(ascii: ":") else { throw fault("\(here) after the key \"\(key)\"", "put a colon between key and value") }
+            guard peek == UInt8(ascii: ":") else {
+                throw fault("\(here) after the key \"\(key)\"", "put a colon between key and value")
+            }
             step()
             skipSpace()
             members.append(JSONMember(key: key, position: place, value: try value(depth: depth + 1)))
@@ -319,7 +334,8 @@ struct JSONParser {
                 step()
                 return members
             case nil: throw fault("an object that is never closed", "add the closing }", at: start)
-            default: throw fault("\(here) inside an object", "put a comma between the entries, or close the object with }")
+            default:
+                throw fault("\(here) inside an object", "put a comma between the entries, or close the object with }")
             }
         }
     }

@@ -20,11 +20,13 @@ public struct Layout: Hashable, Sendable {
     /// The largest value that `maxTiles` may have: more tiles than this are too small to see.
     public static let largestMaxTiles = 100
 
-    /// Whether a layout can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, so that it is a file's name and part of an address as it stands.
+    /// Whether a layout can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, so that it is a file's name and part of
+    /// an address as it stands.
     public static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
                     || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
             }
     }
@@ -70,7 +72,8 @@ public struct Layout: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         /// One tile that fills the frame, for the first of `roles` that somebody has.
         case slot(roles: [Role])
-        /// Everyone left, in rows of equal tiles, the block centred in the frame. `columns` nil: as the tiles become largest.
+        /// Everyone left, in rows of equal tiles, the block centred in the frame. `columns` nil: as the tiles become
+        /// largest.
         case grid(columns: Int?, maxTiles: Int?, aspect: Aspect)
         /// Everyone left, in one line of tiles as thick as the frame, as many as fit.
         case strip(direction: Direction, align: Alignment, maxTiles: Int?, aspect: Aspect)
@@ -129,7 +132,8 @@ public struct LayoutMember: Hashable, Sendable {
     public var joinOrder: Int
 
     public init(
-        id: String, isSpeaker: Bool = false, speakerRank: Int? = nil, isPresenting: Bool = false, isPinned: Bool = false,
+        id: String, isSpeaker: Bool = false, speakerRank: Int? = nil, isPresenting: Bool = false,
+        isPinned: Bool = false,
         hasVideo: Bool = true, aspectRatio: Double = 16.0 / 9, joinOrder: Int
     ) {
         self.id = id
@@ -153,7 +157,8 @@ public struct Tile: Hashable, Sendable {
     public var showsName: Bool
 
     public init(
-        member: String, x: Int, y: Int, width: Int, height: Int, fit: TileFit = .auto, z: Int = 0, showsName: Bool = true
+        member: String, x: Int, y: Int, width: Int, height: Int, fit: TileFit = .auto, z: Int = 0,
+        showsName: Bool = true
     ) {
         self.member = member
         self.x = x

@@ -3,22 +3,24 @@ import Codecs
 extension Layout {
     /// Places people on a canvas.
     ///
-    /// A pure function: the same members, canvas and `previous` tiles give the same tiles. All coordinates are even, all tiles
-    /// lie inside the canvas, and tiles of one layer never overlap. `previous`, the result of the last call, keeps people where
-    /// they were as far as the new arrangement allows. Where there are more people than places, those who spoke most recently
-    /// are shown. A member of whom nothing is known twice (the same id) is placed once.
+    /// A pure function: the same members, canvas and `previous` tiles give the same tiles. All coordinates are even,
+    /// all tiles lie inside the canvas, and tiles of one layer never overlap. `previous`, the result of the last call,
+    /// keeps people where they were as far as the new arrangement allows. Where there are more people than places,
+    /// those who spoke most recently are shown. A member of whom nothing is known twice (the same id) is placed once.
     public func arrange(_ members: [LayoutMember], canvasWidth: Int, canvasHeight: Int, previous: [Tile]) -> [Tile] {
         var seen: Set<String> = []
         let people = members.filter { seen.insert($0.id).inserted }
         let rule = rules.first {
             $0.condition.matches(
-                people: people.count, presenting: people.contains(where: \.isPresenting), pinned: people.contains(where: \.isPinned))
+                people: people.count, presenting: people.contains(where: \.isPresenting),
+                pinned: people.contains(where: \.isPinned))
         }
         guard let rule, canvasWidth >= 2, canvasHeight >= 2 else { return [] }
         var placement = Placement(
             layout: self, width: canvasWidth & ~1, height: canvasHeight & ~1, waiting: people, previous: previous)
         for region in rule.regions { placement.fill(region) }
-        return placement.tiles.enumerated().sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
+        return placement.tiles.enumerated().sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(
+            \.element)
     }
 }
 
@@ -55,13 +57,17 @@ private struct Placement {
             seat(gridCells(in: frame, count: count, columns: columns, aspect: aspect), region)
         case .strip(let direction, let align, let maxTiles, let aspect):
             let most = min(waiting.count, maxTiles ?? .max, room)
-            seat(stripCells(in: frame, most: most, direction: direction, align: align, mayShrink: maxTiles != nil, aspect: aspect), region)
+            seat(
+                stripCells(
+                    in: frame, most: most, direction: direction, align: align, mayShrink: maxTiles != nil,
+                    aspect: aspect), region)
         }
     }
 
     // MARK: Geometry
 
-    /// Both edges are rounded by the same rule, so that regions that touch in the file touch in pixels and do not overlap.
+    /// Both edges are rounded by the same rule, so that regions that touch in the file touch in pixels and do not
+    /// overlap.
     private func frame(of region: Layout.Region) -> PixelRectangle {
         func edge(_ fraction: Double, _ extent: Int) -> Int {
             let pixels = (fraction * Double(extent) / 2).rounded() * 2
@@ -83,7 +89,9 @@ private struct Placement {
         return (Int(best.width + 1.0 / 16) & ~1, Int(best.height + 1.0 / 16) & ~1)
     }
 
-    private func gridCells(in frame: PixelRectangle, count: Int, columns wanted: Int?, aspect: Layout.Aspect) -> [PixelRectangle] {
+    private func gridCells(in frame: PixelRectangle, count: Int, columns wanted: Int?, aspect: Layout.Aspect)
+        -> [PixelRectangle]
+    {
         guard count > 0 else { return [] }
         var best: (columns: Int, rows: Int, width: Int, height: Int) = (0, 0, 0, 0)
         for columns in (wanted.map { min($0, count)...min($0, count) } ?? 1...count) {
@@ -107,15 +115,17 @@ private struct Placement {
             let rowWidth = inRow * best.width + (inRow - 1) * gap
             let left = frame.x + (frame.width - rowWidth) / 2 & ~1
             return PixelRectangle(
-                x: left + index % best.columns * (best.width + gap), y: top + row * (best.height + gap), width: best.width,
+                x: left + index % best.columns * (best.width + gap), y: top + row * (best.height + gap),
+                width: best.width,
                 height: best.height)
         }
     }
 
-    /// Tiles are as thick as the strip, and as many as fit: then nobody moves or changes size when people come and go. Only where
-    /// the layout asks for a number of tiles they become as small as that needs.
+    /// Tiles are as thick as the strip, and as many as fit: then nobody moves or changes size when people come and go.
+    /// Only where the layout asks for a number of tiles they become as small as that needs.
     private func stripCells(
-        in frame: PixelRectangle, most: Int, direction: Layout.Direction, align: Layout.Alignment, mayShrink: Bool, aspect: Layout.Aspect
+        in frame: PixelRectangle, most: Int, direction: Layout.Direction, align: Layout.Alignment, mayShrink: Bool,
+        aspect: Layout.Aspect
     ) -> [PixelRectangle] {
         guard most > 0 else { return [] }
         let isRow = direction == .row
@@ -141,7 +151,8 @@ private struct Placement {
         return (0..<count).map { index in
             let offset = first + index * (along(size) + gap)
             return PixelRectangle(
-                x: frame.x + (isRow ? offset : across), y: frame.y + (isRow ? across : offset), width: size.width, height: size.height)
+                x: frame.x + (isRow ? offset : across), y: frame.y + (isRow ? across : offset), width: size.width,
+                height: size.height)
         }
     }
 
@@ -157,14 +168,17 @@ private struct Placement {
                 case .pinned: waiting.filter(\.isPinned)
                 case .any: waiting
                 }
-            if role != .speaker, let present = candidates.first(where: { previous[$0.id]?.frame == frame }) { return present }
+            if role != .speaker, let present = candidates.first(where: { previous[$0.id]?.frame == frame }) {
+                return present
+            }
             if let best = candidates.min(by: isMoreImportant) { return best }
         }
         return nil
     }
 
-    /// Who is shown when not all can be: pinned, presenting and speaking people, then by when they last spoke, then those who
-    /// have a picture, then by seniority. Only speaking changes the order during a call, so the selection is calm.
+    /// Who is shown when not all can be: pinned, presenting and speaking people, then by when they last spoke, then
+    /// those who have a picture, then by seniority. Only speaking changes the order during a call, so the selection is
+    /// calm.
     private func isMoreImportant(_ a: LayoutMember, _ b: LayoutMember) -> Bool {
         func key(_ member: LayoutMember) -> (Int, Int, Int, Int) {
             let first = member.isPinned ? 0 : member.isPresenting ? 1 : member.isSpeaker ? 2 : 3
@@ -173,9 +187,10 @@ private struct Placement {
         return key(a) == key(b) ? a.id < b.id : key(a) < key(b)
     }
 
-    /// Seats as many as there are cells. First those whose cell is where it was; then, if that is most of them (somebody came,
-    /// left or was swapped), the others go to the nearest free cell; if the grid changed its shape, everyone in reading order
-    /// of where they were, so that neighbours stay neighbours. Newcomers come last, by seniority.
+    /// Seats as many as there are cells. First those whose cell is where it was; then, if that is most of them
+    /// (somebody came, left or was swapped), the others go to the nearest free cell; if the grid changed its shape,
+    /// everyone in reading order of where they were, so that neighbours stay neighbours. Newcomers come last, by
+    /// seniority.
     private mutating func seat(_ cells: [PixelRectangle], _ region: Layout.Region) {
         guard !cells.isEmpty else { return }
         let chosen =
@@ -202,7 +217,9 @@ private struct Placement {
             // Who was elsewhere before the newcomers: the sort put them first.
             for member in unseated {
                 let free = seats.indices.filter { seats[$0] == nil }
-                let target = previous[member.id].map { old in free.min { distance(cells[$0], old) < distance(cells[$1], old) } } ?? free.first
+                let target =
+                    previous[member.id].map { old in free.min { distance(cells[$0], old) < distance(cells[$1], old) } }
+                    ?? free.first
                 if let target { seats[target] = member }
             }
         } else {

@@ -10,7 +10,9 @@ extension Layout {
             root = try JSONParser.parse(bytes)
         } catch {
             throw LayoutFaults([
-                LayoutFault(file: file, line: error.position.line, column: error.position.column, what: error.what, mend: error.mend)
+                LayoutFault(
+                    file: file, line: error.position.line, column: error.position.column, what: error.what,
+                    mend: error.mend)
             ])
         }
         var decoder = LayoutDecoder(file: file)
@@ -31,8 +33,11 @@ struct LayoutDecoder {
         self.file = file
     }
 
-    /// The keys of each object; `layouts/schema.json` names the same ones (a test compares them). Every object may have a `comment`.
-    static let layoutKeys = ["$schema", "comment", "name", "description", "background", "gap", "names", "maxTiles", "rules"]
+    /// The keys of each object; `layouts/schema.json` names the same ones (a test compares them). Every object may have
+    /// a `comment`.
+    static let layoutKeys = [
+        "$schema", "comment", "name", "description", "background", "gap", "names", "maxTiles", "rules",
+    ]
     static let ruleKeys = ["comment", "when", "regions"]
     static let conditionKeys = ["comment", "people", "presenting", "pinned"]
     static let frameKeys = ["comment", "kind", "x", "y", "width", "height", "fit", "names", "layer"]
@@ -59,7 +64,9 @@ struct LayoutDecoder {
         }
         if let description = text(root, "description", required: "the layout") {
             layout.description = description.text
-            if description.text.isEmpty { report(description.position, "an empty description", "say in a sentence what people see") }
+            if description.text.isEmpty {
+                report(description.position, "an empty description", "say in a sentence what people see")
+            }
         }
         if let colour = text(root, "background") {
             if let value = Colour(hexadecimal: colour.text) {
@@ -102,10 +109,17 @@ struct LayoutDecoder {
             condition.minPeople = count
             condition.maxPeople = count
         case .array(let ends) where ends.count == 2:
-            if case .null = ends[0].node {} else { condition.minPeople = checkInteger(ends[0], "\"people\"", 0...10_000) }
-            if case .null = ends[1].node {} else { condition.maxPeople = checkInteger(ends[1], "\"people\"", 0...10_000) }
+            if case .null = ends[0].node {
+            } else {
+                condition.minPeople = checkInteger(ends[0], "\"people\"", 0...10_000)
+            }
+            if case .null = ends[1].node {
+            } else {
+                condition.maxPeople = checkInteger(ends[1], "\"people\"", 0...10_000)
+            }
             if let from = condition.minPeople, let to = condition.maxPeople, from > to {
-                report(value.position, "\"people\" from \(from) to \(to), which is nobody", "put the smaller number first")
+                report(
+                    value.position, "\"people\" from \(from) to \(to), which is nobody", "put the smaller number first")
             }
         default: report(value.position, "\"people\" is \(value.kind)", mend)
         }
@@ -133,10 +147,12 @@ struct LayoutDecoder {
         case "slot": region.kind = .slot(roles: roles(value))
         case "grid": region.kind = .grid(columns: columns(value), maxTiles: maxTiles, aspect: aspect)
         default:
-            let direction = choice(value, "direction", Layout.Direction.allCases.map(\.rawValue)).flatMap(Layout.Direction.init)
+            let direction = choice(value, "direction", Layout.Direction.allCases.map(\.rawValue)).flatMap(
+                Layout.Direction.init)
             let align = choice(value, "align", Layout.Alignment.allCases.map(\.rawValue)).flatMap(Layout.Alignment.init)
             region.kind = .strip(
-                direction: direction ?? (region.width >= region.height ? .row : .column), align: align ?? .center, maxTiles: maxTiles,
+                direction: direction ?? (region.width >= region.height ? .row : .column), align: align ?? .center,
+                maxTiles: maxTiles,
                 aspect: aspect)
         }
         return region
@@ -146,7 +162,9 @@ struct LayoutDecoder {
         let names = Layout.Role.allCases.map(\.rawValue)
         guard let role = value["role"] else { return [.any] }
         if case .array(let entries) = role.node {
-            if entries.isEmpty { report(role.position, "\"role\" is an empty list", "name one of \(Self.listed(names))") }
+            if entries.isEmpty {
+                report(role.position, "\"role\" is an empty list", "name one of \(Self.listed(names))")
+            }
             return entries.compactMap { oneOf($0, "\"role\"", names).flatMap(Layout.Role.init) }
         }
         return oneOf(role, "\"role\"", names).flatMap(Layout.Role.init).map { [$0] } ?? [.any]
@@ -192,7 +210,9 @@ struct LayoutDecoder {
 
     // MARK: What holds between several values
 
-    private mutating func checkInside(_ region: JSONValue, _ start: String, _ extent: String, _ from: Double, _ size: Double) {
+    private mutating func checkInside(
+        _ region: JSONValue, _ start: String, _ extent: String, _ from: Double, _ size: Double
+    ) {
         guard from + size > 1 + 1e-6, let place = region[extent] ?? region[start] else { return }
         let end = JSONValue.format(((from + size) * 10_000).rounded() / 10_000)
         report(
@@ -204,7 +224,8 @@ struct LayoutDecoder {
         for (index, upper) in regions.enumerated() {
             let lower = regions[..<index].firstIndex { lower in
                 let slack = 1e-6
-                return lower.layer == upper.layer && lower.x + slack < upper.x + upper.width && upper.x + slack < lower.x + lower.width
+                return lower.layer == upper.layer && lower.x + slack < upper.x + upper.width
+                    && upper.x + slack < lower.x + lower.width
                     && lower.y + slack < upper.y + upper.height && upper.y + slack < lower.y + lower.height
             }
             if let lower {
@@ -224,7 +245,9 @@ struct LayoutDecoder {
                 }
                 guard let lonely else { continue }
                 let state = (presenting ? " while somebody presents" : "") + (pinned ? " with somebody pinned" : "")
-                report(position, "no rule fits \(lonely) \(lonely == 1 ? "person" : "people")\(state)", "add a last rule without \"when\"")
+                report(
+                    position, "no rule fits \(lonely) \(lonely == 1 ? "person" : "people")\(state)",
+                    "add a last rule without \"when\"")
                 return
             }
         }
@@ -252,7 +275,8 @@ struct LayoutDecoder {
                 ?? "remove it; \(name) may have \(Self.listed(keys.filter { $0 != "$schema" && $0 != "comment" }))"
             report(member.position, "unknown key \"\(member.key)\" in \(name)", mend)
         }
-        if let comment = value["comment"], case .string = comment.node {} else if let comment = value["comment"] {
+        if let comment = value["comment"], case .string = comment.node {
+        } else if let comment = value["comment"] {
             report(comment.position, "\"comment\" is \(comment.kind)", "put the text in \"quotes\"")
         }
     }
@@ -263,7 +287,9 @@ struct LayoutDecoder {
         return nil
     }
 
-    private mutating func text(_ object: JSONValue, _ key: String, required: String? = nil) -> (text: String, position: TextPosition)? {
+    private mutating func text(_ object: JSONValue, _ key: String, required: String? = nil) -> (
+        text: String, position: TextPosition
+    )? {
         guard let value = member(object, key, required: required) else { return nil }
         if case .string(let text) = value.node { return (text, value.position) }
         report(value.position, "\"\(key)\" is \(value.kind)", "write a text in \"quotes\"")
@@ -281,11 +307,15 @@ struct LayoutDecoder {
         guard let value = object[key] else { return nil }
         let allowed = "\(JSONValue.format(range.lowerBound)) to \(JSONValue.format(range.upperBound))"
         guard case .number(let number) = value.node else {
-            report(value.position, "\"\(key)\" is \(value.kind)", "write a number from \(allowed), a fraction of the canvas")
+            report(
+                value.position, "\"\(key)\" is \(value.kind)",
+                "write a number from \(allowed), a fraction of the canvas")
             return nil
         }
         guard range.contains(number) else {
-            report(value.position, "\"\(key)\" is \(JSONValue.format(number))", "use \(allowed): it is a fraction of the canvas")
+            report(
+                value.position, "\"\(key)\" is \(JSONValue.format(number))",
+                "use \(allowed): it is a fraction of the canvas")
             return nil
         }
         return number
@@ -296,8 +326,12 @@ struct LayoutDecoder {
     }
 
     private mutating func checkInteger(_ value: JSONValue, _ name: String, _ range: ClosedRange<Int>) -> Int? {
-        if case .number(let number) = value.node, let whole = Int(exactly: number), range.contains(whole) { return whole }
-        report(value.position, "\(name) is \(value.kind)", "write a whole number from \(range.lowerBound) to \(range.upperBound)")
+        if case .number(let number) = value.node, let whole = Int(exactly: number), range.contains(whole) {
+            return whole
+        }
+        report(
+            value.position, "\(name) is \(value.kind)",
+            "write a whole number from \(range.lowerBound) to \(range.upperBound)")
         return nil
     }
 
@@ -306,14 +340,19 @@ struct LayoutDecoder {
     ) -> (values: [JSONValue], position: TextPosition)? {
         guard let value = member(object, key, required: name) else { return nil }
         guard case .array(let values) = value.node, !values.isEmpty, values.count <= 100 else {
-            let kind = if case .array(let values) = value.node { values.isEmpty ? "an empty list" : "too long" } else { value.kind }
+            let kind =
+                if case .array(let values) = value.node { values.isEmpty ? "an empty list" : "too long" } else {
+                    value.kind
+                }
             report(value.position, "\"\(key)\" is \(kind)", "write a list of 1 to 100 objects: [ { … } ]")
             return nil
         }
         return (values, value.position)
     }
 
-    private mutating func choice(_ object: JSONValue, _ key: String, _ allowed: [String], required: String? = nil) -> String? {
+    private mutating func choice(_ object: JSONValue, _ key: String, _ allowed: [String], required: String? = nil)
+        -> String?
+    {
         member(object, key, required: required).flatMap { oneOf($0, "\"\(key)\"", allowed) }
     }
 
@@ -325,7 +364,8 @@ struct LayoutDecoder {
         if allowed.contains(text) { return text }
         let guess = Spelling.nearest(text, among: allowed)
         report(
-            value.position, "\(name) is \"\(text.prefix(40))\"", guess.map { "did you mean \"\($0)\"?" } ?? "write one of \(Self.listed(allowed))")
+            value.position, "\(name) is \"\(text.prefix(40))\"",
+            guess.map { "did you mean \"\($0)\"?" } ?? "write one of \(Self.listed(allowed))")
         return nil
     }
 

@@ -40,15 +40,16 @@ public final class LayoutLibrary: Sendable {
         var inode: UInt
     }
 
-    /// What is known of the directory's files. Its lock is held while they are read and written: only `poll`, `put` and `delete` take it,
-    /// which may wait for a disk.
+    /// What is known of the directory's files. Its lock is held while they are read and written: only `poll`, `put` and
+    /// `delete` take it, which may wait for a disk.
     private let stamps = Guarded<[String: Stamp]>([:])
-    /// What rooms use. Its lock is held for a look or a change of the table alone, so that nobody who asks for a layout waits for a disk.
+    /// What rooms use. Its lock is held for a look or a change of the table alone, so that nobody who asks for a layout
+    /// waits for a disk.
     private let layouts: Guarded<[String: Layout]>
     private let read: @Sendable (String) -> [UInt8]?
 
-    /// Reads the directory. A missing one is like an empty one, so that a server without files works; what is wrong with its
-    /// files is told by the first `poll()`.
+    /// Reads the directory. A missing one is like an empty one, so that a server without files works; what is wrong
+    /// with its files is told by the first `poll()`.
     public convenience init(directory: String?) { self.init(directory: directory, read: Self.read) }
 
     /// - Parameter read: gives the bytes of a file, or nil where it cannot be read.
@@ -63,7 +64,9 @@ public final class LayoutLibrary: Sendable {
         var layouts: [String: Layout] = [:]
         for file in BuiltInLayouts.files {
             // A test parses every one of them, so none is left out here.
-            if let layout = try? Layout.parse(json: Array(file.json.utf8), file: "\(file.name).json") { layouts[file.name] = layout }
+            if let layout = try? Layout.parse(json: Array(file.json.utf8), file: "\(file.name).json") {
+                layouts[file.name] = layout
+            }
         }
         return layouts
     }()
@@ -93,7 +96,8 @@ public final class LayoutLibrary: Sendable {
                 stamps[file] = stamp
                 guard let bytes = read(path) else {
                     change.faults.append(
-                        LayoutFault(file: path, line: 1, column: 1, what: "it cannot be read", mend: "check its permissions"))
+                        LayoutFault(
+                            file: path, line: 1, column: 1, what: "it cannot be read", mend: "check its permissions"))
                     continue
                 }
                 do throws(LayoutFaults) {
@@ -150,7 +154,9 @@ public final class LayoutLibrary: Sendable {
             let path = directory.map { "\($0)/\(name).json" }
             let isFile = path.map { Self.stamp($0) != nil } ?? false
             if Self.builtIn[name] == layout, !isFile { return .builtIn(name) }
-            if let path, isFile, unlink(path) != 0 { return .file(path: path, reason: String(cString: strerror(errno))) }
+            if let path, isFile, unlink(path) != 0 {
+                return .file(path: path, reason: String(cString: strerror(errno)))
+            }
             stamps["\(name).json"] = nil
             use(Self.builtIn[name], as: name)
             return nil
@@ -164,7 +170,8 @@ public final class LayoutLibrary: Sendable {
         let place = (try? JSONParser.parse(bytes))?["name"]?.position ?? TextPosition()
         throw LayoutFaults([
             LayoutFault(
-                file: file, line: place.line, column: place.column, what: "the name \"\(layout.name)\" is not that of the file",
+                file: file, line: place.line, column: place.column,
+                what: "the name \"\(layout.name)\" is not that of the file",
                 mend: "write \"\(name)\", or rename the file to \(layout.name).json")
         ])
     }
@@ -179,7 +186,9 @@ public final class LayoutLibrary: Sendable {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard name.hasSuffix(".json"), name != "schema.json", !name.hasPrefix("."), files.count < 1000 else { continue }
+            guard name.hasSuffix(".json"), name != "schema.json", !name.hasPrefix("."), files.count < 1000 else {
+                continue
+            }
             if let stamp = stamp("\(directory)/\(name)") { files[name] = stamp }
         }
         return files
@@ -189,7 +198,8 @@ public final class LayoutLibrary: Sendable {
         var info = stat()
         guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
         return Stamp(
-            seconds: info.st_mtim.tv_sec, nanoseconds: info.st_mtim.tv_nsec, size: Int(info.st_size), inode: UInt(info.st_ino))
+            seconds: info.st_mtim.tv_sec, nanoseconds: info.st_mtim.tv_nsec, size: Int(info.st_size),
+            inode: UInt(info.st_ino))
     }
 
     /// At most a byte more than a layout may have, which the parser then refuses.

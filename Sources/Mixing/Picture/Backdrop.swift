@@ -1,7 +1,8 @@
 import Basics
 import Codecs
 
-/// What stands beside a picture that is narrower or flatter than its tile: the picture itself, filling, dark and out of focus.
+/// What stands beside a picture that is narrower or flatter than its tile: the picture itself, filling, dark and out of
+/// focus.
 ///
 /// It follows the picture slowly and seldom (every `period`th), so that it stays calm and costs next to nothing.
 struct Backdrop {
@@ -28,7 +29,9 @@ struct Backdrop {
         let crop = Scaler.coverCrop(
             width: source.width, height: source.height, targetWidth: rotation.isSideways ? height : width,
             targetHeight: rotation.isSideways ? width : height)
-        Scaler.scale(from: source, crop: crop, rotation: rotation, into: coarse, x: 0, y: 0, width: coarse.width, height: coarse.height)
+        Scaler.scale(
+            from: source, crop: crop, rotation: rotation, into: coarse, x: 0, y: 0, width: coarse.width,
+            height: coarse.height)
         coarse.dim(PixelRectangle(x: 0, y: 0, width: coarse.width, height: coarse.height), luma: 90, chroma: 150)
         // In two steps: one bilinear step of this size would show its grid.
         let middle = Picture(width: Self.coarse.width * 5, height: Self.coarse.height * 5)

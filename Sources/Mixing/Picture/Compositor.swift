@@ -25,7 +25,8 @@ public struct TileAppearance: Sendable {
     public var handRaised: Bool
 
     public init(
-        name: String, picture: Picture? = nil, rotation: Rotation = .none, pictureGeneration: UInt64 = 0, state: State = .live,
+        name: String, picture: Picture? = nil, rotation: Rotation = .none, pictureGeneration: UInt64 = 0,
+        state: State = .live,
         isSpeaking: Bool = false, isMuted: Bool = false, handRaised: Bool = false
     ) {
         self.name = name
@@ -43,7 +44,8 @@ public struct TileAppearance: Sendable {
 public struct CompositorStyle: Hashable, Sendable {
     /// Around who speaks.
     public var speaking = Colour(0x4ADE80)
-    /// `auto` crops a picture to fill its tile when at most this part of it is lost; 3:2 in 16:9 loses 16 %, 4:3 loses 25 %.
+    /// `auto` crops a picture to fill its tile when at most this part of it is lost; 3:2 in 16:9 loses 16 %, 4:3 loses
+    /// 25 %.
     public var largestCrop = 0.2
     /// Beside pictures that are shown whole on request, such as screens.
     public var bars = Colour(0x0B0D10)
@@ -53,9 +55,9 @@ public struct CompositorStyle: Hashable, Sendable {
 
 /// Draws a room's canvas from its tiles: only those that changed, scaled straight into the canvas.
 ///
-/// Confined to one thread at a time. A picture that `compose` returned never changes again: the next one is another from
-/// the pool, into which the unchanged rest is copied (about 24 µs at 1280×720, against a third of a millisecond to scale it all).
-/// In the steady state nothing is allocated but the picture's own object.
+/// Confined to one thread at a time. A picture that `compose` returned never changes again: the next one is another
+/// from the pool, into which the unchanged rest is copied (about 24 µs at 1280×720, against a third of a millisecond to
+/// scale it all). In the steady state nothing is allocated but the picture's own object.
 public final class Compositor {
     public let width: Int
     public let height: Int
@@ -95,15 +97,18 @@ public final class Compositor {
 
     /// The canvas for these tiles, or nil when it looks just like the last one.
     ///
-    /// `tiles` as from `Layout.arrange` for this canvas; what does not lie inside is left out. `appearance` is asked once for
-    /// each tile, from below upwards.
+    /// `tiles` as from `Layout.arrange` for this canvas; what does not lie inside is left out. `appearance` is asked
+    /// once for each tile, from below upwards.
     public func compose(tiles: [Tile], appearance: (String) -> TileAppearance) -> Picture? {
         let usable = tiles.filter { isInside($0) }
         let ordered = usable.contains { $0.z != usable[0].z } ? stableByLayer(usable) : usable
-        let isNew = shownBackground != background || ordered.count != shown.count || !zip(ordered, shown).allSatisfy { $0 == $1.tile }
+        let isNew =
+            shownBackground != background || ordered.count != shown.count
+            || !zip(ordered, shown).allSatisfy { $0 == $1.tile }
         if isNew {
             // Backdrops move with their participant, so that they do not flash.
-            let backdrops = Dictionary(shown.map { ($0.tile.member, $0.backdrop) }, uniquingKeysWith: { first, _ in first })
+            let backdrops = Dictionary(
+                shown.map { ($0.tile.member, $0.backdrop) }, uniquingKeysWith: { first, _ in first })
             shown = ordered.map { tile in
                 var backdrop = backdrops[tile.member] ?? Backdrop()
                 backdrop.fit(width: tile.width, height: tile.height)
@@ -143,7 +148,8 @@ public final class Compositor {
 
     private func isInside(_ tile: Tile) -> Bool {
         let isEven = (tile.x | tile.y | tile.width | tile.height) & 1 == 0
-        return isEven && tile.x >= 0 && tile.y >= 0 && tile.width >= 2 && tile.height >= 2 && tile.width <= width - tile.x
+        return isEven && tile.x >= 0 && tile.y >= 0 && tile.width >= 2 && tile.height >= 2
+            && tile.width <= width - tile.x
             && tile.height <= height - tile.y
     }
 

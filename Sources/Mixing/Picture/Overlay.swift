@@ -22,7 +22,9 @@ final class Overlay: Sendable {
             let surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, Int32(width), Int32(height))
         else { return nil }
         defer { cairo_surface_destroy(surface) }
-        guard cairo_surface_status(surface) == CAIRO_STATUS_SUCCESS, let context = cairo_create(surface) else { return nil }
+        guard cairo_surface_status(surface) == CAIRO_STATUS_SUCCESS, let context = cairo_create(surface) else {
+            return nil
+        }
         draw(context)
         cairo_destroy(context)
         cairo_surface_flush(surface)
@@ -36,7 +38,8 @@ final class Overlay: Sendable {
         let chromaWidth = width / 2
         for row in stride(from: 0, to: height, by: 2) {
             for column in stride(from: 0, to: width, by: 2) {
-                // Chroma is the mean of the four pixels, each as much as it is opaque: Cairo's premultiplied sums are just that.
+                // Chroma is the mean of the four pixels, each as much as it is opaque: Cairo's premultiplied sums are
+                // just that.
                 var red = 0, green = 0, blue = 0, opacity = 0
                 for (dy, dx) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                     let pixel = pixels + (row + dy) * rowBytes + (column + dx) * 4
@@ -66,18 +69,21 @@ final class Overlay: Sendable {
 
     private static func colour(_ red: Int, _ green: Int, _ blue: Int, _ alpha: Int) -> Colour {
         Colour(
-            red: UInt8(clamping: red * 255 / alpha), green: UInt8(clamping: green * 255 / alpha), blue: UInt8(clamping: blue * 255 / alpha))
+            red: UInt8(clamping: red * 255 / alpha), green: UInt8(clamping: green * 255 / alpha),
+            blue: UInt8(clamping: blue * 255 / alpha))
     }
 
     /// Lays it over `canvas` with its upper left at an even point; what does not lie inside is not drawn at all.
     func blend(over canvas: Picture, x: Int, y top: Int) {
-        guard x >= 0, top >= 0, x & 1 == 0, top & 1 == 0, x + width <= canvas.width, top + height <= canvas.height else { return }
+        guard x >= 0, top >= 0, x & 1 == 0, top & 1 == 0, x + width <= canvas.width, top + height <= canvas.height
+        else { return }
         let toY = canvas.y + top * canvas.yStride + x
         let toU = canvas.u + top / 2 * canvas.uStride + x / 2
         let toV = canvas.v + top / 2 * canvas.vStride + x / 2
         // Source and destination may be the same memory: each row is read before it is written, sample by sample.
         I420Blend(
-            y, Int32(width), u, Int32(width / 2), v, Int32(width / 2), toY, Int32(canvas.yStride), toU, Int32(canvas.uStride), toV,
+            y, Int32(width), u, Int32(width / 2), v, Int32(width / 2), toY, Int32(canvas.yStride), toU,
+            Int32(canvas.uStride), toV,
             Int32(canvas.vStride), alpha, Int32(width), toY, Int32(canvas.yStride), toU, Int32(canvas.uStride), toV,
             Int32(canvas.vStride), Int32(width), Int32(height))
     }

@@ -1,20 +1,22 @@
 import Basics
 import CPango
 
-/// Draws names, initials and marks, in any script: Pango shapes, orders right-to-left text and finds a font for each character.
+/// Draws names, initials and marks, in any script: Pango shapes, orders right-to-left text and finds a font for each
+/// character.
 ///
-/// One for the whole server, since a font map with all its fonts is large and what it draws is the same in every room. Safe
-/// from any thread: text is drawn when it changes, not with every picture, so the lock is hardly ever waited for.
+/// One for the whole server, since a font map with all its fonts is large and what it draws is the same in every room.
+/// Safe from any thread: text is drawn when it changes, not with every picture, so the lock is hardly ever waited for.
 ///
-/// Cairo and Pango keep every size of every font for as long as the process lives, with the glyphs drawn in it: letters of discs drawn at
-/// each diameter from 16 to 800 pixels took 90 MB. Text is therefore set in few sizes only: those of ``labelSize(nearest:)``, and one for
-/// initials, whose outlines are scaled. Names of random ideographs, a thousand after another, then take 40 MB at most.
+/// Cairo and Pango keep every size of every font for as long as the process lives, with the glyphs drawn in it: letters
+/// of discs drawn at each diameter from 16 to 800 pixels took 90 MB. Text is therefore set in few sizes only: those of
+/// ``labelSize(nearest:)``, and one for initials, whose outlines are scaled. Names of random ideographs, a thousand
+/// after another, then take 40 MB at most.
 public final class TextRenderer: Sendable {
     /// The one that everybody shares.
     public static let shared = TextRenderer()
 
-    /// What overlays may take together before those not used for longest are dropped: those of a thousand people. Every new picture of a
-    /// tile asks for its label, so what is shown must fit.
+    /// What overlays may take together before those not used for longest are dropped: those of a thousand people. Every
+    /// new picture of a tile asks for its label, so what is shown must fit.
     static let cacheBytes = 32 << 20
     /// Of the text in discs, in pixels; its outline is scaled to the disc.
     private static let initialsSize = 64
@@ -106,7 +108,8 @@ public final class TextRenderer: Sendable {
     public func unknownGlyphCount(in text: String) -> Int {
         state.withLock { state in
             guard let context = state.context else { return text.count }
-            return withLayout(context, text, size: 20, bold: false) { Int(pango_layout_get_unknown_glyphs_count($0)) } ?? text.count
+            return withLayout(context, text, size: 20, bold: false) { Int(pango_layout_get_unknown_glyphs_count($0)) }
+                ?? text.count
         }
     }
 
@@ -114,7 +117,9 @@ public final class TextRenderer: Sendable {
     static func initials(of name: String) -> String {
         let words = name.split { !($0.isLetter || $0.isNumber) }
         guard let first = words.first?.first else { return name.first { !$0.isWhitespace }.map(String.init) ?? "?" }
-        guard words.count > 1, let last = words.last?.first, isCased(first), isCased(last) else { return first.uppercased() }
+        guard words.count > 1, let last = words.last?.first, isCased(first), isCased(last) else {
+            return first.uppercased()
+        }
         return first.uppercased() + last.uppercased()
     }
 
@@ -123,7 +128,9 @@ public final class TextRenderer: Sendable {
 
     // MARK: Drawing
 
-    private func withLayout<R>(_ context: OpaquePointer, _ text: String, size: Int, bold: Bool, _ body: (OpaquePointer) -> R) -> R? {
+    private func withLayout<R>(
+        _ context: OpaquePointer, _ text: String, size: Int, bold: Bool, _ body: (OpaquePointer) -> R
+    ) -> R? {
         guard let layout = pango_layout_new(context), let font = pango_font_description_new() else { return nil }
         defer {
             g_object_unref(UnsafeMutableRawPointer(layout))
@@ -136,7 +143,9 @@ public final class TextRenderer: Sendable {
         pango_layout_set_single_paragraph_mode(layout, 1)
         pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END)
         // NUL would end it early and control characters would show as boxes.
-        var shown = String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.longestText).filter { $0.value >= 0x20 && $0.value != 0x7F }))
+        var shown = String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.prefix(Self.longestText).filter { $0.value >= 0x20 && $0.value != 0x7F }))
         shown.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { pango_layout_set_text(layout, $0.baseAddress, Int32($0.count)) }
         }
@@ -149,7 +158,8 @@ public final class TextRenderer: Sendable {
             label(context, text, Double(fontSize), Double(maxWidth), isMuted)
         case .initials(let name, let diameter): disc(context, name, Double(diameter))
         case .hand(let size): Overlay(width: size, height: size) { Marks.hand($0, size: Double(size)) }
-        case .frozen(let size): Overlay(width: size, height: size / 2) { Marks.dots($0, width: Double(size), height: Double(size / 2)) }
+        case .frozen(let size):
+            Overlay(width: size, height: size / 2) { Marks.dots($0, width: Double(size), height: Double(size / 2)) }
         case .plain(let text, let fontSize):
             withLayout(context, text, size: fontSize, bold: true) { layout in
                 let box = extents(layout)
@@ -168,7 +178,9 @@ public final class TextRenderer: Sendable {
         return (Int(logical.x), Int(logical.y), Int(logical.width), Int(logical.height))
     }
 
-    private func label(_ context: OpaquePointer, _ text: String, _ fontSize: Double, _ maxWidth: Double, _ isMuted: Bool) -> Overlay? {
+    private func label(
+        _ context: OpaquePointer, _ text: String, _ fontSize: Double, _ maxWidth: Double, _ isMuted: Bool
+    ) -> Overlay? {
         let height = (fontSize * 1.75 / 2).rounded() * 2
         let padding = fontSize * 0.55
         let icon = isMuted ? fontSize * 0.9 : 0
@@ -188,7 +200,8 @@ public final class TextRenderer: Sendable {
                 if isMuted { Marks.mutedMicrophone(cairo, x: padding, y: (height - icon) / 2, size: icon) }
                 guard shows else { return }
                 cairo_set_source_rgb(cairo, 1, 1, 1)
-                cairo_move_to(cairo, padding + icon + between - Double(box.x), ((height - Double(box.height)) / 2).rounded())
+                cairo_move_to(
+                    cairo, padding + icon + between - Double(box.x), ((height - Double(box.height)) / 2).rounded())
                 pango_cairo_show_layout(cairo, layout)
             }
         } ?? nil
@@ -203,7 +216,8 @@ public final class TextRenderer: Sendable {
                 defer { cairo_path_destroy(outline) }
                 let colour = Colour.forName(name)
                 cairo_arc(cairo, diameter / 2, diameter / 2, diameter / 2, 0, 2 * .pi)
-                cairo_set_source_rgb(cairo, Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
+                cairo_set_source_rgb(
+                    cairo, Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
                 cairo_fill(cairo)
                 cairo_set_source_rgb(cairo, 1, 1, 1)
                 // Centred by what is seen, not by the line: initials have no descenders.
@@ -231,7 +245,9 @@ public final class TextRenderer: Sendable {
 
     /// For what has no outline, such as emoji in colour: drawn in its own size, then scaled as a picture.
     private func paintPicture(of layout: OpaquePointer, _ ink: PangoRectangle, on canvas: OpaquePointer) {
-        guard ink.width > 0, ink.height > 0, let surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, ink.width, ink.height) else { return }
+        guard ink.width > 0, ink.height > 0,
+            let surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, ink.width, ink.height)
+        else { return }
         defer { cairo_surface_destroy(surface) }
         guard let cairo = cairo_create(surface) else { return }
         cairo_move_to(cairo, -Double(ink.x), -Double(ink.y))

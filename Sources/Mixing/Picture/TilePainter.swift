@@ -34,7 +34,9 @@ struct TilePainter {
 
     // MARK: The picture
 
-    private func place(_ picture: Picture, _ rotation: Rotation, in tile: Tile, _ backdrop: inout Backdrop, on canvas: Picture) {
+    private func place(
+        _ picture: Picture, _ rotation: Rotation, in tile: Tile, _ backdrop: inout Backdrop, on canvas: Picture
+    ) {
         let (width, height) = rotation.isSideways ? (picture.height, picture.width) : (picture.width, picture.height)
         let shape = Double(width) / Double(height), wanted = Double(tile.width) / Double(tile.height)
         let lost = 1 - min(shape, wanted) / max(shape, wanted)
@@ -46,7 +48,8 @@ struct TilePainter {
             }
         if covers {
             let crop = Scaler.coverCrop(
-                width: picture.width, height: picture.height, targetWidth: rotation.isSideways ? tile.height : tile.width,
+                width: picture.width, height: picture.height,
+                targetWidth: rotation.isSideways ? tile.height : tile.width,
                 targetHeight: rotation.isSideways ? tile.width : tile.height)
             Scaler.scale(from: picture, crop: crop, rotation: rotation, into: canvas, at: tile.frame)
             return
@@ -101,18 +104,24 @@ struct TilePainter {
         guard tile.showsName && !appearance.name.isEmpty || appearance.isMuted else { return }
         // Readable in small tiles, modest in large ones.
         let scale = Double(canvasHeight) / 720
-        let fontSize = TextRenderer.labelSize(nearest: max(9, min(max(Double(tile.height) * 0.075, 13 * scale), 20 * scale)))
+        let fontSize = TextRenderer.labelSize(
+            nearest: max(9, min(max(Double(tile.height) * 0.075, 13 * scale), 20 * scale)))
         let key = TextRenderer.Key.label(
             text: tile.showsName ? appearance.name : "", fontSize: fontSize, maxWidth: tile.width - 2 * inset,
             isMuted: appearance.isMuted)
-        guard tile.width > 2 * inset + 2 * fontSize, tile.height > 2 * inset + 2 * fontSize, let pill = text.overlay(key) else { return }
+        guard tile.width > 2 * inset + 2 * fontSize, tile.height > 2 * inset + 2 * fontSize,
+            let pill = text.overlay(key)
+        else { return }
         pill.blend(over: canvas, x: tile.x + inset, y: tile.y + tile.height - pill.height - inset)
     }
 
     private func blend(_ key: TextRenderer.Key, centredIn tile: Tile, on canvas: Picture) {
-        guard let overlay = text.overlay(key), overlay.width <= tile.width, overlay.height <= tile.height else { return }
+        guard let overlay = text.overlay(key), overlay.width <= tile.width, overlay.height <= tile.height else {
+            return
+        }
         overlay.blend(
-            over: canvas, x: tile.x + (tile.width - overlay.width) / 2 & ~1, y: tile.y + (tile.height - overlay.height) / 2 & ~1)
+            over: canvas, x: tile.x + (tile.width - overlay.width) / 2 & ~1,
+            y: tile.y + (tile.height - overlay.height) / 2 & ~1)
     }
 
     /// Inside the tile, 4 pixels at 720 lines: even, so that its colour ends where its brightness does.
@@ -124,7 +133,8 @@ struct TilePainter {
         canvas.fill(PixelRectangle(x: frame.x, y: bottom, width: frame.width, height: thickness), style.speaking)
         canvas.fill(PixelRectangle(x: frame.x, y: frame.y, width: thickness, height: frame.height), style.speaking)
         canvas.fill(
-            PixelRectangle(x: frame.x + frame.width - thickness, y: frame.y, width: thickness, height: frame.height), style.speaking)
+            PixelRectangle(x: frame.x + frame.width - thickness, y: frame.y, width: thickness, height: frame.height),
+            style.speaking)
     }
 }
 
@@ -133,7 +143,8 @@ extension Picture {
     fileprivate func copy(_ area: PixelRectangle, from source: Picture, originX: Int, originY: Int) {
         guard area.width > 0, area.height > 0 else { return }
         for row in area.y..<area.y + area.height {
-            (y + row * yStride + area.x).update(from: source.y + (row - originY) * source.yStride + area.x - originX, count: area.width)
+            (y + row * yStride + area.x).update(
+                from: source.y + (row - originY) * source.yStride + area.x - originX, count: area.width)
         }
         for row in area.y / 2..<(area.y + area.height) / 2 {
             let (from, x) = (row - originY / 2, (area.x - originX) / 2)

@@ -22,7 +22,8 @@ public struct AudioMixerConfiguration: Hashable, Sendable {
     public var maxSpeakers = 6
     /// Who is quieter is not mixed (and so needs no encode of their own). dBov.
     public var threshold = -65.0
-    /// Who was heard stays in the mix for so many ticks after: 600 ms of 20 ms ticks, so that word ends and pauses stay.
+    /// Who was heard stays in the mix for so many ticks after: 600 ms of 20 ms ticks, so that word ends and pauses
+    /// stay.
     public var holdTicks = 30
     /// A newcomer must be so much louder than who would have to go. dB.
     public var replacementMargin = 6.0
@@ -32,10 +33,10 @@ public struct AudioMixerConfiguration: Hashable, Sendable {
 
 /// Mixes a room's voices: one sum of all, and for each who is in it the same without them. 48 kHz, mono, 20 ms a tick.
 ///
-/// Confined to one thread. Whose sound is not in the mix hears the same as everybody else who is silent, so one encode serves
-/// them all: `contributors` are those who need their own. Every change of volume or membership is ramped over a tick, and every
-/// output has a limiter whose gain goes on from tick to tick: nothing wraps, nothing clicks. All outputs are 2.5 ms late by the
-/// limiters' look-ahead. Allocates only when contributors change.
+/// Confined to one thread. Whose sound is not in the mix hears the same as everybody else who is silent, so one encode
+/// serves them all: `contributors` are those who need their own. Every change of volume or membership is ramped over a
+/// tick, and every output has a limiter whose gain goes on from tick to tick: nothing wraps, nothing clicks. All
+/// outputs are 2.5 ms late by the limiters' look-ahead. Allocates only when contributors change.
 public final class AudioMixer {
     public static let sampleRate = 48_000
     public static let samplesPerTick = 960
@@ -157,7 +158,9 @@ public final class AudioMixer {
         return Set(sorted.prefix(configuration.maxSpeakers).map(\.key))
     }
 
-    private func apply(_ samples: UnsafeBufferPointer<Float>, from first: Float, to last: Float, into out: inout [Float]) {
+    private func apply(
+        _ samples: UnsafeBufferPointer<Float>, from first: Float, to last: Float, into out: inout [Float]
+    ) {
         let count = min(samples.count, Self.samplesPerTick)
         let step = (last - first) / Float(Self.samplesPerTick)
         for index in 0..<count {

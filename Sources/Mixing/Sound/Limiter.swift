@@ -1,7 +1,8 @@
 /// Keeps a sum of voices below full scale without clipping and without a click.
 ///
-/// Looks ahead by one slice of 2.5 ms, by which it delays the sound. The gain at each border between two slices is at most what
-/// the louder of both allows, and goes in a straight line between borders: so no sample exceeds the ceiling, whatever comes in.
+/// Looks ahead by one slice of 2.5 ms, by which it delays the sound. The gain at each border between two slices is at
+/// most what the louder of both allows, and goes in a straight line between borders: so no sample exceeds the ceiling,
+/// whatever comes in.
 struct Limiter {
     /// Samples; 2.5 ms at 48 kHz. The look-ahead, and with it the attack.
     static let slice = 120

@@ -23,8 +23,8 @@ public struct SpeakerDetectorConfiguration: Hashable, Sendable {
 
 /// Tells who speaks, from the levels of all, with enough inertia that pictures do not jump.
 ///
-/// A value without a clock. `active` changes to who has been speaking while the last one is silent, or is clearly louder; it stays
-/// when nobody speaks, and becomes nil only when the active one leaves.
+/// A value without a clock. `active` changes to who has been speaking while the last one is silent, or is clearly
+/// louder; it stays when nobody speaks, and becomes nil only when the active one leaves.
 public struct SpeakerDetector: Sendable {
     public let configuration: SpeakerDetectorConfiguration
     /// The one in the large tile.
@@ -51,8 +51,8 @@ public struct SpeakerDetector: Sendable {
         self.configuration = configuration
     }
 
-    /// Takes the levels (dBov) of everyone present, muted ones as silence; absent ones have left. Call it with each audio tick.
-    /// Returns the active speaker.
+    /// Takes the levels (dBov) of everyone present, muted ones as silence; absent ones have left. Call it with each
+    /// audio tick. Returns the active speaker.
     @discardableResult
     public mutating func update(levels: [String: Double], at now: Instant) -> String? {
         let elapsed = lastUpdate.map { max(0, min((now - $0).nanoseconds, 200_000_000)) } ?? 20_000_000
@@ -70,11 +70,13 @@ public struct SpeakerDetector: Sendable {
         var talker = talkers[id] ?? Talker(noise: min(level, -60), smoothed: level)
         let seconds = Double(elapsed) / 1e9
         // Down at once (the quietest moment is the noise), up slowly.
-        talker.noise = level < talker.noise ? max(level, -100) : min(level, talker.noise + configuration.noiseRise * seconds)
+        talker.noise =
+            level < talker.noise ? max(level, -100) : min(level, talker.noise + configuration.noiseRise * seconds)
         // Up within a syllable, down over a pause: gaps between syllables must not make somebody seem quieter.
         talker.smoothed =
             level > talker.smoothed
-            ? talker.smoothed + (level - talker.smoothed) * min(1, seconds / 0.1) : max(level, talker.smoothed - 15 * seconds)
+            ? talker.smoothed + (level - talker.smoothed) * min(1, seconds / 0.1)
+            : max(level, talker.smoothed - 15 * seconds)
         let isSpeech = level >= configuration.quietestSpeech && level >= talker.noise + configuration.aboveNoise
         if isSpeech {
             talker.evidence = min(talker.evidence + elapsed, configuration.attack.nanoseconds)

@@ -1,24 +1,27 @@
 import Basics
 
-/// What one peer may make its connection do. What goes beyond is dropped before it costs anything, and counted; a peer that goes on doing it
-/// is ended with ``PeerEvent/overBudget(_:)``.
+/// What one peer may make its connection do. What goes beyond is dropped before it costs anything, and counted; a peer
+/// that goes on doing it is ended with ``PeerEvent/overBudget(_:)``.
 ///
-/// The reference is a browser that sends 1080p60 at 10 Mbit/s with sound, simulcast and repairs: about 2000 packets and 1.3 MB a second.
+/// The reference is a browser that sends 1080p60 at 10 Mbit/s with sound, simulcast and repairs: about 2000 packets and
+/// 1.3 MB a second.
 public struct PeerBudget: Hashable, Sendable {
     /// Datagrams of media, reports and data a second that are looked into; the rest is dropped undecrypted.
     public var packets = 6000
     /// The same in bytes: 64 Mbit/s.
     public var bytes = 8_000_000
-    /// Authentic datagrams a second, and bytes, that a peer may send lastingly. Only what was decrypted counts: anybody may forge the rest.
+    /// Authentic datagrams a second, and bytes, that a peer may send lastingly. Only what was decrypted counts: anybody
+    /// may forge the rest.
     public var lastingPackets = 4000
     /// The same in bytes of datagrams.
     public var lastingBytes = 5_000_000
-    /// STUN messages a second of flows that the peer has, and as many of others. A browser sends 20 while it looks for a path.
+    /// STUN messages a second of flows that the peer has, and as many of others. A browser sends 20 while it looks for
+    /// a path.
     public var checks = 200.0
     /// Datagrams a second of a DTLS handshake. A browser needs fewer than 20 in all.
     public var handshake = 100.0
-    /// Steps a second that reports may cost (`RTCPPacket.work`): each packet 10, and each number, block or source in it one. A browser asks
-    /// for about 2000.
+    /// Steps a second that reports may cost (`RTCPPacket.work`): each packet 10, and each number, block or source in it
+    /// one. A browser asks for about 2000.
     public var reports = 50_000.0
     /// New SSRCs a second, and at once: the streams of a call begin together.
     public var newSources = 2.0
@@ -50,8 +53,9 @@ struct LastingExcess: Sendable {
 
 /// How much of its budget one peer has left. A value; time is an argument.
 ///
-/// Limits of unauthentic bytes only drop: whoever can forge a source address could end somebody else's call otherwise. Checks only drop too,
-/// since STUN has no protection against replays. What ends a peer is what its keys prove to be its own.
+/// Limits of unauthentic bytes only drop: whoever can forge a source address could end somebody else's call otherwise.
+/// Checks only drop too, since STUN has no protection against replays. What ends a peer is what its keys prove to be
+/// its own.
 struct PeerAllowance: Sendable {
     private let budget: PeerBudget
     private var second = Int64.min
@@ -100,7 +104,8 @@ struct PeerAllowance: Sendable {
         proven = (proven.packets + 1, proven.bytes + bytes)
         guard proven.packets > budget.lastingPackets || proven.bytes > budget.lastingBytes else { return }
         if mediaExcess.note(second: second, patience: budget.patience) {
-            verdict = "it sent more than \(budget.lastingPackets) packets or \(budget.lastingBytes) bytes a second for \(budget.patience) s"
+            verdict =
+                "it sent more than \(budget.lastingPackets) packets or \(budget.lastingBytes) bytes a second for \(budget.patience) s"
         }
     }
 
@@ -109,7 +114,8 @@ struct PeerAllowance: Sendable {
         guard reports.isOverdrawn(at: now) else { return true }
         skippedReports &+= 1
         if reportExcess.note(second: Self.second(now), patience: budget.patience) {
-            verdict = "its reports asked for more than \(Int(saturating: budget.reports)) steps a second for \(budget.patience) s"
+            verdict =
+                "its reports asked for more than \(Int(saturating: budget.reports)) steps a second for \(budget.patience) s"
         }
         return false
     }

@@ -1,12 +1,13 @@
-/// What a packet of RTCP costs who takes it, so that it can be budgeted: one datagram may hold fifty feedbacks that each tell of 65 000
-/// packets, or name five thousand packets to be sent again.
+/// What a packet of RTCP costs who takes it, so that it can be budgeted: one datagram may hold fifty feedbacks that
+/// each tell of 65 000 packets, or name five thousand packets to be sent again.
 extension RTCPPacket {
     /// What any packet costs, in steps.
     static let leastWork = 10
     /// A limit is compared with every other one that binds.
     static let workOfLimit = TemporaryLimits.most
 
-    /// About how many steps the packet asks for: numbers told of, packets asked for, blocks, sources. A step takes some 10 ns.
+    /// About how many steps the packet asks for: numbers told of, packets asked for, blocks, sources. A step takes some
+    /// 10 ns.
     var work: Int { Self.leastWork + content }
 
     private var content: Int {
@@ -19,7 +20,8 @@ extension RTCPPacket {
         case .pictureLoss, .unknown: 0
         case .fullIntraRequest(let packet): packet.entries.count
         case .maxBitrate(let packet): packet.ssrcs.count
-        case .temporaryLimit(let packet), .temporaryLimitNotification(let packet): packet.limits.count + Self.workOfLimit
+        case .temporaryLimit(let packet), .temporaryLimitNotification(let packet):
+            packet.limits.count + Self.workOfLimit
         case .transportFeedback(let packet): Int(packet.statusCount)
         case .extendedReport(let packet): packet.blocks.count
         }

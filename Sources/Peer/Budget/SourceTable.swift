@@ -2,16 +2,18 @@ import Basics
 
 /// Which of a peer's SSRCs have a stream in libsrtp, and which may get one.
 ///
-/// libsrtp makes a stream for each SSRC that it sees, keeps it for ever and looks for it in a list: a peer that gives each packet an SSRC
-/// of its own would cost a kilobyte and a longer walk per packet. So the SSRC, which is not encrypted, is looked at first.
+/// libsrtp makes a stream for each SSRC that it sees, keeps it for ever and looks for it in a list: a peer that gives
+/// each packet an SSRC of its own would cost a kilobyte and a longer walk per packet. So the SSRC, which is not
+/// encrypted, is looked at first.
 ///
-/// **What makes place.** A new SSRC takes the place of the one that was silent for the longest; those that the peer's description names
-/// keep theirs. A peer that changes its SSRC is heard at once, however often it did before; one that changes it with each packet gets
-/// `PeerBudget.newSources` of them a second.
+/// **What makes place.** A new SSRC takes the place of the one that was silent for the longest; those that the peer's
+/// description names keep theirs. A peer that changes its SSRC is heard at once, however often it did before; one that
+/// changes it with each packet gets `PeerBudget.newSources` of them a second.
 ///
-/// **What is forgotten stays forgotten.** A removed stream takes its replay list and its rollover counter along. Made again, it would take
-/// every packet that was ever sent under it a second time (RFC 3711 §3.3.2), and those after a wrap never. So an SSRC that lost its place is
-/// refused for the rest of the connection. That list is bounded as well: by `lifetime`, after which the peer has had enough of them.
+/// **What is forgotten stays forgotten.** A removed stream takes its replay list and its rollover counter along. Made
+/// again, it would take every packet that was ever sent under it a second time (RFC 3711 §3.3.2), and those after a
+/// wrap never. So an SSRC that lost its place is refused for the rest of the connection. That list is bounded as well:
+/// by `lifetime`, after which the peer has had enough of them.
 struct SourceTable: Sendable {
     /// Streams at once. Three simulcast layers with their repairs, sound, a screen and the sources of reports are 12.
     static let capacity = 64
@@ -56,7 +58,8 @@ struct SourceTable: Sendable {
     /// Whether a packet under this SSRC is to be decrypted.
     mutating func admits(_ ssrc: SSRC, at now: Instant) -> Bool {
         if live[ssrc] != nil { return true }
-        // Only one whose packet proves authentic costs the peer a place. Attempts are counted apart: anybody may forge them.
+        // Only one whose packet proves authentic costs the peer a place. Attempts are counted apart: anybody may forge
+        // them.
         guard !forgotten.contains(ssrc), !isExhausted, live.count < Self.capacity || oldest(at: now) != nil,
             kept.contains(ssrc) || new.wait(at: now) == .zero && attempts.take(at: now)
         else {

@@ -1,6 +1,7 @@
 import Basics
 
-/// The rate that gets through: bytes that the peer reported, over short windows of its clock, smoothed by how likely each window is.
+/// The rate that gets through: bytes that the peer reported, over short windows of its clock, smoothed by how likely
+/// each window is.
 ///
 /// libwebrtc `bitrate_estimator.cc`.
 struct AcknowledgedRate: Sendable {

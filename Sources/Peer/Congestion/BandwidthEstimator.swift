@@ -29,10 +29,12 @@ struct BandwidthEstimator: Sendable {
     static let firstAnswer: Duration = .seconds(1)
     /// So long after the start the first probe may take the estimate down.
     static let startPhase: Duration = .seconds(3)
-    /// Until the first probe is answered, at most so long, it has the line for itself but for the sound: a picture sent meanwhile fills a
-    /// thin line's queue, and with it goes the answer. A good line answers within a round trip and the peer's interval of reports …
+    /// Until the first probe is answered, at most so long, it has the line for itself but for the sound: a picture sent
+    /// meanwhile fills a thin line's queue, and with it goes the answer. A good line answers within a round trip and
+    /// the peer's interval of reports …
     static let firstProbeTime: Duration = .milliseconds(600)
-    /// … unless the handshake, some 3 kB back and forth with the certificates, took no longer than this: no thin line does that …
+    /// … unless the handshake, some 3 kB back and forth with the certificates, took no longer than this: no thin line
+    /// does that …
     static let quickHandshake: Duration = .milliseconds(150)
     /// … and where nothing at all was heard by then the way is long or both directions are full.
     static let firstProbeTimeUnheard: Duration = .milliseconds(1500)
@@ -88,7 +90,9 @@ struct BandwidthEstimator: Sendable {
         self.usesFeedback = usesFeedback
         history = SentPacketHistory(firstSequence: firstSequence)
         let range =
-            Double(configuration.minimum.bitsPerSecond)...Double(max(configuration.maximum, configuration.minimum).bitsPerSecond)
+            Double(
+                configuration.minimum.bitsPerSecond)...Double(
+                max(configuration.maximum, configuration.minimum).bitsPerSecond)
         let start = min(max(Double(configuration.start.bitsPerSecond), range.lowerBound), range.upperBound)
         delay = DelayBasedController(start: start, range: range)
         probes = ProbeController(ceiling: range.upperBound)
@@ -110,7 +114,8 @@ struct BandwidthEstimator: Sendable {
     /// The line carries all that would be of use, nothing waits on it, and hardly anything is lost.
     var isAmple: Bool {
         Double(lineEstimate.bitsPerSecond) >= Double(configuration.maximum.bitsPerSecond) * Self.ample
-            && queue.delay < StandingQueue.harmless && detector.usage != .overused && loss.smoothed ?? 0 < Self.ampleLoss
+            && queue.delay < StandingQueue.harmless && detector.usage != .overused
+            && loss.smoothed ?? 0 < Self.ampleLoss
     }
     var lossFraction: Double { loss.fraction }
     var usage: LineUsage { detector.usage }
@@ -211,8 +216,11 @@ struct BandwidthEstimator: Sendable {
         let cut = delay.update(
             usage: usage ?? (detector.usage == .overused ? .normal : detector.usage), acknowledged: through,
             isLimited: limit.isLimited, roundTrip: roundTrip, at: now)
-        // A long queue is to drain, not just to stop growing; when it is empty again, the rate goes back to what the queue showed.
-        if cut, queue.delay > Self.longQueue, let through { delay.limit(to: max(through * Self.drain, before * Self.drain)) }
+        // A long queue is to drain, not just to stop growing; when it is empty again, the rate goes back to what the
+        // queue showed.
+        if cut, queue.delay > Self.longQueue, let through {
+            delay.limit(to: max(through * Self.drain, before * Self.drain))
+        }
         if cut, queue.delay > StandingQueue.limit, let through {
             drained = (min(through, before) * Self.afterDrain, now)
         } else if let target = drained, queue.delay < StandingQueue.harmless {
@@ -223,7 +231,9 @@ struct BandwidthEstimator: Sendable {
         loss.report(
             expected: results.count - lostInSilence, lost: lost - lostInSilence, current: current,
             acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
-        if let ceiling = loss.ceiling, ceiling < delay.rate { delay.limit(to: max(ceiling, acknowledged.rate ?? ceiling)) }
+        if let ceiling = loss.ceiling, ceiling < delay.rate {
+            delay.limit(to: max(ceiling, acknowledged.rate ?? ceiling))
+        }
         if cut { probes.dropped(from: before, to: delay.rate, at: now) }
     }
 
@@ -233,8 +243,8 @@ struct BandwidthEstimator: Sendable {
         if !isOverused, measured > delay.rate {
             delay.probed(measured)
         } else if let started, now - started < Self.startPhase, measured < delay.rate, probes.isFirst {
-            // The first burst of all met an empty line: what it measured is the line. Later ones share it, and one that did not
-            // fit is no proof that less fits than already does …
+            // The first burst of all met an empty line: what it measured is the line. Later ones share it, and one that
+            // did not fit is no proof that less fits than already does …
             delay.probed(measured)
         }
         loss.probed(measured)
@@ -245,7 +255,8 @@ struct BandwidthEstimator: Sendable {
         }
     }
 
-    /// The receiver's own wish or estimate (REMB): a cap, and all the guidance there is when the peer sends no feedback.
+    /// The receiver's own wish or estimate (REMB): a cap, and all the guidance there is when the peer sends no
+    /// feedback.
     ///
     /// - Parameter sent: what leaves of the streams that it is about; nil: all do.
     mutating func receive(receiverLimit rate: BitRate, about sent: BitRate? = nil, at now: Instant) {
@@ -261,7 +272,9 @@ struct BandwidthEstimator: Sendable {
         limit.advance(estimate: delay.rate, to: now)
         let measured = sent.map { Double($0.bitsPerSecond) } ?? limit.sentRate
         delay.probed(
-            follower.receive(told, sent: measured, beside: sent == nil ? 0 : max(0, limit.sentRate - measured), rate: delay.rate, at: now))
+            follower.receive(
+                told, sent: measured, beside: sent == nil ? 0 : max(0, limit.sentRate - measured), rate: delay.rate,
+                at: now))
     }
 
     /// What the peer said that it takes at most, in bits per second.
@@ -308,7 +321,8 @@ struct BandwidthEstimator: Sendable {
             probes.advance(
                 estimate: delay.rate, isFree: detector.usage != .overused && queue.delay < StandingQueue.harmless * 2,
                 isUntested: limit.isLimited, to: now)
-        } else if lastFeedback == nil, silence > Self.firstAnswer, now - (lastFade ?? .distantPast) >= Self.freezeAfter {
+        } else if lastFeedback == nil, silence > Self.firstAnswer, now - (lastFade ?? .distantPast) >= Self.freezeAfter
+        {
             // Nothing was ever heard: the start is too much for this line, in one direction or both.
             lastFade = now
             delay.limit(to: delay.rate * 0.5)

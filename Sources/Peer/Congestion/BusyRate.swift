@@ -1,7 +1,7 @@
 import Basics
 
-/// How fast the newest packets arrived. While a queue stands that is what the line carries, however little was sent on average:
-/// after a keyframe's burst in a quiet stream the acknowledged rate would understate the line several times.
+/// How fast the newest packets arrived. While a queue stands that is what the line carries, however little was sent on
+/// average: after a keyframe's burst in a quiet stream the acknowledged rate would understate the line several times.
 struct BusyRate: Sendable {
     /// Fewer packets, or in less time, are no measure: radio links deliver in clumps.
     static let leastPackets = 8
@@ -16,8 +16,8 @@ struct BusyRate: Sendable {
         packets.append((arrival, size))
     }
 
-    /// bit/s, over whichever of the newest stretches was the busiest: the longer ones begin before the queue did. nil without enough
-    /// packets.
+    /// bit/s, over whichever of the newest stretches was the busiest: the longer ones begin before the queue did. nil
+    /// without enough packets.
     var rate: Double? {
         guard let newest = packets.last else { return nil }
         var bytes = 0
@@ -25,7 +25,9 @@ struct BusyRate: Sendable {
         for (count, packet) in packets.reversed().enumerated() {
             let span = newest.arrival - packet.arrival
             if span > Self.mostTime { break }
-            if count >= Self.leastPackets, span >= Self.leastTime { best = max(best ?? 0, Double(bytes) * 8 / span.inSeconds) }
+            if count >= Self.leastPackets, span >= Self.leastTime {
+                best = max(best ?? 0, Double(bytes) * 8 / span.inSeconds)
+            }
             bytes += packet.size
         }
         return best

@@ -11,7 +11,8 @@ struct DelayBasedController: Sendable {
     static let leastCut = 0.97
     /// Per second, far from the known capacity.
     static let growth = 1.08
-    /// Near it: one average packet per response time, at least this many bit/s per second, and no faster than far from it.
+    /// Near it: one average packet per response time, at least this many bit/s per second, and no faster than far from
+    /// it.
     static let leastAdditive = 4000.0
     static let fullPacketBits = 1200.0 * 8
     static let framesPerSecond = 30.0
@@ -35,7 +36,8 @@ struct DelayBasedController: Sendable {
 
     /// - Returns: whether the rate was cut.
     ///
-    /// - Parameter isLimited: little is sent: what gets through raises the rate up to the headroom above it, anything further a probe.
+    /// - Parameter isLimited: little is sent: what gets through raises the rate up to the headroom above it, anything
+    ///   further a probe.
     mutating func update(
         usage: LineUsage, acknowledged: Double?, isLimited: Bool = false, roundTrip: Duration, at now: Instant
     ) -> Bool {

@@ -44,7 +44,8 @@ struct InterArrivalGrouping: Sendable {
         }
         var delta: Delta?
         if let previous {
-            let candidate = Delta(send: group.lastSent - previous.lastSent, arrival: group.lastArrival - previous.lastArrival)
+            let candidate = Delta(
+                send: group.lastSent - previous.lastSent, arrival: group.lastArrival - previous.lastArrival)
             let skew = candidate.arrival - candidate.send
             if skew > Self.clockJump || skew < .zero - Self.clockJump {
                 reset()

@@ -20,7 +20,8 @@ struct LossBasedController: Sendable {
     /// Nor a shorter time: losses come in bursts, and one burst is not the line.
     static let leastTime: Duration = .milliseconds(500)
 
-    /// The least smoothed loss of this time is the line's own: a radio link loses at any rate, and going slower does not help.
+    /// The least smoothed loss of this time is the line's own: a radio link loses at any rate, and going slower does
+    /// not help.
     static let inherentWindow: Duration = .seconds(10)
     /// Weight of a new sample in the smoothing.
     static let smoothing = 0.25
@@ -41,7 +42,8 @@ struct LossBasedController: Sendable {
 
     /// Adds one report; `current` is the estimate in force.
     mutating func report(
-        expected newExpected: Int, lost newLost: Int, current: Double, acknowledged: Double?, roundTrip: Duration, at now: Instant
+        expected newExpected: Int, lost newLost: Int, current: Double, acknowledged: Double?, roundTrip: Duration,
+        at now: Instant
     ) {
         let start = started ?? now
         started = start
@@ -59,10 +61,14 @@ struct LossBasedController: Sendable {
         smoothed = mean
         // Millionths: the sliding minimum holds whole numbers.
         let inherent = Double(leastLoss.value ?? 0) / 1e6
-        if now - start >= Self.grace { leastLoss.insert(Int64(saturating: mean * 1e6), at: now, window: Self.inherentWindow) }
+        if now - start >= Self.grace {
+            leastLoss.insert(Int64(saturating: mean * 1e6), at: now, window: Self.inherentWindow)
+        }
         let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
         updated = now
-        if sample > Self.floodLoss, let acknowledged, acknowledged < current, now - (cut ?? .distantPast) >= Self.cutInterval {
+        if sample > Self.floodLoss, let acknowledged, acknowledged < current,
+            now - (cut ?? .distantPast) >= Self.cutInterval
+        {
             cut = now
             ceiling = max(acknowledged, current * 0.5)
             cleanSince = nil

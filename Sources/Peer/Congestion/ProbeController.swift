@@ -1,6 +1,7 @@
 import Basics
 
-/// A burst at a rate above the estimate, to see whether it gets through, or at the estimate, to see whether it still does.
+/// A burst at a rate above the estimate, to see whether it gets through, or at the estimate, to see whether it still
+/// does.
 struct ProbeCluster: Sendable, Equatable {
     var id: Int
     var rate: BitRate
@@ -9,18 +10,19 @@ struct ProbeCluster: Sendable, Equatable {
     var bytes: Int
 }
 
-/// When to look for more: at the start, after success, after a large drop, and now and then while more would be of use, however
-/// much or little the application sends: a rendition that could be better is not sent to find out. And when to look whether what was
-/// once measured still holds, where what is sent does not show it.
+/// When to look for more: at the start, after success, after a large drop, and now and then while more would be of use,
+/// however much or little the application sends: a rendition that could be better is not sent to find out. And when to
+/// look whether what was once measured still holds, where what is sent does not show it.
 ///
 /// libwebrtc `probe_controller.cc`, but for the checks.
 struct ProbeController: Sendable {
-    /// One step at a time: libwebrtc's second burst at six times the start would fill a thin line's queue for half a second.
+    /// One step at a time: libwebrtc's second burst at six times the start would fill a thin line's queue for half a
+    /// second.
     static let startFactors = [3.0]
     static let packets = 5
     static let duration: Duration = .milliseconds(15)
-    /// After a probe in vain the next is longer, and on a line with jitter so many times that: jitter of the burst's own length
-    /// hides any rate.
+    /// After a probe in vain the next is longer, and on a line with jitter so many times that: jitter of the burst's
+    /// own length hides any rate.
     static let longestDuration: Duration = .milliseconds(60)
     static let durationOfJitter = 5.0
     /// But no burst takes the line for longer than this, if the estimate is right.
@@ -33,7 +35,8 @@ struct ProbeController: Sendable {
     static let further = 2.0
     /// Where more would be of use it is looked for so often …
     static let interval: Duration = .seconds(5)
-    /// … sooner at the start, as long as nothing was found: a page that has just been opened is busy, and holds up the first bursts …
+    /// … sooner at the start, as long as nothing was found: a page that has just been opened is busy, and holds up the
+    /// first bursts …
     static let startInterval: Duration = .seconds(1)
     /// … after each time in vain of the longest bursts more rarely, since a burst on a full line is heard …
     static let slowing = 1.6
@@ -114,7 +117,9 @@ struct ProbeController: Sendable {
         } else {
             failed()
         }
-        if rate > Self.success * current.rate, current.rate < ceiling { request(rate * Self.further, from: rate, at: now) }
+        if rate > Self.success * current.rate, current.rate < ceiling {
+            request(rate * Self.further, from: rate, at: now)
+        }
         return nil
     }
 

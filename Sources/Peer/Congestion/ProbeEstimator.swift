@@ -2,14 +2,15 @@ import Basics
 
 /// Reads a line's rate from how a burst of probe packets arrived.
 ///
-/// The bounds are those of libwebrtc's `probe_bitrate_estimator.cc`; the rate is the slope of a line through all arrivals instead of
-/// the time between the first and the last: jitter of the burst's own length would otherwise halve it. A receiver that is busy takes the
-/// whole burst out of its socket at once, and there is no slope to see: how long the burst was under way beyond the fastest packet's time
-/// tells then what the line bears at least.
+/// The bounds are those of libwebrtc's `probe_bitrate_estimator.cc`; the rate is the slope of a line through all
+/// arrivals instead of the time between the first and the last: jitter of the burst's own length would otherwise halve
+/// it. A receiver that is busy takes the whole burst out of its socket at once, and there is no slope to see: how long
+/// the burst was under way beyond the fastest packet's time tells then what the line bears at least.
 struct ProbeEstimator: Sendable {
     /// Of the packets and the bytes of a cluster, how much must have arrived.
     static let leastPart = 0.8
-    /// Of the first of all, which may find the queue of a thin line full: what came through tells the line's rate all the same.
+    /// Of the first of all, which may find the queue of a thin line full: what came through tells the line's rate all
+    /// the same.
     static let leastPartOfFirst = 0.6
     static let longestInterval: Duration = .seconds(1)
     /// Arriving this much faster than sent is a measuring error.
@@ -23,7 +24,8 @@ struct ProbeEstimator: Sendable {
         var info: ProbeCluster
         var packets = 0
         var bytes = 0
-        /// In the order of reports, which is that of sending but for what came late. With what left between two of the cluster.
+        /// In the order of reports, which is that of sending but for what came late. With what left between two of the
+        /// cluster.
         var arrived: [PacketResult] = []
     }
     private var clusters: [Int: Cluster] = [:]
@@ -63,8 +65,8 @@ struct ProbeEstimator: Sendable {
         return measures.compactMap(\.self).max().map { (id, $0) }
     }
 
-    /// bit/s; what had arrived at one moment went through since the burst began, less the way itself. Of the moments at which enough had
-    /// arrived the best counts. Packets in the order of sending.
+    /// bit/s; what had arrived at one moment went through since the burst began, less the way itself. Of the moments at
+    /// which enough had arrived the best counts. Packets in the order of sending.
     private static func leastRate(of packets: [PacketResult], fastest: Int64) -> Double? {
         guard let first = packets.first else { return nil }
         let all = packets.reduce(0) { $0 + $1.size }

@@ -4,23 +4,24 @@ import Basics
 /// transport-wide feedback, hence no probes.
 ///
 /// REMB alone is a poor guide. A receiver that estimates knows no more than 1.5 times what reaches it
-/// (draft-ietf-rmcat-gcc-02 §5.5) and comes up by 8 % a second from whatever it first saw, so a sender that obeys stays where it
-/// began; one whose process stood still for a tenth of a second believes in a queue and tells 0.85 of what reached it, which of a
-/// quiet picture is next to nothing; and one that tells a fixed wish means it. So the rate climbs by time as long as nothing speaks
-/// against it, never far ahead of what has got through. What speaks against it is loss, or a round trip that stays long
-/// (`RoundTripQueue`); a REMB that *falls* is a suspicion, for which a shorter queue or less loss is proof enough. Whatever failed is
-/// not tried again for half a minute, then a minute, then two.
+/// (draft-ietf-rmcat-gcc-02 §5.5) and comes up by 8 % a second from whatever it first saw, so a sender that obeys stays
+/// where it began; one whose process stood still for a tenth of a second believes in a queue and tells 0.85 of what
+/// reached it, which of a quiet picture is next to nothing; and one that tells a fixed wish means it. So the rate
+/// climbs by time as long as nothing speaks against it, never far ahead of what has got through. What speaks against it
+/// is loss, or a round trip that stays long (`RoundTripQueue`); a REMB that *falls* is a suspicion, for which a shorter
+/// queue or less loss is proof enough. Whatever failed is not tried again for half a minute, then a minute, then two.
 struct ReceiverFollower: Sendable {
     /// How fast the rate climbs, a second …
     static let growth = 0.4
     /// … of which one report vouches for no more than this many: some peers report each five seconds only …
     static let longestSpan = 2.5
-    /// … up to so many times what has got through: from one rung of the ladder the next is in reach, the one after is not.
+    /// … up to so many times what has got through: from one rung of the ladder the next is in reach, the one after is
+    /// not.
     static let reach = 5.0
     /// … but at least to here, in bit/s, which the middle rung needs …
     static let leastReach = 600_000.0
-    /// … and so fast beyond that. A still picture tests nothing: held back, who watches slides would see a small rendition of them for
-    /// ever, although the largest costs next to nothing as long as they stand still.
+    /// … and so fast beyond that. A still picture tests nothing: held back, who watches slides would see a small
+    /// rendition of them for ever, although the largest costs next to nothing as long as they stand still.
     static let untestedGrowth = 0.05
     /// REMB below this part of its highest in `memory` has fallen: GCC's cut is 0.85 …
     static let fallen = 0.93
@@ -31,8 +32,8 @@ struct ReceiverFollower: Sendable {
     static let pressed = 1.05
     /// REMB that moves less than this within `memory` while more is sent is a wish: it binds …
     static let still = 0.03
-    /// … unless it was seen to move by itself, so many times in a row. aiortc's estimate may stand still for the rest of the call at what
-    /// reached it in a bad second.
+    /// … unless it was seen to move by itself, so many times in a row. aiortc's estimate may stand still for the rest
+    /// of the call at what reached it in a bad second.
     static let movesOfEstimate = 5
     /// So much less than what is sent is what a line lets through; more is the cut of a receiver, of whatever was sent.
     static let measured = 0.75
@@ -84,14 +85,18 @@ struct ReceiverFollower: Sendable {
     private var suspicion: (through: Double, isMeasured: Bool, at: Instant)?
 
     /// Takes a round trip, and which of our sender reports showed it.
-    mutating func add(roundTrip: Duration, of report: UInt32, at now: Instant) { roundTrips.add(roundTrip, of: report, at: now) }
+    mutating func add(roundTrip: Duration, of report: UInt32, at now: Instant) {
+        roundTrips.add(roundTrip, of: report, at: now)
+    }
 
     /// Takes a receiver report; the new rate.
     ///
     /// - Parameters:
     ///   - sent: what leaves now, in bit/s.
     ///   - rate: in force.
-    mutating func report(lost newLost: Int, expected newExpected: Int, sent: Double, rate: Double, at now: Instant) -> Double {
+    mutating func report(lost newLost: Int, expected newExpected: Int, sent: Double, rate: Double, at now: Instant)
+        -> Double
+    {
         expected += newExpected
         lost += newLost
         if expected >= Self.leastPackets {
@@ -101,7 +106,9 @@ struct ReceiverFollower: Sendable {
         }
         if let proved = prove(rate: rate, at: now) { return proved }
         guard lossFraction <= Self.loss else { return fail(at: sent * (1 - lossFraction), rate: rate, now) }
-        guard roundTrips.standing <= Self.longQueue else { return fail(at: max(sent, rate * Self.deepestCut), rate: rate, now) }
+        guard roundTrips.standing <= Self.longQueue else {
+            return fail(at: max(sent, rate * Self.deepestCut), rate: rate, now)
+        }
         // Who tells REMB climbs by it; but of pictures that are not sent aiortc tells none.
         if let last, now - last.at < Self.memory { return rate }
         let (mean, elapsed) = average(sent, at: now)
@@ -116,7 +123,9 @@ struct ReceiverFollower: Sendable {
             return nil
         }
         // Where no round trip is known there is nothing else to go by.
-        guard roundTrips.standing > Self.harmlessQueue || lossFraction > Self.harmlessLoss || !roundTrips.isKnown(at: now) else {
+        guard
+            roundTrips.standing > Self.harmlessQueue || lossFraction > Self.harmlessLoss || !roundTrips.isKnown(at: now)
+        else {
             return nil
         }
         self.suspicion = nil
@@ -127,7 +136,8 @@ struct ReceiverFollower: Sendable {
     /// What the receiver wishes to have at most; infinite where what it tells is an estimate.
     private func cap(at now: Instant, rate: Double) -> Double {
         guard let first, !isEstimate else { return .infinity }
-        // aiortc's first estimate of a quiet picture is a fifth of what any line carries: cut to it, the peer would lose the picture.
+        // aiortc's first estimate of a quiet picture is a fifth of what any line carries: cut to it, the peer would
+        // lose the picture.
         if !hasMoved { return now - first.at < Self.memory ? max(first.rate + beside, rate) : first.rate + beside }
         return wish.map { $0 + beside } ?? .infinity
     }
@@ -141,7 +151,9 @@ struct ReceiverFollower: Sendable {
         return (mean, elapsed)
     }
 
-    private mutating func climb(from rate: Double, mean: Double, cap: Double, elapsed: Double, at now: Instant) -> Double {
+    private mutating func climb(from rate: Double, mean: Double, cap: Double, elapsed: Double, at now: Instant)
+        -> Double
+    {
         let isLate = roundTrips.answersLate
         guard lossFraction <= Self.harmlessLoss, roundTrips.standing <= Self.harmlessQueue,
             isLate || roundTrips.newest <= Self.harmlessQueue && suspicion == nil
@@ -168,7 +180,9 @@ struct ReceiverFollower: Sendable {
     ///   - current: what leaves now of the streams that it is about, in bit/s.
     ///   - beside: what leaves now of others.
     ///   - rate: in force.
-    mutating func receive(_ told: Double, sent current: Double, beside: Double = 0, rate: Double, at now: Instant) -> Double {
+    mutating func receive(_ told: Double, sent current: Double, beside: Double = 0, rate: Double, at now: Instant)
+        -> Double
+    {
         let (mean, elapsed) = average(current, at: now)
         self.beside = beside
         history.append((told, now))
@@ -207,7 +221,8 @@ struct ReceiverFollower: Sendable {
         if let failed, now - failed.at < Self.patience { return rate }
         var until = now + wait
         if let failed {
-            // The same trouble still; or what was tried after the wait failed again, and the next wait is twice as long.
+            // The same trouble still; or what was tried after the wait failed again, and the next wait is twice as
+            // long.
             if now < failed.until {
                 until = failed.until
             } else {

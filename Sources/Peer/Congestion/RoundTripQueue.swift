@@ -2,10 +2,11 @@ import Basics
 
 /// How long what we send waits on the way, as far as a peer's round trips tell.
 ///
-/// A single one tells little: a receiver on a busy machine (aiortc's one loop stands still for 50 to 500 ms now and then) takes a
-/// sender report late out of its socket, and what it answers looks like a queue. A queue stands while such answers come and go, so the
-/// *lowest* of the newest samples is judged, of two where answers come evenly, of three where single ones are known to be late.
-/// One sample is what one sender report showed: aiortc answers each twice, for sound and picture, with the same lateness.
+/// A single one tells little: a receiver on a busy machine (aiortc's one loop stands still for 50 to 500 ms now and
+/// then) takes a sender report late out of its socket, and what it answers looks like a queue. A queue stands while
+/// such answers come and go, so the *lowest* of the newest samples is judged, of two where answers come evenly, of
+/// three where single ones are known to be late. One sample is what one sender report showed: aiortc answers each
+/// twice, for sound and picture, with the same lateness.
 struct RoundTripQueue: Sendable {
     /// The shortest way is looked for in so much time …
     static let memory: Duration = .seconds(10)
@@ -20,7 +21,8 @@ struct RoundTripQueue: Sendable {
     static let agreeing = 2
     /// … of a peer that answers late.
     static let agreeingOfLate = 3
-    /// … and have come over this time at least: after the start reports are closer together than a late receiver is late.
+    /// … and have come over this time at least: after the start reports are closer together than a late receiver is
+    /// late.
     static let span: Duration = .milliseconds(400)
 
     private var samples: [(report: UInt32, value: Duration, at: Instant)] = []
@@ -42,7 +44,9 @@ struct RoundTripQueue: Sendable {
             lateUntil = now + Self.lateMemory
         }
         answersLate = lateUntil.map { now < $0 } ?? false
-        while samples.count > Self.fewest, now - samples[0].at > Self.memory || samples.count > Self.most { samples.removeFirst() }
+        while samples.count > Self.fewest, now - samples[0].at > Self.memory || samples.count > Self.most {
+            samples.removeFirst()
+        }
     }
 
     private var shortest: Duration { samples.lazy.map(\.value).min() ?? .zero }

@@ -50,7 +50,8 @@ struct SentPacketHistory: Sendable {
     }
     private enum State { case inFlight, lost, received }
 
-    /// Feedback about older packets says nothing of the line as it is now. libwebrtc keeps 60 s; ours are a few round trips.
+    /// Feedback about older packets says nothing of the line as it is now. libwebrtc keeps 60 s; ours are a few round
+    /// trips.
     static let horizon: Duration = .seconds(10)
     static let capacity = 1 << 14
 
@@ -85,8 +86,8 @@ struct SentPacketHistory: Sendable {
 
     /// Applies one report; results are in sequence order, packets that were already known as received are left out.
     ///
-    /// Of what the report covers only numbers in the history are looked at, each once: what a peer says about packets that were never
-    /// sent, or are long forgotten, costs nothing.
+    /// Of what the report covers only numbers in the history are looked at, each once: what a peer says about packets
+    /// that were never sent, or are long forgotten, costs nothing.
     mutating func apply(_ report: ArrivalReport) -> [PacketResult] {
         let end = first &+ Int64(entries.count - head)
         let newest = end &- 1
@@ -113,7 +114,8 @@ struct SentPacketHistory: Sendable {
             entries[index].state = arrival == nil ? .lost : .received
             results.append(
                 PacketResult(
-                    sequence: sequence, sent: entries[index].sent, size: entries[index].size, cluster: entries[index].cluster,
+                    sequence: sequence, sent: entries[index].sent, size: entries[index].size,
+                    cluster: entries[index].cluster,
                     arrival: arrival))
         }
         if after >= first { oldestUnreported = after < end ? entries[head + Int(after - first)].sent : nil }
@@ -121,7 +123,9 @@ struct SentPacketHistory: Sendable {
     }
 
     /// Whether feedback told that this packet arrived.
-    func hasArrived(_ number: SequenceNumber) -> Bool { index(of: number).map { entries[$0].state == .received } ?? false }
+    func hasArrived(_ number: SequenceNumber) -> Bool {
+        index(of: number).map { entries[$0].state == .received } ?? false
+    }
 
     /// Whatever is still reported about this packet is not to be used.
     mutating func disregard(_ number: SequenceNumber) {

@@ -2,8 +2,8 @@ import Basics
 
 /// How long packets wait on the line now, against the fastest of the last while.
 ///
-/// The trendline sees a queue grow; one that is full stands still and looks like a longer line. This one sees it, and it tells small
-/// bursts, which a keyframe makes on every line, from a queue that matters.
+/// The trendline sees a queue grow; one that is full stands still and looks like a longer line. This one sees it, and
+/// it tells small bursts, which a keyframe makes on every line, from a queue that matters.
 struct StandingQueue: Sendable {
     /// The fastest packet of this time stands for an empty queue.
     static let window: Duration = .seconds(10)
@@ -23,7 +23,8 @@ struct StandingQueue: Sendable {
     /// Of the newest report: its fastest packet, so that jitter reads as little as can be.
     private(set) var delay: Duration = .zero
     private var ofReport: Int64?
-    /// Arrival less sending of the fastest packet of the window, in nanoseconds: two clocks' difference and the empty line's delay.
+    /// Arrival less sending of the fastest packet of the window, in nanoseconds: two clocks' difference and the empty
+    /// line's delay.
     var fastestWay: Int64? { fastest.value }
 
     mutating func add(sent: Instant, arrival: Duration) {

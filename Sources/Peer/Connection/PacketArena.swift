@@ -27,7 +27,8 @@ final class PacketArena {
             if !chunks.isEmpty { current += 1 }
             offset = 0
             if current >= chunks.count || chunks[current].count < capacity {
-                chunks.insert(.allocate(byteCount: max(Self.chunkSize, capacity), alignment: 16), at: min(current, chunks.count))
+                chunks.insert(
+                    .allocate(byteCount: max(Self.chunkSize, capacity), alignment: 16), at: min(current, chunks.count))
                 current = min(current, chunks.count - 1)
             }
         }

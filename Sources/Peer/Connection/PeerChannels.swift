@@ -35,7 +35,8 @@ struct PeerChannels {
         self.transport = transport
         for wish in wishes {
             if let id = transport.open(
-                label: wish.label, protocol: wish.name, ordered: wish.ordered, maxRetransmits: wish.maxRetransmits, at: now)
+                label: wish.label, protocol: wish.name, ordered: wish.ordered, maxRetransmits: wish.maxRetransmits,
+                at: now)
             {
                 labels[id] = wish.label
             }
@@ -45,10 +46,14 @@ struct PeerChannels {
 
     mutating func open(label: String, protocol name: String, ordered: Bool, maxRetransmits: Int?, at now: Instant) {
         guard let transport else {
-            if wishes.count < 16 { wishes.append(Wish(label: label, name: name, ordered: ordered, maxRetransmits: maxRetransmits)) }
+            if wishes.count < 16 {
+                wishes.append(Wish(label: label, name: name, ordered: ordered, maxRetransmits: maxRetransmits))
+            }
             return
         }
-        if let id = transport.open(label: label, protocol: name, ordered: ordered, maxRetransmits: maxRetransmits, at: now) {
+        if let id = transport.open(
+            label: label, protocol: name, ordered: ordered, maxRetransmits: maxRetransmits, at: now)
+        {
             labels[id] = label
         }
     }
@@ -59,7 +64,9 @@ struct PeerChannels {
         transport?.send(message, on: id, at: now) ?? false
     }
 
-    func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool { transport?.leavesHole(message, on: id) ?? false }
+    func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool {
+        transport?.leavesHole(message, on: id) ?? false
+    }
     func close(_ id: ChannelID, at now: Instant) { transport?.close(id, at: now) }
     func shutdown(at now: Instant) { transport?.shutdown(at: now) }
     func receive(_ packet: [UInt8], at now: Instant) { transport?.receive(packet, at: now) }
@@ -99,7 +106,8 @@ extension PeerConnection {
     }
 
     /// False when the channel is not there or its backlog is full: try later. Such messages are counted
-    /// (``DataChannelStatistics/refusedMessages``). Its packets are there with the next `flush`, those of several messages together.
+    /// (``DataChannelStatistics/refusedMessages``). Its packets are there with the next `flush`, those of several
+    /// messages together.
     @discardableResult
     public func sendMessage(_ message: DataChannelMessage, on id: ChannelID, at now: Instant) -> Bool {
         unsettled = now
@@ -113,9 +121,11 @@ extension PeerConnection {
         return sendMessage(message, on: id, at: now)
     }
 
-    /// Whether a message that `sendMessage` refused, and that is not sent again, leaves a hole in a channel that was opened to lose nothing.
-    /// One that is longer than what the peer takes does not: it asked for none such.
-    public func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool { channels.leavesHole(message, on: id) }
+    /// Whether a message that `sendMessage` refused, and that is not sent again, leaves a hole in a channel that was
+    /// opened to lose nothing. One that is longer than what the peer takes does not: it asked for none such.
+    public func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool {
+        channels.leavesHole(message, on: id)
+    }
 
     /// Closes a channel behind what was sent on it (RFC 8831 §6.7).
     public func closeChannel(_ id: ChannelID, at now: Instant) {

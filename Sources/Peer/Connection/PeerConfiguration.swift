@@ -62,7 +62,8 @@ public struct PeerConfiguration: Sendable {
     /// For tests: numbers just before a wrap.
     package var initialNumbers: InitialNumbers?
 
-    /// A configuration with defaults for everything but the role; a server needs `candidates`, a client `localAddresses`.
+    /// A configuration with defaults for everything but the role; a server needs `candidates`, a client
+    /// `localAddresses`.
     public init(role: Role) {
         self.role = role
     }

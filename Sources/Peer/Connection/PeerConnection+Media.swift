@@ -6,7 +6,8 @@ extension PeerConnection {
 
     // MARK: Sending
 
-    /// Queues a frame; the pacer lets its packets go. Dropped while a keyframe is awaited (`.keyframeRequested` asked for it).
+    /// Queues a frame; the pacer lets its packets go. Dropped while a keyframe is awaited (`.keyframeRequested` asked
+    /// for it).
     public func send(_ frame: PacketizedVideoFrame, at now: Instant) {
         guard state == .connected else { return }
         sender.enqueue(frame, at: now)
@@ -29,14 +30,16 @@ extension PeerConnection {
     public func send(audio payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, at now: Instant) {
         guard state == .connected, ice?.selected != nil else { return }
         let buffer = arena.reserve(max(Self.packetCapacity, payload.count + 128 + SRTPContext.maximumOverhead))
-        guard let length = sender.writeAudio(payload, timestamp: timestamp, marker: marker, level: level, into: buffer, at: now)
+        guard
+            let length = sender.writeAudio(
+                payload, timestamp: timestamp, marker: marker, level: level, into: buffer, at: now)
         else { return }
         commit(buffer, length)
         reportNewStreams(at: now)
     }
 
-    /// Whether each Opus packet goes out again with the next one (RFC 2198): what is lost comes whole a packet later, for as much again of
-    /// the rate. Does nothing where the peer takes none, see `canRepeatAudio`.
+    /// Whether each Opus packet goes out again with the next one (RFC 2198): what is lost comes whole a packet later,
+    /// for as much again of the rate. Does nothing where the peer takes none, see `canRepeatAudio`.
     public var repeatsAudio: Bool {
         get { sender.audio.repeats }
         set { sender.setRepeatsAudio(newValue) }
@@ -58,7 +61,8 @@ extension PeerConnection {
     }
 
     private func commit(_ buffer: UnsafeMutableRawBufferPointer, _ length: Int) {
-        guard let srtp, let protected = try? srtp.protectRTP(buffer, length: length), let flow = flow(for: protected) else { return }
+        guard let srtp, let protected = try? srtp.protectRTP(buffer, length: length), let flow = flow(for: protected)
+        else { return }
         arena.commit(protected, flow: flow)
     }
 
@@ -75,7 +79,8 @@ extension PeerConnection {
         if receiveLimit.set(rate ?? configuration.receiveLimit, at: now) { drain(at: now) }
     }
 
-    /// The height in pixels at which the peer's picture is shown: of simulcast layers the smallest that fills it is taken.
+    /// The height in pixels at which the peer's picture is shown: of simulcast layers the smallest that fills it is
+    /// taken.
     public func setWantedLayer(height: Int?, at now: Instant) {
         receiver.setWantedHeight(height, at: now)
         drain(at: now)
@@ -85,19 +90,26 @@ extension PeerConnection {
 
     /// Compound packets begin with a report (RFC 3550 §6.1) unless reduced size was agreed (RFC 5506).
     private var needsCompound: Bool {
-        guard let sections = negotiated?.sections.filter({ $0.accepted && $0.kind != .application }) else { return true }
+        guard let sections = negotiated?.sections.filter({ $0.accepted && $0.kind != .application }) else {
+            return true
+        }
         return !sections.allSatisfy(\.remoteReducedSizeRTCP)
     }
 
     func sendFeedback(at now: Instant) {
         let notification = sender.takeLimitNotification()
-        guard notification != nil || min(receiver.nextDeadline ?? .distantFuture, receiveLimit.deadline ?? .distantFuture) <= now else { return }
+        guard
+            notification != nil
+                || min(receiver.nextDeadline ?? .distantFuture, receiveLimit.deadline ?? .distantFuture) <= now
+        else { return }
         var packets = receiver.makeFeedback(senderSSRC: reportSSRC, at: now)
         if receiveLimit.take(at: now) {
             let ssrcs = receiver.mediaSSRCs
             let agreed = negotiated?.section(.video)?.agreed(to: .remb) ?? false
             if agreed, !ssrcs.isEmpty {
-                packets.append(.maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: reportSSRC, bitRate: receiveLimit.rate, ssrcs: ssrcs)))
+                packets.append(
+                    .maxBitrate(
+                        ReceiverEstimatedMaxBitrate(senderSSRC: reportSSRC, bitRate: receiveLimit.rate, ssrcs: ssrcs)))
             }
         }
         if let notification { packets.append(.temporaryLimitNotification(notification)) }
@@ -124,7 +136,8 @@ extension PeerConnection {
         let cname = localName
         packets.append(
             .sourceDescription(
-                SourceDescription(chunks: ssrcs.map { .init(ssrc: $0, items: [.init(type: SourceDescription.cname, text: cname)]) })))
+                SourceDescription(
+                    chunks: ssrcs.map { .init(ssrc: $0, items: [.init(type: SourceDescription.cname, text: cname)]) })))
         sendReport(packets)
     }
 
@@ -134,7 +147,9 @@ extension PeerConnection {
         for packet in packets { packet.encode(into: &bytes) }
         let buffer = arena.reserve(bytes.count + SRTPContext.maximumOverhead)
         buffer.copyBytes(from: bytes)
-        guard let length = try? srtp.protectRTCP(buffer, length: bytes.count), let flow = flow(for: length) else { return }
+        guard let length = try? srtp.protectRTCP(buffer, length: bytes.count), let flow = flow(for: length) else {
+            return
+        }
         arena.commit(length, flow: flow)
     }
 

@@ -1,8 +1,8 @@
 import Basics
 
 extension PeerConnection {
-    /// A datagram of the peer's; may be decrypted in place. What follows from it is there with the next `nextEvent`, `flush` or
-    /// `nextDeadline`.
+    /// A datagram of the peer's; may be decrypted in place. What follows from it is there with the next `nextEvent`,
+    /// `flush` or `nextDeadline`.
     public func receive(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
         latestClaim = .none
         guard state != .ended, ice != nil else { return }
@@ -22,7 +22,8 @@ extension PeerConnection {
 
     private func receiveHandshake(_ bytes: UnsafeRawBufferPointer, flow: Flow, at now: Instant) {
         guard let dtls, ice?.isValidated(flow) == true else { return drop() }
-        guard state == .connected ? allowance.admits(bytes: bytes.count, at: now) : allowance.admitsHandshake(at: now) else { return }
+        guard state == .connected ? allowance.admits(bytes: bytes.count, at: now) : allowance.admitsHandshake(at: now)
+        else { return }
         unsettled = now
         let before = dtls.authenticRecords
         dtls.receive(bytes, at: now)
@@ -37,8 +38,11 @@ extension PeerConnection {
         endIfOverBudget(at: now)
     }
 
-    private func receiveEncrypted(_ datagram: UnsafeMutableRawBufferPointer, isReport: Bool, flow: Flow, at now: Instant) {
-        guard let srtp, ice?.isValidated(flow) == true, let ssrc = SourceTable.ssrc(UnsafeRawBufferPointer(datagram), isReport: isReport)
+    private func receiveEncrypted(
+        _ datagram: UnsafeMutableRawBufferPointer, isReport: Bool, flow: Flow, at now: Instant
+    ) {
+        guard let srtp, ice?.isValidated(flow) == true,
+            let ssrc = SourceTable.ssrc(UnsafeRawBufferPointer(datagram), isReport: isReport)
         else { return drop() }
         // Sources first: what is forged under any SSRC takes nothing of what the peer's own packets may have.
         guard sources.admits(ssrc, at: now) else {
@@ -47,7 +51,9 @@ extension PeerConnection {
         }
         guard allowance.admits(bytes: datagram.count, at: now) else { return }
         let length =
-            isReport ? try? srtp.unprotectRTCP(datagram, length: datagram.count) : try? srtp.unprotectRTP(datagram, length: datagram.count)
+            isReport
+            ? try? srtp.unprotectRTCP(datagram, length: datagram.count)
+            : try? srtp.unprotectRTP(datagram, length: datagram.count)
         guard let length else { return }
         unsettled = now
         if let lost = sources.heard(ssrc, at: now) {
@@ -172,7 +178,8 @@ extension PeerConnection {
         sendDTLS()
     }
 
-    /// Where a datagram of so many bytes goes now; nil: nowhere, or to an address that has brought too little to get it.
+    /// Where a datagram of so many bytes goes now; nil: nowhere, or to an address that has brought too little to get
+    /// it.
     func flow(for bytes: Int) -> Flow? {
         guard let flow = ice?.selected else { return nil }
         guard ice?.maySend(bytes) == true else {

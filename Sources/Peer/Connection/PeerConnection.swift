@@ -2,8 +2,8 @@ import Basics
 
 /// One WebRTC peer: negotiation, path, keys, media both ways and data channels, without I/O and without a clock.
 ///
-/// Hand in datagrams, media and the time; after each, take out events with `nextEvent` and datagrams with `flush`, and come back
-/// at `nextDeadline`. Confined to its loop.
+/// Hand in datagrams, media and the time; after each, take out events with `nextEvent` and datagrams with `flush`, and
+/// come back at `nextDeadline`. Confined to its loop.
 public final class PeerConnection {
     let configuration: PeerConfiguration
     private let identity: DTLSIdentity
@@ -28,11 +28,13 @@ public final class PeerConnection {
     var announcement = EstimateAnnouncement()
     var droppedDatagrams = 0
     var unansweredDatagrams = 0
-    /// What the datagram that was received last has shown of its flow, for `Demultiplexer.claim`; `.none` for all that is no authentic check.
+    /// What the datagram that was received last has shown of its flow, for `Demultiplexer.claim`; `.none` for all that
+    /// is no authentic check.
     public internal(set) var latestClaim = FlowClaim.none
     var allowance: PeerAllowance
     var sources: SourceTable
-    /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through together.
+    /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through
+    /// together.
     var unsettled: Instant?
     /// Whose reports ours are.
     var reportSSRC: SSRC = 0
@@ -55,14 +57,16 @@ public final class PeerConnection {
         }
         self.configuration = configuration
         self.identity = identity
-        var random = SeededRandom(seed: configuration.seed ?? IceCredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+        var random = SeededRandom(
+            seed: configuration.seed ?? IceCredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
         let audioSSRC = SSRC.random(in: 1...0x3FFF_FFFF, using: &random)
         let videoSSRC = SSRC.random(in: 0x4000_0000...0x7FFF_FFFF, using: &random)
         let rtxSSRC = SSRC.random(in: 0x8000_0000...0xBFFF_FFFF, using: &random)
         let numbers = configuration.initialNumbers ?? .random(using: &random)
         clock = WallClock(offset: configuration.wallClockOffset)
         sender = MediaSender(
-            audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers, bandwidth: configuration.bandwidth, clock: clock)
+            audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers,
+            bandwidth: configuration.bandwidth, clock: clock)
         receiver = MediaReceiver(configuration.videoReceive)
         receiveLimit = ReceiveLimit(configuration.receiveLimit)
         allowance = PeerAllowance(configuration.budget, at: now)
@@ -74,8 +78,10 @@ public final class PeerConnection {
             ? configuration.candidates
             : configuration.localAddresses.enumerated().map { Candidate.host($0.element, preference: $0.offset) }
         var settings = NegotiationConfiguration(
-            fingerprint: identity.fingerprint, isIceLite: configuration.role == .server, candidates: candidates, audioSSRC: audioSSRC,
-            videoSSRC: videoSSRC, videoRTXSSRC: rtxSSRC, cname: IceCredentials.randomToken(16), streamID: configuration.streamID)
+            fingerprint: identity.fingerprint, isIceLite: configuration.role == .server, candidates: candidates,
+            audioSSRC: audioSSRC,
+            videoSSRC: videoSSRC, videoRTXSSRC: rtxSSRC, cname: IceCredentials.randomToken(16),
+            streamID: configuration.streamID)
         settings.audio = configuration.audio
         settings.video = configuration.video
         settings.acceptsDataChannels = configuration.acceptsDataChannels
@@ -94,8 +100,8 @@ public final class PeerConnection {
 
     /// Answers an offer of the peer's, the first or a later one.
     ///
-    /// The description can be read beforehand on any thread (`SessionDescription(parsing:)`), and the answer be written out on any; this
-    /// alone belongs to the connection's loop.
+    /// The description can be read beforehand on any thread (`SessionDescription(parsing:)`), and the answer be written
+    /// out on any; this alone belongs to the connection's loop.
     public func answer(_ offer: SessionDescription, at now: Instant) throws(SDPError) -> SessionDescription {
         let (answer, session) = try negotiation.answer(offer, newCredentials: .random())
         remoteDescription = offer
@@ -125,8 +131,8 @@ public final class PeerConnection {
         try accept(answer: SessionDescription(parsing: answer), at: now)
     }
 
-    /// Restarts ICE with the peer's new credentials and answers ours. All that was negotiated stays, and media goes on over the old path
-    /// until the new one is found.
+    /// Restarts ICE with the peer's new credentials and answers ours. All that was negotiated stays, and media goes on
+    /// over the old path until the new one is found.
     ///
     /// - Throws: `SDPError` when nothing is agreed yet or one of the two parts is not new; then nothing has changed.
     public func restartICE(remote: IceCredentials, at now: Instant) throws(SDPError) -> IceCredentials {
@@ -137,8 +143,8 @@ public final class PeerConnection {
         return session.localIce
     }
 
-    /// Whether a description comes from another connection of the peer's than this one, such as that of a reloaded page: it names another
-    /// certificate.
+    /// Whether a description comes from another connection of the peer's than this one, such as that of a reloaded
+    /// page: it names another certificate.
     public func isOther(than description: SessionDescription) -> Bool {
         remoteDescription.map { description.isOfOtherConnection(than: $0) } ?? false
     }
@@ -205,8 +211,8 @@ public final class PeerConnection {
         drain(at: now)
     }
 
-    /// What `b=` leaves for everything that we send. A peer that speaks of its picture only leaves room for the sound beside it; 0 would
-    /// mean no media at all and is more often a slip.
+    /// What `b=` leaves for everything that we send. A peer that speaks of its picture only leaves room for the sound
+    /// beside it; 0 would mean no media at all and is more often a slip.
     private static func describedLimit(audio: NegotiatedSection?, video: NegotiatedSection?) -> BitRate? {
         guard let video, video.direction.sends, let picture = video.remoteBandwidth, picture > .zero else { return nil }
         guard let audio, audio.direction.sends else { return picture }
@@ -232,7 +238,8 @@ public final class PeerConnection {
         if ice == nil {
             ice = IceAgent(
                 mode: configuration.role == .server ? .lite : .controlling, local: session.localIce,
-                localAddresses: configuration.localAddresses, configuration: configuration.ice, seed: configuration.seed, at: now)
+                localAddresses: configuration.localAddresses, configuration: configuration.ice,
+                seed: configuration.seed, at: now)
             state = .connecting
         } else if session.iceRestarted {
             ice?.restart(local: session.localIce, at: now)
@@ -240,7 +247,8 @@ public final class PeerConnection {
         ice?.setRemote(session.remoteIce, candidates: session.remoteCandidates, at: now)
         if dtls == nil {
             do {
-                dtls = try DTLSTransport(role: session.dtlsRole, identity: identity, configuration: configuration.dtls, at: now)
+                dtls = try DTLSTransport(
+                    role: session.dtlsRole, identity: identity, configuration: configuration.dtls, at: now)
             } catch {
                 fail(error.description)
             }
@@ -278,7 +286,8 @@ public final class PeerConnection {
             guard let name = codec.name.video, !formats.contains(where: { $0.codec == name }) else { continue }
             formats.append(
                 VideoSendFormat(
-                    codec: name, packetizationMode: name == .h264 ? codec.parameters.integer("packetization-mode") ?? 0 : 1,
+                    codec: name,
+                    packetizationMode: name == .h264 ? codec.parameters.integer("packetization-mode") ?? 0 : 1,
                     profileLevelID: codec.parameters["profile-level-id"]))
         }
         return formats

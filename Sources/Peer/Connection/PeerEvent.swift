@@ -12,7 +12,8 @@ public enum PeerEvent: Sendable {
     case failed(String)
     /// The peer said goodbye. Final.
     case closed
-    /// The peer lastingly asked for more than its ``PeerBudget``, with a sentence for the log. Final; our goodbye waits in `flush`.
+    /// The peer lastingly asked for more than its ``PeerBudget``, with a sentence for the log. Final; our goodbye waits
+    /// in `flush`.
     case overBudget(String)
     /// A whole frame of the peer's, in decoding order. The first one is a keyframe.
     case video(ReceivedVideoFrame)

@@ -2,8 +2,8 @@ import COpenSSL
 
 /// A key and its self-signed certificate: who this server is to its peers. One a process is enough.
 ///
-/// `@unchecked Sendable`: the two contexts, which own the key and certificate, are configured in `init` and only read after it;
-/// making a connection from one locks inside OpenSSL.
+/// `@unchecked Sendable`: the two contexts, which own the key and certificate, are configured in `init` and only read
+/// after it; making a connection from one locks inside OpenSSL.
 public final class DTLSIdentity: @unchecked Sendable {
     /// The kinds of key that peers can be met with.
     public enum Key: Hashable, Sendable {
@@ -52,7 +52,8 @@ public final class DTLSIdentity: @unchecked Sendable {
         SSL_CTX_free(legacyContext)
     }
 
-    /// The hash of a certificate under SDP's name for the hash function (RFC 8122 §5); nil when it is unknown or too weak.
+    /// The hash of a certificate under SDP's name for the hash function (RFC 8122 §5); nil when it is unknown or too
+    /// weak.
     static func digest(of certificate: OpaquePointer, algorithm: String) -> [UInt8]? {
         let type =
             switch algorithm {
@@ -65,7 +66,8 @@ public final class DTLSIdentity: @unchecked Sendable {
         guard let type else { return nil }
         var bytes = [UInt8](repeating: 0, count: 64)
         var length: UInt32 = 0
-        guard X509_digest(certificate, type, &bytes, &length) == 1, let count = Int(exactly: length), count <= bytes.count
+        guard X509_digest(certificate, type, &bytes, &length) == 1, let count = Int(exactly: length),
+            count <= bytes.count
         else { return nil }
         return Array(bytes[0..<count])
     }
@@ -100,8 +102,8 @@ public final class DTLSIdentity: @unchecked Sendable {
     ) throws(DTLSError) -> OpaquePointer {
         guard let context = SSL_CTX_new(DTLS_method()) else { throw DTLSError("making a DTLS context") }
         let profiles = SRTPProfile.allCases.map(\.name).joined(separator: ":")
-        // An ECDSA certificate serves only the ECDHE-ECDSA suites, which are all that aiortc offers; the RSA ones are for when
-        // we are the client of an RSA server.
+        // An ECDSA certificate serves only the ECDHE-ECDSA suites, which are all that aiortc offers; the RSA ones are
+        // for when we are the client of an RSA server.
         let ciphers =
             "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA"
         guard ossl_set_min_version(context, legacy ? DTLS1_VERSION : DTLS1_2_VERSION) == 1,

@@ -19,8 +19,8 @@ public struct DTLSConfiguration: Hashable, Sendable {
     public var mtu = 1200
     /// Also take DTLS 1.0, against RFC 8827 §6.5, for old equipment.
     public var allowsLegacyVersions = false
-    /// The first retransmission comes this long after a flight, each later one after twice the wait. OpenSSL's one second is
-    /// a second of black picture for one lost packet.
+    /// The first retransmission comes this long after a flight, each later one after twice the wait. OpenSSL's one
+    /// second is a second of black picture for one lost packet.
     public var firstRetransmission = Duration.milliseconds(100)
     /// The wait does not grow beyond this.
     public var longestRetransmission = Duration.seconds(4)
@@ -42,9 +42,11 @@ public struct DTLSStatistics: Hashable, Sendable {
     public init() {}
 }
 
-/// The DTLS 1.2 association of one connection, on OpenSSL, without I/O and in virtual time. Confined to its connection's thread.
+/// The DTLS 1.2 association of one connection, on OpenSSL, without I/O and in virtual time. Confined to its
+/// connection's thread.
 ///
-/// Hand in datagrams with `receive` and the time with `advance`; after either, take out `nextTransmit` and `nextEvent` until nil.
+/// Hand in datagrams with `receive` and the time with `advance`; after either, take out `nextTransmit` and `nextEvent`
+/// until nil.
 package final class DTLSTransport {
     package let role: DTLSRole
     package private(set) var statistics = DTLSStatistics()
@@ -61,7 +63,8 @@ package final class DTLSTransport {
     /// How much application data is kept for fingerprints that are late, in records. More is dropped: SCTP sends again.
     private static let mostHeldRecords = 64
 
-    /// What a record adds: 13 bytes of header and, in a CBC suite, IV, MAC and padding (16 + 20 + 16). AEAD suites need 37 in all.
+    /// What a record adds: 13 bytes of header and, in a CBC suite, IV, MAC and padding (16 + 20 + 16). AEAD suites need
+    /// 37 in all.
     package static let recordOverhead = 65
 
     private let identity: DTLSIdentity
@@ -86,7 +89,8 @@ package final class DTLSTransport {
 
     /// - Parameter timer: for tests: how another version of OpenSSL would be met.
     init(
-        role: DTLSRole, identity: DTLSIdentity, configuration: DTLSConfiguration, timer: DatagramBIO.Timer, at now: Instant
+        role: DTLSRole, identity: DTLSIdentity, configuration: DTLSConfiguration, timer: DatagramBIO.Timer,
+        at now: Instant
     ) throws(DTLSError) {
         self.role = role
         self.identity = identity
@@ -195,10 +199,12 @@ package final class DTLSTransport {
         events.isEmpty ? nil : events.removeFirst()
     }
 
-    /// Sends one record of application data. False when there is no verified peer, or the record is too large for a datagram.
+    /// Sends one record of application data. False when there is no verified peer, or the record is too large for a
+    /// datagram.
     @discardableResult
     package func send(_ application: [UInt8]) -> Bool {
-        guard case .connected = state, !application.isEmpty, application.count <= configuration.mtu - Self.recordOverhead,
+        guard case .connected = state, !application.isEmpty,
+            application.count <= configuration.mtu - Self.recordOverhead,
             let count = Int32(exactly: application.count)
         else { return false }
         ERR_clear_error()

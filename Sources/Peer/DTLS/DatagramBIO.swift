@@ -1,7 +1,8 @@
 import COpenSSL
 import Glibc
 
-/// What lies between OpenSSL and the network: one datagram going in at a time, one a write coming out, and OpenSSL's timer.
+/// What lies between OpenSSL and the network: one datagram going in at a time, one a write coming out, and OpenSSL's
+/// timer.
 ///
 /// A memory BIO is a stream: it would merge a flight into one blob larger than the path takes.
 final class DatagramBIO {
@@ -18,13 +19,14 @@ final class DatagramBIO {
 
     /// How OpenSSL's retransmission timer is moved by our clock.
     enum Timer {
-        /// OpenSSL before 3.2: each start and stop hands the BIO a pointer to the expiry time inside the connection object
-        /// (`BIO_CTRL_DGRAM_SET_NEXT_TIMEOUT`, meant for a socket's receive timeout), which lives as long as the connection. Writing through
-        /// it replaces the wall clock by ours: "never" at each start, "long ago" when the time that we were given says so. A timer callback
-        /// that returns next to nothing would not do: OpenSSL retransmits on its own whenever a read finds nothing and its timer has run out.
+        /// OpenSSL before 3.2: each start and stop hands the BIO a pointer to the expiry time inside the connection
+        /// object (`BIO_CTRL_DGRAM_SET_NEXT_TIMEOUT`, meant for a socket's receive timeout), which lives as long as the
+        /// connection. Writing through it replaces the wall clock by ours: "never" at each start, "long ago" when the
+        /// time that we were given says so. A timer callback that returns next to nothing would not do: OpenSSL
+        /// retransmits on its own whenever a read finds nothing and its timer has run out.
         case shared
-        /// OpenSSL from 3.2 on: the pointer is to a copy on the stack of the caller. It is read during the call and not kept; nothing is
-        /// written. The timer runs by the wall clock, for as long as we say (`DTLS_set_timer_cb`).
+        /// OpenSSL from 3.2 on: the pointer is to a copy on the stack of the caller. It is read during the call and not
+        /// kept; nothing is written. The timer runs by the wall clock, for as long as we say (`DTLS_set_timer_cb`).
         case copied
 
         static let ofThisLibrary: Timer = OpenSSL_version_num() < 0x3020_0000 ? .shared : .copied
@@ -62,7 +64,8 @@ final class DatagramBIO {
         if !isStopped { expiry.pointee = timeval(tv_sec: Self.never, tv_usec: 0) }
     }
 
-    /// With `.copied`: OpenSSL asks how long its timer is to run, after a first flight (0) or after one that was repeated.
+    /// With `.copied`: OpenSSL asks how long its timer is to run, after a first flight (0) or after one that was
+    /// repeated.
     func install(on ssl: OpaquePointer) {
         guard timer == .copied else { return }
         DTLS_set_timer_cb(ssl) { ssl, last in

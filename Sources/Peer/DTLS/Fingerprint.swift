@@ -18,7 +18,9 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     /// Reads `sha-256 AB:CD:…`; hexadecimal digits of either case are taken. Nil for anything else.
     public init?(parsing text: some StringProtocol) {
         let parts = Substring(text).parts(maximum: 3)
-        guard parts.count == 2, parts[1].utf8.count % 3 == 2, parts[1].utf8.count <= 3 * Self.maximumBytes else { return nil }
+        guard parts.count == 2, parts[1].utf8.count % 3 == 2, parts[1].utf8.count <= 3 * Self.maximumBytes else {
+            return nil
+        }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(parts[1].utf8.count / 3 + 1)
         var high: UInt8?

@@ -1,5 +1,6 @@
-/// How much a peer's data channels deliver. What comes faster waits in the receive window, which closes: a sender that keeps to SCTP slows
-/// down and loses nothing, one that does not is refused. Each message may be relayed to a whole room, so one peer's hurry is everybody's work.
+/// How much a peer's data channels deliver. What comes faster waits in the receive window, which closes: a sender that
+/// keeps to SCTP slows down and loses nothing, one that does not is refused. Each message may be relayed to a whole
+/// room, so one peer's hurry is everybody's work.
 public struct DataChannelBudget: Hashable, Sendable {
     /// Cursors, chat, remote control and the parts of a file of 16 KiB stay below it.
     public var messagesPerSecond = 100.0
@@ -31,7 +32,8 @@ public struct DataChannelStatistics: Hashable, Sendable {
 
     /// All counters; 0 unless given.
     public init(
-        refusedMessages: Int = 0, refusedChunks: Int = 0, discardedChunks: Int = 0, slowed: Int = 0, heldBytes: Int = 0, backlog: Int = 0
+        refusedMessages: Int = 0, refusedChunks: Int = 0, discardedChunks: Int = 0, slowed: Int = 0, heldBytes: Int = 0,
+        backlog: Int = 0
     ) {
         self.refusedMessages = refusedMessages
         self.refusedChunks = refusedChunks

@@ -46,7 +46,8 @@ final class DataChannelTransport {
 
     /// The most channels that a peer may open.
     private static let mostChannels = 256
-    /// Bytes of a channel's label: RFC 8832 §5.1 has room for 65 535, but names are short, and each is kept and told on.
+    /// Bytes of a channel's label: RFC 8832 §5.1 has room for 65 535, but names are short, and each is kept and told
+    /// on.
     private static let longestLabel = 1024
 
     private let association: SCTPAssociation
@@ -73,7 +74,9 @@ final class DataChannelTransport {
         var random = SystemRandomNumberGenerator()
         association = SCTPAssociation(configuration, tag: random.next(), tsn: random.next())
         maximumIncoming = maximumMessage
-        maximumOutgoing = min(remoteMaximumMessage == 0 ? .max : remoteMaximumMessage, configuration.sendBuffer - SCTPReassembly.bookkeeping)
+        maximumOutgoing = min(
+            remoteMaximumMessage == 0 ? .max : remoteMaximumMessage,
+            configuration.sendBuffer - SCTPReassembly.bookkeeping)
         // The DTLS client opens even streams, the server odd ones (RFC 8832 §6).
         parity = role == .client ? 0 : 1
         nextID = UInt32(parity)
@@ -91,7 +94,8 @@ final class DataChannelTransport {
     ) -> ChannelID? {
         var id = nextID
         while channels[UInt16(truncatingIfNeeded: id)] != nil { id += 2 }
-        guard id < 1024, let text = UInt16(exactly: label.utf8.count), let protocolText = UInt16(exactly: name.utf8.count)
+        guard id < 1024, let text = UInt16(exactly: label.utf8.count),
+            let protocolText = UInt16(exactly: name.utf8.count)
         else { return nil }
         let stream = UInt16(truncatingIfNeeded: id)
         var reliability = SCTPReliability(unordered: !ordered)
@@ -137,8 +141,9 @@ final class DataChannelTransport {
         return association.send(payload, ppid: ppid, stream: id, reliability, at: now)
     }
 
-    /// Whether a message that `send` refused, and that is not sent again, leaves a hole: the channel is open, it was opened to lose nothing
-    /// (neither by a count of retransmissions nor by a time), and the peer takes messages of this length.
+    /// Whether a message that `send` refused, and that is not sent again, leaves a hole: the channel is open, it was
+    /// opened to lose nothing (neither by a count of retransmissions nor by a time), and the peer takes messages of
+    /// this length.
     func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool {
         guard let channel = channels[id], !channel.closing, message.count <= maximumOutgoing else { return false }
         return channel.reliability.retransmissions == nil && channel.reliability.lifetime == nil
@@ -184,7 +189,8 @@ final class DataChannelTransport {
     var statistics: DataChannelStatistics {
         let counted = association.statistics
         return DataChannelStatistics(
-            refusedMessages: counted.refusedMessages, refusedChunks: counted.refusedChunks, discardedChunks: counted.discardedChunks,
+            refusedMessages: counted.refusedMessages, refusedChunks: counted.refusedChunks,
+            discardedChunks: counted.discardedChunks,
             slowed: counted.slowed, heldBytes: association.held + partialBytes, backlog: backlog)
     }
 
@@ -255,7 +261,8 @@ final class DataChannelTransport {
             // Not valid UTF-8 is mended rather than dropped.
             events.append(.message(stream, ppid == 51 ? .text(String(decoding: whole, as: UTF8.self)) : .binary(whole)))
         case 52, 54:
-            // Deprecated parts of a message; Firefox sent them until 2017. All channels share one message's length, lest each hold one.
+            // Deprecated parts of a message; Firefox sent them until 2017. All channels share one message's length,
+            // lest each hold one.
             guard partialBytes + payload.count <= maximumIncoming else { return close(stream, at: now) }
             partialBytes += payload.count
             channels[stream]?.partial += payload

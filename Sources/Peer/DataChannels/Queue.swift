@@ -1,4 +1,5 @@
-/// First in, first out, with both ends cheap: to take from the front moves nothing but an index, now and then amortised.
+/// First in, first out, with both ends cheap: to take from the front moves nothing but an index, now and then
+/// amortised.
 struct Queue<Element>: RandomAccessCollection, MutableCollection {
     /// What was taken is nil, so that it is freed at once.
     private var items: [Element?] = []

@@ -1,7 +1,7 @@
 import Basics
 
-/// One SCTP association over a datagram path (RFC 9260, 3758, 6525), without I/O, in virtual time: its handshake, its end, and which chunk goes
-/// to which part.
+/// One SCTP association over a datagram path (RFC 9260, 3758, 6525), without I/O, in virtual time: its handshake, its
+/// end, and which chunk goes to which part.
 ///
 /// The path is DTLS: authenticated, one peer. So the cookie needs no signature, one path is all, and the other end's
 /// INIT may cross ours, since both ends of a data channel transport start (RFC 8841 §9.3).
@@ -104,7 +104,9 @@ final class SCTPAssociation {
         case .abort: finish(.failed("the data channel peer aborted"))
         case .shutdown(let tsn):
             guard transfersData else { return }
-            acknowledge(SCTPSack(cumulative: tsn, window: UInt32(clamping: sender.peerWindow), gaps: [], duplicates: []), at: now)
+            acknowledge(
+                SCTPSack(cumulative: tsn, window: UInt32(clamping: sender.peerWindow), gaps: [], duplicates: []),
+                at: now)
             emit([.shutdownAck])
             finish(.closed)
         case .shutdownAck:
@@ -165,7 +167,9 @@ final class SCTPAssociation {
     }
 
     private func initiated(_ value: SCTPInit, at now: Instant) {
-        guard state == .cookieWait, let cookie = value.cookie, cookie.count <= Self.largestCookie, value.tag != 0 else { return }
+        guard state == .cookieWait, let cookie = value.cookie, cookie.count <= Self.largestCookie, value.tag != 0 else {
+            return
+        }
         adopt(SCTPCookie(value))
         peerCookie = cookie
         state = .cookieEchoed
@@ -309,8 +313,10 @@ final class SCTPAssociation {
 
     // MARK: - Streams
 
-    /// Sends a message; false when the buffer is full or the association is over. An empty payload does not exist in SCTP.
-    func send(_ payload: [UInt8], ppid: UInt32, stream: UInt16, _ reliability: SCTPReliability, at now: Instant) -> Bool {
+    /// Sends a message; false when the buffer is full or the association is over. An empty payload does not exist in
+    /// SCTP.
+    func send(_ payload: [UInt8], ppid: UInt32, stream: UInt16, _ reliability: SCTPReliability, at now: Instant) -> Bool
+    {
         guard state != .closed, state != .shutdownSent, !payload.isEmpty,
             sender.enqueue(payload, ppid: ppid, stream: stream, reliability, at: now)
         else {
@@ -368,7 +374,8 @@ final class SCTPAssociation {
 
     var statistics: SCTPStatistics {
         SCTPStatistics(
-            refusedChunks: receiver.refusedChunks, discardedChunks: receiver.discarded, slowed: receiver.slowed, refusedMessages: refusedMessages)
+            refusedChunks: receiver.refusedChunks, discardedChunks: receiver.discarded, slowed: receiver.slowed,
+            refusedMessages: refusedMessages)
     }
 
     /// The next packet to send.
@@ -408,7 +415,8 @@ final class SCTPAssociation {
     }
 
     private func packet(tag: UInt32, _ chunks: [SCTPChunk]) -> [UInt8] {
-        SCTPPacket(source: configuration.localPort, destination: configuration.remotePort, tag: tag, chunks: chunks).encoded()
+        SCTPPacket(source: configuration.localPort, destination: configuration.remotePort, tag: tag, chunks: chunks)
+            .encoded()
     }
 
     private func emit(_ chunks: [SCTPChunk]) {

@@ -1,5 +1,5 @@
-/// Chunks that go out together in one packet (RFC 9260 §6.10). A peer that asks much at once gets several packets, not one that DTLS cannot
-/// carry.
+/// Chunks that go out together in one packet (RFC 9260 §6.10). A peer that asks much at once gets several packets, not
+/// one that DTLS cannot carry.
 struct SCTPBundle {
     private static let header = 12
 

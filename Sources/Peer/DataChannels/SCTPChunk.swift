@@ -75,7 +75,8 @@ enum SCTPReconfig: Equatable {
 
 /// One SCTP packet: header, checksum, chunks.
 struct SCTPPacket: Equatable {
-    /// Chunks of one packet that are read. A packet of 1280 bytes holds 64 of a few bytes each; who bundles more sends the rest again.
+    /// Chunks of one packet that are read. A packet of 1280 bytes holds 64 of a few bytes each; who bundles more sends
+    /// the rest again.
     static let maximumChunks = 128
 
     var source: UInt16
@@ -137,7 +138,8 @@ extension SCTPChunk {
             self = .data(
                 SCTPData(
                     tsn: try reader.readUInt32(), stream: try reader.readUInt16(), ssn: try reader.readUInt16(),
-                    ppid: try reader.readUInt32(), unordered: flags & 4 != 0, begins: flags & 2 != 0, ends: flags & 1 != 0,
+                    ppid: try reader.readUInt32(), unordered: flags & 4 != 0, begins: flags & 2 != 0,
+                    ends: flags & 1 != 0,
                     payload: try reader.readBytes(reader.remaining)))
         case 1, 2:
             var value = SCTPInit(

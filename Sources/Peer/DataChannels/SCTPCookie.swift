@@ -1,6 +1,7 @@
 import Basics
 
-/// The state cookie of a handshake (RFC 9260 §5.1.3): what the peer's INIT said. It needs no signature, since DTLS has proved who speaks.
+/// The state cookie of a handshake (RFC 9260 §5.1.3): what the peer's INIT said. It needs no signature, since DTLS has
+/// proved who speaks.
 struct SCTPCookie: Equatable {
     var tag: UInt32
     var window: UInt32

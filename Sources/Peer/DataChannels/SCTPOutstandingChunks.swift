@@ -1,6 +1,7 @@
 import Basics
 
-/// The DATA chunks that were sent and are not acknowledged up to their TSN, in the order of their TSNs, which are consecutive.
+/// The DATA chunks that were sent and are not acknowledged up to their TSN, in the order of their TSNs, which are
+/// consecutive.
 struct SCTPOutstandingChunks {
     struct Chunk {
         enum State { case inFlight, waiting, acknowledged, abandoned }

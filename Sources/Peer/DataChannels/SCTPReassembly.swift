@@ -1,11 +1,15 @@
-/// Puts the fragments of messages together (RFC 9260 §6.9), ordered messages into their order (§6.6), and says what all that is held costs.
+/// Puts the fragments of messages together (RFC 9260 §6.9), ordered messages into their order (§6.6), and says what all
+/// that is held costs.
 ///
-/// A chunk costs the same whatever is held. The fragments of one message have TSNs in a row, so a fragment whose neighbour was received and
-/// belongs to something else can never become a message: it is dropped at once, and nothing is held that no later chunk can complete.
+/// A chunk costs the same whatever is held. The fragments of one message have TSNs in a row, so a fragment whose
+/// neighbour was received and belongs to something else can never become a message: it is dropped at once, and nothing
+/// is held that no later chunk can complete.
 struct SCTPReassembly {
-    /// What a held chunk or message costs beside its payload, in bytes: the array's head, its entries in the tables below and their slack.
+    /// What a held chunk or message costs beside its payload, in bytes: the array's head, its entries in the tables
+    /// below and their slack.
     static let bookkeeping = 256
-    /// Parts of messages with a hole before or behind them. Each needs a lost chunk: with 5 % loss a window of full chunks has 50.
+    /// Parts of messages with a hole before or behind them. Each needs a lost chunk: with 5 % loss a window of full
+    /// chunks has 50.
     static let maximumRuns = 512
 
     struct Message: Equatable {
@@ -30,12 +34,15 @@ struct SCTPReassembly {
 
         init(_ data: SCTPData) {
             (first, last, begins, ends) = (data.tsn, data.tsn, data.begins, data.ends)
-            (stream, ssn, ppid, unordered, bytes) = (data.stream, data.ssn, data.ppid, data.unordered, data.payload.count)
+            (stream, ssn, ppid, unordered, bytes) = (
+                data.stream, data.ssn, data.ppid, data.unordered, data.payload.count
+            )
         }
 
         /// Whether `next`, which follows, is more of the same message.
         func continues(in next: Run) -> Bool {
-            !ends && !next.begins && stream == next.stream && unordered == next.unordered && (unordered || ssn == next.ssn)
+            !ends && !next.begins && stream == next.stream && unordered == next.unordered
+                && (unordered || ssn == next.ssn)
         }
     }
 
@@ -80,7 +87,8 @@ struct SCTPReassembly {
     func hasRoom(for data: SCTPData) -> Bool {
         if runs.count < Self.maximumRuns || data.begins && data.ends { return true }
         let place = place(of: data.tsn)
-        return place > 0 && runs[place - 1].last &+ 1 == data.tsn || place < runs.count && runs[place].first == data.tsn &+ 1
+        return place > 0 && runs[place - 1].last &+ 1 == data.tsn
+            || place < runs.count && runs[place].first == data.tsn &+ 1
     }
 
     /// Takes a chunk; false when its message is longer than may be.
@@ -214,7 +222,9 @@ struct SCTPReassembly {
 
     /// Nothing up to `tsn` will come any more (RFC 3758 §3.6).
     mutating func forward(to tsn: UInt32, _ skips: [SCTPSkip]) {
-        while let run = runs.first, !serialLess(tsn, run.first) || run.first == tsn &+ 1 && !run.begins { discard(at: 0) }
+        while let run = runs.first, !serialLess(tsn, run.first) || run.first == tsn &+ 1 && !run.begins {
+            discard(at: 0)
+        }
         for skip in skips where skip.stream < streams {
             var line = lines.removeValue(forKey: skip.stream) ?? Line()
             defer { lines[skip.stream] = line }
@@ -231,7 +241,8 @@ struct SCTPReassembly {
         }
     }
 
-    /// The peer starts these streams anew (RFC 6525 §5.2.2), all of them if none is named: what waits on them has lost its place.
+    /// The peer starts these streams anew (RFC 6525 §5.2.2), all of them if none is named: what waits on them has lost
+    /// its place.
     mutating func reset(_ streams: [UInt16]) {
         for stream in streams.isEmpty ? Array(lines.keys) : streams {
             guard let line = lines.removeValue(forKey: stream) else { continue }

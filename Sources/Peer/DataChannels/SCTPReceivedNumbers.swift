@@ -1,9 +1,10 @@
-/// The TSNs that were received: all up to one, and ranges beyond it (RFC 9260 §6.2). Each question costs the logarithm of the ranges.
+/// The TSNs that were received: all up to one, and ranges beyond it (RFC 9260 §6.2). Each question costs the logarithm
+/// of the ranges.
 struct SCTPReceivedNumbers {
     /// How far ahead of the first hole a chunk may be; gap blocks count in 16 bits.
     static let furthestAhead: UInt32 = 16_384
-    /// Ranges beyond the first hole. With 5 % loss a window of full chunks has 50, one of small messages some hundreds; a chunk that would
-    /// begin one more is refused, and its sender sends it again when the holes before it are mended.
+    /// Ranges beyond the first hole. With 5 % loss a window of full chunks has 50, one of small messages some hundreds;
+    /// a chunk that would begin one more is refused, and its sender sends it again when the holes before it are mended.
     static let maximumRanges = 1024
     /// Gap blocks in one SACK: with the duplicates they fill a packet.
     static let maximumGapBlocks = 200
@@ -38,7 +39,8 @@ struct SCTPReceivedNumbers {
         guard tsn &- cumulative < Self.furthestAhead else { return false }
         if tsn == cumulative &+ 1 || blocks.count < Self.maximumRanges { return true }
         let place = place(of: tsn)
-        return place > 0 && blocks[place - 1].last &+ 1 == tsn || place < blocks.count && blocks[place].first == tsn &+ 1
+        return place > 0 && blocks[place - 1].last &+ 1 == tsn
+            || place < blocks.count && blocks[place].first == tsn &+ 1
     }
 
     /// Notes a TSN that was not received before.

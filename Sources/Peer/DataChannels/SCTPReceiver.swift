@@ -16,13 +16,14 @@ enum SCTPViolation: Error, Equatable {
     }
 }
 
-/// DATA that one association receives: which chunks are taken, when messages are delivered, and the SACKs that answer them.
+/// DATA that one association receives: which chunks are taken, when messages are delivered, and the SACKs that answer
+/// them.
 ///
 /// Not copyable: its tables are large.
 struct SCTPReceiver: ~Copyable {
     private static let sackDelay = Duration.milliseconds(20)
-    /// Payload and headers of refused chunks, without one that was taken between them, in receive windows: a peer that keeps to RFC 9260
-    /// §6.1 has at most one under way, and then sends one chunk a timeout.
+    /// Payload and headers of refused chunks, without one that was taken between them, in receive windows: a peer that
+    /// keeps to RFC 9260 §6.1 has at most one under way, and then sends one chunk a timeout.
     private static let refusedWindows = 4
     /// The bytes of a DATA chunk's header.
     private static let dataHeader = 16
@@ -107,8 +108,8 @@ struct SCTPReceiver: ~Copyable {
         return true
     }
 
-    /// Over the window only what fills the first hole is taken: what waits behind it may need it. Then no more than one message of a peer
-    /// that keeps to the rules can be held beside the window, so twice that is room enough.
+    /// Over the window only what fills the first hole is taken: what waits behind it may need it. Then no more than one
+    /// message of a peer that keeps to the rules can be held beside the window, so twice that is room enough.
     private func hasRoom(for data: SCTPData) -> Bool {
         guard numbers.hasRoom(for: data.tsn) else { return false }
         let isFirstMissing = data.tsn == numbers.cumulative &+ 1
@@ -129,13 +130,16 @@ struct SCTPReceiver: ~Copyable {
     /// The sender gave up everything up to `tsn` (RFC 3758 §3.6); false when that is nothing new.
     mutating func forward(to tsn: UInt32, _ skips: [SCTPSkip]) -> Bool {
         owesSack = true
-        guard serialLess(numbers.cumulative, tsn), tsn &- numbers.cumulative < SCTPReceivedNumbers.furthestAhead else { return false }
+        guard serialLess(numbers.cumulative, tsn), tsn &- numbers.cumulative < SCTPReceivedNumbers.furthestAhead else {
+            return false
+        }
         numbers.advance(to: tsn)
         reassembly.forward(to: tsn, skips)
         return true
     }
 
-    /// Starts streams anew (RFC 6525 §5.2.2); false while something that was sent on them is missing or was not delivered.
+    /// Starts streams anew (RFC 6525 §5.2.2); false while something that was sent on them is missing or was not
+    /// delivered.
     mutating func reset(_ streams: [UInt16], sentUpTo lastTSN: UInt32) -> Bool {
         guard !serialLess(numbers.cumulative, lastTSN), !reassembly.hasUndelivered else { return false }
         reassembly.reset(streams)
@@ -144,7 +148,8 @@ struct SCTPReceiver: ~Copyable {
 
     // MARK: - Delivery
 
-    /// The next whole message, as fast as the budget allows. What waits fills the window, which slows an honest sender down without a loss.
+    /// The next whole message, as fast as the budget allows. What waits fills the window, which slows an honest sender
+    /// down without a loss.
     mutating func nextMessage(at now: Instant) -> SCTPReassembly.Message? {
         deliverAt = nil
         guard let message = reassembly.first else {
@@ -168,7 +173,8 @@ struct SCTPReceiver: ~Copyable {
     /// Whether messages wait for the budget, and it has room for the next one.
     func mayDeliver(at now: Instant) -> Bool { deliverAt.map { $0 <= now } ?? false }
 
-    /// A window that was told as all but closed and is open again is told at once (RFC 9260 §6.2): the sender waits for it.
+    /// A window that was told as all but closed and is open again is told at once (RFC 9260 §6.2): the sender waits for
+    /// it.
     private mutating func tellOpenWindow() {
         if advertisedWindow < packetSize, window - held >= window / 4 { owesSack = true }
     }

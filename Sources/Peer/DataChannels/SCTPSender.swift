@@ -103,12 +103,16 @@ struct SCTPSender: ~Copyable {
     // MARK: - Messages
 
     /// Queues a message; false when the buffer is full.
-    mutating func enqueue(_ payload: [UInt8], ppid: UInt32, stream: UInt16, _ reliability: SCTPReliability, at now: Instant) -> Bool {
+    mutating func enqueue(
+        _ payload: [UInt8], ppid: UInt32, stream: UInt16, _ reliability: SCTPReliability, at now: Instant
+    ) -> Bool {
         guard buffered + Self.cost(payload.count) <= capacity else { return false }
         buffered += Self.cost(payload.count)
         let expires = reliability.lifetime.map { now + $0 }
         pending.append(
-            Message(id: nextMessage, stream: stream, ppid: ppid, payload: payload, reliability: reliability, expires: expires))
+            Message(
+                id: nextMessage, stream: stream, ppid: ppid, payload: payload, reliability: reliability,
+                expires: expires))
         nextMessage += 1
         unfinished[stream, default: 0] += 1
         if let expires { lookForExpired(at: expires) }
@@ -144,10 +148,13 @@ struct SCTPSender: ~Copyable {
         }
         let end = message.offset + count
         let data = SCTPData(
-            tsn: nextTSN, stream: message.stream, ssn: pending[0].ssn, ppid: message.ppid, unordered: message.reliability.unordered,
-            begins: message.offset == 0, ends: end == message.payload.count, payload: Array(message.payload[message.offset..<end]))
+            tsn: nextTSN, stream: message.stream, ssn: pending[0].ssn, ppid: message.ppid,
+            unordered: message.reliability.unordered,
+            begins: message.offset == 0, ends: end == message.payload.count,
+            payload: Array(message.payload[message.offset..<end]))
         nextTSN &+= 1
-        outstanding.append(.init(data: data, message: message.id, reliability: message.reliability, expires: message.expires))
+        outstanding.append(
+            .init(data: data, message: message.id, reliability: message.reliability, expires: message.expires))
         roundTrip.sent(data.tsn, at: now)
         unfinished[message.stream, default: 0] += 1
         if data.ends {
@@ -203,7 +210,8 @@ struct SCTPSender: ~Copyable {
     }
 
     /// The bytes that the gap blocks acknowledge for the first time, and the highest TSN of them.
-    private mutating func acknowledge(_ gaps: [ClosedRange<UInt16>], at now: Instant) -> (bytes: Int, highest: UInt32?) {
+    private mutating func acknowledge(_ gaps: [ClosedRange<UInt16>], at now: Instant) -> (bytes: Int, highest: UInt32?)
+    {
         var newly = 0
         var highest: UInt32?
         // TSNs are consecutive, so an offset is an index. Blocks rise, or what they say again is passed over.
@@ -255,7 +263,9 @@ struct SCTPSender: ~Copyable {
     }
 
     private mutating func lose(_ index: Int) {
-        if let limit = outstanding[index].reliability.retransmissions, peerForwards, outstanding[index].transmissions > limit {
+        if let limit = outstanding[index].reliability.retransmissions, peerForwards,
+            outstanding[index].transmissions > limit
+        {
             abandon(at: index)
         } else {
             outstanding.mark(index, .waiting)
@@ -327,7 +337,9 @@ struct SCTPSender: ~Copyable {
         var skips: [UInt16: UInt16] = [:]
         for index in outstanding.indices {
             let chunk = outstanding[index]
-            guard chunk.state == .abandoned || chunk.state == .acknowledged, skips.count < SCTPConfiguration.mostNamedStreams else { break }
+            guard chunk.state == .abandoned || chunk.state == .acknowledged,
+                skips.count < SCTPConfiguration.mostNamedStreams
+            else { break }
             target = chunk.data.tsn
             if chunk.state == .abandoned, !chunk.data.unordered { skips[chunk.data.stream] = chunk.data.ssn }
         }

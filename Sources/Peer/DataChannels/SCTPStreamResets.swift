@@ -65,7 +65,8 @@ struct SCTPStreamResets {
         guard let request else { return nil }
         deadline = now + timeout
         return .reconfig([
-            .resetOutgoing(request: request.number, response: peerNumber &- 1, lastTSN: request.lastTSN, streams: request.streams)
+            .resetOutgoing(
+                request: request.number, response: peerNumber &- 1, lastTSN: request.lastTSN, streams: request.streams)
         ])
     }
 
@@ -101,6 +102,8 @@ struct SCTPStreamResets {
 
     /// The response to any other request: the one before again, since our response was lost, or a bad sequence number.
     func respondAgain(to number: UInt32) -> SCTPChunk {
-        .reconfig([.response(request: number, result: number == peerNumber &- 1 ? lastResult : Result.badSequenceNumber)])
+        .reconfig([
+            .response(request: number, result: number == peerNumber &- 1 ? lastResult : Result.badSequenceNumber)
+        ])
     }
 }

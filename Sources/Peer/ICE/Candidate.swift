@@ -57,7 +57,8 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
 
     /// A candidate of its parts; `Candidate.host` makes one of ours.
     public init(
-        foundation: String, component: Int = 1, transport: Flow.Transport, priority: UInt32, address: String, port: UInt16,
+        foundation: String, component: Int = 1, transport: Flow.Transport, priority: UInt32, address: String,
+        port: UInt16,
         kind: Kind = .host, tcpType: TCPType? = nil, extensions: [Extension] = []
     ) {
         self.foundation = foundation
@@ -72,7 +73,9 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A host candidate of ours. `preference` is 0 for the best address, 1 for the next (RFC 8445 §5.1.2.1).
-    public static func host(_ address: SocketAddress, transport: Flow.Transport = .udp, preference: Int = 0) -> Candidate {
+    public static func host(_ address: SocketAddress, transport: Flow.Transport = .udp, preference: Int = 0)
+        -> Candidate
+    {
         // Type preference 126 for UDP; TCP 90, so that it is taken only where UDP fails (RFC 6544 §4.2).
         let type: UInt32 = transport == .udp ? 126 : 90
         let local = UInt32(max(0, min(65_535, 65_535 - preference)))
@@ -96,7 +99,8 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
         let parts = text.parts(maximum: Self.maximumParts + 1)
         guard parts.count >= 8, parts.count <= Self.maximumParts, parts[6] == "typ", let component = Int(parts[1]),
             (1...256).contains(component),
-            let priority = UInt32(parts[3]), let port = UInt16(parts[5]), let kind = Kind(rawValue: parts[7].lowercased())
+            let priority = UInt32(parts[3]), let port = UInt16(parts[5]),
+            let kind = Kind(rawValue: parts[7].lowercased())
         else { return nil }
         switch parts[2].lowercased() {
         case "udp": transport = .udp
@@ -125,7 +129,8 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
 
     /// `candidate:…`, the value of an attribute line and of trickled candidates.
     public var description: String {
-        var text = "candidate:\(foundation) \(component) \(transport) \(priority) \(address) \(port) typ \(kind.rawValue)"
+        var text =
+            "candidate:\(foundation) \(component) \(transport) \(priority) \(address) \(port) typ \(kind.rawValue)"
         if let related { text += " raddr \(related.address) rport \(related.port)" }
         if let tcpType { text += " tcptype \(tcpType.rawValue)" }
         for item in extensions { text += " \(item.name) \(item.value)" }

@@ -46,13 +46,14 @@ public final class UfragTable<ID: Hashable & Sendable>: Sendable {
 /// Tells whose a datagram is, on ports that all peers share: STUN requests by the user name fragment that they carry,
 /// everything else by the flow that such a request came on.
 ///
-/// Where several sockets share a port, each thread that reads one has its own demultiplexer, for the flows that come to it; the fragments are
-/// in one table.
+/// Where several sockets share a port, each thread that reads one has its own demultiplexer, for the flows that come to
+/// it; the fragments are in one table.
 ///
-/// Routing proves nothing and binds nothing: a fragment may be known to others, and a source address may be forged. The peer that gets
-/// the datagram says what it showed (`PeerConnection.receive`), and `claim` weighs that. A flow that nobody has is bound by an authentic
-/// check. One that another peer has is bound anew only where the claimant has answered a check of ours on it (a NAT gave it the address
-/// of somebody who is gone), or where the owner does not hold it any more.
+/// Routing proves nothing and binds nothing: a fragment may be known to others, and a source address may be forged. The
+/// peer that gets the datagram says what it showed (`PeerConnection.receive`), and `claim` weighs that. A flow that
+/// nobody has is bound by an authentic check. One that another peer has is bound anew only where the claimant has
+/// answered a check of ours on it (a NAT gave it the address of somebody who is gone), or where the owner does not hold
+/// it any more.
 ///
 /// What is remembered is bounded per peer, so no peer can take the room of others.
 public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
@@ -61,7 +62,8 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
         /// The longest unclaimed first.
         var flows: [Flow] = []
     }
-    /// Claims on flows of others that wait for an answer to our check. An answer takes a round trip; claims come again with each check.
+    /// Claims on flows of others that wait for an answer to our check. An answer takes a round trip; claims come again
+    /// with each check.
     private static var claimLimit: Int { 256 }
 
     private var peers: [ID: Peer] = [:]
@@ -72,8 +74,8 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
 
     /// - Parameters:
     ///   - ufrags: the fragments of the whole server.
-    ///   - flowsPerPeer: beyond it a peer's own flow without a check for the longest time is forgotten. More than the paths of an
-    ///     `IceAgent`.
+    ///   - flowsPerPeer: beyond it a peer's own flow without a check for the longest time is forgotten. More than the
+    ///     paths of an `IceAgent`.
     public init(ufrags: UfragTable<ID> = UfragTable(), flowsPerPeer: Int = 16) {
         self.ufrags = ufrags
         self.flowsPerPeer = max(1, flowsPerPeer)
@@ -128,10 +130,11 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
         peers[id, default: Peer()].flows.append(flow)
     }
 
-    /// A datagram on `flow` that was given to peer `id` has shown this of the flow. Answers whether the flow is that peer's now.
+    /// A datagram on `flow` that was given to peer `id` has shown this of the flow. Answers whether the flow is that
+    /// peer's now.
     ///
-    /// - Parameter isHeld: whether a peer still believes the flow to be its own (`PeerConnection.isValidated`); asked for its owner where that
-    ///   is another one.
+    /// - Parameter isHeld: whether a peer still believes the flow to be its own (`PeerConnection.isValidated`); asked
+    ///   for its owner where that is another one.
     @discardableResult
     public mutating func claim(_ flow: Flow, by id: ID, _ claim: FlowClaim, isHeld: (ID) -> Bool) -> Bool {
         guard claim != .none else { return false }
@@ -150,7 +153,8 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
         return ufrags[ufrag]
     }
 
-    /// Who claims a flow of another peer's and is to see this STUN response as well: it may answer our check of that claim.
+    /// Who claims a flow of another peer's and is to see this STUN response as well: it may answer our check of that
+    /// claim.
     public func claimant(of datagram: UnsafeRawBufferPointer, flow: Flow) -> ID? {
         guard !claimants.isEmpty, datagram.count >= STUNMessage.headerLength, datagram[0] == 1 else { return nil }
         return claimants[flow]

@@ -12,7 +12,8 @@ extension IceAgent {
         guard candidate.transport == .udp, let remote = candidate.socketAddress else { return }
         for (preference, address) in localAddresses.enumerated() where Self.sameFamily(address.ip, remote.ip) {
             addPath(
-                Flow(.udp, local: address, remote: remote), remotePriority: candidate.priority, preference: preference, at: now)
+                Flow(.udp, local: address, remote: remote), remotePriority: candidate.priority, preference: preference,
+                at: now)
         }
     }
 
@@ -101,7 +102,9 @@ extension IceAgent {
         }
         if needsNomination, let firstSuccess { nominateBest(waitedSince: firstSuccess, at: now) }
         if now >= nextCheck ?? now {
-            let ready = paths.indices.filter { if case .waiting(let since) = paths[$0].check { since <= now } else { false } }
+            let ready = paths.indices.filter {
+                if case .waiting(let since) = paths[$0].check { since <= now } else { false }
+            }
             if let index = ready.max(by: { paths[$0].priority < paths[$1].priority }) {
                 startCheck(index, nominating: false, at: now)
                 nextCheck = now + configuration.pacing
@@ -136,12 +139,15 @@ extension IceAgent {
     private mutating func scheduleConsent(_ index: Int, at now: Instant) {
         // RFC 7675 §5.1: 0.8 to 1.2, so that thousands of peers do not fall into step.
         let factor = Double.random(in: 0.8...1.2, using: &random)
-        paths[index].nextConsent = now + .nanoseconds(Int64(saturating: Double(configuration.consentInterval.nanoseconds) * factor))
+        paths[index].nextConsent =
+            now + .nanoseconds(Int64(saturating: Double(configuration.consentInterval.nanoseconds) * factor))
     }
 
     // MARK: Responses
 
-    mutating func handleResponse(_ response: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant) {
+    mutating func handleResponse(
+        _ response: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant
+    ) {
         // RFC 8445 §7.2.5.2.1: only on the flow that the check went out on.
         guard let index = index(of: flow), let remote, response.isAuthentic(bytes, password: remote.password) else {
             return ignore()
@@ -151,7 +157,9 @@ extension IceAgent {
             if response.messageClass == .success { answered(index, transaction, at: now) }
             return
         }
-        guard case .running(let transaction) = paths[index].check, transaction.id == response.transaction else { return ignore() }
+        guard case .running(let transaction) = paths[index].check, transaction.id == response.transaction else {
+            return ignore()
+        }
         guard response.messageClass == .success else {
             if response.errorCode == 487 {
                 // RFC 8445 §7.2.5.1: the other role, a new tie-breaker, and again.

@@ -1,13 +1,14 @@
 import Basics
 
-/// A lite agent's own checks. RFC 8445 §2.5 asks none of it, and so has nothing against a participant who sends authentic checks from a
-/// forged address and has us flood who lives there (§19.5). So media moves to another IP address only after a check of ours was answered
-/// from there, by who holds the peer's password.
+/// A lite agent's own checks. RFC 8445 §2.5 asks none of it, and so has nothing against a participant who sends
+/// authentic checks from a forged address and has us flood who lives there (§19.5). So media moves to another IP
+/// address only after a check of ours was answered from there, by who holds the peer's password.
 ///
-/// - Another port of the same address is taken at once: a NAT that forgets a mapping gives another port, and who shares the address shares
-///   the line, which its owner can fill anyway.
-/// - The first address is taken at once too, but is sent no more than three times what came from it (RFC 9000 §8.1), until a check was
-///   answered there or DTLS is connected: the peer's Finished depends on what only that address was sent.
+/// - Another port of the same address is taken at once: a NAT that forgets a mapping gives another port, and who shares
+///   the address shares the line, which its owner can fill anyway.
+/// - The first address is taken at once too, but is sent no more than three times what came from it (RFC 9000 §8.1),
+///   until a check was answered there or DTLS is connected: the peer's Finished depends on what only that address was
+///   sent.
 /// - TCP needs no check: its handshake was one.
 /// - A peer that never answers stays on its old path. When that is dead it may move, within the same three times.
 extension IceAgent {
@@ -90,10 +91,13 @@ extension IceAgent {
         return deadline
     }
 
-    /// A response; whether it answers our check of this path. Without the peer's password it proves nothing: a public STUN server answers
-    /// anybody. A refusal with it is an answer as well.
-    mutating func handleAnswer(_ response: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant) -> Bool {
-        guard let index = index(of: flow), case .running(let transaction) = paths[index].check, transaction.id == response.transaction,
+    /// A response; whether it answers our check of this path. Without the peer's password it proves nothing: a public
+    /// STUN server answers anybody. A refusal with it is an answer as well.
+    mutating func handleAnswer(_ response: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant)
+        -> Bool
+    {
+        guard let index = index(of: flow), case .running(let transaction) = paths[index].check,
+            transaction.id == response.transaction,
             let remote, response.isAuthentic(bytes, password: remote.password)
         else {
             ignore()

@@ -3,14 +3,17 @@ import Basics
 /// Answering checks (RFC 8445 §7.3, RFC 8489 §6.3 and §9.1.3).
 extension IceAgent {
     /// Whether the request was authentic, and was answered.
-    mutating func handleRequest(_ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant) -> Bool {
+    mutating func handleRequest(_ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant)
+        -> Bool
+    {
         guard !isExpired else { return ignored() }
         guard let username = request.username, request.integrityOffset != nil else {
             return refuse(request, flow, code: 400, password: nil, at: now)
         }
         let ufrag = username.utf8.firstIndex(of: UInt8(ascii: ":")).map { username[..<$0] } ?? Substring(username)
         // A name that is not ours gets no answer at all: nobody is to be found here by guessing.
-        guard let credentials = [local, previousLocal].lazy.compactMap({ $0 }).first(where: { $0.ufrag == ufrag }) else {
+        guard let credentials = [local, previousLocal].lazy.compactMap({ $0 }).first(where: { $0.ufrag == ufrag })
+        else {
             return ignored()
         }
         guard request.isAuthentic(bytes, password: credentials.password) else {
@@ -57,7 +60,9 @@ extension IceAgent {
         return false
     }
 
-    private mutating func refuse(_ request: STUNMessage, _ flow: Flow, code: Int, password: String?, at now: Instant) -> Bool {
+    private mutating func refuse(_ request: STUNMessage, _ flow: Flow, code: Int, password: String?, at now: Instant)
+        -> Bool
+    {
         ignore()
         guard allowsReply(flow, refusal: true, at: now) else { return false }
         var response = STUNMessage(.failure, transaction: request.transaction)
@@ -93,8 +98,9 @@ extension IceAgent {
         return paths.count - 1
     }
 
-    /// USE-CANDIDATE came. Chrome repeats it in every check of the pair that it uses, Firefox sends it once on every pair that it
-    /// checks: so a nomination wins, unless authentic media keeps coming on the nominated flow that is in use.
+    /// USE-CANDIDATE came. Chrome repeats it in every check of the pair that it uses, Firefox sends it once on every
+    /// pair that it checks: so a nomination wins, unless authentic media keeps coming on the nominated flow that is in
+    /// use.
     mutating func nominated(_ index: Int, at now: Instant) {
         paths[index].isNominated = true
         let flow = paths[index].flow
@@ -102,7 +108,9 @@ extension IceAgent {
             preferred = nil
             return
         }
-        guard let current = selected.flatMap({ self.index(of: $0) }), paths[current].isNominated else { return prefer(index) }
+        guard let current = selected.flatMap({ self.index(of: $0) }), paths[current].isNominated else {
+            return prefer(index)
+        }
         let age = paths[current].lastMedia.map { now - $0 }
         if let age, age < configuration.mediaKeepsSelection,
             (paths[index].lastMedia ?? .distantPast) <= (paths[current].lastMedia ?? .distantPast)

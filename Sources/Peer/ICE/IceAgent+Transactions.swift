@@ -1,7 +1,7 @@
 import Basics
 
-/// Checks of ours as transactions (RFC 8489 §6.2.1): made, sent, and sent again until they are answered or given up. Which path is checked, and
-/// what an answer means, is another matter for a caller than for a lite agent.
+/// Checks of ours as transactions (RFC 8489 §6.2.1): made, sent, and sent again until they are answered or given up.
+/// Which path is checked, and what an answer means, is another matter for a caller than for a lite agent.
 extension IceAgent {
     /// Sends the first request of a path's check.
     mutating func startCheck(_ index: Int, nominating: Bool, at now: Instant) {
@@ -10,7 +10,8 @@ extension IceAgent {
         paths[index].check = .running(transaction)
     }
 
-    /// Sends the request of a path's check again if that is due. False when it was sent `attempts` times in vain: now the path rests.
+    /// Sends the request of a path's check again if that is due. False when it was sent `attempts` times in vain: now
+    /// the path rests.
     @discardableResult
     mutating func repeatCheck(_ index: Int, attempts: Int, at now: Instant) -> Bool {
         guard case .running(var transaction) = paths[index].check, transaction.nextSend <= now else { return true }

@@ -1,11 +1,12 @@
 import Basics
 
-/// Finds and keeps the way to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock. Not copyable: its owner asks it
-/// with each packet, and is answered in place.
+/// Finds and keeps the way to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock. Not copyable:
+/// its owner asks it with each packet, and is answered in place.
 ///
-/// `.lite` is the server: it answers checks, believes the peer's nomination, and never checks itself (RFC 8445 §2.5). It needs no
-/// candidates of the peer: the first authentic check tells where the peer is, so mDNS names do not matter.
-/// `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates, nominates, and keeps consent.
+/// `.lite` is the server: it answers checks, believes the peer's nomination, and never checks itself (RFC 8445 §2.5).
+/// It needs no candidates of the peer: the first authentic check tells where the peer is, so mDNS names do not matter.
+/// `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates, nominates, and keeps
+/// consent.
 package struct IceAgent: ~Copyable, Sendable {
     /// Whether the agent checks on its own.
     package enum Mode: Sendable {
@@ -51,8 +52,8 @@ package struct IceAgent: ~Copyable, Sendable {
 
     /// - Parameters:
     ///   - localAddresses: for `.controlling`: the UDP addresses that the caller's flows begin at, best first.
-    ///   - seed: for tests: spreads consent checks in time and makes transaction ids. nil draws from the system, so that nobody can
-    ///     guess the id of a check that was sent to somebody else.
+    ///   - seed: for tests: spreads consent checks in time and makes transaction ids. nil draws from the system, so
+    ///     that nobody can guess the id of a check that was sent to somebody else.
     package init(
         mode: Mode, local: IceCredentials, localAddresses: [SocketAddress] = [],
         configuration: IceConfiguration = IceConfiguration(),
@@ -98,7 +99,8 @@ package struct IceAgent: ~Copyable, Sendable {
         if nextCheck == nil { nextCheck = now }
     }
 
-    /// A candidate that came later. A lite agent needs none; names (`….local`) and active TCP candidates are of no use to a caller.
+    /// A candidate that came later. A lite agent needs none; names (`….local`) and active TCP candidates are of no use
+    /// to a caller.
     package mutating func addRemoteCandidate(_ candidate: Candidate, at now: Instant) {
         guard mode == .controlling, candidate.component == 1, remoteCandidates.count < configuration.pairLimit,
             !remoteCandidates.contains(candidate)
@@ -107,7 +109,8 @@ package struct IceAgent: ~Copyable, Sendable {
         addPairs(with: candidate, at: now)
     }
 
-    /// New credentials of ours (ICE restart, RFC 8445 §9). The flow in use stays selected until the peer nominates again.
+    /// New credentials of ours (ICE restart, RFC 8445 §9). The flow in use stays selected until the peer nominates
+    /// again.
     package mutating func restart(local credentials: IceCredentials, at now: Instant) {
         guard credentials != local else { return }
         previousLocal = local
@@ -149,8 +152,9 @@ package struct IceAgent: ~Copyable, Sendable {
         if liveness.heardMedia(at: now) { events.append(.recovered) }
         guard selected != flow, isControlled else { return }
         guard let current = selected.flatMap({ self.index(of: $0) }) else { return prefer(index) }
-        // Nominated or not: behind a NAT that gives another address, Firefox and aiortc go on with the pair that they have, whose consent
-        // checks nominate nothing. A peer sends on its selected pair alone (RFC 8445 §12.1), so its media tells which that is.
+        // Nominated or not: behind a NAT that gives another address, Firefox and aiortc go on with the pair that they
+        // have, whose consent checks nominate nothing. A peer sends on its selected pair alone (RFC 8445 §12.1), so its
+        // media tells which that is.
         let quiet = paths[current].lastMedia.map { now - $0 >= configuration.mediaMovesSelection } ?? true
         if quiet { prefer(index) }
     }
@@ -166,7 +170,9 @@ package struct IceAgent: ~Copyable, Sendable {
             checkAgain(at: now)
         }
         let best = paths.filter(\.isValidated).max {
-            ($0.isAnswered ? 1 : 0, $0.isNominated ? 1 : 0, $0.lastAlive) < ($1.isAnswered ? 1 : 0, $1.isNominated ? 1 : 0, $1.lastAlive)
+            ($0.isAnswered ? 1 : 0, $0.isNominated ? 1 : 0, $0.lastAlive) < (
+                $1.isAnswered ? 1 : 0, $1.isNominated ? 1 : 0, $1.lastAlive
+            )
         }
         if let best { select(best.flow) }
     }
@@ -205,8 +211,8 @@ package struct IceAgent: ~Copyable, Sendable {
         }
     }
 
-    /// Consent is per path (RFC 7675 §5.1): a selected one on which no check came for the whole time gives way to one that lives, or to
-    /// none: nothing is sent to it any more. Others are forgotten.
+    /// Consent is per path (RFC 7675 §5.1): a selected one on which no check came for the whole time gives way to one
+    /// that lives, or to none: nothing is sent to it any more. Others are forgotten.
     private mutating func leaveStalePaths(at now: Instant) {
         let live = paths.filter { $0.isValidated && now - $0.lastAlive < configuration.consentTimeout }
         guard live.count < paths.count else { return }
@@ -214,7 +220,10 @@ package struct IceAgent: ~Copyable, Sendable {
         if let preferred, index(of: preferred) == nil { self.preferred = nil }
         guard let selected, index(of: selected) == nil else { return }
         self.selected = nil
-        if let latest = live.max(by: { ($0.isAnswered ? 1 : 0, $0.lastAlive) < ($1.isAnswered ? 1 : 0, $1.lastAlive) }) { select(latest.flow) }
+        if let latest = live.max(by: { ($0.isAnswered ? 1 : 0, $0.lastAlive) < ($1.isAnswered ? 1 : 0, $1.lastAlive) })
+        {
+            select(latest.flow)
+        }
     }
 
     /// When `advance` has something to do.
@@ -226,7 +235,9 @@ package struct IceAgent: ~Copyable, Sendable {
     }
 
     /// A datagram to send, in order.
-    package mutating func nextTransmit() -> (bytes: [UInt8], flow: Flow)? { transmits.isEmpty ? nil : transmits.removeFirst() }
+    package mutating func nextTransmit() -> (bytes: [UInt8], flow: Flow)? {
+        transmits.isEmpty ? nil : transmits.removeFirst()
+    }
 
     /// What happened next; nil when all is told.
     package mutating func nextEvent() -> IceEvent? { events.isEmpty ? nil : events.removeFirst() }

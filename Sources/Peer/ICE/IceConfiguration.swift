@@ -12,7 +12,8 @@ public struct IceConfiguration: Sendable {
     public var pairLimit = 64
     /// RFC 8445 §14.2.
     public var pacing: Duration = .milliseconds(50)
-    /// The first retransmission of a check; doubles up to `maximumRetransmission`. Below RFC 8445's 500 ms: most paths answer in 100 ms.
+    /// The first retransmission of a check; doubles up to `maximumRetransmission`. Below RFC 8445's 500 ms: most paths
+    /// answer in 100 ms.
     public var firstRetransmission: Duration = .milliseconds(250)
     /// The interval between two sendings of a check does not grow beyond this.
     public var maximumRetransmission: Duration = .seconds(2)
@@ -22,7 +23,8 @@ public struct IceConfiguration: Sendable {
     public var nominationDelay: Duration = .milliseconds(150)
     /// Consent checks, times 0.8 to 1.2 (RFC 7675 §5.1 names 5 s; half of it notices a dead path twice as fast).
     public var consentInterval: Duration = .milliseconds(2500)
-    /// Media on the selected flow so recently keeps it selected against a mere nomination (Firefox nominates all that it checks).
+    /// Media on the selected flow so recently keeps it selected against a mere nomination (Firefox nominates all that
+    /// it checks).
     public var mediaKeepsSelection: Duration = .seconds(2)
     /// Without media on the selected flow for so long, media on another one moves the selection.
     public var mediaMovesSelection: Duration = .milliseconds(200)
@@ -30,8 +32,9 @@ public struct IceConfiguration: Sendable {
     public var repliesPerSecond = 100.0
     /// Refusals (400, 401) per second and source: they prove nothing about who asked.
     public var refusalsPerSecond = 5.0
-    /// Of a lite agent's own checks of a path: so many sendings, the intervals doubling from `firstRetransmission`, then none until the next
-    /// authentic request and `maximumRetransmission` later. A spoofed source gets no more than these and the replies.
+    /// Of a lite agent's own checks of a path: so many sendings, the intervals doubling from `firstRetransmission`,
+    /// then none until the next authentic request and `maximumRetransmission` later. A spoofed source gets no more than
+    /// these and the replies.
     public var pathCheckAttempts = 5
     /// RFC 9000 §8.1 lets a server send three times what came from an address that has not answered yet; so do we.
     public var unansweredFactor = 3
@@ -69,8 +72,8 @@ struct IcePath: Sendable {
     var check = Check.none
     /// An authentic request came, or an authentic response.
     var isValidated = false
-    /// A check of our own was answered here, so what we send to this address reaches the peer: a source address can be forged, the answer
-    /// to 96 random bits cannot.
+    /// A check of our own was answered here, so what we send to this address reaches the peer: a source address can be
+    /// forged, the answer to 96 random bits cannot.
     var isAnswered = false
     /// Authentic bytes that came, and bytes that went before an answer.
     var received = 0

@@ -38,7 +38,8 @@ public struct IceCredentials: Hashable, Sendable {
         return bytes
     }
 
-    /// Whether `text` is made of printable characters without spaces. RFC 8839's ice-char is narrower, but peers are not.
+    /// Whether `text` is made of printable characters without spaces. RFC 8839's ice-char is narrower, but peers are
+    /// not.
     private static func isToken(_ text: Substring) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
     /// RFC 8839 §5.4: up to 256 characters; nothing shorter than these is random enough to be a credential.

@@ -13,7 +13,9 @@ struct ReplyLimiter: Sendable {
 
     /// Whether one more reply to `source` is within its rate; a second's worth may come at once.
     mutating func allows(_ source: SocketAddress, at now: Instant) -> Bool {
-        if buckets[source] == nil, buckets.count >= Self.sourceLimit, let oldest = buckets.min(by: { $0.value.lastAsked < $1.value.lastAsked })?.key {
+        if buckets[source] == nil, buckets.count >= Self.sourceLimit,
+            let oldest = buckets.min(by: { $0.value.lastAsked < $1.value.lastAsked })?.key
+        {
             buckets[oldest] = nil
         }
         var bucket = buckets[source]?.bucket ?? TokenBucket(rate: perSecond, size: perSecond, at: now)

@@ -70,7 +70,8 @@ package struct STUNMessage: Sendable {
         do throws(ByteReader.Truncated) {
             let type = try reader.readUInt16()
             let length = Int(try reader.readUInt16())
-            guard type & 0xC000 == 0, try reader.readUInt32() == Self.magicCookie, length == raw.count - Self.headerLength,
+            guard type & 0xC000 == 0, try reader.readUInt32() == Self.magicCookie,
+                length == raw.count - Self.headerLength,
                 let messageClass = Class(rawValue: type & 0x0110), type & 0x3EEF == Self.bindingMethod
             else { return nil }
             self.init(
@@ -165,7 +166,8 @@ package struct STUNMessage: Sendable {
         bytes.append64(transaction.low)
         if let errorCode {
             let reason = Array(Self.reason(errorCode).utf8)
-            let value = [0, 0, UInt8(truncatingIfNeeded: errorCode / 100), UInt8(truncatingIfNeeded: errorCode % 100)] + reason
+            let value =
+                [0, 0, UInt8(truncatingIfNeeded: errorCode / 100), UInt8(truncatingIfNeeded: errorCode % 100)] + reason
             Self.append(AttributeType.errorCode, value, to: &bytes)
         }
         if messageClass == .failure, !unknownAttributes.isEmpty {
@@ -175,10 +177,13 @@ package struct STUNMessage: Sendable {
         }
         if let username { Self.append(AttributeType.username, Array(username.utf8), to: &bytes) }
         if let priority { Self.append(AttributeType.priority, Self.bytes(priority), to: &bytes) }
-        for (type, tieBreaker) in [(AttributeType.iceControlling, iceControlling), (AttributeType.iceControlled, iceControlled)] {
+        for (type, tieBreaker) in [
+            (AttributeType.iceControlling, iceControlling), (AttributeType.iceControlled, iceControlled),
+        ] {
             if let tieBreaker {
                 Self.append(
-                    type, Self.bytes(UInt32(tieBreaker >> 32)) + Self.bytes(UInt32(truncatingIfNeeded: tieBreaker)), to: &bytes)
+                    type, Self.bytes(UInt32(tieBreaker >> 32)) + Self.bytes(UInt32(truncatingIfNeeded: tieBreaker)),
+                    to: &bytes)
             }
         }
         if useCandidate { Self.append(AttributeType.useCandidate, [], to: &bytes) }
@@ -228,7 +233,9 @@ package struct STUNMessage: Sendable {
         return bytes
     }
 
-    private static func integer(_ value: Slice<UnsafeRawBufferPointer>) -> UInt32 { value.reduce(0) { $0 << 8 | UInt32($1) } }
+    private static func integer(_ value: Slice<UnsafeRawBufferPointer>) -> UInt32 {
+        value.reduce(0) { $0 << 8 | UInt32($1) }
+    }
 
     private static func reason(_ code: Int) -> String {
         switch code {

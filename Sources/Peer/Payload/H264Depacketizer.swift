@@ -17,8 +17,9 @@ struct H264Depacketizer: Sendable {
     static let maximumParameterSets = 16
     /// Bytes. An SPS with all scaling lists and a VUI has about 700; all the remembered ones may stand before each IDR.
     static let maximumParameterSetSize = 1024
-    /// NAL units of one access unit, slices above all. Packetization mode 0, or an encoder that keeps slices to a packet's size, makes one of
-    /// each packet: 1024 of them are a keyframe of 1.1 MB, four times what 4096×4096 needs at a call's rates.
+    /// NAL units of one access unit, slices above all. Packetization mode 0, or an encoder that keeps slices to a
+    /// packet's size, makes one of each packet: 1024 of them are a keyframe of 1.1 MB, four times what 4096×4096 needs
+    /// at a call's rates.
     static let maximumUnits = 1024
     /// Of them, units that are no slices: a delimiter, parameter sets said twice, a few SEI messages, filler.
     static let maximumOtherUnits = 64
@@ -50,7 +51,8 @@ struct H264Depacketizer: Sendable {
         case 1...23:
             let type = payload[0] & 31
             let isFirstSlice = payload.count >= 2 && payload[1] & 0x80 != 0
-            return Peek(startsUnit: true, hasIDR: type == H264.UnitType.idr && isFirstSlice, hasSPS: type == H264.UnitType.sps)
+            return Peek(
+                startsUnit: true, hasIDR: type == H264.UnitType.idr && isFirstSlice, hasSPS: type == H264.UnitType.sps)
         case H264NAL.stapA:
             var result = Peek(startsUnit: true, hasIDR: false, hasSPS: false)
             var reader = ByteReader(payload)
@@ -73,7 +75,8 @@ struct H264Depacketizer: Sendable {
             let type = payload[1] & 31
             let isFirstSlice = payload.count >= 3 && payload[2] & 0x80 != 0
             return Peek(
-                startsUnit: starts, hasIDR: starts && type == H264.UnitType.idr && isFirstSlice, hasSPS: starts && type == H264.UnitType.sps)
+                startsUnit: starts, hasIDR: starts && type == H264.UnitType.idr && isFirstSlice,
+                hasSPS: starts && type == H264.UnitType.sps)
         default: return nil
         }
     }
@@ -94,7 +97,9 @@ struct H264Depacketizer: Sendable {
                 unit.data += payload
                 end(&unit)
             case H264NAL.stapA:
-                guard unit.open == nil, split(payload, into: &unit) else { return unit.isOversized ? .oversized : .broken }
+                guard unit.open == nil, split(payload, into: &unit) else {
+                    return unit.isOversized ? .oversized : .broken
+                }
             case H264NAL.fuA:
                 guard payload.count >= 3 else { return .broken }
                 let header = payload[1]
@@ -132,7 +137,8 @@ struct H264Depacketizer: Sendable {
         }
     }
 
-    /// A NAL unit is whole: counts it, remembers it if it is a parameter set, and takes out again what a decoder does not need.
+    /// A NAL unit is whole: counts it, remembers it if it is a parameter set, and takes out again what a decoder does
+    /// not need.
     private mutating func end(_ unit: inout AccessUnit) {
         guard let start = unit.open else { return }
         unit.open = nil
@@ -145,7 +151,11 @@ struct H264Depacketizer: Sendable {
         case H264.UnitType.sps:
             unit.hasSPS = true
             // Some say them twice, as we do, lest they get lost.
-            if remember(sps: unit.copy(from: start)) { unit.drop(from: start) } else { unit.sps.append(start..<unit.data.count) }
+            if remember(sps: unit.copy(from: start)) {
+                unit.drop(from: start)
+            } else {
+                unit.sps.append(start..<unit.data.count)
+            }
         case H264.UnitType.pps:
             unit.hasPPS = true
             if remember(pps: unit.copy(from: start)) { unit.drop(from: start) }
@@ -166,7 +176,9 @@ struct H264Depacketizer: Sendable {
             if !unit.hasSPS { spsByID.append(to: &data) }
             var rest = 0
             if !unit.hasPPS {
-                for range in unit.sps { data += unit.data[range.lowerBound - AccessUnit.startCode.count..<range.upperBound] }
+                for range in unit.sps {
+                    data += unit.data[range.lowerBound - AccessUnit.startCode.count..<range.upperBound]
+                }
                 ppsByID.append(to: &data)
                 for range in unit.sps {
                     data += unit.data[rest..<range.lowerBound - AccessUnit.startCode.count]
@@ -177,7 +189,8 @@ struct H264Depacketizer: Sendable {
         }
         return .frame(
             EncodedVideoFrame(
-                codec: .h264, data: data, isKeyframe: unit.hasIDR && hasParameterSets, timestamp: timestamp, width: width, height: height))
+                codec: .h264, data: data, isKeyframe: unit.hasIDR && hasParameterSets, timestamp: timestamp,
+                width: width, height: height))
     }
 
     /// True when this access unit has brought the same already.

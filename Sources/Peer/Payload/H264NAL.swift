@@ -8,8 +8,8 @@ enum H264NAL {
     /// Larger pictures are not believed.
     private static let largestSide = 16_384
 
-    /// The size of the pictures that a sequence parameter set describes, cropped; nil when it is broken or larger than 16,384 on a side.
-    /// `nal` starts with the NAL header byte.
+    /// The size of the pictures that a sequence parameter set describes, cropped; nil when it is broken or larger than
+    /// 16,384 on a side. `nal` starts with the NAL header byte.
     static func pictureSize(ofSPS nal: Span<UInt8>) -> (width: Int, height: Int)? {
         guard let set = H264SequenceParameterSet(nal), let size = set.shownSize,
             max(set.codedWidth, set.codedHeight) <= largestSide

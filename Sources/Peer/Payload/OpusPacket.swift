@@ -36,7 +36,8 @@ public struct OpusPacket: Sendable, Equatable {
         }
         // libopus sends one byte (or two) for a frame that it leaves out.
         isComfort = payload.count <= 2
-        carriesFEC = configuration < 16 && Self.carriesFEC(payload, isStereo: isStereo, samplesPerFrame: samplesPerFrame)
+        carriesFEC =
+            configuration < 16 && Self.carriesFEC(payload, isStereo: isStereo, samplesPerFrame: samplesPerFrame)
         guard frameCount > 0, samples <= Self.maximumSamples else { return nil }
     }
 
@@ -45,10 +46,12 @@ public struct OpusPacket: Sendable, Equatable {
         self.init(payload.span)
     }
 
-    /// The first bits of a SILK or hybrid frame say for each channel which of its parts of 20 ms are voiced and whether there are copies of
-    /// earlier ones (RFC 6716 §4.2.3): bits of even odds, so the range coder leaves them as they are.
+    /// The first bits of a SILK or hybrid frame say for each channel which of its parts of 20 ms are voiced and whether
+    /// there are copies of earlier ones (RFC 6716 §4.2.3): bits of even odds, so the range coder leaves them as they
+    /// are.
     private static func carriesFEC(_ payload: Span<UInt8>, isStereo: Bool, samplesPerFrame: Int) -> Bool {
-        // Where the first frame begins (§3.2): behind the length of the first of two frames that differ, or of as many as a byte says.
+        // Where the first frame begins (§3.2): behind the length of the first of two frames that differ, or of as many
+        // as a byte says.
         var start = 1
         switch payload[0] & 3 {
         case 0, 1: break
@@ -57,6 +60,8 @@ public struct OpusPacket: Sendable, Equatable {
         }
         guard payload.count > start else { return false }
         let parts = max(1, samplesPerFrame / 960)
-        return (1...(isStereo ? 2 : 1)).contains { channel in payload[start] & 0x80 >> UInt8((parts + 1) * channel - 1) != 0 }
+        return (1...(isStereo ? 2 : 1)).contains { channel in
+            payload[start] & 0x80 >> UInt8((parts + 1) * channel - 1) != 0
+        }
     }
 }

@@ -2,8 +2,8 @@ import Basics
 
 /// A frame cut for the wire once, sent to many.
 ///
-/// H.264 payloads are complete (RFC 6184). VP8 payloads carry no descriptor: each sender writes its own before them, since
-/// picture ids continue over renditions per peer (RFC 7741 §4.2).
+/// H.264 payloads are complete (RFC 6184). VP8 payloads carry no descriptor: each sender writes its own before them,
+/// since picture ids continue over renditions per peer (RFC 7741 §4.2).
 public final class PacketizedVideoFrame: Sendable {
     /// One packet's payload.
     public struct Fragment: Sendable, Equatable {
@@ -36,12 +36,14 @@ public final class PacketizedVideoFrame: Sendable {
     public let bytes: [UInt8]
     /// The packets' payloads, in order.
     public let fragments: [Fragment]
-    /// A NAL unit was larger than `maxPayload` though packetization-mode 0 cannot cut it; it goes out as one large packet.
+    /// A NAL unit was larger than `maxPayload` though packetization-mode 0 cannot cut it; it goes out as one large
+    /// packet.
     public let hasOversizeFragment: Bool
 
     /// `packetizationMode` is H.264's: 0 allows single NAL units only, so the encoder must keep them small.
     public init(
-        _ frame: EncodedVideoFrame, maxPayload: Int = PacketizedVideoFrame.defaultMaxPayload, packetizationMode: Int = 1,
+        _ frame: EncodedVideoFrame, maxPayload: Int = PacketizedVideoFrame.defaultMaxPayload,
+        packetizationMode: Int = 1,
         layerSync: Bool? = nil
     ) {
         codec = frame.codec
@@ -70,13 +72,16 @@ public final class PacketizedVideoFrame: Sendable {
         hasOversizeFragment = fragments.contains { $0.range.count > limit }
     }
 
-    /// Parts of one size, the last a few bytes less: a frame just over the limit must not end in a packet of three bytes, and equal
-    /// packets of one frame leave in one write (UDP_SEGMENT), which takes no larger one behind a smaller.
+    /// Parts of one size, the last a few bytes less: a frame just over the limit must not end in a packet of three
+    /// bytes, and equal packets of one frame leave in one write (UDP_SEGMENT), which takes no larger one behind a
+    /// smaller.
     static func evenParts(of range: Range<Int>, limit: Int) -> [Range<Int>] {
         guard !range.isEmpty else { return [] }
         let count = (range.count + limit - 1) / limit
         let size = (range.count + count - 1) / count
-        return stride(from: range.lowerBound, to: range.upperBound, by: size).map { $0..<min($0 + size, range.upperBound) }
+        return stride(from: range.lowerBound, to: range.upperBound, by: size).map {
+            $0..<min($0 + size, range.upperBound)
+        }
     }
 }
 
@@ -138,8 +143,8 @@ private struct H264Cutter {
         ranges.append(start..<bytes.count)
     }
 
-    /// The packet with the parameter sets goes twice: a keyframe without it is of no use to anyone, and libwebrtc drops the first packet of
-    /// an IDR whose sets it does not know, so that repair comes too late for it.
+    /// The packet with the parameter sets goes twice: a keyframe without it is of no use to anyone, and libwebrtc drops
+    /// the first packet of an IDR whose sets it does not know, so that repair comes too late for it.
     private mutating func repeatParameterSets() {
         guard ranges.count == 1, let sets = ranges.first, bytes[sets.lowerBound] & 31 == H264NAL.stapA else { return }
         let start = bytes.count

@@ -1,9 +1,10 @@
 import Basics
 
-/// The blocks of a packet with redundant sound (RFC 2198 §3): copies of earlier payloads, oldest first, and the newest payload last.
+/// The blocks of a packet with redundant sound (RFC 2198 §3): copies of earlier payloads, oldest first, and the newest
+/// payload last.
 ///
-/// A copy's header has four bytes: a 1, its payload type, by how much its timestamp is earlier (14 bits), its length (10 bits). The newest
-/// payload's header is one byte and the rest of the packet is its own.
+/// A copy's header has four bytes: a 1, its payload type, by how much its timestamp is earlier (14 bits), its length
+/// (10 bits). The newest payload's header is one byte and the rest of the packet is its own.
 struct RedundantAudio: Sendable, Equatable {
     /// One payload in the packet.
     struct Block: Sendable, Equatable {
@@ -56,7 +57,8 @@ struct RedundantAudio: Sendable, Equatable {
 
     /// Writes the payload of a packet with one copy; `age` in ticks of the stream's clock. See `canCarry`.
     static func write(
-        copy: UnsafeRawBufferPointer, age: Int64, newest: UnsafeRawBufferPointer, payloadType: UInt8, into writer: inout RTPPacketWriter
+        copy: UnsafeRawBufferPointer, age: Int64, newest: UnsafeRawBufferPointer, payloadType: UInt8,
+        into writer: inout RTPPacketWriter
     ) {
         writer.append(0x80 | payloadType)
         writer.append16(UInt16(truncatingIfNeeded: age << 2 | Int64(copy.count) >> 8))

@@ -14,7 +14,9 @@ struct VP8Depacketizer: Sendable {
         data.reserveCapacity(payloads.reduce(0) { $0 + $1.count })
         var layer: UInt8 = 0
         for (index, payload) in payloads.enumerated() {
-            guard let (descriptor, size) = VP8Descriptor.parse(payload.span), size < payload.count else { return .broken }
+            guard let (descriptor, size) = VP8Descriptor.parse(payload.span), size < payload.count else {
+                return .broken
+            }
             // Another frame's start in the middle: these packets are not one frame.
             guard descriptor.startsFrame == (index == 0) else { return .broken }
             if index == 0 { layer = descriptor.temporalLayer ?? 0 }
@@ -27,7 +29,8 @@ struct VP8Depacketizer: Sendable {
         }
         return .frame(
             EncodedVideoFrame(
-                codec: .vp8, data: data, isKeyframe: header.isKeyframe, temporalLayer: layer, timestamp: timestamp, width: width,
+                codec: .vp8, data: data, isKeyframe: header.isKeyframe, temporalLayer: layer, timestamp: timestamp,
+                width: width,
                 height: height))
     }
 }

@@ -50,7 +50,8 @@ struct ExtendedReport: Sendable, Equatable {
                 for _ in 0..<words / 3 {
                     items.append(
                         DelaySinceReference(
-                            ssrc: try reader.readSSRC(), lastReference: try reader.readUInt32(), delay: try reader.readUInt32())
+                            ssrc: try reader.readSSRC(), lastReference: try reader.readUInt32(),
+                            delay: try reader.readUInt32())
                     )
                 }
                 blocks.append(.delaySinceLastReference(items))

@@ -30,7 +30,8 @@ struct Goodbye: Sendable, Equatable {
             text = [UInt8(utf8.count)] + utf8
             while text.count % 4 != 0 { text.append(0) }
         }
-        RTCPPacket.encodeHeader(Self.packetType, count: ssrcs.count, bodyBytes: 4 * ssrcs.count + text.count, into: &bytes)
+        RTCPPacket.encodeHeader(
+            Self.packetType, count: ssrcs.count, bodyBytes: 4 * ssrcs.count + text.count, into: &bytes)
         for ssrc in ssrcs { bytes.append32(ssrc.rawValue) }
         bytes += text
     }

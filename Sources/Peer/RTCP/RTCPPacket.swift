@@ -34,7 +34,8 @@ enum RTCPPacket: Sendable, Equatable {
         case .fullIntraRequest(let packet): packet.encode(into: &bytes)
         case .maxBitrate(let packet): packet.encode(into: &bytes)
         case .temporaryLimit(let packet): packet.encode(format: TemporaryMaxBitrate.requestFormat, into: &bytes)
-        case .temporaryLimitNotification(let packet): packet.encode(format: TemporaryMaxBitrate.notificationFormat, into: &bytes)
+        case .temporaryLimitNotification(let packet):
+            packet.encode(format: TemporaryMaxBitrate.notificationFormat, into: &bytes)
         case .transportFeedback(let packet): packet.encode(into: &bytes)
         case .extendedReport(let packet): packet.encode(into: &bytes)
         case .unknown: break
@@ -48,9 +49,11 @@ enum RTCPPacket: Sendable, Equatable {
     }
 }
 
-/// Reads a compound or reduced-size RTCP packet (RFC 3550 §6.1, RFC 5506) packet by packet, in whatever order they come.
+/// Reads a compound or reduced-size RTCP packet (RFC 3550 §6.1, RFC 5506) packet by packet, in whatever order they
+/// come.
 ///
-/// Total: broken framing ends the reading and sets `isBroken`; a packet whose body does not parse is skipped and counted.
+/// Total: broken framing ends the reading and sets `isBroken`; a packet whose body does not parse is skipped and
+/// counted.
 struct RTCPReader: ~Escapable {
     private let bytes: Span<UInt8>
     private var offset = 0
@@ -82,7 +85,8 @@ struct RTCPReader: ~Escapable {
             let body = offset + 4
             offset = end
             if first & 0x20 != 0 {
-                // RFC 3550 §6.4.1 allows padding in the last packet only, but transport feedback pads wherever it stands.
+                // RFC 3550 §6.4.1 allows padding in the last packet only, but transport feedback pads wherever it
+                // stands.
                 let padding = Int(bytes[end - 1])
                 guard padding >= 1, padding <= end - body else {
                     malformedCount += 1
@@ -100,7 +104,9 @@ struct RTCPReader: ~Escapable {
         return nil
     }
 
-    private static func parse(type: UInt8, format: UInt8, _ reader: inout ByteReader) throws(ByteReader.Truncated) -> RTCPPacket {
+    private static func parse(type: UInt8, format: UInt8, _ reader: inout ByteReader) throws(ByteReader.Truncated)
+        -> RTCPPacket
+    {
         let count = Int(format)
         switch (type, format) {
         case (SenderReport.packetType, _): return .senderReport(try SenderReport(&reader, count: count))
@@ -116,9 +122,12 @@ struct RTCPReader: ~Escapable {
             return .transportFeedback(try TransportFeedback(&reader))
         case (RTCPPacket.payloadFeedbackType, PictureLossIndication.format):
             return .pictureLoss(try PictureLossIndication(&reader))
-        case (RTCPPacket.payloadFeedbackType, FullIntraRequest.format): return .fullIntraRequest(try FullIntraRequest(&reader))
+        case (RTCPPacket.payloadFeedbackType, FullIntraRequest.format):
+            return .fullIntraRequest(try FullIntraRequest(&reader))
         case (RTCPPacket.payloadFeedbackType, ReceiverEstimatedMaxBitrate.format):
-            guard let packet = try ReceiverEstimatedMaxBitrate(&reader) else { return .unknown(type: type, format: format) }
+            guard let packet = try ReceiverEstimatedMaxBitrate(&reader) else {
+                return .unknown(type: type, format: format)
+            }
             return .maxBitrate(packet)
         case (ExtendedReport.packetType, _): return .extendedReport(try ExtendedReport(&reader))
         default: return .unknown(type: type, format: format)

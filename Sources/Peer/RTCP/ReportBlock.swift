@@ -41,8 +41,8 @@ struct ReportBlock: Sendable, Equatable {
         bytes.append32(delaySinceLastSenderReport)
     }
 
-    /// The round trip that this block shows to the sender of the report it answers; nil without one. `compactNow` is the
-    /// reader's own NTP time, middle 32 bits.
+    /// The round trip that this block shows to the sender of the report it answers; nil without one. `compactNow` is
+    /// the reader's own NTP time, middle 32 bits.
     func roundTrip(compactNow: UInt32) -> Duration? {
         guard lastSenderReport != 0 else { return nil }
         let ticks = Int32(bitPattern: compactNow &- lastSenderReport &- delaySinceLastSenderReport)

@@ -1,7 +1,7 @@
 import Basics
 
-/// RTCP 205/3 "TMMBR" and 205/4 "TMMBN" (RFC 5104 §4.2.1, §4.2.2): the most that a receiver takes of a stream for now, and the sender's
-/// word which such limits bind it. Both are written alike.
+/// RTCP 205/3 "TMMBR" and 205/4 "TMMBN" (RFC 5104 §4.2.1, §4.2.2): the most that a receiver takes of a stream for now,
+/// and the sender's word which such limits bind it. Both are written alike.
 struct TemporaryMaxBitrate: Sendable, Equatable {
     static let requestFormat: UInt8 = 3
     static let notificationFormat: UInt8 = 4
@@ -37,18 +37,24 @@ struct TemporaryMaxBitrate: Sendable, Equatable {
         while reader.remaining > 0 {
             let ssrc = try reader.readSSRC()
             let packed = try reader.readUInt32()
-            limits.append(Limit(ssrc: ssrc, bitRate: FloatingBitRate(mantissaBits: 17).rate(packed >> 9), overhead: Int(packed & 0x1FF)))
+            limits.append(
+                Limit(
+                    ssrc: ssrc, bitRate: FloatingBitRate(mantissaBits: 17).rate(packed >> 9),
+                    overhead: Int(packed & 0x1FF)))
         }
     }
 
     /// Appends the packet with its header; rates of more than 17 bits are rounded down.
     func encode(format: UInt8, into bytes: inout [UInt8]) {
-        RTCPPacket.encodeHeader(RTCPPacket.transportFeedbackType, count: Int(format), bodyBytes: 8 + 8 * limits.count, into: &bytes)
+        RTCPPacket.encodeHeader(
+            RTCPPacket.transportFeedbackType, count: Int(format), bodyBytes: 8 + 8 * limits.count, into: &bytes)
         bytes.append32(senderSSRC.rawValue)
         bytes.append32(0)
         for limit in limits {
             bytes.append32(limit.ssrc.rawValue)
-            bytes.append32(FloatingBitRate(mantissaBits: 17).packed(limit.bitRate) << 9 | UInt32(min(max(limit.overhead, 0), 0x1FF)))
+            bytes.append32(
+                FloatingBitRate(mantissaBits: 17).packed(limit.bitRate) << 9
+                    | UInt32(min(max(limit.overhead, 0), 0x1FF)))
         }
     }
 }

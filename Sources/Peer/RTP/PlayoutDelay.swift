@@ -1,7 +1,7 @@
 import Basics
 
-/// The playout-delay header extension (http://www.webrtc.org/experiments/rtp-hdrext/playout-delay): for how long a receiver shall hold a
-/// picture after it could have shown it at the earliest.
+/// The playout-delay header extension (http://www.webrtc.org/experiments/rtp-hdrext/playout-delay): for how long a
+/// receiver shall hold a picture after it could have shown it at the earliest.
 ///
 /// Two numbers of 12 bits in units of 10 ms. A receiver keeps what it was told last, until it is told something else.
 struct PlayoutDelay: Sendable, Equatable {

@@ -64,8 +64,8 @@ package struct RTPHeader: Sendable, Equatable {
 
     /// Where the value of extension element `id` lies; nil when the packet has none.
     ///
-    /// Browsers mix the one-byte and the two-byte form packet by packet once `extmap-allow-mixed` is agreed, so the form is
-    /// read from each packet (RFC 8285 §4.1.2).
+    /// Browsers mix the one-byte and the two-byte form packet by packet once `extmap-allow-mixed` is agreed, so the
+    /// form is read from each packet (RFC 8285 §4.1.2).
     package func extensionElement(_ id: UInt8, in bytes: Span<UInt8>) -> Range<Int>? {
         guard id != 0 else { return nil }
         let twoByte = extensionProfile & 0xFFF0 == 0x1000
@@ -105,7 +105,8 @@ package struct RTPHeader: Sendable, Equatable {
     /// The 24-bit value of an element, e.g. the playout delay.
     package func extension24(_ id: UInt8, in bytes: Span<UInt8>) -> UInt32? {
         guard let range = extensionElement(id, in: bytes), range.count >= 3 else { return nil }
-        return UInt32(bytes[range.lowerBound]) << 16 | UInt32(bytes[range.lowerBound + 1]) << 8 | UInt32(bytes[range.lowerBound + 2])
+        return UInt32(bytes[range.lowerBound]) << 16 | UInt32(bytes[range.lowerBound + 1]) << 8
+            | UInt32(bytes[range.lowerBound + 2])
     }
 
     /// The first byte of an element, e.g. audio level or rotation.

@@ -9,7 +9,8 @@ struct RTPPacketWriter {
     private let twoByte: Bool
     private var payloadStarted = false
 
-    /// `twoByteExtensions` chooses the form for the whole packet: one-byte carries ids 1–14 and 1–16 bytes (RFC 8285 §4.2).
+    /// `twoByteExtensions` chooses the form for the whole packet: one-byte carries ids 1–14 and 1–16 bytes (RFC 8285
+    /// §4.2).
     init(
         _ buffer: UnsafeMutableRawBufferPointer, marker: Bool, payloadType: UInt8, sequence: SequenceNumber,
         timestamp: RTPTimestamp, ssrc: SSRC, twoByteExtensions: Bool = false
@@ -75,7 +76,8 @@ struct RTPPacketWriter {
         offset += bytes.count
     }
 
-    /// Appends `count` (1–255) bytes of padding and sets the P bit: probes only, never media (browsers drop such frames).
+    /// Appends `count` (1–255) bytes of padding and sets the P bit: probes only, never media (browsers drop such
+    /// frames).
     mutating func pad(_ count: UInt8) {
         beginPayload()
         guard count > 0, buffer.count - offset >= Int(count), !failed else {

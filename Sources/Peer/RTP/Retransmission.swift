@@ -10,7 +10,8 @@ struct RetransmittedPayload: Sendable, Equatable {
     init?(header: RTPHeader, in bytes: Span<UInt8>) {
         let range = header.payloadRange
         guard range.count >= Self.headerSize, range.upperBound <= bytes.count else { return nil }
-        originalSequence = SequenceNumber(rawValue: UInt16(bytes[range.lowerBound]) << 8 | UInt16(bytes[range.lowerBound + 1]))
+        originalSequence = SequenceNumber(
+            rawValue: UInt16(bytes[range.lowerBound]) << 8 | UInt16(bytes[range.lowerBound + 1]))
         payloadRange = range.lowerBound + Self.headerSize..<range.upperBound
     }
 }

@@ -1,7 +1,9 @@
 import Basics
 
 /// A synchronization source: the number that all packets of one RTP stream carry (RFC 3550 §3).
-public struct SSRC: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+public struct SSRC: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral,
+    CustomStringConvertible
+{
     /// The number as it stands in the packet.
     public let rawValue: UInt32
 

@@ -3,8 +3,8 @@ import Basics
 /// Tells which negotiated section and simulcast layer a packet belongs to (RFC 9143 §9.2).
 ///
 /// In order: a known SSRC, then RID or repaired RID with MID, then MID, then a payload type that only one section has.
-/// What was learnt from the packet is latched to its SSRC, so the common path is one table look-up. SDP's `a=ssrc` lines
-/// are only a start: browsers leave them out with simulcast.
+/// What was learnt from the packet is latched to its SSRC, so the common path is one table look-up. SDP's `a=ssrc`
+/// lines are only a start: browsers leave them out with simulcast.
 struct StreamIdentification: Sendable {
     /// A section as identification sees it.
     struct Section: Sendable {
@@ -86,7 +86,8 @@ struct StreamIdentification: Sendable {
     /// Takes a new description; latches of sections that are still there under their MID stay.
     mutating func update(sections new: [Section], extensions: ExtensionIDs, at now: Instant) {
         let kept = Set(
-            new.filter { section in sections.contains { $0.index == section.index && $0.mid == section.mid } }.map(\.index))
+            new.filter { section in sections.contains { $0.index == section.index && $0.mid == section.mid } }.map(
+                \.index))
         sections = new
         ids = extensions
         for (ssrc, latch) in latches where !kept.contains(latch.seat.section) { forget(ssrc: ssrc) }

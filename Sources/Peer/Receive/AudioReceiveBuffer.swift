@@ -15,8 +15,8 @@ import Basics
 ///     }
 ///     mix(pcm.prefix(960)); pcm.removeFirst(960)
 ///
-/// It answers nil as soon as `pcmBuffered` is a tick's worth, and every answer but `reset` brings samples, so the loop ends. A
-/// packet that cannot be decoded is the caller's to replace by as much concealment.
+/// It answers nil as soon as `pcmBuffered` is a tick's worth, and every answer but `reset` brings samples, so the loop
+/// ends. A packet that cannot be decoded is the caller's to replace by as much concealment.
 public struct AudioReceiveBuffer: Sendable {
     /// What became of the packets, and what was played. Samples count at 48 kHz.
     public struct Statistics: Sendable, Equatable {
@@ -90,7 +90,8 @@ public struct AudioReceiveBuffer: Sendable {
     /// What the delay should be now.
     public func targetDelay(at now: Instant) -> Duration { target.delay(at: now) }
 
-    /// Raised by lip synchronisation when the picture is later than the sound: the least `currentDelay`, up to the ceiling.
+    /// Raised by lip synchronisation when the picture is later than the sound: the least `currentDelay`, up to the
+    /// ceiling.
     public var minimumDelay: Duration {
         get { target.minimum }
         set { target.minimum = newValue }
@@ -102,7 +103,8 @@ public struct AudioReceiveBuffer: Sendable {
     /// How long it has concealed without a break; the mixer stops listening after about 200 ms.
     public var concealedDuration: Duration { OpusClock.duration(concealedRun) }
 
-    /// Now − capture of what was decoded last, less what the caller still holds: for lip synchronisation. nil while silent.
+    /// Now − capture of what was decoded last, less what the caller still holds: for lip synchronisation. nil while
+    /// silent.
     public func playoutDelay(at now: Instant, pcmBuffered: Int) -> Duration? {
         guard let outputCapture else { return nil }
         return now - outputCapture + OpusClock.duration(pcmBuffered)
@@ -121,7 +123,9 @@ public struct AudioReceiveBuffer: Sendable {
         if let newest {
             let media = OpusClock.time(packet.timestamp &- newest.timestamp) - Instant.zero
             let real = packet.arrival - newest.arrival
-            if packet.ssrc != newest.ssrc || (media - real).nanoseconds.magnitude > Self.jump.nanoseconds.magnitude { restart() }
+            if packet.ssrc != newest.ssrc || (media - real).nanoseconds.magnitude > Self.jump.nanoseconds.magnitude {
+                restart()
+            }
         }
         let delay = target.insert(packet)
         if packet.timestamp >= newest?.timestamp ?? .min { newest = (packet.timestamp, packet.arrival, packet.ssrc) }
@@ -142,18 +146,21 @@ public struct AudioReceiveBuffer: Sendable {
         if queue.count > configuration.maximumPackets { cutFirst() }
     }
 
-    /// A copy fills the hole that it is for. It came late on purpose, so it says nothing about the line; what has been concealed in its place
-    /// is not played once more, but the next one is waited for.
+    /// A copy fills the hole that it is for. It came late on purpose, so it says nothing about the line; what has been
+    /// concealed in its place is not played once more, but the next one is waited for.
     private mutating func insert(copy: ReceivedAudioPacket) {
         guard let entry = Entry(copy) else {
             statistics.malformed += 1
             return
         }
-        guard state == .playing, let newest, newest.ssrc == copy.ssrc, copy.timestamp <= newest.timestamp &+ OpusClock.rate,
+        guard state == .playing, let newest, newest.ssrc == copy.ssrc,
+            copy.timestamp <= newest.timestamp &+ OpusClock.rate,
             entry.end > playhead, queue.count < configuration.maximumPackets
         else { return }
         guard entry.end &- Int64(underrunSamples) > playhead else {
-            if !lastWasComfort { target.raise(to: target.delay(of: copy.timestamp, at: copy.arrival), at: copy.arrival) }
+            if !lastWasComfort {
+                target.raise(to: target.delay(of: copy.timestamp, at: copy.arrival), at: copy.arrival)
+            }
             return
         }
         if queue.insert(entry) { statistics.copies += 1 }
@@ -187,7 +194,9 @@ public struct AudioReceiveBuffer: Sendable {
 
     // MARK: - Steps
 
-    private mutating func play(_ entry: Entry, pcmBuffered: Int, at now: Instant, target targetDelay: Duration) -> AudioPlayout {
+    private mutating func play(_ entry: Entry, pcmBuffered: Int, at now: Instant, target targetDelay: Duration)
+        -> AudioPlayout
+    {
         queue.removeFirst()
         playhead = entry.packet.timestamp
         measuredDelay = target.delay(of: playhead, at: now)
@@ -199,7 +208,8 @@ public struct AudioReceiveBuffer: Sendable {
         underrunSamples = 0
         outputCapture = entry.packet.captureTime
         // What will still be there when the next packet is due.
-        let ahead = max(0, pcmBuffered + min(entry.samples, configuration.samplesPerTick) - configuration.samplesPerTick)
+        let ahead = max(
+            0, pcmBuffered + min(entry.samples, configuration.samplesPerTick) - configuration.samplesPerTick)
         let tempo = self.tempo.next(
             delay: measuredDelay, target: targetDelay, minimum: target.minimum, ahead: OpusClock.duration(ahead))
         if tempo > 1 { statistics.acceleratedSamples += entry.samples - Int(Double(entry.samples) / tempo) }
@@ -214,7 +224,8 @@ public struct AudioReceiveBuffer: Sendable {
         let delay = target.delay(of: first.packet.timestamp, at: now)
         let isContinuous = playedSequence.map { first.packet.sequence == $0 &+ 1 } ?? true
         if isContinuous {
-            // Discontinuous transmission: the sender was silent, nothing is lost, and the delay may be set anew unheard.
+            // Discontinuous transmission: the sender was silent, nothing is lost, and the delay may be set anew
+            // unheard.
             let missing = targetDelay - delay
             if missing > .zero { return silence(min(wanted, max(OpusClock.samples(missing), 120))) }
             return nil
@@ -223,7 +234,9 @@ public struct AudioReceiveBuffer: Sendable {
         var left = Int(clamping: gap) - underrunSamples
         // More than can be concealed has passed unplayed: go on with what is here.
         guard left >= 120, delay < targetDelay + .milliseconds(60) else { return nil }
-        if first.carriesFEC, first.packet.sequence &- (playedSequence ?? first.packet.sequence) >= 2, left <= first.samples {
+        if first.carriesFEC, first.packet.sequence &- (playedSequence ?? first.packet.sequence) >= 2,
+            left <= first.samples
+        {
             left = left / 120 * 120
             playhead = first.packet.timestamp
             statistics.fecSamples += left
@@ -271,9 +284,13 @@ public struct AudioReceiveBuffer: Sendable {
 
     /// Begins to play once the first packet has waited long enough.
     private mutating func start(at now: Instant, target targetDelay: Duration) -> Bool {
-        guard let oldest = queue.first, target.delay(of: oldest.packet.timestamp, at: now) >= targetDelay else { return false }
+        guard let oldest = queue.first, target.delay(of: oldest.packet.timestamp, at: now) >= targetDelay else {
+            return false
+        }
         // What is older than the target need not be heard late: nobody was listening.
-        while let second = queue.second, target.delay(of: second.packet.timestamp, at: now) >= targetDelay + .milliseconds(20) { cutFirst() }
+        while let second = queue.second,
+            target.delay(of: second.packet.timestamp, at: now) >= targetDelay + .milliseconds(20)
+        { cutFirst() }
         guard let first = queue.first else { return false }
         playhead = first.packet.timestamp
         playedSequence = first.packet.sequence &- 1
@@ -285,8 +302,12 @@ public struct AudioReceiveBuffer: Sendable {
 
     /// Far beyond the ceiling speed does not help.
     private mutating func cut(at now: Instant, target targetDelay: Duration) {
-        guard let first = queue.first, target.delay(of: first.packet.timestamp, at: now) > configuration.cutDelay else { return }
-        while let first = queue.first, let second = queue.second, target.delay(of: second.packet.timestamp, at: now) >= targetDelay {
+        guard let first = queue.first, target.delay(of: first.packet.timestamp, at: now) > configuration.cutDelay else {
+            return
+        }
+        while let first = queue.first, let second = queue.second,
+            target.delay(of: second.packet.timestamp, at: now) >= targetDelay
+        {
             playedSequence = first.packet.sequence
             playhead = first.end
             cutFirst()

@@ -2,7 +2,8 @@ import Basics
 
 /// The tunables of audio playout.
 public struct AudioReceiveConfiguration: Sendable {
-    /// What a clean line needs: a bucket of the estimator and the margin. Playout steps in ticks, so the delay itself is up to a tick more.
+    /// What a clean line needs: a bucket of the estimator and the margin. Playout steps in ticks, so the delay itself
+    /// is up to a tick more.
     public var minimumDelay: Duration = .milliseconds(15)
     /// The ceiling of the target; above it sound plays faster until it is back.
     public var maximumDelay: Duration = .milliseconds(250)

@@ -1,6 +1,7 @@
 import Basics
 
-/// The audio of one peer: counts the packets of its SSRC, unpacks redundant ones (RFC 2198) and stamps each with its capture time.
+/// The audio of one peer: counts the packets of its SSRC, unpacks redundant ones (RFC 2198) and stamps each with its
+/// capture time.
 struct AudioReceiver: Sendable {
     private static let clockRate: Int64 = 48_000
 
@@ -36,12 +37,16 @@ struct AudioReceiver: Sendable {
             if let old = stream?.ssrc { clock.forget(ssrc: old) }
             stream = InboundStream(ssrc: header.ssrc, clockRate: Self.clockRate, at: now)
         }
-        guard let numbers = stream?.accept(header, bytes: span.count, at: now), !header.payloadRange.isEmpty else { return }
+        guard let numbers = stream?.accept(header, bytes: span.count, at: now), !header.payloadRange.isEmpty else {
+            return
+        }
         let level = levelID.flatMap { header.extension8($0, in: span) }.map { AudioLevel(byte: $0).level }
-        let capture = clock.captureTime(ssrc: header.ssrc, timestamp: numbers.timestamp, clockRate: Self.clockRate, arrival: now)
+        let capture = clock.captureTime(
+            ssrc: header.ssrc, timestamp: numbers.timestamp, clockRate: Self.clockRate, arrival: now)
         let payload = span.extracting(header.payloadRange)
         let newest = ReceivedAudioPacket(
-            payload: [], sequence: numbers.sequence, timestamp: numbers.timestamp, marker: header.marker, level: level, captureTime: capture,
+            payload: [], sequence: numbers.sequence, timestamp: numbers.timestamp, marker: header.marker, level: level,
+            captureTime: capture,
             arrival: now, ssrc: header.ssrc)
         if let redundancy, header.payloadType == redundancy.payloadType {
             unpack(payload, newest: newest, opus: redundancy.opus)
@@ -62,7 +67,8 @@ struct AudioReceiver: Sendable {
                 // A copy has no number of its own. Senders repeat the packets right before this one.
                 packet.sequence &-= Int64(back)
                 packet.timestamp &-= Int64(block.timestampOffset)
-                packet.captureTime = newest.captureTime - .nanoseconds(Int64(block.timestampOffset) * 1_000_000_000 / Self.clockRate)
+                packet.captureTime =
+                    newest.captureTime - .nanoseconds(Int64(block.timestampOffset) * 1_000_000_000 / Self.clockRate)
                 packet.marker = false
                 packet.level = nil
                 packet.isCopy = true

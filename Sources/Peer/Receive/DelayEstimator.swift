@@ -2,8 +2,8 @@ import Basics
 
 /// How late packets come, relative to the fastest of the last two seconds, and which delay covers 95 % of it.
 ///
-/// Every 100 ms the largest delay goes into a histogram that forgets over seconds, so one straggler moves nothing, trouble
-/// shows within two intervals and is forgotten within ten seconds.
+/// Every 100 ms the largest delay goes into a histogram that forgets over seconds, so one straggler moves nothing,
+/// trouble shows within two intervals and is forgotten within ten seconds.
 struct DelayEstimator: Sendable {
     static let window: Duration = .seconds(2)
     static let interval: Duration = .milliseconds(100)

@@ -33,7 +33,8 @@ struct InboundStream: Sendable {
         case .suspect: return nil
         }
         // Padding may carry any timestamp: it does not move the clock.
-        let timestamp = header.payloadRange.isEmpty ? timestamps.peek(header.timestamp) : timestamps.unwrap(header.timestamp)
+        let timestamp =
+            header.payloadRange.isEmpty ? timestamps.peek(header.timestamp) : timestamps.unwrap(header.timestamp)
         if !header.payloadRange.isEmpty || highest != nil {
             highest = max(highest ?? sequence, sequence)
             reception.received(sequence: sequence, timestamp: timestamp, bytes: bytes, at: now)

@@ -1,7 +1,7 @@
 import Basics
 
-/// Everything that comes in as RTP from one peer: tells which section a packet belongs to, hands it to the receiver of its kind, and
-/// collects what is reported back.
+/// Everything that comes in as RTP from one peer: tells which section a packet belongs to, hands it to the receiver of
+/// its kind, and collects what is reported back.
 ///
 /// Not copyable: its owner asks it for a deadline after every packet, and is answered in place.
 struct MediaReceiver: ~Copyable {
@@ -34,9 +34,12 @@ struct MediaReceiver: ~Copyable {
         videoIndex = videoSection?.offset ?? videoIndex
         audio.configure(audioSection?.element)
         video.configure(videoSection?.element)
-        func firstID(_ kind: HeaderExtension) -> UInt8? { media.lazy.compactMap { $0.element.headerExtensions[kind] }.first }
+        func firstID(_ kind: HeaderExtension) -> UInt8? {
+            media.lazy.compactMap { $0.element.headerExtensions[kind] }.first
+        }
         transportCC = firstID(.transportCC)
-        let ids = StreamIdentification.ExtensionIDs(mid: firstID(.mid), rid: firstID(.rid), repairedRID: firstID(.repairedRID))
+        let ids = StreamIdentification.ExtensionIDs(
+            mid: firstID(.mid), rid: firstID(.rid), repairedRID: firstID(.repairedRID))
         let sections = media.filter(\.element.direction.receives).map { Self.identified($0.element, index: $0.offset) }
         if identification == nil {
             identification = StreamIdentification(sections: sections, extensions: ids)
@@ -49,7 +52,8 @@ struct MediaReceiver: ~Copyable {
         var repairs: [UInt8: UInt8] = [:]
         for codec in section.codecs { if let rtx = codec.rtxPayloadType { repairs[rtx] = codec.payloadType } }
         return StreamIdentification.Section(
-            index: index, mid: section.mid, payloadTypes: section.codecs.flatMap { [$0.payloadType, $0.redPayloadType].compactMap { $0 } },
+            index: index, mid: section.mid,
+            payloadTypes: section.codecs.flatMap { [$0.payloadType, $0.redPayloadType].compactMap { $0 } },
             retransmissionPayloadTypes: repairs, ssrcs: section.remoteSources.map { ($0.ssrc, $0.rtx) },
             rids: Array(section.remoteRIDs.prefix(VideoReceiver.mostLayers)))
     }
@@ -109,14 +113,18 @@ struct MediaReceiver: ~Copyable {
 
     /// When `advance` or `makeFeedback` has something to do.
     var nextDeadline: Instant? {
-        guard let reports = feedback.deadline, let repair = video.nextDeadline else { return feedback.deadline ?? video.nextDeadline }
+        guard let reports = feedback.deadline, let repair = video.nextDeadline else {
+            return feedback.deadline ?? video.nextDeadline
+        }
         return min(reports, repair)
     }
 
     /// Requests and arrival reports that are due.
     mutating func makeFeedback(senderSSRC: SSRC, at now: Instant) -> [RTCPPacket] {
         let mediaSSRC = video.ssrc ?? audio.ssrc ?? 0
-        var packets = feedback.makeFeedback(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, at: now).map { RTCPPacket.transportFeedback($0) }
+        var packets = feedback.makeFeedback(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, at: now).map {
+            RTCPPacket.transportFeedback($0)
+        }
         packets += video.makeFeedback(senderSSRC: senderSSRC, at: now)
         return packets
     }

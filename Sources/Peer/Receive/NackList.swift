@@ -18,8 +18,8 @@ struct NackList: Sendable {
     static let minimumRetry: Duration = .milliseconds(20)
     /// From here on each request is said twice: a lost one costs too much.
     static let longRoundTrip: Duration = .milliseconds(120)
-    /// The same where this part of the first tries fails, until it is less than that: at 10 % loss each way one in five does, and with the
-    /// request said twice one in nine.
+    /// The same where this part of the first tries fails, until it is less than that: at 10 % loss each way one in five
+    /// does, and with the request said twice one in nine.
     static let lossy = 0.08
     static let lossless = 0.02
     /// How much the newest first try counts.

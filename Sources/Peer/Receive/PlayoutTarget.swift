@@ -1,6 +1,7 @@
 import Basics
 
-/// What the delay of audio should be: what covers the jitter of its packets, more for a while after a late one, and what the picture needs.
+/// What the delay of audio should be: what covers the jitter of its packets, more for a while after a late one, and
+/// what the picture needs.
 struct PlayoutTarget: Sendable {
     /// Safety above the measured quantile.
     private static let margin: Duration = .milliseconds(10)

@@ -54,8 +54,8 @@ struct PlayoutTempo: Sendable {
         }
     }
 
-    /// Audio that is held beside the packets makes it later and protects nothing: it was stretched when the delay was to grow, and what is
-    /// left of that is played a little faster. Not where the picture needs it.
+    /// Audio that is held beside the packets makes it later and protects nothing: it was stretched when the delay was
+    /// to grow, and what is left of that is played a little faster. Not where the picture needs it.
     private mutating func shed(_ ahead: Duration, delay: Duration, target: Duration, minimum: Duration) -> Double {
         let spare = min(ahead, delay - minimum)
         isShedding = delay >= target && spare > (isShedding ? Self.shedUntil : Self.shedFrom)

@@ -18,12 +18,14 @@ public struct ReceivedAudioPacket: Sendable {
     public var arrival: Instant
     /// A change of it is a new stream.
     public var ssrc: SSRC
-    /// It came once more, with a later packet (RFC 2198): of use only where the packet itself did not come, and late by nature.
+    /// It came once more, with a later packet (RFC 2198): of use only where the packet itself did not come, and late by
+    /// nature.
     public var isCopy: Bool
 
     /// A packet of these parts.
     public init(
-        payload: [UInt8], sequence: Int64, timestamp: Int64, marker: Bool = false, level: UInt8? = nil, captureTime: Instant,
+        payload: [UInt8], sequence: Int64, timestamp: Int64, marker: Bool = false, level: UInt8? = nil,
+        captureTime: Instant,
         arrival: Instant, ssrc: SSRC = 0, isCopy: Bool = false
     ) {
         self.payload = payload
@@ -55,7 +57,8 @@ public struct ReceivedVideoFrame: Sendable {
 
     /// A frame of these parts.
     public init(
-        frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant, isRepaired: Bool = false,
+        frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant,
+        isRepaired: Bool = false,
         hold: Duration? = nil
     ) {
         self.frame = frame

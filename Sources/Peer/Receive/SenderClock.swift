@@ -2,12 +2,13 @@ import Basics
 
 /// Maps the RTP timestamps of one participant's streams to room time.
 ///
-/// Sender reports tie each stream's RTP clock to the participant's NTP clock (RFC 3550 §6.4.1). One offset from that NTP clock
-/// to room time, the smallest arrival − NTP of a window, serves all streams, so that sound and picture of a participant stay
-/// together whatever the reports' own jitter. Reports are few and may be held up, so every packet whose NTP time is known counts
-/// as well: nothing is captured after its arrival, and one late report makes no picture look younger than it is. A sender that
-/// pairs a packet's timestamp with the time at which it got round to sending it errs to one side only, so of a stream's reports
-/// the one with the least delay counts too. Until a stream's first report its fastest packets stand for their capture.
+/// Sender reports tie each stream's RTP clock to the participant's NTP clock (RFC 3550 §6.4.1). One offset from that
+/// NTP clock to room time, the smallest arrival − NTP of a window, serves all streams, so that sound and picture of a
+/// participant stay together whatever the reports' own jitter. Reports are few and may be held up, so every packet
+/// whose NTP time is known counts as well: nothing is captured after its arrival, and one late report makes no picture
+/// look younger than it is. A sender that pairs a packet's timestamp with the time at which it got round to sending it
+/// errs to one side only, so of a stream's reports the one with the least delay counts too. Until a stream's first
+/// report its fastest packets stand for their capture.
 struct SenderClock: Sendable {
     /// Long enough for reports (about one a second) to meet an idle link, short enough that 300 ppm of drift make 3 ms.
     static let window: Duration = .seconds(10)
@@ -18,8 +19,8 @@ struct SenderClock: Sendable {
     /// A mapping that lies further from arrival is not believed.
     static let plausible: Duration = .seconds(10)
     static let maximumStreams = 32
-    /// How far the offset may rise in a second, many times a clock's drift: when the fastest packet leaves the window, both streams'
-    /// captures move, but what was measured from earlier ones does not, so it must not be a jump.
+    /// How far the offset may rise in a second, many times a clock's drift: when the fastest packet leaves the window,
+    /// both streams' captures move, but what was measured from earlier ones does not, so it must not be a jump.
     static let rise: Duration = .milliseconds(5)
     /// Reports in a row that lie so much later than the least delayed one: the stream's timestamps were set anew.
     static let timestampStep: Duration = .milliseconds(50)
@@ -101,9 +102,13 @@ struct SenderClock: Sendable {
         if let mapping = stream.mapping.value, let known = offset.value {
             let ntp = media &+ mapping
             let sample = arrival.nanoseconds &- ntp
-            if Self.distance(sample, known) < Self.ntpStep.nanoseconds.magnitude { offset.insert(sample, at: arrival, window: Self.window) }
+            if Self.distance(sample, known) < Self.ntpStep.nanoseconds.magnitude {
+                offset.insert(sample, at: arrival, window: Self.window)
+            }
             let capture = Instant(nanoseconds: ntp &+ sharedOffset(known, at: arrival))
-            if (arrival - capture).nanoseconds.magnitude < Self.plausible.nanoseconds.magnitude { return min(capture, arrival) }
+            if (arrival - capture).nanoseconds.magnitude < Self.plausible.nanoseconds.magnitude {
+                return min(capture, arrival)
+            }
         }
         guard let fastest = stream.fastest.value else { return arrival }
         return min(Instant(nanoseconds: media &+ fastest), arrival)
@@ -120,14 +125,16 @@ struct SenderClock: Sendable {
         return value
     }
 
-    /// How far apart two numbers are that the sender had a hand in: their difference may be the smallest `Int64`, which has no `abs`.
+    /// How far apart two numbers are that the sender had a hand in: their difference may be the smallest `Int64`, which
+    /// has no `abs`.
     private static func distance(_ first: Int64, _ second: Int64) -> UInt64 { (first &- second).magnitude }
 
     mutating func forget(ssrc: SSRC) { streams[ssrc] = nil }
 
     private mutating func touch(_ ssrc: SSRC, at now: Instant) {
         guard streams[ssrc] == nil else { return }
-        if streams.count >= Self.maximumStreams, let oldest = streams.min(by: { $0.value.lastSeen < $1.value.lastSeen }) {
+        if streams.count >= Self.maximumStreams, let oldest = streams.min(by: { $0.value.lastSeen < $1.value.lastSeen })
+        {
             streams[oldest.key] = nil
         }
         streams[ssrc] = Stream(lastSeen: now)

@@ -1,6 +1,8 @@
-/// Which of a sender's simulcast layers is looked at: the smallest that fills the wanted height, among those that arrive.
+/// Which of a sender's simulcast layers is looked at: the smallest that fills the wanted height, among those that
+/// arrive.
 struct SimulcastSelection: Sendable {
-    /// Layers that are present, in the offered order: browsers put the best last, each twice the size of the one before.
+    /// Layers that are present, in the offered order: browsers put the best last, each twice the size of the one
+    /// before.
     ///
     /// - Parameters:
     ///   - current: the layer in use and its height, if a frame of it was seen.

@@ -7,7 +7,8 @@ import Basics
 struct TransportFeedbackRecorder: Sendable {
     /// Arrivals are kept this long to be told again around a late one.
     static let memory: Duration = .milliseconds(500)
-    /// The largest feedback, header included: the safe UDP payload less SRTCP's trailer (pion/interceptor#416 exceeded the MTU).
+    /// The largest feedback, header included: the safe UDP payload less SRTCP's trailer (pion/interceptor#416 exceeded
+    /// the MTU).
     static let maximumBytes = 1150
     /// What one feedback may span; a larger jump of numbers starts anew.
     static let maximumSpan: Int64 = 0x7FFF
@@ -37,7 +38,8 @@ struct TransportFeedbackRecorder: Sendable {
             records.removeAll(keepingCapacity: true)
             nextToReport = nil
         }
-        // Almost always the newest: the search from the end is one step. One that comes behind so many others is not told any more.
+        // Almost always the newest: the search from the end is one step. One that comes behind so many others is not
+        // told any more.
         var index = records.count
         while index > 0, records[index - 1].sequence > number {
             index -= 1
@@ -61,8 +63,10 @@ struct TransportFeedbackRecorder: Sendable {
             let reference = first.arrival.nanoseconds / 64_000_000
             var time = reference * 64_000_000
             var feedback = TransportFeedback(
-                senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, baseSequence: SequenceNumber(wrapping: base), statusCount: 0,
-                referenceTime: (Int32(truncatingIfNeeded: reference) << 8) >> 8, feedbackCount: feedbackCount, arrivals: [])
+                senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, baseSequence: SequenceNumber(wrapping: base),
+                statusCount: 0,
+                referenceTime: (Int32(truncatingIfNeeded: reference) << 8) >> 8, feedbackCount: feedbackCount,
+                arrivals: [])
             var position = base
             var cost = 24 * 7  // in sevenths of a byte: a two-bit vector spends two bytes on seven symbols
             while index < records.count {

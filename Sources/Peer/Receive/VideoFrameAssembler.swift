@@ -44,7 +44,8 @@ struct VideoFrameAssembler: Sendable {
         case .oversized: return .oversized
         case .frame(let frame):
             if !frame.isKeyframe, isAwaitingKeyframe || run.codec != lastCodec { return .undecodable }
-            let descriptor = run.codec == .vp8 ? run.payloads.first.flatMap { VP8Descriptor.parse($0.span)?.descriptor } : nil
+            let descriptor =
+                run.codec == .vp8 ? run.payloads.first.flatMap { VP8Descriptor.parse($0.span)?.descriptor } : nil
             return accept(frame, descriptor, marker: run.marker) ? .frame(frame) : .skipped
         }
     }
@@ -65,26 +66,31 @@ struct VideoFrameAssembler: Sendable {
 
     // MARK: - Over gaps
 
-    /// Whether the VP8 frame that begins with `descriptor` directly follows the last one, so that what is missing between them is padding.
+    /// Whether the VP8 frame that begins with `descriptor` directly follows the last one, so that what is missing
+    /// between them is padding.
     func isFollowed(by descriptor: VP8Descriptor) -> Bool {
-        guard lastCodec == .vp8, lastEndedWithMarker, let last = lastDescriptor, let lastID = last.pictureID, let id = descriptor.pictureID,
+        guard lastCodec == .vp8, lastEndedWithMarker, let last = lastDescriptor, let lastID = last.pictureID,
+            let id = descriptor.pictureID,
             descriptor.hasLongPictureID == last.hasLongPictureID
         else { return false }
         return Self.follows(id, lastID, isLong: last.hasLongPictureID)
     }
 
-    /// Whether the VP8 frame that begins with `descriptor` can be decoded although what is missing before it never comes: only frames that no
-    /// later base-layer frame refers to are missing.
+    /// Whether the VP8 frame that begins with `descriptor` can be decoded although what is missing before it never
+    /// comes: only frames that no later base-layer frame refers to are missing.
     ///
     /// - Parameter broken: the first packet of the frame that the gap is in, if it is there.
     func canGoOn(with descriptor: VP8Descriptor, broken: VideoPacket?) -> Bool {
         guard lastCodec == .vp8, let last = lastDescriptor else { return false }
-        if let lastZero = last.temporalLevelZeroIndex, let zero = descriptor.temporalLevelZeroIndex, let layer = descriptor.temporalLayer {
+        if let lastZero = last.temporalLevelZeroIndex, let zero = descriptor.temporalLevelZeroIndex,
+            let layer = descriptor.temporalLayer
+        {
             // The base layer's counter shows that no base frame is missing.
             return zero == (layer == 0 ? lastZero &+ 1 : lastZero)
         }
         // Without layers: the broken frame itself says that nothing refers to it, and no other is missing.
-        guard let broken, broken.startsVP8Frame, let own = broken.descriptor, own.isNonReference, let ownID = own.pictureID,
+        guard let broken, broken.startsVP8Frame, let own = broken.descriptor, own.isNonReference,
+            let ownID = own.pictureID,
             let id = descriptor.pictureID
         else { return false }
         return Self.follows(id, ownID, isLong: own.hasLongPictureID)

@@ -1,4 +1,5 @@
-/// How far the packets of a ring were looked through for the end of a frame, lest each new packet walks over all of its frame again.
+/// How far the packets of a ring were looked through for the end of a frame, lest each new packet walks over all of its
+/// frame again.
 struct VideoFrameScan: Sendable {
     /// The first packet of the next frame; nil while no keyframe is in sight.
     private(set) var next: Int64?

@@ -17,8 +17,8 @@ final class VideoLayer {
         self.buffer = buffer
     }
 
-    /// A request for a keyframe as it was agreed: PLI, else FIR. A peer that agreed to neither gets a PLI all the same: it may ignore it
-    /// (RFC 4585 §6.1), and many do not, while without one its picture might never begin.
+    /// A request for a keyframe as it was agreed: PLI, else FIR. A peer that agreed to neither gets a PLI all the same:
+    /// it may ignore it (RFC 4585 §6.1), and many do not, while without one its picture might never begin.
     func makeKeyframeRequest(_ feedback: CodecFeedback, senderSSRC: SSRC, mediaSSRC: SSRC) -> RTCPPacket {
         guard feedback.contains(.fir), !feedback.contains(.pli) else {
             return .pictureLoss(PictureLossIndication(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC))

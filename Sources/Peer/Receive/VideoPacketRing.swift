@@ -24,7 +24,8 @@ struct VideoPacket: Sendable {
     mutating func inspect(_ payload: Span<UInt8>) {
         switch codec {
         case .vp8:
-            guard let (descriptor, size) = VP8Descriptor.parse(payload), size < payload.count, descriptor.startsFrame else { return }
+            guard let (descriptor, size) = VP8Descriptor.parse(payload), size < payload.count, descriptor.startsFrame
+            else { return }
             startsVP8Frame = true
             if payload[size] & 1 == 0 { keyframeStart = .certain }
         case .h264:
@@ -124,7 +125,9 @@ struct VideoPacketRing: Sendable {
     /// Notes what begins with a packet, and with its successor, of which one may need to know what stands before it.
     private mutating func noteStarts(_ sequence: Int64, knowsParameterSets: Bool) {
         if self[sequence]?.startsVP8Frame == true { vp8FrameStarts.insert(sequence) }
-        for start in sequence...sequence + 1 where startsKeyframe(start, knowsParameterSets: knowsParameterSets) { keyframeStarts.insert(start) }
+        for start in sequence...sequence + 1 where startsKeyframe(start, knowsParameterSets: knowsParameterSets) {
+            keyframeStarts.insert(start)
+        }
     }
 
     /// Parameter sets are known from now on: packets that begin a keyframe with them are looked for once more.
@@ -153,7 +156,9 @@ struct VideoPacketRing: Sendable {
 
     /// The first held packet at or behind `sequence` that begins a VP8 frame.
     func vp8FrameStart(from sequence: Int64) -> (sequence: Int64, descriptor: VP8Descriptor)? {
-        guard let start = vp8FrameStarts.first(from: sequence), let descriptor = self[start]?.descriptor else { return nil }
+        guard let start = vp8FrameStarts.first(from: sequence), let descriptor = self[start]?.descriptor else {
+            return nil
+        }
         return (start, descriptor)
     }
 
@@ -210,7 +215,9 @@ struct VideoPacketRing: Sendable {
     }
 
     private mutating func drop(_ sequence: Int64) {
-        guard let packet = release(sequence), packet.payload.capacity > 0, spare.count < Self.maximumSpare else { return }
+        guard let packet = release(sequence), packet.payload.capacity > 0, spare.count < Self.maximumSpare else {
+            return
+        }
         spare.append(packet.payload)
         spare[spare.count - 1].removeAll(keepingCapacity: true)
     }

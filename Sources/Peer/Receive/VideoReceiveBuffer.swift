@@ -11,12 +11,13 @@ struct AssembledFrame: Sendable {
 
 /// Orders, repairs and assembles one received video stream.
 ///
-/// Retransmissions come in with their original sequence number and payload. It gives out only frames whose references were
-/// given out before: when repair comes too late it goes on at the next keyframe and asks for one, except over lost VP8 frames
-/// that nothing refers to. Every queue is bounded.
+/// Retransmissions come in with their original sequence number and payload. It gives out only frames whose references
+/// were given out before: when repair comes too late it goes on at the next keyframe and asks for one, except over lost
+/// VP8 frames that nothing refers to. Every queue is bounded.
 ///
-/// `VideoPacketRing` holds the packets, `NackList` what is missing, `RepairDeadline` says how long that is waited for, `VideoFrameAssembler`
-/// makes frames and knows which can be decoded, and `KeyframeRequests` asks for what helps when none can.
+/// `VideoPacketRing` holds the packets, `NackList` what is missing, `RepairDeadline` says how long that is waited for,
+/// `VideoFrameAssembler` makes frames and knows which can be decoded, and `KeyframeRequests` asks for what helps when
+/// none can.
 struct VideoReceiveBuffer: Sendable {
     struct Statistics: Sendable, Equatable {
         var packets = 0
@@ -74,9 +75,11 @@ struct VideoReceiveBuffer: Sendable {
 
     // MARK: - In
 
-    /// Takes a packet; allocates only while the stream grows. `payload` is without RTX's OSN; empty for padding, which still fills its place in the sequence.
+    /// Takes a packet; allocates only while the stream grows. `payload` is without RTX's OSN; empty for padding, which
+    /// still fills its place in the sequence.
     mutating func insert(
-        payload: Span<UInt8>, payloadType: UInt8, sequence: Int64, timestamp: Int64, marker: Bool, isRetransmission: Bool = false,
+        payload: Span<UInt8>, payloadType: UInt8, sequence: Int64, timestamp: Int64, marker: Bool,
+        isRetransmission: Bool = false,
         at now: Instant
     ) {
         statistics.packets += 1
@@ -98,9 +101,11 @@ struct VideoReceiveBuffer: Sendable {
         }
         let codec = codecs[payloadType]
         let packet = VideoPacket(
-            sequence: sequence, timestamp: timestamp, marker: marker, codec: codec ?? .vp8, arrival: now, isRepair: isRepair)
+            sequence: sequence, timestamp: timestamp, marker: marker, codec: codec ?? .vp8, arrival: now,
+            isRepair: isRepair)
         ring.insert(
-            packet, payload.extracting(0..<(codec == nil ? 0 : payload.count)), knowsParameterSets: assembler.knowsParameterSets)
+            packet, payload.extracting(0..<(codec == nil ? 0 : payload.count)),
+            knowsParameterSets: assembler.knowsParameterSets)
         if isAwaitingKeyframe, scan.next == nil {
             findKeyframe()
             if scan.next == nil { requests.want() }
@@ -165,7 +170,8 @@ struct VideoReceiveBuffer: Sendable {
             // Nothing here can be shown; a keyframe's start may still be among the missing.
             let hold = repair.hold(reorderDelay: nacks.reorderDelay)
             nacks.removeOlder(than: now - hold)
-            ring.dropOlder(than: now - hold - .milliseconds(200), upTo: nacks.first(from: ring.oldest)?.sequence ?? .max)
+            ring.dropOlder(
+                than: now - hold - .milliseconds(200), upTo: nacks.first(from: ring.oldest)?.sequence ?? .max)
             return
         }
         while let deadline = headDeadline, deadline <= now { giveUp() }
@@ -191,7 +197,9 @@ struct VideoReceiveBuffer: Sendable {
     private var headDeadline: Instant? { headGap.map { repair.deadline(of: $0, reorderDelay: nacks.reorderDelay) } }
 
     private var hedgeDeadline: Instant? {
-        guard let due = headGap.flatMap({ repair.hedge(of: $0, reorderDelay: nacks.reorderDelay) }), droppableGapEnd == nil else { return nil }
+        guard let due = headGap.flatMap({ repair.hedge(of: $0, reorderDelay: nacks.reorderDelay) }),
+            droppableGapEnd == nil
+        else { return nil }
         return due
     }
 
@@ -311,7 +319,8 @@ struct VideoReceiveBuffer: Sendable {
 
     /// Steps over lost padding: the missing packets lie between two frames whose picture ids follow one another.
     private mutating func skipPadding() -> Bool {
-        guard !isAwaitingKeyframe, let start = scan.next, ring[start] == nil, let (sequence, descriptor) = ring.vp8FrameStart(from: start),
+        guard !isAwaitingKeyframe, let start = scan.next, ring[start] == nil,
+            let (sequence, descriptor) = ring.vp8FrameStart(from: start),
             assembler.isFollowed(by: descriptor)
         else { return false }
         goOn(at: sequence)
@@ -320,7 +329,8 @@ struct VideoReceiveBuffer: Sendable {
 
     /// A whole keyframe behind the gap ends the wait: what is missing before it would only come late.
     private mutating func skipToKeyframe() -> Bool {
-        guard let start = scan.next, let keyframe = ring.lastKeyframeStart, keyframe > start, scan.isWhole(from: keyframe, in: ring)
+        guard let start = scan.next, let keyframe = ring.lastKeyframeStart, keyframe > start,
+            scan.isWhole(from: keyframe, in: ring)
         else { return false }
         if let gap = headGap, gap.sequence < keyframe { statistics.skippedFrames += 1 }
         goOn(at: keyframe)
@@ -330,7 +340,8 @@ struct VideoReceiveBuffer: Sendable {
     /// Where to go on over a gap that took only frames that no later base-layer frame refers to; nil when one may.
     private var droppableGapEnd: Int64? {
         guard !isAwaitingKeyframe, let start = scan.next, let gap = nacks.first(from: start),
-            let (sequence, descriptor) = ring.vp8FrameStart(from: gap.sequence), assembler.canGoOn(with: descriptor, broken: ring[start])
+            let (sequence, descriptor) = ring.vp8FrameStart(from: gap.sequence),
+            assembler.canGoOn(with: descriptor, broken: ring[start])
         else { return nil }
         return sequence
     }

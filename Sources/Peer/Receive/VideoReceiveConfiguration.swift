@@ -12,7 +12,8 @@ public struct VideoReceiveConfiguration: Sendable {
     public var keyframeRequestGap: Duration = .milliseconds(400)
     /// The longest wait for a keyframe before it is asked for again.
     public var keyframeRetry: Duration = .seconds(1)
-    /// Bytes that are held, and so of one frame. 3 MB are a second at 24 Mbit/s; a keyframe of 4096×4096 has some 300 kB at a call's rates.
+    /// Bytes that are held, and so of one frame. 3 MB are a second at 24 Mbit/s; a keyframe of 4096×4096 has some 300
+    /// kB at a call's rates.
     public var maximumBytes = 3_000_000
     /// Packets that are held, and so of one frame. A power of two.
     public var maximumPackets = 2048

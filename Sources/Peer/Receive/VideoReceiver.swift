@@ -1,6 +1,7 @@
 import Basics
 
-/// The video of one peer: its simulcast layers with their repair, the choice of the layer that is shown, and the requests for what is missing.
+/// The video of one peer: its simulcast layers with their repair, the choice of the layer that is shown, and the
+/// requests for what is missing.
 ///
 /// Not copyable: it is asked for a deadline after every packet, and its state is large.
 struct VideoReceiver: ~Copyable {
@@ -79,7 +80,8 @@ struct VideoReceiver: ~Copyable {
 
     /// Takes a packet of the video section: media, or a retransmission of it.
     mutating func receive(
-        _ header: RTPHeader, _ identity: StreamIdentification.Stream, _ span: Span<UInt8>, clock: inout SenderClock, at now: Instant
+        _ header: RTPHeader, _ identity: StreamIdentification.Stream, _ span: Span<UInt8>, clock: inout SenderClock,
+        at now: Instant
     ) {
         if identity.isRetransmission {
             receiveRepair(header, identity, span, clock: &clock, at: now)
@@ -88,7 +90,9 @@ struct VideoReceiver: ~Copyable {
         }
     }
 
-    private mutating func receiveMedia(_ header: RTPHeader, rid: Int?, _ span: Span<UInt8>, clock: inout SenderClock, at now: Instant) {
+    private mutating func receiveMedia(
+        _ header: RTPHeader, rid: Int?, _ span: Span<UInt8>, clock: inout SenderClock, at now: Instant
+    ) {
         let ssrc = header.ssrc
         if layers[ssrc] == nil { replaceLayer(ssrc, rid: rid, clock: &clock) }
         var stream = streams.removeValue(forKey: ssrc) ?? InboundStream(ssrc: ssrc, clockRate: Self.clockRate, at: now)
@@ -101,7 +105,9 @@ struct VideoReceiver: ~Copyable {
         }
         guard let numbers, ssrc == current || ssrc == next, let layer = layers[ssrc] else { return }
         if stream.wasReset { layer.buffer.reset() }
-        if let playoutDelayID, let value = header.extension24(playoutDelayID, in: span) { hold = PlayoutDelay(value: value).minimum }
+        if let playoutDelayID, let value = header.extension24(playoutDelayID, in: span) {
+            hold = PlayoutDelay(value: value).minimum
+        }
         layer.payloadType = header.payloadType
         layer.buffer.insert(
             payload: span.extracting(header.payloadRange), payloadType: header.payloadType, sequence: numbers.sequence,
@@ -110,10 +116,13 @@ struct VideoReceiver: ~Copyable {
     }
 
     private mutating func receiveRepair(
-        _ header: RTPHeader, _ identity: StreamIdentification.Stream, _ span: Span<UInt8>, clock: inout SenderClock, at now: Instant
+        _ header: RTPHeader, _ identity: StreamIdentification.Stream, _ span: Span<UInt8>, clock: inout SenderClock,
+        at now: Instant
     ) {
         guard streams[header.ssrc] != nil || streams.count < StreamIdentification.maximumStreams else { return }
-        var own = streams.removeValue(forKey: header.ssrc) ?? InboundStream(ssrc: header.ssrc, clockRate: Self.clockRate, at: now)
+        var own =
+            streams.removeValue(forKey: header.ssrc)
+            ?? InboundStream(ssrc: header.ssrc, clockRate: Self.clockRate, at: now)
         _ = own.accept(header, bytes: span.count, at: now)
         streams[header.ssrc] = own
         guard let original = RetransmittedPayload(header: header, in: span) else { return }
@@ -122,7 +131,8 @@ struct VideoReceiver: ~Copyable {
             let numbers = streams[media]?.numbers(original: original.originalSequence, timestamp: header.timestamp)
         else { return }
         layer.buffer.insert(
-            payload: span.extracting(original.payloadRange), payloadType: identity.mediaPayloadType, sequence: numbers.sequence,
+            payload: span.extracting(original.payloadRange), payloadType: identity.mediaPayloadType,
+            sequence: numbers.sequence,
             timestamp: numbers.timestamp, marker: header.marker, isRetransmission: true, at: now)
         collectFrames(of: layer, media, clock: &clock, at: now)
     }
@@ -148,7 +158,8 @@ struct VideoReceiver: ~Copyable {
                 ssrc: ssrc, timestamp: frame.timestamp, clockRate: Self.clockRate, arrival: assembled.arrival)
             frames.append(
                 ReceivedVideoFrame(
-                    frame: frame, captureTime: capture, arrival: assembled.arrival, isRepaired: assembled.isRepaired, hold: hold))
+                    frame: frame, captureTime: capture, arrival: assembled.arrival, isRepaired: assembled.isRepaired,
+                    hold: hold))
         }
     }
 
@@ -274,7 +285,9 @@ struct VideoReceiver: ~Copyable {
         statistics.keyframes = counters.keyframes
         statistics.pictureLossIndications = counters.keyframeRequests
         statistics.retransmittedPackets = counters.retransmittedPackets
-        statistics.oversizedFrames = layers.values.reduce(counters.oversizedFrames) { $0 + $1.buffer.statistics.oversizedFrames }
+        statistics.oversizedFrames = layers.values.reduce(counters.oversizedFrames) {
+            $0 + $1.buffer.statistics.oversizedFrames
+        }
         statistics.freezes = counters.freezes.count
         statistics.frozenFor = counters.freezes.total
         return statistics

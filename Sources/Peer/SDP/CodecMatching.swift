@@ -8,7 +8,9 @@ struct CodecMatching {
     let configuration: NegotiationConfiguration
 
     /// Whether a section has a codec of ours.
-    func hasCodec(_ section: MediaDescription) -> Bool { section.codecs.contains { name(of: $0, kind: section.kind) != nil } }
+    func hasCodec(_ section: MediaDescription) -> Bool {
+        section.codecs.contains { name(of: $0, kind: section.kind) != nil }
+    }
 
     /// The usable codecs of a section in order of preference, with the peer's payload types.
     func codecs(of section: MediaDescription) -> [NegotiatedCodec] {
@@ -27,8 +29,9 @@ struct CodecMatching {
         }
         return order.flatMap { name in
             let same = all.filter { $0.name == name }.enumerated()
-            return same.sorted { ($0.element.h264?.rank ?? 0, $0.offset) < ($1.element.h264?.rank ?? 0, $1.offset) }.map(
-                \.element)
+            return same.sorted { ($0.element.h264?.rank ?? 0, $0.offset) < ($1.element.h264?.rank ?? 0, $1.offset) }
+                .map(
+                    \.element)
         }
     }
 
@@ -36,7 +39,9 @@ struct CodecMatching {
     private static func repairs(in section: MediaDescription) -> [Int: UInt8] {
         var repairs: [Int: UInt8] = [:]
         for codec in section.codecs where codec.isNamed("rtx") && !looksLikeRTCP(codec.payloadType) {
-            if let repaired = codec.parameters.integer("apt"), repairs[repaired] == nil { repairs[repaired] = codec.payloadType }
+            if let repaired = codec.parameters.integer("apt"), repairs[repaired] == nil {
+                repairs[repaired] = codec.payloadType
+            }
         }
         return repairs
     }
@@ -103,10 +108,12 @@ struct CodecMatching {
                 }
             }
             let media = CodecDescription(
-                payloadType: codec.payloadType, name: name, clockRate: codec.clockRate, channels: codec.name == .opus ? 2 : nil,
+                payloadType: codec.payloadType, name: name, clockRate: codec.clockRate,
+                channels: codec.name == .opus ? 2 : nil,
                 parameters: parameters, feedback: codec.feedback.lines)
             if let red = codec.redPayloadType {
-                // Behind Opus: a browser sends what stands first, and would send every packet twice on the best of lines.
+                // Behind Opus: a browser sends what stands first, and would send every packet twice on the best of
+                // lines.
                 return [
                     media,
                     CodecDescription(

@@ -1,5 +1,5 @@
-/// What an H.264 payload type stands for (RFC 6184 §8.2.2): profile and packetization mode must be equal at both ends, the level
-/// need not be.
+/// What an H.264 payload type stands for (RFC 6184 §8.2.2): profile and packetization mode must be equal at both ends,
+/// the level need not be.
 struct H264Format: Hashable, Sendable {
     /// The profiles that RFC 6184 table 5 tells apart.
     enum Profile: Hashable, Sendable {
@@ -24,7 +24,8 @@ struct H264Format: Hashable, Sendable {
             let value = UInt32(text, radix: 16)
         else { return nil }
         level = UInt8(truncatingIfNeeded: value)
-        profile = Self.profile(idc: UInt8(truncatingIfNeeded: value >> 16), constraints: UInt8(truncatingIfNeeded: value >> 8))
+        profile = Self.profile(
+            idc: UInt8(truncatingIfNeeded: value >> 16), constraints: UInt8(truncatingIfNeeded: value >> 8))
     }
 
     /// Table 5 of RFC 6184: several patterns name one profile.
@@ -44,7 +45,8 @@ struct H264Format: Hashable, Sendable {
         return packetizationMode == 0 || packetizationMode == 1
     }
 
-    /// Smaller is better: aggregation and fragmentation before single NAL units, the profile that we send before wider ones.
+    /// Smaller is better: aggregation and fragmentation before single NAL units, the profile that we send before wider
+    /// ones.
     var rank: Int {
         let profileRank =
             switch profile {

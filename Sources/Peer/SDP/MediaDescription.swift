@@ -77,7 +77,9 @@ struct MediaDescription: Hashable, Sendable {
     var bandwidth: BitRate? {
         // Ten times what any line of today carries: from there on a sum or a product might overflow.
         let most = 100_000_000_000
-        if let tias = bandwidths.first(where: { $0.type == "TIAS" }) { return BitRate(bitsPerSecond: min(max(tias.value, 0), most)) }
+        if let tias = bandwidths.first(where: { $0.type == "TIAS" }) {
+            return BitRate(bitsPerSecond: min(max(tias.value, 0), most))
+        }
         return bandwidths.first { $0.type == "AS" }.map {
             BitRate(bitsPerSecond: min(max($0.value, 0), most / 1000) * 1000)
         }

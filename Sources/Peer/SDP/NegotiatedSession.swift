@@ -140,11 +140,15 @@ public struct OpusParameters: Hashable, Sendable {
     init(_ parameters: FormatParameters, in section: MediaDescription) {
         self.init(parameters)
         func milliseconds(_ name: String) -> Int? {
-            section.attributes.first { $0.name == name }?.value.flatMap { Int($0) }.flatMap { (3...120).contains($0) ? $0 : nil }
+            section.attributes.first { $0.name == name }?.value.flatMap { Int($0) }.flatMap {
+                (3...120).contains($0) ? $0 : nil
+            }
         }
         packetTime = milliseconds("ptime") ?? packetTime
         maxPacketTime = milliseconds("maxptime") ?? maxPacketTime
-        if let limit = section.bandwidth, limit >= .kilobits(6) { maxAverageBitRate = min(maxAverageBitRate ?? limit, limit) }
+        if let limit = section.bandwidth, limit >= .kilobits(6) {
+            maxAverageBitRate = min(maxAverageBitRate ?? limit, limit)
+        }
     }
 
     package init(_ parameters: FormatParameters = FormatParameters()) {

@@ -1,28 +1,33 @@
 extension Negotiation {
-    /// Answers an offer: match, reject what is not wanted, then codecs, extensions, directions and transport, in this order.
+    /// Answers an offer: match, reject what is not wanted, then codecs, extensions, directions and transport, in this
+    /// order.
     ///
-    /// `newCredentials` are used for the first answer and when the peer restarts ICE; otherwise the present ones stay. An offer of
-    /// ours that still waits is given up: one side offers, so a peer that offers has not seen it.
+    /// `newCredentials` are used for the first answer and when the peer restarts ICE; otherwise the present ones stay.
+    /// An offer of ours that still waits is given up: one side offers, so a peer that offers has not seen it.
     /// - Throws: `SDPError`; then nothing has changed.
     mutating func answer(
         _ offer: SessionDescription, newCredentials: IceCredentials
     ) throws(SDPError) -> (SessionDescription, NegotiatedSession) {
         guard !offer.media.isEmpty else {
-            throw SDPError("The offer has no \"m=\" section. Add a transceiver, a track or a data channel before offering.")
+            throw SDPError(
+                "The offer has no \"m=\" section. Add a transceiver, a track or a data channel before offering.")
         }
         if let known = localDescription?.media.count, offer.media.count < known {
-            throw SDPError("The offer has \(offer.media.count) sections where there were \(known). Sections may only be added.")
+            throw SDPError(
+                "The offer has \(offer.media.count) sections where there were \(known). Sections may only be added.")
         }
         let chosen = try choose(offer)
         let role =
-            self.role ?? Self.role(offer: chosen.first.flatMap { offer.media[$0].setup }, preferred: configuration.preferredRole)
+            self.role
+            ?? Self.role(offer: chosen.first.flatMap { offer.media[$0].setup }, preferred: configuration.preferredRole)
         let restarted = restartsIce(offer, chosen: chosen)
         let credentials = restarted ? newCredentials : localIce ?? newCredentials
 
         var draft = self
         var answer = draft.newDescription()
         answer.extmapAllowMixed = offer.extmapAllowMixed
-        let bundle = offer.bundles.first { group in chosen.contains { offer.media[$0].mid.map(group.contains) ?? false } }
+        let bundle = offer.bundles.first { group in chosen.contains { offer.media[$0].mid.map(group.contains) ?? false }
+        }
         let bundled = (bundle ?? []).filter { mid in chosen.contains { offer.media[$0].mid == mid } }
         if !bundled.isEmpty { answer.bundles = [bundled] }
         var sections: [NegotiatedSection] = []
@@ -36,9 +41,11 @@ extension Negotiation {
             var local = accepted(
                 remote, codecs: codecs, mixed: offer.extmapAllowMixed || remote.extmapAllowMixed,
                 keepsSources: namesSources(at: index))
-            let carriesCandidates = remote.mid == nil || !bundled.contains(remote.mid ?? "") || remote.mid == bundled.first
+            let carriesCandidates =
+                remote.mid == nil || !bundled.contains(remote.mid ?? "") || remote.mid == bundled.first
             addTransport(
-                &local, credentials: credentials, setup: role == .server ? .passive : .active, withCandidates: carriesCandidates)
+                &local, credentials: credentials, setup: role == .server ? .passive : .active,
+                withCandidates: carriesCandidates)
             answer.media.append(local)
             sections.append(negotiated(remote, codecs: codecs, local: local))
         }
@@ -57,18 +64,22 @@ extension Negotiation {
         return (answer, session)
     }
 
-    /// Renews ICE alone, as a WHIP client asks (RFC 9725 §4.3.3): what was agreed, the role, the codecs and the sources stay.
+    /// Renews ICE alone, as a WHIP client asks (RFC 9725 §4.3.3): what was agreed, the role, the codecs and the sources
+    /// stay.
     ///
     /// - Parameters:
     ///   - remote: the peer's new credentials; both parts must differ from the present ones (RFC 8839 §4.4.1.1.1).
     ///   - newCredentials: ours from here on.
     /// - Throws: `SDPError`; then nothing has changed.
-    mutating func restartICE(remote: IceCredentials, newCredentials: IceCredentials) throws(SDPError) -> NegotiatedSession {
+    mutating func restartICE(remote: IceCredentials, newCredentials: IceCredentials) throws(SDPError)
+        -> NegotiatedSession
+    {
         guard var session = agreed else {
             throw SDPError("Nothing is agreed yet, so there is no ICE to restart. Send an offer.")
         }
         guard remote.isWellFormed else {
-            throw SDPError("ice-ufrag must be 4 and ice-pwd 22 to 256 letters, digits, \"+\" or \"/\". Copy them unchanged.")
+            throw SDPError(
+                "ice-ufrag must be 4 and ice-pwd 22 to 256 letters, digits, \"+\" or \"/\". Copy them unchanged.")
         }
         guard remote.ufrag != session.remoteIce.ufrag, remote.password != session.remoteIce.password else {
             throw SDPError("An ICE restart needs a new ice-ufrag and a new ice-pwd.")
@@ -112,7 +123,8 @@ extension Negotiation {
             if let index = data.first { chosen.append(index) }
         }
         if chosen.isEmpty, agreed == nil {
-            throw SDPError("The offer has no audio, video or data channel that this room takes. Offer Opus, VP8 or H.264.")
+            throw SDPError(
+                "The offer has no audio, video or data channel that this room takes. Offer Opus, VP8 or H.264.")
         }
         return chosen.sorted()
     }
@@ -134,7 +146,9 @@ extension Negotiation {
 
     /// Both the fragment and the password are new (RFC 8839 §4.4.1.1.1); the first description is no restart.
     private func restartsIce(_ offer: SessionDescription, chosen: [Int]) -> Bool {
-        guard let previous = agreed?.remoteIce, let section = chosen.first.map({ offer.media[$0] }) else { return false }
+        guard let previous = agreed?.remoteIce, let section = chosen.first.map({ offer.media[$0] }) else {
+            return false
+        }
         return section.iceUfrag != previous.ufrag && section.icePassword != previous.password
     }
 
@@ -150,7 +164,8 @@ extension Negotiation {
             let payloadType = remote.formats.first.flatMap { UInt8($0) }
             section.codecs = remote.codecs.filter { $0.payloadType == payloadType }.map { codec in
                 CodecDescription(
-                    payloadType: codec.payloadType, name: codec.name, clockRate: codec.clockRate, channels: codec.channels)
+                    payloadType: codec.payloadType, name: codec.name, clockRate: codec.clockRate,
+                    channels: codec.channels)
             }
         }
         return section
@@ -166,7 +181,9 @@ extension Negotiation {
                 local.sctpPort = configuration.sctpPort
             } else {
                 // The form before RFC 8841 names the port as the format.
-                local.attributes = [SDPAttribute("sctpmap", "\(remote.formats.first ?? "5000") webrtc-datachannel 1024")]
+                local.attributes = [
+                    SDPAttribute("sctpmap", "\(remote.formats.first ?? "5000") webrtc-datachannel 1024")
+                ]
             }
             local.maxMessageSize = configuration.maxMessageSize
             return local
@@ -179,19 +196,23 @@ extension Negotiation {
         local.rtcpMux = remote.rtcpMux
         local.rtcpReducedSize = remote.rtcpReducedSize
         addBandwidth(&local, codecs: codecs)
-        if local.direction.sends || keepsSources { addSources(&local, rtx: codecs.contains { $0.rtxPayloadType != nil }) }
+        if local.direction.sends || keepsSources {
+            addSources(&local, rtx: codecs.contains { $0.rtxPayloadType != nil })
+        }
         if local.direction.receives { acceptSimulcast(remote, &local) }
         return local
     }
 
-    /// Whether the description in force names our sources there. They stay named while the peer is on hold: Chromium (156) drops a
-    /// stream whose source is gone from the section, and when the same source comes back it decodes it but shows nothing.
+    /// Whether the description in force names our sources there. They stay named while the peer is on hold: Chromium
+    /// (156) drops a stream whose source is gone from the section, and when the same source comes back it decodes it
+    /// but shows nothing.
     private func namesSources(at index: Int) -> Bool {
         guard let media = localDescription?.media, media.indices.contains(index) else { return false }
         return !media[index].ssrcs.isEmpty
     }
 
-    /// Takes every encoding that the peer offers to send (RFC 8853 §5.3.2); without the RID extension they could not be told apart.
+    /// Takes every encoding that the peer offers to send (RFC 8853 §5.3.2); without the RID extension they could not be
+    /// told apart.
     private func acceptSimulcast(_ remote: MediaDescription, _ local: inout MediaDescription) {
         guard configuration.acceptsSimulcast, let simulcast = remote.simulcast,
             local.extensions.contains(where: { $0.uri == HeaderExtension.rid.rawValue })
@@ -199,7 +220,8 @@ extension Negotiation {
         let offered = Set(remote.rids.filter(\.sends).map(\.id))
         var ids: [String] = []
         for stream in simulcast.send {
-            guard let id = stream.first.map({ String($0.drop { $0 == "~" }) }), offered.contains(id), !ids.contains(id) else {
+            guard let id = stream.first.map({ String($0.drop { $0 == "~" }) }), offered.contains(id), !ids.contains(id)
+            else {
                 continue
             }
             ids.append(id)

@@ -49,7 +49,8 @@ extension Negotiation {
         }
         guard answer.media.count == offer.media.count else {
             throw SDPError(
-                "The answer has \(answer.media.count) sections, the offer \(offer.media.count). Answer each section in order.")
+                "The answer has \(answer.media.count) sections, the offer \(offer.media.count). Answer each section in order."
+            )
         }
         var sections: [NegotiatedSection] = []
         var local = offer
@@ -57,7 +58,8 @@ extension Negotiation {
         for (index, remote) in answer.media.enumerated() {
             let offered = offer.media[index]
             guard remote.kind == offered.kind, remote.mid == nil || remote.mid == offered.mid else {
-                throw SDPError("Section \(index + 1) of the answer is not that of the offer. Keep the order and the mids.")
+                throw SDPError(
+                    "Section \(index + 1) of the answer is not that of the offer. Keep the order and the mids.")
             }
             var section = NegotiatedSection(mid: offered.mid, kind: offered.kind)
             if remote.isRejected || offered.isRejected {
@@ -72,7 +74,8 @@ extension Negotiation {
             sections.append(section)
         }
         if lacksCodec, !sections.contains(where: { $0.accepted && $0.kind != .application }) {
-            throw SDPError("The answer takes none of the offered codecs. Answer with Opus, VP8 or H.264.", code: .noCommonCodec)
+            throw SDPError(
+                "The answer takes none of the offered codecs. Answer with Opus, VP8 or H.264.", code: .noCommonCodec)
         }
         guard sections.contains(where: \.accepted) else {
             throw SDPError("The answer rejects every section. Accept audio, video or the data channel.")
@@ -83,7 +86,8 @@ extension Negotiation {
         let restarted = localIce.map { $0 != credentials } ?? false
         let session = try session(
             remote: answer, sections: sections, localIce: credentials, restarted: restarted, role: role,
-            mixed: offer.extmapAllowMixed && (answer.extmapAllowMixed || answer.media.contains(where: \.extmapAllowMixed)))
+            mixed: offer.extmapAllowMixed
+                && (answer.extmapAllowMixed || answer.media.contains(where: \.extmapAllowMixed)))
         self.role = role
         localIce = credentials
         localDescription = local
@@ -101,16 +105,22 @@ extension Negotiation {
         var answered = remote
         // The answer may only choose among the offered payload types and extension ids.
         answered.codecs.removeAll { codec in
-            guard let ours = offered.codec(codec.payloadType), ours.isNamed(codec.name.lowercased()) else { return true }
-            guard codec.isNamed("h264"), let theirs = H264Format(codec.parameters), let format = H264Format(ours.parameters)
+            guard let ours = offered.codec(codec.payloadType), ours.isNamed(codec.name.lowercased()) else {
+                return true
+            }
+            guard codec.isNamed("h264"), let theirs = H264Format(codec.parameters),
+                let format = H264Format(ours.parameters)
             else { return false }
             return !theirs.matches(format)
         }
-        answered.extensions.removeAll { mapping in !offered.extensions.contains { $0.id == mapping.id && $0.uri == mapping.uri } }
+        answered.extensions.removeAll { mapping in
+            !offered.extensions.contains { $0.id == mapping.id && $0.uri == mapping.uri }
+        }
         var codecs = matching.codecs(of: answered)
         guard !codecs.isEmpty else { return nil }
         for index in codecs.indices {
-            codecs[index].feedback.formIntersection(CodecFeedback(offered.codec(codecs[index].payloadType)?.feedback ?? []))
+            codecs[index].feedback.formIntersection(
+                CodecFeedback(offered.codec(codecs[index].payloadType)?.feedback ?? []))
         }
         local.codecs = matching.descriptions(codecs)
         local.formats = local.codecs.map { String($0.payloadType) }
@@ -139,8 +149,10 @@ extension Negotiation {
             add(.audio, proto: "UDP/TLS/RTP/SAVPF") { section in
                 section.codecs = matching.descriptions([
                     NegotiatedCodec(
-                        name: .opus, payloadType: 111, redPayloadType: configuration.takesRedundantAudio && !configuration.isCompact ? 63 : nil,
-                        clockRate: 48_000, parameters: FormatParameters(), feedback: feedback.intersection(.transportCC))
+                        name: .opus, payloadType: 111,
+                        redPayloadType: configuration.takesRedundantAudio && !configuration.isCompact ? 63 : nil,
+                        clockRate: 48_000, parameters: FormatParameters(), feedback: feedback.intersection(.transportCC)
+                    )
                 ])
             }
         }
@@ -167,7 +179,8 @@ extension Negotiation {
         case .h264:
             NegotiatedCodec(
                 name: .h264, payloadType: 102, rtxPayloadType: 103, clockRate: 90_000,
-                parameters: FormatParameters(parsing: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
+                parameters: FormatParameters(
+                    parsing: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
                 feedback: configuration.feedback)
         }
     }

@@ -1,7 +1,7 @@
 import Basics
 
-/// Offers and answers for the life of one connection (RFC 3264, RFC 8829). A value without I/O: keeps the order of sections, the
-/// version, the DTLS role and the ICE credentials.
+/// Offers and answers for the life of one connection (RFC 3264, RFC 8829). A value without I/O: keeps the order of
+/// sections, the version, the DTLS role and the ICE credentials.
 struct Negotiation: Sendable {
     var configuration: NegotiationConfiguration
 
@@ -14,7 +14,8 @@ struct Negotiation: Sendable {
     var pendingCredentials: IceCredentials?
     var localIce: IceCredentials?
     var remoteDescription: SessionDescription?
-    /// Settled by the first description and never changed: Chrome cannot (RFC 8842 §5.5 allows it only with a new association).
+    /// Settled by the first description and never changed: Chrome cannot (RFC 8842 §5.5 allows it only with a new
+    /// association).
     var role: DTLSRole?
     private let sessionID: String
     private var version: UInt64 = 0
@@ -37,7 +38,9 @@ struct Negotiation: Sendable {
     }
 
     /// Fills in what every accepted section says about its transport.
-    func addTransport(_ section: inout MediaDescription, credentials: IceCredentials, setup: SetupRole, withCandidates: Bool) {
+    func addTransport(
+        _ section: inout MediaDescription, credentials: IceCredentials, setup: SetupRole, withCandidates: Bool
+    ) {
         section.connection = "IN IP4 0.0.0.0"
         section.iceUfrag = credentials.ufrag
         section.icePassword = credentials.password
@@ -80,7 +83,8 @@ struct Negotiation: Sendable {
     }
 
     /// What a remote section and our description of it agree on.
-    func negotiated(_ remote: MediaDescription, codecs: [NegotiatedCodec], local: MediaDescription) -> NegotiatedSection {
+    func negotiated(_ remote: MediaDescription, codecs: [NegotiatedCodec], local: MediaDescription) -> NegotiatedSection
+    {
         var section = NegotiatedSection(mid: remote.mid, kind: remote.kind)
         section.accepted = true
         guard remote.kind != .application else { return section }
@@ -90,7 +94,8 @@ struct Negotiation: Sendable {
         section.remoteSources = sources(of: remote)
         section.remoteRIDs = local.rids.filter { !$0.sends }.map(\.id)
         section.remoteMsid = remote.msids.first ?? remote.ssrcs.lazy.compactMap(\.msid).first
-        section.opus = remote.kind == .audio ? OpusParameters(codecs.first?.parameters ?? FormatParameters(), in: remote) : nil
+        section.opus =
+            remote.kind == .audio ? OpusParameters(codecs.first?.parameters ?? FormatParameters(), in: remote) : nil
         section.remoteBandwidth = remote.bandwidth
         section.remoteReducedSizeRTCP = remote.rtcpReducedSize
         return section
@@ -107,7 +112,8 @@ struct Negotiation: Sendable {
 
     /// The transport of the peer: that of the first section in use; bundled ones all say the same.
     func session(
-        remote: SessionDescription, sections: [NegotiatedSection], localIce: IceCredentials, restarted: Bool, role: DTLSRole,
+        remote: SessionDescription, sections: [NegotiatedSection], localIce: IceCredentials, restarted: Bool,
+        role: DTLSRole,
         mixed: Bool
     ) throws(SDPError) -> NegotiatedSession {
         let used = zip(remote.media, sections).filter(\.1.accepted).map(\.0)

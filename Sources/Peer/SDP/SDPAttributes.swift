@@ -55,9 +55,11 @@ package struct FormatParameters: Hashable, Sendable, CustomStringConvertible {
 
     package var entries: [Entry]
 
-    /// Reads `a=1;b=2`; a part without `=` (`0-15`, `111/111`) becomes a name without value. What is beyond 64 parameters is ignored.
+    /// Reads `a=1;b=2`; a part without `=` (`0-15`, `111/111`) becomes a name without value. What is beyond 64
+    /// parameters is ignored.
     package init(parsing text: some StringProtocol) {
-        entries = Substring(text).parts(";", maximum: SDPLimits.parameters + 1).prefix(SDPLimits.parameters).compactMap { part in
+        entries = Substring(text).parts(";", maximum: SDPLimits.parameters + 1).prefix(SDPLimits.parameters).compactMap
+        { part in
             let part = part.trimmingSpaces()
             guard !part.isEmpty else { return nil }
             guard let (name, value) = part.divided(at: "=") else { return Entry(name: String(part), value: nil) }
@@ -185,7 +187,8 @@ struct RestrictionID: Hashable, Sendable {
     }
 }
 
-/// `a=simulcast` (RFC 8853): encodings in order of preference, each with its alternatives; `~` (paused) is kept in the text.
+/// `a=simulcast` (RFC 8853): encodings in order of preference, each with its alternatives; `~` (paused) is kept in the
+/// text.
 struct SimulcastDescription: Hashable, Sendable {
     var send: [[String]]
     var receive: [[String]]

@@ -1,9 +1,10 @@
-/// How much of a session description is read. Each limit lies well above what the fixtures of real peers hold, and bounds what one
-/// description can cost.
+/// How much of a session description is read. Each limit lies well above what the fixtures of real peers hold, and
+/// bounds what one description can cost.
 ///
-/// Two answers. What a peer cannot mean by so many (lines, sections, formats) is an error that names the limit: to answer half of such an
-/// offer would leave a call that is broken in silence. What is only help for us (feedback, parameters, sources, candidates, unknown
-/// attributes) is read up to the limit and the rest is ignored: the call works without it.
+/// Two answers. What a peer cannot mean by so many (lines, sections, formats) is an error that names the limit: to
+/// answer half of such an offer would leave a call that is broken in silence. What is only help for us (feedback,
+/// parameters, sources, candidates, unknown attributes) is read up to the limit and the rest is ignored: the call works
+/// without it.
 enum SDPLimits {
     // MARK: Errors
 
@@ -13,7 +14,8 @@ enum SDPLimits {
     static let lines = 4096
     /// `m=` sections. A browser keeps stopped ones for the life of a connection.
     static let sections = 64
-    /// Formats of one `m=` line: there are as many RTP payload types (RFC 3551 §6), and so as many codecs. Chromium offers 34.
+    /// Formats of one `m=` line: there are as many RTP payload types (RFC 3551 §6), and so as many codecs. Chromium
+    /// offers 34.
     static let formats = 128
 
     // MARK: The rest is ignored
@@ -22,7 +24,8 @@ enum SDPLimits {
     static let feedback = 16
     /// Parameters of one `a=fmtp` line. H.264 with everything has 6, Opus 9.
     static let parameters = 64
-    /// Sources of one section, and attributes of each. Firefox names 6 with simulcast; packets are told apart by their MID.
+    /// Sources of one section, and attributes of each. Firefox names 6 with simulcast; packets are told apart by their
+    /// MID.
     static let sources = 64
     static let sourceAttributes = 16
     /// `a=ssrc-group` lines of one section, and sources of each.
@@ -30,7 +33,8 @@ enum SDPLimits {
     static let groupedSources = 16
     /// `a=extmap` lines of one section. Chromium has 13.
     static let extensions = 64
-    /// Candidates of a whole description: twenty interfaces with UDP and TCP in three sections that are not bundled have half as many.
+    /// Candidates of a whole description: twenty interfaces with UDP and TCP in three sections that are not bundled
+    /// have half as many.
     static let candidates = 256
     /// Fingerprints of one section: one for each hash of one certificate. aiortc has 3.
     static let fingerprints = 16
@@ -41,6 +45,7 @@ enum SDPLimits {
     /// `a=group:BUNDLE` lines, and mids of each: one for each section.
     static let bundles = 16
     static let bundledSections = sections
-    /// Attributes without a field of their own, of one section or of the session. Only `ptime` and `maxptime` are looked at.
+    /// Attributes without a field of their own, of one section or of the session. Only `ptime` and `maxptime` are
+    /// looked at.
     static let attributes = 64
 }

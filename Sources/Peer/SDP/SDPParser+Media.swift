@@ -26,10 +26,14 @@ extension SDPParser {
         switch name {
         case .iceUfrag, .icePassword:
             guard name == .iceUfrag ? IceCredentials.isUfrag(value) : IceCredentials.isPassword(value) else {
-                throw error("\(name.rawValue) must be 4 (pwd: 22) to 256 letters, digits, \"+\" or \"/\"; copy it unchanged")
+                throw error(
+                    "\(name.rawValue) must be 4 (pwd: 22) to 256 letters, digits, \"+\" or \"/\"; copy it unchanged")
             }
             current { if name == .iceUfrag { $0.iceUfrag = String(value) } else { $0.icePassword = String(value) } }
-        case .iceOptions: current { $0.iceOptions = value.parts(maximum: SDPLimits.lists + 1).prefix(SDPLimits.lists).map(String.init) }
+        case .iceOptions:
+            current {
+                $0.iceOptions = value.parts(maximum: SDPLimits.lists + 1).prefix(SDPLimits.lists).map(String.init)
+            }
         case .fingerprint:
             guard let fingerprint = Fingerprint(parsing: value) else {
                 throw error("fingerprint must be a hash name and hexadecimal bytes with colons; copy it unchanged")
@@ -102,11 +106,14 @@ extension SDPParser {
     }
 
     private func payloadTypeAndRest(_ value: Substring) -> (UInt8, Substring)? {
-        guard let (first, rest) = value.firstWord(), let payloadType = UInt8(first), Int(payloadType) < SDPLimits.formats else { return nil }
+        guard let (first, rest) = value.firstWord(), let payloadType = UInt8(first),
+            Int(payloadType) < SDPLimits.formats
+        else { return nil }
         return (payloadType, rest)
     }
 
-    /// fmtp and rtcp-fb may come before the rtpmap line of their payload type (Firefox): the codec is made here and named later.
+    /// fmtp and rtcp-fb may come before the rtpmap line of their payload type (Firefox): the codec is made here and
+    /// named later.
     private mutating func withCodec(_ payloadType: UInt8, _ change: (inout CodecDescription) -> Void) {
         guard let last = session.media.indices.last else { return }
         let index: Int
@@ -141,7 +148,8 @@ extension SDPParser {
         guard let (first, rest) = value.firstWord(), !rest.isEmpty, let last = notes.indices.last else { return false }
         if first == "*" {
             let feedback = String(rest)
-            guard notes[last].feedbackForAll.count < SDPLimits.feedback, !notes[last].feedbackForAll.contains(feedback) else { return true }
+            guard notes[last].feedbackForAll.count < SDPLimits.feedback, !notes[last].feedbackForAll.contains(feedback)
+            else { return true }
             notes[last].feedbackForAll.append(feedback)
             return true
         }
@@ -170,7 +178,9 @@ extension SDPParser {
         current { section in
             // The lines of one source follow one another, nearly always.
             let last = section.ssrcs.indices.last
-            let index = last.flatMap { section.ssrcs[$0].ssrc == ssrc ? $0 : nil } ?? section.ssrcs.firstIndex { $0.ssrc == ssrc }
+            let index =
+                last.flatMap { section.ssrcs[$0].ssrc == ssrc ? $0 : nil }
+                ?? section.ssrcs.firstIndex { $0.ssrc == ssrc }
             if let index {
                 guard section.ssrcs[index].attributes.count < SDPLimits.sourceAttributes else { return }
                 section.ssrcs[index].attributes.append(attribute)

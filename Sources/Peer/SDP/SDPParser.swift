@@ -1,7 +1,7 @@
 import Basics
 
-/// Reads session descriptions from outside: total, in time linear in their length, and lenient where a line does not matter to us.
-/// ``SDPLimits`` holds what is bounded.
+/// Reads session descriptions from outside: total, in time linear in their length, and lenient where a line does not
+/// matter to us. ``SDPLimits`` holds what is bounded.
 struct SDPParser {
     var session = SessionDescription(origin: .init(sessionID: "0", version: 0))
     /// What stands at session level for every section that does not say otherwise (RFC 8839 §5.4, RFC 8122 §5).
@@ -87,11 +87,13 @@ struct SDPParser {
 
     private mutating func readMedia(_ value: Substring) throws(SDPError) {
         guard session.media.count < SDPLimits.sections else {
-            throw error("more than \(SDPLimits.sections) \"m=\" sections; remove stopped ones by starting a new connection")
+            throw error(
+                "more than \(SDPLimits.sections) \"m=\" sections; remove stopped ones by starting a new connection")
         }
         let parts = value.parts(maximum: SDPLimits.formats + 4)
         guard parts.count <= SDPLimits.formats + 3 else {
-            throw error("more than \(SDPLimits.formats) formats in one \"m=\" line; there are no more payload types than that")
+            throw error(
+                "more than \(SDPLimits.formats) formats in one \"m=\" line; there are no more payload types than that")
         }
         // A port may carry a count: "49170/2".
         guard parts.count >= 4, let port = UInt16(parts[1].divided(at: "/")?.head ?? parts[1]) else {
@@ -105,7 +107,8 @@ struct SDPParser {
     }
 
     private mutating func readBandwidth(_ value: Substring) {
-        guard let (type, amount) = value.divided(at: ":"), let amount = Int(amount), amount >= 0, !session.media.isEmpty else { return }
+        guard let (type, amount) = value.divided(at: ":"), let amount = Int(amount), amount >= 0, !session.media.isEmpty
+        else { return }
         current { section in
             guard section.bandwidths.count < SDPLimits.lists else { return }
             section.bandwidths.append(BandwidthLine(type: String(type), value: amount))
@@ -122,7 +125,10 @@ struct SDPParser {
         }
         if let attribute = SDPAttributeName(rawValue: name) {
             if try readTransport(attribute, value) { return }
-            if session.media.isEmpty ? readSessionAttribute(attribute, value) : try readMediaAttribute(attribute, value) { return }
+            if session.media.isEmpty ? readSessionAttribute(attribute, value) : try readMediaAttribute(attribute, value)
+            {
+                return
+            }
         }
         let attribute = SDPAttribute(name, pair == nil ? nil : String(value))
         if session.media.isEmpty {
@@ -166,7 +172,8 @@ struct SDPParser {
         for (index, notes) in notes.enumerated() {
             if let mid = session.media[index].mid {
                 guard !mids.contains(mid) else {
-                    throw SDPError("the mid \"\(mid)\" is used by two sections; each needs its own", line: notes.midLine)
+                    throw SDPError(
+                        "the mid \"\(mid)\" is used by two sections; each needs its own", line: notes.midLine)
                 }
                 if !session.media[index].isRejected { mids.insert(mid) }
             }
@@ -180,10 +187,13 @@ struct SDPParser {
         if !notes.hasDirection, let defaultDirection { section.direction = defaultDirection }
         // Payload types that were named by no rtpmap line (static ones, or mere noise) are no codecs to us.
         var places = [Int?](repeating: nil, count: SDPLimits.formats)
-        for (index, codec) in section.codecs.enumerated() where !codec.name.isEmpty { places[Int(codec.payloadType)] = index }
+        for (index, codec) in section.codecs.enumerated() where !codec.name.isEmpty {
+            places[Int(codec.payloadType)] = index
+        }
         // The m= line gives the order of preference (RFC 8829 §5.3.1), not the order of the rtpmap lines.
         section.codecs = section.formats.compactMap { format in
-            guard let payloadType = UInt8(format), Int(payloadType) < places.count, let place = places[Int(payloadType)] else { return nil }
+            guard let payloadType = UInt8(format), Int(payloadType) < places.count, let place = places[Int(payloadType)]
+            else { return nil }
             places[Int(payloadType)] = nil
             var codec = section.codecs[place]
             codec.add(feedback: notes.feedbackForAll)
@@ -210,11 +220,13 @@ extension CodecDescription {
 }
 
 extension SessionDescription {
-    /// Reads a description from outside, on any thread. Never traps; unknown attributes are kept, lines that do not matter may be broken.
+    /// Reads a description from outside, on any thread. Never traps; unknown attributes are kept, lines that do not
+    /// matter may be broken.
     ///
     /// Its cost is linear in the text.
-    /// - Throws: `SDPError` with the line at fault, also for more of something than any peer needs: 1 MiB, 4096 lines, 64 sections, 128
-    ///   formats in one. What only helps is read up to a limit and the rest ignored (page "Negotiation").
+    /// - Throws: `SDPError` with the line at fault, also for more of something than any peer needs: 1 MiB, 4096 lines,
+    ///   64 sections, 128 formats in one. What only helps is read up to a limit and the rest ignored (page
+    ///   "Negotiation").
     public init(parsing text: String) throws(SDPError) {
         self = try SDPParser.parse(text)
     }

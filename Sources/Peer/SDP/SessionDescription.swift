@@ -1,6 +1,7 @@
 /// A whole session description (RFC 8866) as WebRTC uses it (RFC 8829).
 ///
-/// Parsing and printing keep the meaning, not the order of lines: attributes that count for every section are printed in each.
+/// Parsing and printing keep the meaning, not the order of lines: attributes that count for every section are printed
+/// in each.
 public struct SessionDescription: Hashable, Sendable {
     /// `o=` (RFC 8866 §5.2). The id stays for the life of a session, the version grows with each description.
     struct Origin: Hashable, Sendable {
@@ -48,8 +49,8 @@ extension SessionDescription {
     var iceUfrag: String? { iceCredentials?.ufrag }
     var icePassword: String? { iceCredentials?.password }
 
-    /// Whether it comes from another connection than `previous`, such as that of a reloaded page: both name certificates, and none is the
-    /// same.
+    /// Whether it comes from another connection than `previous`, such as that of a reloaded page: both name
+    /// certificates, and none is the same.
     func isOfOtherConnection(than previous: SessionDescription) -> Bool {
         let (old, new) = (previous.fingerprints, fingerprints)
         return !old.isEmpty && !new.isEmpty && old.isDisjoint(with: new)

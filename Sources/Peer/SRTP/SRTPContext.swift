@@ -3,9 +3,10 @@ import CSRTP
 
 /// The media encryption of one connection: everything that it sends and receives, whatever the SSRC.
 ///
-/// In place and without allocation, except for the first packet of an SSRC. Confined to its connection's thread: a libsrtp
-/// session has one owner. The rollover counter is implicit and starts at 0 at both ends, so the caller chooses first sequence
-/// numbers below 2¹⁵, decrypts every packet that comes, also those it has no use for, and never takes an SSRC up again.
+/// In place and without allocation, except for the first packet of an SSRC. Confined to its connection's thread: a
+/// libsrtp session has one owner. The rollover counter is implicit and starts at 0 at both ends, so the caller chooses
+/// first sequence numbers below 2¹⁵, decrypts every packet that comes, also those it has no use for, and never takes an
+/// SSRC up again.
 package final class SRTPContext {
     /// Room that `protectRTP` and `protectRTCP` may need behind a packet, in bytes.
     package static let maximumOverhead = Int(SRTP_MAX_TRAILER_LEN) + 4
@@ -20,8 +21,8 @@ package final class SRTPContext {
 
     /// libsrtp's process-wide state: made once, by whoever comes first, and never torn down.
     ///
-    /// Debian's libsrtp sits on NSS, opens an NSS context per cipher and shuts NSS down with the last of them. One session that
-    /// stays for ever keeps that from happening while another thread opens its first.
+    /// Debian's libsrtp sits on NSS, opens an NSS context per cipher and shuts NSS down with the last of them. One
+    /// session that stays for ever keeps that from happening while another thread opens its first.
     private static let libraryStatus: srtp_err_status_t = {
         let status = srtp_init()
         guard status == srtp_err_status_ok else { return status }
@@ -29,8 +30,9 @@ package final class SRTPContext {
         return status
     }()
 
-    /// Sessions are made and freed one at a time, for the same reason. The number is read by nobody: a lock around nothing has no place of its
-    /// own in memory, and the thread sanitizer takes a write to it for one to the object's header.
+    /// Sessions are made and freed one at a time, for the same reason. The number is read by nobody: a lock around
+    /// nothing has no place of its own in memory, and the thread sanitizer takes a write to it for one to the object's
+    /// header.
     private static let lifecycle = Guarded(0)
 
     package init(_ keys: SRTPKeys) throws(SRTPError) {
@@ -65,12 +67,16 @@ package final class SRTPContext {
     /// Checks and decrypts the RTP packet of `length` bytes at the buffer's start and returns its new length.
     /// After a failure the bytes are worth nothing.
     package func unprotectRTP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
-        try run(buffer, length: length, minimum: 12 + profile.tagLength, growth: nil) { srtp_unprotect(inbound, $0, &$1) }
+        try run(buffer, length: length, minimum: 12 + profile.tagLength, growth: nil) {
+            srtp_unprotect(inbound, $0, &$1)
+        }
     }
 
     /// Encrypts the compound RTCP packet of `length` bytes at the buffer's start and returns its new length.
     package func protectRTCP(_ buffer: UnsafeMutableRawBufferPointer, length: Int) throws(SRTPError) -> Int {
-        try run(buffer, length: length, minimum: 8, growth: profile.tagLength + 4) { srtp_protect_rtcp(outbound, $0, &$1) }
+        try run(buffer, length: length, minimum: 8, growth: profile.tagLength + 4) {
+            srtp_protect_rtcp(outbound, $0, &$1)
+        }
     }
 
     /// Checks and decrypts the RTCP packet of `length` bytes at the buffer's start and returns its new length.
@@ -81,8 +87,8 @@ package final class SRTPContext {
         }
     }
 
-    /// Frees what libsrtp keeps of an SSRC of the peer's: its replay list and rollover counter. Its packets must not be decrypted again, or
-    /// old ones would be taken a second time.
+    /// Frees what libsrtp keeps of an SSRC of the peer's: its replay list and rollover counter. Its packets must not be
+    /// decrypted again, or old ones would be taken a second time.
     package func forget(ssrc: SSRC) {
         // libsrtp takes SSRCs as they stand in the packet.
         _ = Self.lifecycle.withLock { _ in srtp_remove_stream(inbound, ssrc.rawValue.bigEndian) }
@@ -93,7 +99,8 @@ package final class SRTPContext {
         _ buffer: UnsafeMutableRawBufferPointer, length: Int, minimum: Int, growth: Int?,
         _ body: (UnsafeMutableRawPointer, inout Int32) -> srtp_err_status_t
     ) throws(SRTPError) -> Int {
-        guard let base = buffer.baseAddress, length >= minimum, length <= buffer.count, var count = Int32(exactly: length)
+        guard let base = buffer.baseAddress, length >= minimum, length <= buffer.count,
+            var count = Int32(exactly: length)
         else {
             statistics.count(.malformed)
             throw .malformed

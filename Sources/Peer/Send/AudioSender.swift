@@ -44,15 +44,18 @@ struct AudioSender: Sendable {
         last = repeats ? (payload, timestamp) : nil
         let transport = extensions.transportCC == nil ? nil : number
         var writer = RTPPacketWriter(
-            buffer, marker: marker, payloadType: copy?.payloadType ?? format.payloadType, sequence: stream.takeSequence(),
+            buffer, marker: marker, payloadType: copy?.payloadType ?? format.payloadType,
+            sequence: stream.takeSequence(),
             timestamp: stream.timestamp(timestamp), ssrc: stream.ssrc, twoByteExtensions: extensions.needsTwoBytes)
         extensions.write(
-            into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now), level: level)
+            into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now),
+            level: level)
         var payloadBytes = payload.count
         payload.withUnsafeBytes { newest in
             guard let copy else { return writer.append(newest) }
             copy.payload.withUnsafeBytes {
-                RedundantAudio.write(copy: $0, age: copy.age, newest: newest, payloadType: format.payloadType, into: &writer)
+                RedundantAudio.write(
+                    copy: $0, age: copy.age, newest: newest, payloadType: format.payloadType, into: &writer)
             }
             payloadBytes += copy.payload.count + RedundantAudio.headerSize
             stream.counters.repeatedPackets += 1
@@ -66,13 +69,15 @@ struct AudioSender: Sendable {
         return SentPacket(length: length, numbering: transport == nil ? .unnumbered : .numbered)
     }
 
-    /// The packet before, where this one can carry it. A long pause is between them otherwise, or both together would be too large.
+    /// The packet before, where this one can carry it. A long pause is between them otherwise, or both together would
+    /// be too large.
     private func copy(
         beside payload: [UInt8], at timestamp: Int64, _ format: OutgoingAudio
     ) -> (payload: [UInt8], age: Int64, payloadType: UInt8)? {
         guard repeats, let payloadType = format.redundantPayloadType, let last else { return nil }
         let age = timestamp &- last.timestamp
-        guard RedundantAudio.canCarry(last.payload.count, age: age), last.payload.count + payload.count <= Self.maximumPayload
+        guard RedundantAudio.canCarry(last.payload.count, age: age),
+            last.payload.count + payload.count <= Self.maximumPayload
         else { return nil }
         return (last.payload, age, payloadType)
     }

@@ -12,7 +12,8 @@ package struct InitialNumbers: Sendable {
     package var tl0PictureIndex: UInt8
 
     package init(
-        audioSequence: SequenceNumber, videoSequence: SequenceNumber, rtxSequence: SequenceNumber, audioTimestamp: RTPTimestamp,
+        audioSequence: SequenceNumber, videoSequence: SequenceNumber, rtxSequence: SequenceNumber,
+        audioTimestamp: RTPTimestamp,
         videoTimestamp: RTPTimestamp, transportSequence: SequenceNumber, pictureID: UInt16, tl0PictureIndex: UInt8
     ) {
         self.audioSequence = audioSequence
@@ -25,14 +26,16 @@ package struct InitialNumbers: Sendable {
         self.tl0PictureIndex = tl0PictureIndex
     }
 
-    /// Sequence numbers start below 2^15, so that a receiver sees numbers before their first wrap (facts of SRTP's rollover
-    /// counter, libsrtp#725).
+    /// Sequence numbers start below 2^15, so that a receiver sees numbers before their first wrap (facts of SRTP's
+    /// rollover counter, libsrtp#725).
     package static func random(using generator: inout some RandomNumberGenerator) -> InitialNumbers {
         InitialNumbers(
-            audioSequence: .random(in: 1..<0x8000, using: &generator), videoSequence: .random(in: 1..<0x8000, using: &generator),
+            audioSequence: .random(in: 1..<0x8000, using: &generator),
+            videoSequence: .random(in: 1..<0x8000, using: &generator),
             rtxSequence: .random(in: 1..<0x8000, using: &generator), audioTimestamp: .random(using: &generator),
             videoTimestamp: .random(using: &generator), transportSequence: 1,
-            pictureID: .random(in: 0..<0x8000, using: &generator), tl0PictureIndex: .random(in: 0...255, using: &generator))
+            pictureID: .random(in: 0..<0x8000, using: &generator),
+            tl0PictureIndex: .random(in: 0...255, using: &generator))
     }
 }
 
@@ -57,17 +60,21 @@ struct MediaSender: ~Copyable, Sendable {
     private var owesNotification = false
 
     init(
-        audioSSRC: SSRC, videoSSRC: SSRC, rtxSSRC: SSRC, numbers: InitialNumbers, bandwidth: BandwidthEstimatorConfiguration,
+        audioSSRC: SSRC, videoSSRC: SSRC, rtxSSRC: SSRC, numbers: InitialNumbers,
+        bandwidth: BandwidthEstimatorConfiguration,
         clock: WallClock
     ) {
         audio = AudioSender(
             stream: OutgoingStream(
-                ssrc: audioSSRC, clockRate: 48_000, firstSequence: numbers.audioSequence, timestampBase: numbers.audioTimestamp))
+                ssrc: audioSSRC, clockRate: 48_000, firstSequence: numbers.audioSequence,
+                timestampBase: numbers.audioTimestamp))
         video = VideoSender(
             stream: OutgoingStream(
-                ssrc: videoSSRC, clockRate: 90_000, firstSequence: numbers.videoSequence, timestampBase: numbers.videoTimestamp),
+                ssrc: videoSSRC, clockRate: 90_000, firstSequence: numbers.videoSequence,
+                timestampBase: numbers.videoTimestamp),
             repair: OutgoingStream(
-                ssrc: rtxSSRC, clockRate: 90_000, firstSequence: numbers.rtxSequence, timestampBase: numbers.videoTimestamp),
+                ssrc: rtxSSRC, clockRate: 90_000, firstSequence: numbers.rtxSequence,
+                timestampBase: numbers.videoTimestamp),
             numbers: PictureNumbers(pictureID: numbers.pictureID & 0x7FFF, tl0: numbers.tl0PictureIndex))
         estimator = BandwidthEstimator(bandwidth, usesFeedback: false)
         pacer = Pacer(rate: bandwidth.start * Pacer.factor)
@@ -86,7 +93,8 @@ struct MediaSender: ~Copyable, Sendable {
         video.configure(codecs: codecs, extensions: videoExtensions)
         if !estimatorIsSettled || usesFeedback != estimator.usesFeedback {
             estimatorIsSettled = true
-            estimator = BandwidthEstimator(bandwidth, usesFeedback: usesFeedback, firstSequence: numbers.transportSequence)
+            estimator = BandwidthEstimator(
+                bandwidth, usesFeedback: usesFeedback, firstSequence: numbers.transportSequence)
         }
         estimator.describedLimit = limit
     }
@@ -113,11 +121,13 @@ struct MediaSender: ~Copyable, Sendable {
     }
 
     mutating func writeAudio(
-        _ payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, into buffer: UnsafeMutableRawBufferPointer, at now: Instant
+        _ payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, into buffer: UnsafeMutableRawBufferPointer,
+        at now: Instant
     ) -> Int? {
         guard isStarted else { return nil }
         let packet = audio.write(
-            payload, timestamp: timestamp, marker: marker, level: level, as: estimator.nextSequence, into: buffer, at: now)
+            payload, timestamp: timestamp, marker: marker, level: level, as: estimator.nextSequence, into: buffer,
+            at: now)
         return packet.map { note($0, cluster: nil, at: now) }
     }
 
@@ -145,7 +155,8 @@ struct MediaSender: ~Copyable, Sendable {
             let packet =
                 queued
                 ?? video.nextProbe(
-                    into: buffer, as: estimator.nextSequence, size: current.cluster.bytes / current.cluster.packets, at: now)
+                    into: buffer, as: estimator.nextSequence, size: current.cluster.bytes / current.cluster.packets,
+                    at: now)
             guard let packet else {
                 probe = nil
                 estimator.cannotProbe()
@@ -198,7 +209,8 @@ struct MediaSender: ~Copyable, Sendable {
     }
 
     /// A probe's packets leave one by one at its rate: packets of one instant would measure no rate.
-    private func probeDeadline(_ probe: (cluster: ProbeCluster, started: Instant, packets: Int, bytes: Int)) -> Instant {
+    private func probeDeadline(_ probe: (cluster: ProbeCluster, started: Instant, packets: Int, bytes: Int)) -> Instant
+    {
         probe.started + probe.cluster.rate.time(for: probe.bytes)
     }
 
@@ -218,7 +230,8 @@ struct MediaSender: ~Copyable, Sendable {
         case .maxBitrate(let remb):
             // What it measures is what it names: aiortc sees the pictures alone.
             let isOfVideo = !remb.ssrcs.isEmpty && !remb.ssrcs.contains(audio.stream.ssrc)
-            estimator.receive(receiverLimit: remb.bitRate, about: isOfVideo ? video.stream.meter.rate(at: now) : nil, at: now)
+            estimator.receive(
+                receiverLimit: remb.bitRate, about: isOfVideo ? video.stream.meter.rate(at: now) : nil, at: now)
         case .temporaryLimit(let request): receive(request, at: now)
         case .goodbye(let goodbye):
             guard limits.remove(goodbye.ssrcs) else { return }

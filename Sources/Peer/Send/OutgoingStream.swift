@@ -15,7 +15,8 @@ struct OutgoingStream: Sendable {
     private(set) var report: ReportBlock?
     private(set) var reportedAt: Instant?
 
-    /// - Parameter firstSequence: below 2^15, so that no receiver can miss the first wrap (SRTP's rollover counter, libsrtp#725).
+    /// - Parameter firstSequence: below 2^15, so that no receiver can miss the first wrap (SRTP's rollover counter,
+    ///   libsrtp#725).
     init(ssrc: SSRC, clockRate: Int64, firstSequence: SequenceNumber, timestampBase: RTPTimestamp) {
         self.ssrc = ssrc
         self.clockRate = clockRate
@@ -54,7 +55,8 @@ struct OutgoingStream: Sendable {
     func senderReport(at now: Instant, clock: WallClock, blocks: [ReportBlock]) -> SenderReport {
         SenderReport(
             ssrc: ssrc, ntpTime: clock.ntp(at: now), rtpTimestamp: timestamp(now.ticks(at: clockRate)),
-            packetCount: UInt32(truncatingIfNeeded: counters.packets), octetCount: UInt32(truncatingIfNeeded: counters.payloadBytes),
+            packetCount: UInt32(truncatingIfNeeded: counters.packets),
+            octetCount: UInt32(truncatingIfNeeded: counters.payloadBytes),
             reports: blocks)
     }
 }

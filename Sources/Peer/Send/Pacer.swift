@@ -2,20 +2,20 @@ import Basics
 
 /// Lets bytes out evenly: a debt that time pays off.
 struct Pacer: Sendable {
-    /// A little above the estimate, so that a queue drains (str0m). libwebrtc's 2.5 would put most of a keyframe into the line's own queue,
-    /// where sound waits behind it and the delay reads as overuse.
+    /// A little above the estimate, so that a queue drains (str0m). libwebrtc's 2.5 would put most of a keyframe into
+    /// the line's own queue, where sound waits behind it and the delay reads as overuse.
     static let factor = 1.1
-    /// Nothing above it where the line carries little more than a voice: what exceeds it waits on the line before the sound, and pushes the
-    /// last packets of a picture, which comes once in seconds, out of the line's queue.
+    /// Nothing above it where the line carries little more than a voice: what exceeds it waits on the line before the
+    /// sound, and pushes the last packets of a picture, which comes once in seconds, out of the line's queue.
     static let thinLine = BitRate.kilobits(100)
     static func factor(at rate: BitRate) -> Double { rate < thinLine ? 1 : factor }
     /// No finer than this.
     static let tick: Duration = .milliseconds(5)
-    /// What may leave at once after a pause: an ordinary frame of a stream well below the estimate. What is larger, a keyframe above
-    /// all, is spread (libwebrtc: 40 ms).
+    /// What may leave at once after a pause: an ordinary frame of a stream well below the estimate. What is larger, a
+    /// keyframe above all, is spread (libwebrtc: 40 ms).
     static let burst: Duration = .milliseconds(10)
-    /// The same on a line that carries all that we have for it and more: a frame of the top rendition, which there waits for nothing but
-    /// the pacer.
+    /// The same on a line that carries all that we have for it and more: a frame of the top rendition, which there
+    /// waits for nothing but the pacer.
     static let ampleBurst: Duration = .milliseconds(30)
     /// A debt is never longer than this, so that a dip of the rate does not silence us.
     static let longestDebt: Duration = .milliseconds(200)

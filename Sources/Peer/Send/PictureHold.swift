@@ -1,10 +1,11 @@
 import Basics
 
-/// For how long a receiver is told to hold pictures, so that those whose packets had to be sent again are there in time. A value without a
-/// clock.
+/// For how long a receiver is told to hold pictures, so that those whose packets had to be sent again are there in
+/// time. A value without a clock.
 ///
-/// Browsers add the round trip to their delay where packets are sent again (libwebrtc's jitter estimator: 0.9 of it), which covers one lost
-/// packet, not a burst that lasts for 100 ms itself. Who sends sees more: when each packet left first, and when the repair that arrived.
+/// Browsers add the round trip to their delay where packets are sent again (libwebrtc's jitter estimator: 0.9 of it),
+/// which covers one lost packet, not a burst that lasts for 100 ms itself. Who sends sees more: when each packet left
+/// first, and when the repair that arrived.
 struct PictureHold: Sendable {
     /// For so long repairs are remembered, as long bursts are rare.
     static let memory: Duration = .seconds(30)

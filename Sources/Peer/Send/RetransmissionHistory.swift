@@ -6,14 +6,16 @@ struct RetransmissionHistory: Sendable {
     static let age: Duration = .milliseconds(1500)
     /// A power of two; 1.5 s at 2.5 Mbit/s are 430 packets.
     static let capacity = 1024
-    /// Of the media's bytes, what may go out a second time. str0m's 0.15 is used up at 10 % loss, where repairs get lost as well.
+    /// Of the media's bytes, what may go out a second time. str0m's 0.15 is used up at 10 % loss, where repairs get
+    /// lost as well.
     static let share = 0.25
     /// What may be spent at once, in bytes, however little is sent …
     static let leastAllowance = 20_000
     /// … and so much of the media's time: a burst that takes 30 full packets is mended at once, or it costs a keyframe.
     static let allowanceTime: Duration = .milliseconds(500)
 
-    /// By then feedback has told of a packet: a long round trip and the interval of the reports (libwebrtc: at most 250 ms).
+    /// By then feedback has told of a packet: a long round trip and the interval of the reports (libwebrtc: at most 250
+    /// ms).
     static let feedbackTime: Duration = .milliseconds(500)
 
     struct Packet: Sendable {
@@ -59,7 +61,8 @@ struct RetransmissionHistory: Sendable {
         slots[Self.slot(of: packet.sequence)] = packet
         newest = packet.sequence
         allowance = min(
-            allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime))))
+            allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime)))
+        )
     }
 
     /// Whether a packet is there and young enough to be sent again.
@@ -68,13 +71,17 @@ struct RetransmissionHistory: Sendable {
         return packet.sequence == sequence && now - packet.sent <= Self.age
     }
 
-    /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked for, no repair of it is
-    /// known to have arrived, and the budget allows; notes that it goes out again.
-    mutating func take(_ sequence: SequenceNumber, asked: Instant, roundTrip: Duration, at now: Instant, hasArrived: (SequenceNumber) -> Bool) -> Packet? {
+    /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked
+    /// for, no repair of it is known to have arrived, and the budget allows; notes that it goes out again.
+    mutating func take(
+        _ sequence: SequenceNumber, asked: Instant, roundTrip: Duration, at now: Instant,
+        hasArrived: (SequenceNumber) -> Bool
+    ) -> Packet? {
         let slot = Self.slot(of: sequence)
         guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= Self.age else { return nil }
-        // A little less than a round trip: the peer asks again after one, by its own measure of it. What counts is when it asked: the
-        // repairs of a burst wait for the pacer for longer than that, and the peer asks again for what is on its way already.
+        // A little less than a round trip: the peer asks again after one, by its own measure of it. What counts is when
+        // it asked: the repairs of a burst wait for the pacer for longer than that, and the peer asks again for what is
+        // on its way already.
         if let resent = packet.resent, asked - resent < roundTrip * 3 / 4 { return nil }
         // The peer asked before the repair was there, and feedback overtook what waited here.
         if packet.isRepaired || packet.repairSequence.map(hasArrived) == true { return nil }
@@ -94,14 +101,17 @@ struct RetransmissionHistory: Sendable {
         open.append(OpenRepair(sequence: sequence, number: number, sent: now, lateness: now - packet.sent))
     }
 
-    /// By how much the latest packet was late of those whose first repair, as feedback has told by now, arrived; nil without any.
+    /// By how much the latest packet was late of those whose first repair, as feedback has told by now, arrived; nil
+    /// without any.
     mutating func takeLateness(at now: Instant, hasArrived: (SequenceNumber) -> Bool) -> Duration? {
         var latest: Duration?
         // In the order of their sending: what is repaired already was not late by a later try.
         while let repair = open.first, now - repair.sent >= Self.feedbackTime {
             open.removeFirst()
             let slot = Self.slot(of: repair.sequence)
-            guard let packet = slots[slot], packet.sequence == repair.sequence, !packet.isRepaired, hasArrived(repair.number) else { continue }
+            guard let packet = slots[slot], packet.sequence == repair.sequence, !packet.isRepaired,
+                hasArrived(repair.number)
+            else { continue }
             slots[slot]?.isRepaired = true
             latest = max(latest ?? .zero, repair.lateness)
         }

@@ -24,11 +24,15 @@ struct OutgoingExtensions: Sendable, Equatable {
         into writer: inout RTPPacketWriter, transportSequence: SequenceNumber?, sendTime: UInt32, level: UInt8? = nil,
         hold: PlayoutDelay? = nil
     ) {
-        if let mid, !midValue.isEmpty, midValue.utf8.count <= (needsTwoBytes ? 255 : 16) { writer.addExtension(mid, midValue) }
+        if let mid, !midValue.isEmpty, midValue.utf8.count <= (needsTwoBytes ? 255 : 16) {
+            writer.addExtension(mid, midValue)
+        }
         if let absSendTime { writer.addExtension24(absSendTime, sendTime) }
         if let transportCC, let transportSequence { writer.addExtension(transportCC, transportSequence.rawValue) }
         if let playoutDelay, let hold { writer.addExtension24(playoutDelay, hold.value) }
-        if let audioLevel, let level { writer.addExtension(audioLevel, AudioLevel(isVoice: level < 127, level: level).byte) }
+        if let audioLevel, let level {
+            writer.addExtension(audioLevel, AudioLevel(isVoice: level < 127, level: level).byte)
+        }
     }
 }
 

@@ -4,8 +4,8 @@ import Basics
 struct TemporalLayerGate: Sendable {
     /// Offered by this much more than the line has for it, the layer goes: an encoder wavers about its rate …
     static let excess = 1.1
-    /// … and comes back once the line has enough. More must not be asked for, since the encoder takes what the line has …
-    /// … for this long.
+    /// … and comes back once the line has enough. More must not be asked for, since the encoder takes what the line has
+    /// … … for this long.
     static let patience: Duration = .seconds(2)
     /// Nothing of the upper layer joins a queue that is older.
     static let queueLimit: Duration = .milliseconds(200)
@@ -15,7 +15,9 @@ struct TemporalLayerGate: Sendable {
     private(set) var isOpen = true
 
     /// - Parameter available: what the line leaves for video.
-    mutating func admits(_ frame: PacketizedVideoFrame, available: BitRate, queueDelay: Duration, at now: Instant) -> Bool {
+    mutating func admits(_ frame: PacketizedVideoFrame, available: BitRate, queueDelay: Duration, at now: Instant)
+        -> Bool
+    {
         offered.add(frame.bytes.count, at: now)
         let rate = offered.rate(at: now)
         if isOpen {

@@ -2,8 +2,9 @@ import Basics
 
 /// What a peer's receivers take of one stream of ours at most for now: the bounding set of RFC 5104 §3.5.4.
 ///
-/// A limit counts each packet's overhead as its receiver sees it, so of two limits the one binds where packets are few and the other
-/// where they are many. Those that bind nowhere are dropped: who wished them learns from the notification that others are stricter.
+/// A limit counts each packet's overhead as its receiver sees it, so of two limits the one binds where packets are few
+/// and the other where they are many. Those that bind nowhere are dropped: who wished them learns from the notification
+/// that others are stricter.
 struct TemporaryLimits: Sendable, Equatable {
     /// A peer has a handful of SSRCs; who names more is not kept count of.
     static let most = 16
@@ -27,7 +28,9 @@ struct TemporaryLimits: Sendable, Equatable {
     }
 
     /// Whether there is a packet rate at which no other limit leaves less for payload.
-    private static func binds(_ limit: TemporaryMaxBitrate.Limit, among limits: [TemporaryMaxBitrate.Limit], at index: Int) -> Bool {
+    private static func binds(
+        _ limit: TemporaryMaxBitrate.Limit, among limits: [TemporaryMaxBitrate.Limit], at index: Int
+    ) -> Bool {
         var lowest = 0.0
         var highest = Double.infinity
         for (place, other) in limits.enumerated() where place != index {
@@ -51,7 +54,9 @@ struct TemporaryLimits: Sendable, Equatable {
     ///   - packets: how many leave a second.
     ///   - header: of each, bytes of RTP that count as ours.
     func rate(packets: Double, header: Double) -> BitRate? {
-        let rates = bounding.map { Double($0.bitRate.bitsPerSecond) - max(0, Double($0.overhead) - header) * 8 * packets }
+        let rates = bounding.map {
+            Double($0.bitRate.bitsPerSecond) - max(0, Double($0.overhead) - header) * 8 * packets
+        }
         return rates.min().map { BitRate(bitsPerSecond: Int(saturating: max($0, 0))) }
     }
 }

@@ -18,13 +18,14 @@ struct VideoSender: Sendable {
     private var queue = VideoSendQueue()
     private var layers = TemporalLayerGate()
     private var history = RetransmissionHistory()
-    /// What was asked for and when last, the oldest packets first: a receiver shows frames in order, and waits for those.
+    /// What was asked for and when last, the oldest packets first: a receiver shows frames in order, and waits for
+    /// those.
     private var repairs: [(sequence: SequenceNumber, asked: Instant)] = []
     private var hold = PictureHold()
     /// What is told with the packets of the frame that is leaving.
     private var toldHold: PlayoutDelay?
-    /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then, and on a thin line
-    /// its repair would only hold up what is needed.
+    /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then,
+    /// and on a thin line its repair would only hold up what is needed.
     private var newestKeyframe: (first: SequenceNumber, isWhole: Bool)?
     private var numbers: PictureNumbers
     /// Only a keyframe may start: at the beginning, after a change of rendition, after a cut.
@@ -32,8 +33,9 @@ struct VideoSender: Sendable {
     private var currentCodec: VideoCodec?
     /// Of the last frame that was queued, in ticks of the room's clock.
     private var lastTimestamp = Int64.min
-    /// A receiver takes frames of one timestamp for one frame, and drops those from the past (RFC 3550 §5.1): a keyframe of another
-    /// encoder, made of the same tick as the last frame or of the one before, goes out as if it were a millisecond younger.
+    /// A receiver takes frames of one timestamp for one frame, and drops those from the past (RFC 3550 §5.1): a
+    /// keyframe of another encoder, made of the same tick as the last frame or of the one before, goes out as if it
+    /// were a millisecond younger.
     private static let smallestStep: Int64 = 90
     private var requested: Instant?
     private var wantsRequest = false
@@ -49,8 +51,8 @@ struct VideoSender: Sendable {
 
     mutating func configure(codecs: [VideoCodec: OutgoingCodec], extensions: OutgoingExtensions) {
         self.codecs = codecs
-        // Under GCM one SSRC and number is one nonce, and it protects the header too: what was sent with other extensions is never
-        // sent again on its own SSRC.
+        // Under GCM one SSRC and number is one nonce, and it protects the header too: what was sent with other
+        // extensions is never sent again on its own SSRC.
         if extensions != self.extensions { history = RetransmissionHistory() }
         self.extensions = extensions
         if codecs.isEmpty { queue.removeAll() }
@@ -89,7 +91,8 @@ struct VideoSender: Sendable {
             request(at: now)
             return
         }
-        guard layers.admits(frame, available: available, queueDelay: queue.delay(at: now), at: now) || frame.isKeyframe else {
+        guard layers.admits(frame, available: available, queueDelay: queue.delay(at: now), at: now) || frame.isKeyframe
+        else {
             stream.counters.framesSkipped += 1
             return
         }
@@ -124,11 +127,13 @@ struct VideoSender: Sendable {
     mutating func receive(_ nack: [SequenceNumber], at now: Instant) {
         stream.counters.nacks += 1
         guard codecs.values.contains(where: \.usesNack) else { return }
-        // What is not there any more, or never was, is not even noted: what a peer may ask for is bounded by what it was sent.
+        // What is not there any more, or never was, is not even noted: what a peer may ask for is bounded by what it
+        // was sent.
         for sequence in nack where history.holds(sequence, at: now) {
             let index = repairIndex(of: sequence)
             if index < repairs.count, repairs[index].sequence == sequence {
-                // What counts is the newest request: an old one may be for a repair that was on its way, a new one for one that was lost.
+                // What counts is the newest request: an old one may be for a repair that was on its way, a new one for
+                // one that was lost.
                 repairs[index].asked = now
             } else if repairs.count < Self.mostRepairs {
                 repairs.insert((sequence, now), at: index)
@@ -136,8 +141,8 @@ struct VideoSender: Sendable {
         }
     }
 
-    /// Where `sequence` stands, or belongs, among the repairs. All of them lie within the history, which is shorter than half of the
-    /// number space, so that their order is one.
+    /// Where `sequence` stands, or belongs, among the repairs. All of them lie within the history, which is shorter
+    /// than half of the number space, so that their order is one.
     private func repairIndex(of sequence: SequenceNumber) -> Int {
         var low = 0
         var high = repairs.count
@@ -179,7 +184,9 @@ struct VideoSender: Sendable {
         while !repairs.isEmpty {
             let (sequence, asked) = repairs.removeFirst()
             if let newestKeyframe, newestKeyframe.isWhole, sequence.isBefore(newestKeyframe.first) { continue }
-            let packet = history.take(sequence, asked: asked, roundTrip: roundTrip, at: now) { transport.hasArrived($0) }
+            let packet = history.take(sequence, asked: asked, roundTrip: roundTrip, at: now) {
+                transport.hasArrived($0)
+            }
             guard let packet else { continue }
             return retransmit(packet, into: buffer, as: transport.nextSequence, isProbe: false, at: now)
         }
@@ -197,14 +204,16 @@ struct VideoSender: Sendable {
         guard usesTransportCC, let codec = currentCodec.flatMap({ codecs[$0] }) ?? codecs.values.first,
             let payloadType = codec.retransmissionPayloadType
         else { return nil }
-        if let packet = history.forProbe(at: now), (200...max(size, 200)).contains(packet.frame.fragments[packet.fragment].range.count)
+        if let packet = history.forProbe(at: now),
+            (200...max(size, 200)).contains(packet.frame.fragments[packet.fragment].range.count)
         {
             return retransmit(packet, into: buffer, as: number, isProbe: true, at: now)
         }
         // 255 bytes is the most that RFC 3550 §5.1 allows.
         var writer = RTPPacketWriter(
             buffer, marker: false, payloadType: payloadType, sequence: repair.takeSequence(),
-            timestamp: repair.timestamp(now.ticks(at: repair.clockRate)), ssrc: repair.ssrc, twoByteExtensions: extensions.needsTwoBytes)
+            timestamp: repair.timestamp(now.ticks(at: repair.clockRate)), ssrc: repair.ssrc,
+            twoByteExtensions: extensions.needsTwoBytes)
         extensions.write(into: &writer, transportSequence: number, sendTime: OutgoingExtensions.absoluteSendTime(now))
         writer.pad(UInt8(clamping: min(max(size, 60), 255)))
         guard let length = writer.finish() else { return nil }
@@ -219,17 +228,23 @@ struct VideoSender: Sendable {
     /// The next packet of the next frame.
     ///
     /// - Parameter transport: gives the transport-wide number, and tells which packets arrived.
-    mutating func nextMedia(into buffer: UnsafeMutableRawBufferPointer, transport: SentPacketHistory, at now: Instant) -> SentPacket? {
+    mutating func nextMedia(into buffer: UnsafeMutableRawBufferPointer, transport: SentPacketHistory, at now: Instant)
+        -> SentPacket?
+    {
         guard let (entry, index, isLast) = queue.takeFragment() else { return nil }
         if index == 0 {
             numbers.advance(temporalLayer: entry.frame.temporalLayer)
-            if let lateness = history.takeLateness(at: now, hasArrived: { transport.hasArrived($0) }) { hold.repaired(after: lateness, at: now) }
+            if let lateness = history.takeLateness(at: now, hasArrived: { transport.hasArrived($0) }) {
+                hold.repaired(after: lateness, at: now)
+            }
             toldHold = extensions.playoutDelay == nil ? nil : hold.told(at: now)
         }
         let packet = RetransmissionHistory.Packet(
-            sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.timestamp), payloadType: entry.codec.payloadType,
+            sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.timestamp),
+            payloadType: entry.codec.payloadType,
             marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
-            transportSequence: usesTransportCC ? transport.nextSequence : nil, sendTime: OutgoingExtensions.absoluteSendTime(now), hold: toldHold)
+            transportSequence: usesTransportCC ? transport.nextSequence : nil,
+            sendTime: OutgoingExtensions.absoluteSendTime(now), hold: toldHold)
         guard let length = write(packet, into: buffer) else { return nil }
         if entry.frame.isKeyframe {
             let first = index == 0 ? packet.sequence : newestKeyframe?.first ?? packet.sequence
@@ -248,7 +263,8 @@ struct VideoSender: Sendable {
     }
 
     private mutating func retransmit(
-        _ packet: RetransmissionHistory.Packet, into buffer: UnsafeMutableRawBufferPointer, as number: SequenceNumber, isProbe: Bool,
+        _ packet: RetransmissionHistory.Packet, into buffer: UnsafeMutableRawBufferPointer, as number: SequenceNumber,
+        isProbe: Bool,
         at now: Instant
     ) -> SentPacket? {
         let codec = codecs.values.first { $0.payloadType == packet.payloadType }
@@ -261,10 +277,12 @@ struct VideoSender: Sendable {
         let transport = usesTransportCC ? number : nil
         if !isProbe, let transport { history.repairing(packet.sequence, as: transport, at: now) }
         var writer = RTPPacketWriter(
-            buffer, marker: packet.marker, payloadType: payloadType, sequence: repair.takeSequence(), timestamp: packet.timestamp,
+            buffer, marker: packet.marker, payloadType: payloadType, sequence: repair.takeSequence(),
+            timestamp: packet.timestamp,
             ssrc: repair.ssrc, twoByteExtensions: extensions.needsTwoBytes)
         extensions.write(
-            into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now), hold: packet.hold)
+            into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now),
+            hold: packet.hold)
         writer.append16(packet.sequence.rawValue)
         writePayload(of: packet, to: &writer)
         guard let length = writer.finish() else { return nil }
@@ -288,9 +306,11 @@ struct VideoSender: Sendable {
 
     private func write(_ packet: RetransmissionHistory.Packet, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         var writer = RTPPacketWriter(
-            buffer, marker: packet.marker, payloadType: packet.payloadType, sequence: packet.sequence, timestamp: packet.timestamp,
+            buffer, marker: packet.marker, payloadType: packet.payloadType, sequence: packet.sequence,
+            timestamp: packet.timestamp,
             ssrc: stream.ssrc, twoByteExtensions: extensions.needsTwoBytes)
-        extensions.write(into: &writer, transportSequence: packet.transportSequence, sendTime: packet.sendTime, hold: packet.hold)
+        extensions.write(
+            into: &writer, transportSequence: packet.transportSequence, sendTime: packet.sendTime, hold: packet.hold)
         writePayload(of: packet, to: &writer)
         return writer.finish()
     }
@@ -299,7 +319,8 @@ struct VideoSender: Sendable {
         let fragment = packet.frame.fragments[packet.fragment]
         if packet.frame.codec == .vp8 {
             VP8Descriptor(
-                startsPartition: fragment.isFirst, pictureID: packet.picture.pictureID, temporalLevelZeroIndex: packet.picture.tl0,
+                startsPartition: fragment.isFirst, pictureID: packet.picture.pictureID,
+                temporalLevelZeroIndex: packet.picture.tl0,
                 temporalLayer: packet.frame.temporalLayer, layerSync: packet.frame.layerSync
             ).write(to: &writer)
         }

@@ -3,7 +3,8 @@ import Foundation
 
 /// The recordings of one directory, each with a small JSON file beside it.
 ///
-/// What is asked is answered from memory. What changes a sidecar waits for the disk: not for a thread that others wait for.
+/// What is asked is answered from memory. What changes a sidecar waits for the disk: not for a thread that others wait
+/// for.
 public final class RecordingCatalogue: Sendable {
     public let directory: String
     private let disk: RecordingDisk
@@ -25,7 +26,8 @@ public final class RecordingCatalogue: Sendable {
     /// Who runs the server and its group may look into the directory, nobody else.
     private static let directoryMode: mode_t = 0o750
 
-    /// Makes the directory when it is missing, and reads what is there. What a crash left open is in state `repairing` from here on.
+    /// Makes the directory when it is missing, and reads what is there. What a crash left open is in state `repairing`
+    /// from here on.
     ///
     /// - Parameter capacity: how many recordings it knows at most: the newest, by their names.
     public init(
@@ -36,11 +38,13 @@ public final class RecordingCatalogue: Sendable {
         self.capacity = capacity
         try Self.makeDirectory(directory)
         let names = Self.names(in: directory)
-        for name in names where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix) {
+        for name in names
+        where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix) {
             // What was being written when a crash came; the whole one is still there.
             unlink(directory + "/" + name)
         }
-        var found = names.filter { $0.hasSuffix(Sidecar.suffix) }.suffix(capacity).compactMap { name -> RecordingEntry? in
+        var found = names.filter { $0.hasSuffix(Sidecar.suffix) }.suffix(capacity).compactMap {
+            name -> RecordingEntry? in
             let entry = Sidecar.read(directory + "/" + name)
             return entry.map { $0.id + Sidecar.suffix == name && !$0.file.contains("/") } ?? false ? entry : nil
         }
@@ -62,10 +66,13 @@ public final class RecordingCatalogue: Sendable {
     private static func makeDirectory(_ path: String) throws(RecordingError) {
         var status = stat()
         if stat(path, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFDIR else { throw .notWritable(path: path, reason: "it is no directory") }
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw .notWritable(path: path, reason: "it is no directory")
+            }
             return
         }
-        try? FileManager.default.createDirectory(atPath: FileSink.directory(of: path), withIntermediateDirectories: true)
+        try? FileManager.default.createDirectory(
+            atPath: FileSink.directory(of: path), withIntermediateDirectories: true)
         guard mkdir(path, directoryMode) == 0 || errno == EEXIST else {
             throw .notWritable(path: path, reason: String(cString: strerror(errno)))
         }
@@ -78,7 +85,8 @@ public final class RecordingCatalogue: Sendable {
 
     // MARK: - What is there
 
-    /// The newest recordings first, those before `id` where one is given. Knows the order in which they began even where the clock was set back.
+    /// The newest recordings first, those before `id` where one is given. Knows the order in which they began even
+    /// where the clock was set back.
     public func list(before id: String? = nil, limit: Int = .max) -> [RecordingEntry] {
         state.withLock { state in
             var ids = state.ids[...]
@@ -102,8 +110,12 @@ public final class RecordingCatalogue: Sendable {
 
     /// `mark`: the end of the id.
     func begin(room: String, at now: Date, mark: () -> UInt16) throws(RecordingError) -> RecordingEntry {
-        let entry = try add { RecordingEntry.id(room: room, at: now, mark: mark()) } make: { id in
-            RecordingEntry(id: id, room: room, file: id + ".mp4", files: [id + ".mp4"], state: .recording, startedAt: now, wasRecovered: false)
+        let entry = try add {
+            RecordingEntry.id(room: room, at: now, mark: mark())
+        } make: { id in
+            RecordingEntry(
+                id: id, room: room, file: id + ".mp4", files: [id + ".mp4"], state: .recording, startedAt: now,
+                wasRecovered: false)
         }
         do throws(RecordingError) {
             try write(entry)
@@ -115,7 +127,8 @@ public final class RecordingCatalogue: Sendable {
     }
 
     /// An entry under an id that neither another has nor a file: the clock may have been here before.
-    private func add(id makeID: () -> String, make: (String) -> RecordingEntry) throws(RecordingError) -> RecordingEntry {
+    private func add(id makeID: () -> String, make: (String) -> RecordingEntry) throws(RecordingError) -> RecordingEntry
+    {
         while true {
             let id = makeID()
             if exists(id + ".mp4") || exists(id + Sidecar.suffix) { continue }
@@ -141,7 +154,8 @@ public final class RecordingCatalogue: Sendable {
         try Sidecar.write(entry, to: path(entry.id + Sidecar.suffix), disk)
     }
 
-    /// Remembers a changed entry, in any case here, and on the disk as far as that takes it: the next start looks at the files again.
+    /// Remembers a changed entry, in any case here, and on the disk as far as that takes it: the next start looks at
+    /// the files again.
     public func update(_ entry: RecordingEntry) throws(RecordingError) {
         remember(entry)
         try write(entry)

@@ -42,7 +42,8 @@ public struct RecordingEntry: Codable, Hashable, Sendable {
     /// Letters, digits, `-` and `_` of a name; everything else becomes `-`, so that no name leaves the directory.
     static func slug(_ text: String) -> String {
         let safe = text.unicodeScalars.prefix(40).map { scalar -> Character in
-            let isSafe = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_")
+            let isSafe =
+                scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_")
             return isSafe ? Character(scalar) : "-"
         }
         return safe.isEmpty ? "room" : String(safe)

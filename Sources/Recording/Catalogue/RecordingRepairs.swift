@@ -1,7 +1,8 @@
 import Basics
 import Foundation
 
-/// Closes what a crash left open in a catalogue's directory, one file after the other, while new recordings begin and others are read.
+/// Closes what a crash left open in a catalogue's directory, one file after the other, while new recordings begin and
+/// others are read.
 ///
 /// MP4 files without a sidecar are closed too when they are fragments, and get an entry.
 public final class RecordingRepairs: Sendable {
@@ -28,7 +29,8 @@ public final class RecordingRepairs: Sendable {
     ///   - shouldGoOn: asked before each; what is left then waits for the next start.
     ///   - told: how each ended, and how many still wait.
     public func run(
-        reserve: DiskReserve? = nil, while shouldGoOn: () -> Bool = { true }, told: (RecordingEntry, _ left: Int) -> Void = { _, _ in }
+        reserve: DiskReserve? = nil, while shouldGoOn: () -> Bool = { true },
+        told: (RecordingEntry, _ left: Int) -> Void = { _, _ in }
     ) {
         findStrays()
         while shouldGoOn(), let next = waitingIDs.withLock({ $0.first }) {
@@ -48,7 +50,8 @@ public final class RecordingRepairs: Sendable {
             let base = String(name.dropLast(4))
             if catalogue.isKnown(base) || RecordingRepair.isClosed(catalogue.path(name)) { continue }
             let found = RecordingEntry(
-                id: RecordingEntry.slug(base), room: "", file: name, files: [name], state: .repairing, startedAt: modificationDate(name),
+                id: RecordingEntry.slug(base), room: "", file: name, files: [name], state: .repairing,
+                startedAt: modificationDate(name),
                 wasRecovered: true)
             if let entry = catalogue.adopt(found) { waitingIDs.withLock { $0.append(Open(id: entry.id)) } }
         }
@@ -61,7 +64,8 @@ public final class RecordingRepairs: Sendable {
         }
     }
 
-    private func close(_ open: RecordingEntry, _ after: RecordingEntry.State, _ reserve: DiskReserve?) -> RecordingEntry {
+    private func close(_ open: RecordingEntry, _ after: RecordingEntry.State, _ reserve: DiskReserve?) -> RecordingEntry
+    {
         var entry = open
         let base = String(entry.file.dropLast(4))
         let parts = [entry.file] + (2..<100_000).lazy.map { "\(base)-\($0).mp4" }.prefix { self.catalogue.exists($0) }
@@ -73,7 +77,9 @@ public final class RecordingRepairs: Sendable {
         for name in parts {
             do throws(RecordingError) {
                 let path = catalogue.path(name)
-                let report = try RecordingRepair.isClosed(path) ? RecordingRepair.check(file: path) : MP4Closing.close(path, reserve: reserve)
+                let report =
+                    try RecordingRepair.isClosed(path)
+                    ? RecordingRepair.check(file: path) : MP4Closing.close(path, reserve: reserve)
                 duration += report.duration.inSeconds
                 bytes += report.bytes
                 entry.files.append(name)
@@ -108,6 +114,7 @@ public final class RecordingRepairs: Sendable {
 
     private func modificationDate(_ name: String) -> Date {
         var status = stat()
-        return stat(catalogue.path(name), &status) == 0 ? Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec)) : Date()
+        return stat(catalogue.path(name), &status) == 0
+            ? Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec)) : Date()
     }
 }

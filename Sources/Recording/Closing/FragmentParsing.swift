@@ -1,11 +1,13 @@
 import Basics
 
-/// Reads the boxes of fragments. What they say otherwise than `FragmentWriter` is an error: such files are copied instead.
+/// Reads the boxes of fragments. What they say otherwise than `FragmentWriter` is an error: such files are copied
+/// instead.
 enum FragmentParsing {
     struct Unknown: Error {}
 
     static func track(_ box: MP4Box, _ extends: [MP4Box]) throws -> FragmentedTrack {
-        guard let header = box.child("tkhd"), let media = box.child("mdia"), let times = media.child("mdhd"), let handler = media.child("hdlr"),
+        guard let header = box.child("tkhd"), let media = box.child("mdia"), let times = media.child("mdhd"),
+            let handler = media.child("hdlr"),
             let description = media.child("minf")?.child("stbl")?.child("stsd")
         else { throw Unknown() }
         var reader = ByteReader(header.content.span)
@@ -25,8 +27,11 @@ enum FragmentParsing {
         reader = ByteReader(description.content.span)
         try reader.skip(12)
         let format = String(decoding: try reader.readBytes(4), as: UTF8.self)
-        guard timescale > 0, let defaults = try extends.lazy.compactMap({ try Self.defaults($0, of: id) }).first else { throw Unknown() }
-        var track = FragmentedTrack(id: id, box: box, timescale: timescale, isVideo: isVideo, format: format, defaults: defaults)
+        guard timescale > 0, let defaults = try extends.lazy.compactMap({ try Self.defaults($0, of: id) }).first else {
+            throw Unknown()
+        }
+        var track = FragmentedTrack(
+            id: id, box: box, timescale: timescale, isVideo: isVideo, format: format, defaults: defaults)
         if isVideo {
             // ISO/IEC 14496-12 §12.1.3.
             try reader.skip(24)
@@ -40,15 +45,21 @@ enum FragmentParsing {
         var reader = ByteReader(extends.content.span)
         try reader.skip(4)
         guard try reader.readUInt32() == id, try reader.readUInt32() == 1 else { return nil }
-        return FragmentDefaults(duration: try reader.readUInt32(), size: try reader.readUInt32(), flags: try reader.readUInt32())
+        return FragmentDefaults(
+            duration: try reader.readUInt32(), size: try reader.readUInt32(), flags: try reader.readUInt32())
     }
 
-    /// The runs of a fragment (ISO/IEC 14496-12 §8.8.7, §8.8.8, §8.8.12) with the index of the track of each. `start`: of its `moof`.
-    static func runs(_ moof: [UInt8], _ tracks: [FragmentedTrack], at start: Int) throws -> [(index: Int, run: FragmentRun)] {
+    /// The runs of a fragment (ISO/IEC 14496-12 §8.8.7, §8.8.8, §8.8.12) with the index of the track of each. `start`:
+    /// of its `moof`.
+    static func runs(_ moof: [UInt8], _ tracks: [FragmentedTrack], at start: Int) throws -> [(
+        index: Int, run: FragmentRun
+    )] {
         var found: [(index: Int, run: FragmentRun)] = []
         for box in try MP4Box.boxes(in: moof) where box.kind == "traf" {
             let parts = try MP4Box.boxes(in: box.content)
-            guard let header = parts.first(where: { $0.kind == "tfhd" }), let time = parts.first(where: { $0.kind == "tfdt" }) else {
+            guard let header = parts.first(where: { $0.kind == "tfhd" }),
+                let time = parts.first(where: { $0.kind == "tfdt" })
+            else {
                 throw Unknown()
             }
             let (index, defaults) = try self.header(header, tracks)
@@ -69,7 +80,9 @@ enum FragmentParsing {
         let flags = try reader.readUInt32()
         let id = try reader.readUInt32()
         // Only places that count from the `moof`, and the first sample description.
-        guard flags & 0x02_0000 != 0, flags & 0x3 == 0, let index = tracks.firstIndex(where: { $0.id == id }) else { throw Unknown() }
+        guard flags & 0x02_0000 != 0, flags & 0x3 == 0, let index = tracks.firstIndex(where: { $0.id == id }) else {
+            throw Unknown()
+        }
         var defaults = tracks[index].defaults
         if flags & 0x8 != 0 { defaults.duration = try reader.readUInt32() }
         if flags & 0x10 != 0 { defaults.size = try reader.readUInt32() }
@@ -77,7 +90,8 @@ enum FragmentParsing {
         return (index, defaults)
     }
 
-    private static func run(_ box: MP4Box, _ defaults: FragmentDefaults, time: Int64, start: Int) throws -> FragmentRun {
+    private static func run(_ box: MP4Box, _ defaults: FragmentDefaults, time: Int64, start: Int) throws -> FragmentRun
+    {
         var reader = ByteReader(box.content.span)
         let flags = try reader.readUInt32()
         let count = Int(try reader.readUInt32())

@@ -58,15 +58,20 @@ struct FragmentedFile {
         self.header = header
         movie = MP4Box("moov", content)
         let extends = movie.child("mvex")?.children.filter { $0.kind == "trex" } ?? []
-        tables = movie.children.filter { $0.kind == "trak" }.compactMap { try? FragmentParsing.track($0, extends) }.map { TrackTable($0) }
+        tables = movie.children.filter { $0.kind == "trak" }.compactMap { try? FragmentParsing.track($0, extends) }.map
+        { TrackTable($0) }
         guard !tables.isEmpty, tables.count == movie.children.count(where: { $0.kind == "trak" }) else {
             throw .unreadable(path: path, reason: "its header is not that of a recording")
         }
         end = offset
         // What is not a whole fragment, or not one of ours, ends the file.
-        while let moof = file.box(at: offset), moof.kind == "moof", let media = file.box(at: moof.end), media.kind == "mdat",
-            let content = file.content(of: moof), let runs = try? FragmentParsing.runs(content, tables.map(\.track), at: moof.start),
-            runs.allSatisfy({ $0.run.offset >= moof.end && $0.run.offset + $0.run.samples.reduce(0) { $0 + Int($1.size) } <= media.end })
+        while let moof = file.box(at: offset), moof.kind == "moof", let media = file.box(at: moof.end),
+            media.kind == "mdat",
+            let content = file.content(of: moof),
+            let runs = try? FragmentParsing.runs(content, tables.map(\.track), at: moof.start),
+            runs.allSatisfy({
+                $0.run.offset >= moof.end && $0.run.offset + $0.run.samples.reduce(0) { $0 + Int($1.size) } <= media.end
+            })
         {
             for (index, run) in runs { tables[index].append(run) }
             offset = media.end

@@ -51,7 +51,8 @@ struct MP4File {
         var end: Int
     }
 
-    /// Larger boxes than that are not read into memory: an index of a fragment has some kilobytes, that of a day some megabytes.
+    /// Larger boxes than that are not read into memory: an index of a fragment has some kilobytes, that of a day some
+    /// megabytes.
     private static let maxContent = 64 << 20
 
     /// The whole box that begins at an offset; nil where there is none.
@@ -67,7 +68,8 @@ struct MP4File {
             headerSize = 16
         }
         guard length >= headerSize, length <= size - offset else { return nil }
-        return Place(kind: String(decoding: kind, as: UTF8.self), start: offset, headerSize: headerSize, end: offset + length)
+        return Place(
+            kind: String(decoding: kind, as: UTF8.self), start: offset, headerSize: headerSize, end: offset + length)
     }
 
     func content(of place: Place) -> [UInt8]? {

@@ -3,8 +3,8 @@ import Glibc
 
 /// Turns a file of fragments, whole or cut off, into an ordinary MP4; nothing is coded again.
 ///
-/// Small files are copied, which puts their index in front: they play while they are fetched. Large ones, and those for whose copy there is no
-/// room, are closed where they lie.
+/// Small files are copied, which puts their index in front: they play while they are fetched. Large ones, and those for
+/// whose copy there is no room, are closed where they lie.
 enum MP4Closing {
     /// Above so many bytes a copy takes too much of the disk's time and space: some minutes of a call.
     static let copyLimit = 64 << 20
@@ -30,7 +30,8 @@ enum MP4Closing {
         }
     }
 
-    /// Copies `source` to another name beside `output`, brings that to the disk and renames it over `output` at the end.
+    /// Copies `source` to another name beside `output`, brings that to the disk and renames it over `output` at the
+    /// end.
     static func copy(_ source: String, into output: String) throws(RecordingError) {
         // Needs once more the file's own size, as the source stays until the end.
         if let size = size(of: source), !hasRoom(for: size, at: output, nil) { throw .diskFull(path: output) }
@@ -93,7 +94,9 @@ enum MP4Closing {
                 avcodec_parameters_copy(copy.pointee.codecpar, stream.pointee.codecpar) >= 0
             else { throw .codec("out of memory") }
             // Any other tag is chosen anew.
-            if copy.pointee.codecpar.pointee.codec_tag != FragmentWriter.avc3 { copy.pointee.codecpar.pointee.codec_tag = 0 }
+            if copy.pointee.codecpar.pointee.codec_tag != FragmentWriter.avc3 {
+                copy.pointee.codecpar.pointee.codec_tag = 0
+            }
             copy.pointee.time_base = stream.pointee.time_base
         }
         try check(avio_open(&output.pointee.pb, target, AVIO_FLAG_WRITE), target)
@@ -104,7 +107,8 @@ enum MP4Closing {
         var count = 0
         while let packet = input.next() {
             guard let to = output.pointee.streams[Int(packet.pointee.stream_index)] else { continue }
-            av_packet_rescale_ts(packet, input.streams[Int(packet.pointee.stream_index)].pointee.time_base, to.pointee.time_base)
+            av_packet_rescale_ts(
+                packet, input.streams[Int(packet.pointee.stream_index)].pointee.time_base, to.pointee.time_base)
             packet.pointee.pos = -1
             try check(av_interleaved_write_frame(output, packet), target)
             count += 1

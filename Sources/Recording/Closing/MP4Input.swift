@@ -42,7 +42,8 @@ final class MP4Input {
             av_packet_unref(packet)
             guard av_read_frame(format, packet) >= 0 else { return nil }
             let index = Int(packet.pointee.stream_index)
-            guard packet.pointee.flags & AV_PKT_FLAG_CORRUPT == 0, packet.pointee.size > 0, streams.indices.contains(index),
+            guard packet.pointee.flags & AV_PKT_FLAG_CORRUPT == 0, packet.pointee.size > 0,
+                streams.indices.contains(index),
                 packet.pointee.dts != kAV_NOPTS_VALUE, packet.pointee.pts != kAV_NOPTS_VALUE,
                 packet.pointee.dts > lastTimes[index]
             else { continue }

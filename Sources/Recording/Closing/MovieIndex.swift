@@ -58,8 +58,8 @@ struct MovieIndex {
             })
     }
 
-    /// The edit list (ISO/IEC 14496-12 §8.6.6), which says what primes the decoder, with the time that is there by now. Durations are in the movie's
-    /// time scale.
+    /// The edit list (ISO/IEC 14496-12 §8.6.6), which says what primes the decoder, with the time that is there by now.
+    /// Durations are in the movie's time scale.
     private func edits(of table: TrackTable) -> (box: MP4Box, duration: Int64) {
         var entries: [(duration: Int64, mediaTime: Int64, rate: UInt32)] = []
         if let list = table.track.box.child("edts")?.child("elst")?.content {
@@ -68,8 +68,11 @@ struct MovieIndex {
                 let wide = Self.isLong(list)
                 entries.append(
                     (
-                        wide ? Int64(bitPattern: Self.wideNumber(list, at: start)) : Int64(Self.number(list, at: start)),
-                        wide ? Int64(bitPattern: Self.wideNumber(list, at: start + 8)) : Int64(Int32(bitPattern: Self.number(list, at: start + 4))),
+                        wide
+                            ? Int64(bitPattern: Self.wideNumber(list, at: start)) : Int64(Self.number(list, at: start)),
+                        wide
+                            ? Int64(bitPattern: Self.wideNumber(list, at: start + 8))
+                            : Int64(Int32(bitPattern: Self.number(list, at: start + 4))),
                         Self.number(list, at: start + size - 4)
                     ))
             }
@@ -94,10 +97,14 @@ struct MovieIndex {
         let tracks = tables.map { table -> RecordingReport.Track in
             let edits = edits(of: table)
             func time(_ ticks: Int64) -> Duration { .seconds(ticks) / Double(timescale) }
-            let shown = Self.number(edits.box.content, at: 4) > 1 ? Int64(bitPattern: Self.wideNumber(edits.box.content, at: 8)) : 0
+            let shown =
+                Self.number(edits.box.content, at: 4) > 1
+                ? Int64(bitPattern: Self.wideNumber(edits.box.content, at: 8)) : 0
             return RecordingReport.Track(
-                kind: table.track.isVideo ? .video : .audio, codec: Self.codec(table.track.format), start: time(shown), end: time(edits.duration),
-                width: table.track.width, height: table.track.height, packetCount: table.sampleCount, keyframeCount: table.keyframeCount)
+                kind: table.track.isVideo ? .video : .audio, codec: Self.codec(table.track.format), start: time(shown),
+                end: time(edits.duration),
+                width: table.track.width, height: table.track.height, packetCount: table.sampleCount,
+                keyframeCount: table.keyframeCount)
         }
         return RecordingReport(file: file, bytes: bytes, tracks: tracks, closedProperly: true)
     }
@@ -124,11 +131,15 @@ struct MovieIndex {
         UInt64(number(content, at: offset)) << 32 | UInt64(number(content, at: offset + 4))
     }
 
-    /// A header (`mvhd`, `tkhd`, `mdhd`) in its long form with another duration. `between`: bytes from its two dates to the duration.
+    /// A header (`mvhd`, `tkhd`, `mdhd`) in its long form with another duration. `between`: bytes from its two dates to
+    /// the duration.
     private static func timed(_ box: MP4Box, between: Int, _ duration: Int64) -> MP4Box {
         let old = box.content
         let wide = isLong(old)
-        let dates = wide ? [wideNumber(old, at: 4), wideNumber(old, at: 12)] : [UInt64(number(old, at: 4)), UInt64(number(old, at: 8))]
+        let dates =
+            wide
+            ? [wideNumber(old, at: 4), wideNumber(old, at: 12)]
+            : [UInt64(number(old, at: 4)), UInt64(number(old, at: 8))]
         let middle = wide ? 20 : 12
         let end = middle + between + (wide ? 8 : 4)
         guard end <= old.count else { return box }

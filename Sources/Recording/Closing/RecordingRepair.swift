@@ -6,7 +6,8 @@ import Glibc
 public enum RecordingRepair {
     /// Makes a proper MP4 of all that can be read of `file`. What cannot is left out.
     ///
-    /// - Parameter output: where the result goes; where that is `file` itself, a large one is closed in its place without a copy.
+    /// - Parameter output: where the result goes; where that is `file` itself, a large one is closed in its place
+    ///   without a copy.
     @discardableResult
     public static func repair(file: String, output: String) throws(RecordingError) -> RecordingSummary {
         let report: RecordingReport
@@ -56,7 +57,8 @@ public enum RecordingRepair {
         .microseconds(av_rescale_q(ticks, base, AVRational(num: 1, den: 1_000_000)))
     }
 
-    /// Walks the top-level boxes (ISO/IEC 14496-12 §4.2): a closed file has one `moov`, an `mdat`, no `moof`, and ends with a box.
+    /// Walks the top-level boxes (ISO/IEC 14496-12 §4.2): a closed file has one `moov`, an `mdat`, no `moof`, and ends
+    /// with a box.
     static func isClosed(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

@@ -1,6 +1,7 @@
 import Basics
 
-/// The samples of one track as the index of an ordinary MP4 lists them (ISO/IEC 14496-12 §8.6 and §8.7), gathered from its fragments.
+/// The samples of one track as the index of an ordinary MP4 lists them (ISO/IEC 14496-12 §8.6 and §8.7), gathered from
+/// its fragments.
 ///
 /// Kept as the bytes that are written: an hour has about 300 000 samples.
 struct TrackTable {

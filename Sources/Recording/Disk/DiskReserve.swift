@@ -1,24 +1,24 @@
 import Basics
 
-
 /// The bytes of a disk that all recordings together leave free.
 ///
-/// Whoever is going to write claims the bytes before; what others claimed and did not write yet counts as taken. So however many
-/// recordings write at once, they do not go below the reserve.
+/// Whoever is going to write claims the bytes before; what others claimed and did not write yet counts as taken. So
+/// however many recordings write at once, they do not go below the reserve.
 public final class DiskReserve: Sendable {
     public let directory: String
     /// As it was asked for.
     public let minimumFree: Int
 
     private let disk: RecordingDisk
-    /// Held while the file system is asked: a claim must see either the free bytes before another's write, and its claim, or those after
-    /// it. Only threads that write to the disk come here.
+    /// Held while the file system is asked: a claim must see either the free bytes before another's write, and its
+    /// claim, or those after it. Only threads that write to the disk come here.
     private let claimed = Guarded(0)
     private let lastSeen = Guarded<DiskSpace?>(nil)
 
     /// A file system smaller than what is to be left free keeps this part of itself.
     private static let partOfSmallDisk = 10
-    /// A recording begins only if so much more is free: one that ends at once is of no use. 32 MiB are about two minutes.
+    /// A recording begins only if so much more is free: one that ends at once is of no use. 32 MiB are about two
+    /// minutes.
     private static let startMargin = 32 << 20
 
     public init(directory: String, minimumFree: Int, disk: RecordingDisk = .system) {
@@ -46,7 +46,8 @@ public final class DiskReserve: Sendable {
     /// Why the reserve cannot be kept as it was asked for, in a sentence; nil if it can.
     public func complaint() -> String? {
         guard let space = look(), isLargerThanDisk(space.size) else { return nil }
-        return "recording.minimumFree (\(RecordingError.text(bytes: minimumFree))) is more than the file system of \(directory) has "
+        return
+            "recording.minimumFree (\(RecordingError.text(bytes: minimumFree))) is more than the file system of \(directory) has "
             + "(\(RecordingError.text(bytes: space.size))): a tenth of it is kept free instead"
     }
 
@@ -55,7 +56,9 @@ public final class DiskReserve: Sendable {
         let taken = claimed.withLock { $0 }
         guard let space = look() else { return }
         let wanted = floor(ofSize: space.size) + min(Self.startMargin, space.size / Self.partOfSmallDisk)
-        if minimumFree > 0, space.free - taken < wanted { throw .lowSpace(directory: directory, free: max(0, space.free - taken), wanted: wanted) }
+        if minimumFree > 0, space.free - taken < wanted {
+            throw .lowSpace(directory: directory, free: max(0, space.free - taken), wanted: wanted)
+        }
     }
 
     /// Whether the reserve is touched already, as by other programs. May wait for the disk.

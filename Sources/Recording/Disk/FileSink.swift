@@ -93,7 +93,8 @@ final class FileSink {
     private var isInPlace: Bool {
         var own = stat()
         var found = stat()
-        return fstat(descriptor, &own) == 0 && stat(path, &found) == 0 && own.st_ino == found.st_ino && own.st_dev == found.st_dev
+        return fstat(descriptor, &own) == 0 && stat(path, &found) == 0 && own.st_ino == found.st_ino
+            && own.st_dev == found.st_dev
     }
 
     /// Cuts off what is not a whole fragment, and closes.

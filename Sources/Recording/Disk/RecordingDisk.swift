@@ -26,7 +26,9 @@ public struct RecordingDisk: Sendable {
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { return nil }
         let block = Int(clamping: status.f_frsize)
-        func bytes(_ blocks: UInt) -> Int { Int(clamping: blocks.multipliedReportingOverflow(by: UInt(block)).partialValue) }
+        func bytes(_ blocks: UInt) -> Int {
+            Int(clamping: blocks.multipliedReportingOverflow(by: UInt(block)).partialValue)
+        }
         // `f_bavail`: what root keeps for itself is not for recordings.
         return DiskSpace(free: bytes(status.f_bavail), size: bytes(status.f_blocks))
     }

@@ -31,7 +31,8 @@ enum SystemFile {
         }
     }
 
-    /// Takes the file for as long as the descriptor is open. Returns whether nobody else has it; a file system that knows no locks has nobody.
+    /// Takes the file for as long as the descriptor is open. Returns whether nobody else has it; a file system that
+    /// knows no locks has nobody.
     static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
     static func size(_ descriptor: Int32) -> Int {

@@ -2,7 +2,8 @@ import Basics
 import Peer
 import Synchronization
 
-/// Where the loop leaves a participant's Opus packets for the audio thread. Bounded: the oldest goes first and is counted.
+/// Where the loop leaves a participant's Opus packets for the audio thread. Bounded: the oldest goes first and is
+/// counted.
 final class AudioInbox: Sendable {
     /// 2 s of packets of 20 ms: the audio thread comes every 20 ms.
     private static let limit = 100
@@ -22,7 +23,8 @@ final class AudioInbox: Sendable {
         }
     }
 
-    /// Everything that came since the last time. `spare` becomes the next inbox, so that nothing is allocated in the steady state.
+    /// Everything that came since the last time. `spare` becomes the next inbox, so that nothing is allocated in the
+    /// steady state.
     func take(into spare: inout [ReceivedAudioPacket]) {
         spare.removeAll(keepingCapacity: true)
         packets.withLock { swap(&$0, &spare) }

@@ -39,8 +39,8 @@ final class AudioIntake {
     private var lastAudible = Instant.distantPast
     /// What the last packet brought: the buffer knows the capture time of its first sample.
     private var lastAdded = 0
-    /// By how much what is heard lags behind what the tick plays: the sender's Opus look-ahead (RFC 6716 §2: 6.5 ms), which comes
-    /// out at the decoder, and the mixer's limiter (2.5 ms).
+    /// By how much what is heard lags behind what the tick plays: the sender's Opus look-ahead (RFC 6716 §2: 6.5 ms),
+    /// which comes out at the decoder, and the mixer's limiter (2.5 ms).
     private static let processing = Duration.milliseconds(9)
 
     init(inbox: AudioInbox, figures: AudioFigures, soundDelay: SoundDelay) {
@@ -66,8 +66,8 @@ final class AudioIntake {
     /// How loud its packets say that they are, in dBov; nil where they say nothing, so that they must be decoded.
     func rating(at now: Instant) -> Double? { rest.rating(at: now) }
 
-    /// The 960 samples of the tick at `now`, into `output`; false when there is nothing to hear. Packets are always taken, muted or not, so
-    /// that the buffer stays in step; they are not decoded where nobody would hear them.
+    /// The 960 samples of the tick at `now`, into `output`; false when there is nothing to hear. Packets are always
+    /// taken, muted or not, so that the buffer stays in step; they are not decoded where nobody would hear them.
     ///
     /// - Parameter isAudible: false: nobody is to hear it, whatever it says.
     func pull(at now: Instant, isAudible: Bool = true, into output: inout [Float]) -> Bool {

@@ -1,11 +1,12 @@
 import Basics
 import Codecs
 
-/// Whether a participant's packets need no decoding, since nobody would hear them: they say themselves how loud they are (RFC 6464). Most of
-/// the people of a meeting are silent most of the time, and to decode their silence is most of what its sound costs.
+/// Whether a participant's packets need no decoding, since nobody would hear them: they say themselves how loud they
+/// are (RFC 6464). Most of the people of a meeting are silent most of the time, and to decode their silence is most of
+/// what its sound costs.
 ///
-/// A value without a clock. What it decides from are packets that have come and are not played yet, so a decoder that has rested runs again
-/// a jitter buffer's delay before the first loud packet.
+/// A value without a clock. What it decides from are packets that have come and are not played yet, so a decoder that
+/// has rested runs again a jitter buffer's delay before the first loud packet.
 struct AudioRest: Sendable {
     /// Quieter than this, in −dBov: 5 dB below what the mixer lets in.
     static let quiet: UInt8 = 70
@@ -16,7 +17,8 @@ struct AudioRest: Sendable {
     /// While it rests, so often a few packets are decoded all the same: a sender whose levels are wrong must be heard.
     static let auditPeriod = Duration.seconds(2)
     static let auditLength = Duration.milliseconds(100)
-    /// What is decoded in such a check is louder than this, in dBov, where the packets say quiet: then they are not believed any more.
+    /// What is decoded in such a check is louder than this, in dBov, where the packets say quiet: then they are not
+    /// believed any more.
     private static let contradiction = -55.0
 
     private var lastLoud = Instant.distantPast

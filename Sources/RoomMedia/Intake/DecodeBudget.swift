@@ -8,8 +8,8 @@ package final class SharedDecodeBudget: Sendable {
 
     private let pixels: Guarded<TokenBucket>
     private let kept = Guarded(0)
-    /// Pixels that decoders of large pictures may keep: half a second's worth, 830 MB of the default, which is eleven senders of
-    /// 3840 × 2160 with four references.
+    /// Pixels that decoders of large pictures may keep: half a second's worth, 830 MB of the default, which is eleven
+    /// senders of 3840 × 2160 with four references.
     private let keptLimit: Int
 
     package init(pixelsPerSecond: Int, at now: Instant) {
@@ -36,7 +36,8 @@ package final class SharedDecodeBudget: Sendable {
     /// Pixels of large pictures that are kept now.
     var keptPixels: Int { kept.withLock { $0 } }
 
-    /// Takes `amount` pixels, or refuses them. A sender that is far from its own limit may go on while others are refused.
+    /// Takes `amount` pixels, or refuses them. A sender that is far from its own limit may go on while others are
+    /// refused.
     func take(_ amount: Double, isModest: Bool, at now: Instant) -> Bool {
         pixels.withLock { pixels in
             if pixels.take(amount, at: now) { return true }
@@ -63,7 +64,8 @@ final class KeptPixels: Sendable {
 
 /// What one sender may have decoded. A value, asked before each frame.
 struct DecodeBudget: Sendable {
-    /// Browsers change the size of their pictures a few times in the first seconds of a call, and then when their line does.
+    /// Browsers change the size of their pictures a few times in the first seconds of a call, and then when their line
+    /// does.
     static let sizeChangesPerSecond = 0.5
     static let sizeChangesAtOnce = 6.0
 
@@ -90,7 +92,8 @@ struct DecodeBudget: Sendable {
         return nil
     }
 
-    /// How long the sender's frames are left alone after a refusal: until it is worth asking for a keyframe, which costs everyone.
+    /// How long the sender's frames are left alone after a refusal: until it is worth asking for a keyframe, which
+    /// costs everyone.
     func rest(after refusal: DecodeRefusal, at now: Instant) -> Duration {
         switch refusal {
         case .sender: max(.milliseconds(500), pixels.wait(for: pixels.size / 2, at: now))

@@ -16,17 +16,18 @@ package struct Timed<Content> {
 
 /// Pictures that wait for the sound of the same moment, so that lips and voice agree.
 ///
-/// Sound is played later than it arrives, to ride out jitter; a picture is due once the sound of its capture time is played. A
-/// sender whose clocks disagree wildly is not waited for: no picture is held longer than `longestHold`.
+/// Sound is played later than it arrives, to ride out jitter; a picture is due once the sound of its capture time is
+/// played. A sender whose clocks disagree wildly is not waited for: no picture is held longer than `longestHold`.
 package struct PictureQueue<Content> {
     /// Above AudioReceiveBuffer's hard ceiling of 250 ms a hold means nonsense in the sender's reports.
     static var longestHold: Duration { .milliseconds(280) }
     static var limit: Int { 16 }
     /// What may wait of one sender's pictures, in bytes: 16 pictures of 1920 × 1088. Of larger ones fewer wait.
     static var byteLimit: Int { 16 * 1920 * 1088 * 3 / 2 }
-    /// A picture stands for the time until the sender's next one and is shown for a whole tick: half of each, 33 ms at 30 a second, is what it
-    /// may be early, so that a movement is seen neither before nor after it is heard, on average. The rest is a lead: light is ahead of
-    /// sound in life too (ITU-R BT.1359: 45 ms of sound ahead are seen, but only 125 ms of sound behind), and the delay is everybody's.
+    /// A picture stands for the time until the sender's next one and is shown for a whole tick: half of each, 33 ms at
+    /// 30 a second, is what it may be early, so that a movement is seen neither before nor after it is heard, on
+    /// average. The rest is a lead: light is ahead of sound in life too (ITU-R BT.1359: 45 ms of sound ahead are seen,
+    /// but only 125 ms of sound behind), and the delay is everybody's.
     static var lead: Duration { .milliseconds(38) }
 
     /// How many pictures of so many bytes wait at most.

@@ -13,7 +13,9 @@ package struct DecodeServices: Sendable {
     package let shared: SharedDecodeBudget
     package let counters: IntakeCounters
 
-    package init(pool: WorkPool, meter: StageMeter, pixelsPerSecond: Int, shared: SharedDecodeBudget, counters: IntakeCounters) {
+    package init(
+        pool: WorkPool, meter: StageMeter, pixelsPerSecond: Int, shared: SharedDecodeBudget, counters: IntakeCounters
+    ) {
         self.pool = pool
         self.meter = meter
         self.pixelsPerSecond = pixelsPerSecond
@@ -24,7 +26,8 @@ package struct DecodeServices: Sendable {
 
 /// From one participant's coded frames to the picture that its tile shows.
 ///
-/// Frames come on the loop, are decoded in a lane of the pool, and pictures are taken by the compose lanes of the views.
+/// Frames come on the loop, are decoded in a lane of the pool, and pictures are taken by the compose lanes of the
+/// views.
 package final class VideoIntake: Sendable {
     /// What a tile shows now.
     struct View: Sendable {
@@ -71,7 +74,8 @@ package final class VideoIntake: Sendable {
             lastShown = now
         }
 
-        /// A picture has just taken its place in the mix. As long as it is shown, and as long as it stands for, are no offset.
+        /// A picture has just taken its place in the mix. As long as it is shown, and as long as it stands for, are no
+        /// offset.
         mutating func measure(_ soundDelay: Duration?, at now: Instant) {
             guard let soundDelay, let capture = pictures.current?.captureTime else {
                 offset = nil
@@ -120,11 +124,12 @@ package final class VideoIntake: Sendable {
     /// Asks the sender for a keyframe; from any thread.
     private let requestKeyframe: @Sendable () -> Void
 
-
     init(services: DecodeServices, soundDelay: SoundDelay, requestKeyframe: @escaping @Sendable () -> Void) {
         lane = SerialLane(
-            pool: services.pool, meter: services.meter, limit: Self.backlog + 1, patience: SerialLane.behindEncoders, isForeign: true)
-        decoding = Confined(Decoding(budget: DecodeBudget(pixelsPerSecond: services.pixelsPerSecond, at: MonotonicClock.now())))
+            pool: services.pool, meter: services.meter, limit: Self.backlog + 1, patience: SerialLane.behindEncoders,
+            isForeign: true)
+        decoding = Confined(
+            Decoding(budget: DecodeBudget(pixelsPerSecond: services.pixelsPerSecond, at: MonotonicClock.now())))
         shared = services.shared
         counters = services.counters
         self.soundDelay = soundDelay
@@ -255,8 +260,8 @@ package final class VideoIntake: Sendable {
         return nil
     }
 
-    /// A large picture as large as its room can show it: composing, which everyone of the room waits for, then costs the same as with any
-    /// other. It still covers the canvas in both directions, whatever part of it a tile shows.
+    /// A large picture as large as its room can show it: composing, which everyone of the room waits for, then costs
+    /// the same as with any other. It still covers the canvas in both directions, whatever part of it a tile shows.
     private func fitted(_ picture: Picture, _ rotation: Rotation) -> Picture {
         guard picture.width * picture.height > SharedDecodeBudget.usualPixels else { return picture }
         let size = canvas.load(ordering: .relaxed)
@@ -266,7 +271,9 @@ package final class VideoIntake: Sendable {
         guard width > 0, scale < 1 else { return picture }
         func even(_ side: Int) -> Int { max(2, Int((Double(side) * scale / 2).rounded(.up)) * 2) }
         let (small, low) = (even(picture.width), even(picture.height))
-        let pool = decoding.value.pool.flatMap { $0.width == small && $0.height == low ? $0 : nil } ?? PicturePool(width: small, height: low)
+        let pool =
+            decoding.value.pool.flatMap { $0.width == small && $0.height == low ? $0 : nil }
+            ?? PicturePool(width: small, height: low)
         decoding.value.pool = pool
         let target = pool.make()
         Scaler.scale(from: picture, into: target, x: 0, y: 0, width: small, height: low)
@@ -282,7 +289,8 @@ package final class VideoIntake: Sendable {
             state.pictures.insert(
                 Timed(
                     content: Shown(
-                        picture: picture, rotation: frame.rotation, origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
+                        picture: picture, rotation: frame.rotation,
+                        origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
                     captureTime: frame.captureTime, arrival: frame.arrival),
                 bytes: picture.width * picture.height * 3 / 2)
             // Where nobody looks, nobody takes them.

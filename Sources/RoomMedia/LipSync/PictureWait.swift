@@ -1,12 +1,12 @@
 import Basics
 
-/// How long after their capture a sender's pictures can be shown: what its sound waits for. A value, so that the simulations run the very
-/// rule of the rooms.
+/// How long after their capture a sender's pictures can be shown: what its sound waits for. A value, so that the
+/// simulations run the very rule of the rooms.
 ///
-/// It is what is usual, and more where pictures come late again and again because they were repaired: lost packets are there a round trip
-/// later, and who shows what is left at once and waits then stands still at each loss. A stall that stays alone moves nothing, and neither
-/// does a sender that is busy now and then: its stalls are short, the delay would be there all the time. (Where the line itself holds packets
-/// up the sound has waited for that already.)
+/// It is what is usual, and more where pictures come late again and again because they were repaired: lost packets are
+/// there a round trip later, and who shows what is left at once and waits then stands still at each loss. A stall that
+/// stays alone moves nothing, and neither does a sender that is busy now and then: its stalls are short, the delay
+/// would be there all the time. (Where the line itself holds packets up the sound has waited for that already.)
 package struct PictureWait: Sendable {
     /// Pictures of about a second.
     static let window = 32
@@ -14,7 +14,8 @@ package struct PictureWait: Sendable {
     static let fewest = 4
     /// After so long without any it is forgotten.
     static let silence: Duration = .milliseconds(500)
-    /// Repaired so much later than the fastest of the last second is late: a tick and a half, more than the rhythm of the ticks hides.
+    /// Repaired so much later than the fastest of the last second is late: a tick and a half, more than the rhythm of
+    /// the ticks hides.
     static let late: Duration = .milliseconds(50)
     /// For so long stalls are remembered, as the sound's own delay is.
     static let memory: Duration = .seconds(10)
@@ -22,7 +23,8 @@ package struct PictureWait: Sendable {
     static let bearable: Duration = .milliseconds(33)
     /// How much the sound waits for the picture at most.
     static let longest: Duration = .milliseconds(200)
-    /// A movement is in a picture half a frame later on average: so much later than pictures can be shown the sound is played.
+    /// A movement is in a picture half a frame later on average: so much later than pictures can be shown the sound is
+    /// played.
     static let behindPicture: Duration = .milliseconds(15)
 
     private struct Recent {
@@ -38,8 +40,11 @@ package struct PictureWait: Sendable {
 
     package init() {}
 
-    /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or not.
-    package mutating func picture(of captureTime: Instant, arrival: Instant, isRepaired: Bool, couldBeShownAt now: Instant) {
+    /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or
+    /// not.
+    package mutating func picture(
+        of captureTime: Instant, arrival: Instant, isRepaired: Bool, couldBeShownAt now: Instant
+    ) {
         if delay(at: now) == nil {
             recent.removeAll(keepingCapacity: true)
             stalls = RecurringDelays(memory: Self.memory)

@@ -1,8 +1,8 @@
 import Basics
 import Synchronization
 
-/// How long after its capture a participant's sound is played (written by the audio thread, read by the picture clock), and how long
-/// its pictures take (the other way round).
+/// How long after its capture a participant's sound is played (written by the audio thread, read by the picture clock),
+/// and how long its pictures take (the other way round).
 final class SoundDelay: Sendable {
     private let delay = Atomic<Int64>(0)
     private let updatedAt = Atomic<Int64>(.min)
@@ -26,7 +26,8 @@ final class SoundDelay: Sendable {
     private let picture = Atomic<Int64>(0)
     private let pictureAt = Atomic<Int64>(.min)
 
-    /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or not.
+    /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or
+    /// not.
     func picture(of captureTime: Instant, arrival: Instant, isRepaired: Bool, couldBeShownAt now: Instant) {
         let delay = wait.withLock { wait in
             wait.picture(of: captureTime, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)

@@ -1,8 +1,8 @@
 import Basics
 import Synchronization
 
-/// How long the loop's turns take, by the clock and in processor time. Everything waits for a turn to end, so the longest says what one
-/// peer could do to the others.
+/// How long the loop's turns take, by the clock and in processor time. Everything waits for a turn to end, so the
+/// longest says what one peer could do to the others.
 ///
 /// Written by the loop's thread alone, read by any.
 package final class LoopTurns: Sendable {
@@ -70,12 +70,15 @@ package final class LoopTurns: Sendable {
     static func samples(of all: [LoopTurns], at now: Instant) -> [MetricSample] {
         func longest(_ of: (LoopTurns) -> Longest) -> Longest { all.map(of).max { $0.wall < $1.wall } ?? Longest() }
         var samples: [MetricSample] = []
-        for (window, longest) in [("\(window)s", longest { $0.longestLately(at: now) }), ("start", longest { $0.longest })] {
+        for (window, longest) in [
+            ("\(window)s", longest { $0.longestLately(at: now) }), ("start", longest { $0.longest }),
+        ] {
             for (clock, value) in [("wall", longest.wall), ("cpu", longest.processor)] {
                 samples.append(
                     MetricSample(
                         "tessera_loop_turn_longest_seconds",
-                        "The longest turn of a network loop, of the last 15 s and since the start; cpu: its processor time.", .gauge,
+                        "The longest turn of a network loop, of the last 15 s and since the start; cpu: its processor time.",
+                        .gauge,
                         value.inSeconds, labels: ["window": window, "clock": clock]))
             }
         }

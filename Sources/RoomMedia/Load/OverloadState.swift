@@ -1,8 +1,8 @@
 import Basics
 import Synchronization
 
-/// How far the server is from its limit, and what it gives up: first the encoders' care, then frames, then the top rung, then new rooms.
-/// Sound is given up last, which is never.
+/// How far the server is from its limit, and what it gives up: first the encoders' care, then frames, then the top
+/// rung, then new rooms. Sound is given up last, which is never.
 package final class OverloadState: Sendable {
     package enum Level: Int, Comparable, Sendable, CaseIterable {
         case none, fastEncoders, halfRate, noTopRung, noNewRooms
@@ -82,7 +82,9 @@ struct OverloadJudge: Sendable {
         }
         let since = calmSince ?? now
         calmSince = since
-        guard now - since >= Self.stepDownAfter, let next = OverloadState.Level(rawValue: level.rawValue - 1) else { return nil }
+        guard now - since >= Self.stepDownAfter, let next = OverloadState.Level(rawValue: level.rawValue - 1) else {
+            return nil
+        }
         calmSince = now
         level = next
         return level

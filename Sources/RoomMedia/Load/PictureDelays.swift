@@ -67,7 +67,8 @@ package final class PictureDelays: Sendable {
         zip(Part.allCases, histograms).flatMap { part, histogram in
             histogram.samples(
                 "tessera_picture_delay_seconds",
-                "From a frame's arrival to the departure of the composite that shows it, by part of the way.", labels: ["part": part.rawValue])
+                "From a frame's arrival to the departure of the composite that shows it, by part of the way.",
+                labels: ["part": part.rawValue])
         }
     }
 }

@@ -1,7 +1,7 @@
 import Mixing
 
-/// Who is where in one view: follows the scene, and moves tiles only when who is there, who speaks or the layout changed. A value; a room
-/// that nobody takes anything of has no more than this.
+/// Who is where in one view: follows the scene, and moves tiles only when who is there, who speaks or the layout
+/// changed. A value; a room that nobody takes anything of has no more than this.
 struct Arrangement {
     let view: ViewID
     private(set) var tiles: [Tile] = []
@@ -24,7 +24,8 @@ struct Arrangement {
         return tiles != self.tiles
     }
 
-    /// Senders change their size in small steps as their line changes: the shape must move by more than that to move tiles.
+    /// Senders change their size in small steps as their line changes: the shape must move by more than that to move
+    /// tiles.
     private static func coarse(_ ratio: Double) -> Double { (ratio * 8).rounded() / 8 }
 
     /// As endpoints are told, on a canvas of this size.
@@ -32,7 +33,8 @@ struct Arrangement {
         TilesInfo(
             width: width, height: height,
             tiles: tiles.map {
-                TilesInfo.Tile(participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height, label: $0.showsName)
+                TilesInfo.Tile(
+                    participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height, label: $0.showsName)
             })
     }
 }

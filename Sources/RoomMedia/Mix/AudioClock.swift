@@ -2,8 +2,8 @@ import Basics
 import Synchronization
 import Threads
 
-/// The audio clock of some rooms: its own thread, real-time where the system allows it, a tick each 20 ms. Never waits for video, a disk,
-/// or a lock that is held across an encode.
+/// The audio clock of some rooms: its own thread, real-time where the system allows it, a tick each 20 ms. Never waits
+/// for video, a disk, or a lock that is held across an encode.
 package final class AudioClock: Sendable {
     static let period = Duration.milliseconds(20)
     /// Ticks missed by more than that are skipped; fewer are caught up, so that no peer runs dry.

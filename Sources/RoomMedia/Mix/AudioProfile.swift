@@ -2,8 +2,8 @@ import Basics
 import Codecs
 import Peer
 
-/// What a peer's description asks of the sound that it gets (RFC 7587 §6.1), as far as it changes anything: the mix is mono, which stereo
-/// decoders take, and silence is left out on thin lines only, which every decoder bears.
+/// What a peer's description asks of the sound that it gets (RFC 7587 §6.1), as far as it changes anything: the mix is
+/// mono, which stereo decoders take, and silence is left out on thin lines only, which every decoder bears.
 package struct SoundWishes: Hashable, Sendable {
     /// No more than this, on average; nil: as the room has it.
     package var maxBitRate: BitRate?
@@ -14,8 +14,8 @@ package struct SoundWishes: Hashable, Sendable {
 
     package init() {}
 
-    /// What `maxaveragebitrate` is rounded down to: a peer may name any of half a million rates, and each would be an encode of its own. Opus
-    /// itself goes no lower than 6 kbit/s (RFC 6716 §2.1.1).
+    /// What `maxaveragebitrate` is rounded down to: a peer may name any of half a million rates, and each would be an
+    /// encode of its own. Opus itself goes no lower than 6 kbit/s (RFC 6716 §2.1.1).
     static let rates: [BitRate] = [40, 24, 16, 10, 6].map { .kilobits($0) }
 
     /// Peers that have the same wishes share an encode, so a limit that binds nobody is none.
@@ -36,8 +36,8 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     case lossy
     /// Many get lost: the copies are finer, and each packet leans less on the last.
     case veryLossy
-    /// Packets get lost on a line that has room: each goes out a second time with the next one (RFC 2198). Coded as for a good line, and
-    /// shared with those: what is repeated whole needs no coarse copy.
+    /// Packets get lost on a line that has room: each goes out a second time with the next one (RFC 2198). Coded as for
+    /// a good line, and shared with those: what is repeated whole needs no coarse copy.
     case repeated
     /// A line that carries little more than a voice.
     case narrow
@@ -100,7 +100,8 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// How many ticks of 20 ms one packet holds: on a thin line the headers of 50 packets a second would cost more than the sound.
+    /// How many ticks of 20 ms one packet holds: on a thin line the headers of 50 packets a second would cost more than
+    /// the sound.
     package var ticksPerPacket: Int {
         switch self {
         case .clear, .lossy, .veryLossy, .repeated: 1
@@ -135,7 +136,8 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     /// How it is coded for a peer with these wishes.
     func coding(_ configured: BitRate, wishes: SoundWishes) -> AudioCoding {
         AudioCoding(
-            bitRate: min(bitRate(configured), wishes.maxBitRate ?? .kilobits(510)), carriesFEC: carriesFEC && wishes.takesFEC,
+            bitRate: min(bitRate(configured), wishes.maxBitRate ?? .kilobits(510)),
+            carriesFEC: carriesFEC && wishes.takesFEC,
             expectedLoss: expectedLoss, usesDTX: usesDTX, ticksPerPacket: wishes.takesLongPackets ? ticksPerPacket : 1)
     }
 }
@@ -150,11 +152,13 @@ struct AudioCoding: Hashable, Sendable {
     var ticksPerPacket: Int
 
     /// What every peer takes, on every line: for those for whom no other is left.
-    static let least = AudioCoding(bitRate: .kilobits(6), carriesFEC: false, expectedLoss: 0, usesDTX: false, ticksPerPacket: 1)
+    static let least = AudioCoding(
+        bitRate: .kilobits(6), carriesFEC: false, expectedLoss: 0, usesDTX: false, ticksPerPacket: 1)
 
     /// Whether a peer with these wishes, for whom `wanted` would be right, can take it instead.
     func canReplace(_ wanted: AudioCoding, for wishes: SoundWishes) -> Bool {
-        bitRate <= wanted.bitRate && (!carriesFEC || wishes.takesFEC) && (ticksPerPacket == 1 || wishes.takesLongPackets)
+        bitRate <= wanted.bitRate && (!carriesFEC || wishes.takesFEC)
+            && (ticksPerPacket == 1 || wishes.takesLongPackets)
     }
 
     func makeEncoder() throws(CodecError) -> OpusEncoder {

@@ -56,8 +56,8 @@ final class AudioRoom {
         func sound(without id: String?) -> [Float] { id.flatMap { own[$0] } ?? full }
     }
 
-    /// So many settings are coded in one room, and one more for those who can take none of them: each costs 0.1 ms of every tick of all
-    /// rooms, and once more for each who is heard. Of people on lines of all kinds there are six.
+    /// So many settings are coded in one room, and one more for those who can take none of them: each costs 0.1 ms of
+    /// every tick of all rooms, and once more for each who is heard. Of people on lines of all kinds there are six.
     static let mostCodings = 8
 
     var seats: [String: Seat] = [:]
@@ -76,7 +76,8 @@ final class AudioRoom {
     /// The settings that are coded, and when somebody took them last.
     private(set) var codings: [AudioCoding: Instant] = [:]
     private var isSecondTick = false
-    /// The tick before this one, and the one before a packet of two ticks began: encoders that take over go on from there.
+    /// The tick before this one, and the one before a packet of two ticks began: encoders that take over go on from
+    /// there.
     private var before = Heard()
     private var beforePair = Heard()
     /// Whose encoder has said that silence began.
@@ -131,7 +132,8 @@ final class AudioRoom {
             guard let packet = packets[key], !packet.payload.isEmpty else { continue }
             let earlier = Int64((key.ticksPerPacket - 1) * OpusEncoder.frameSize)
             deliveries.append(
-                AudioDelivery(seat: destination, payload: packet.payload, timestamp: timestamp - earlier, level: packet.level))
+                AudioDelivery(
+                    seat: destination, payload: packet.payload, timestamp: timestamp - earlier, level: packet.level))
         }
         if isSecondTick { firstTicks.removeAll(keepingCapacity: true) }
         isSecondTick.toggle()
@@ -153,7 +155,9 @@ final class AudioRoom {
         let loudest = loudest(now)
         for (id, seat) in seats {
             var samples = sounds.removeValue(forKey: id) ?? []
-            let isAudible = seat.isHeard && seat.gain > 0 && loudest.map { $0.contains(id) || seat.intake.rating(at: now) == nil } ?? true
+            let isAudible =
+                seat.isHeard && seat.gain > 0
+                && loudest.map { $0.contains(id) || seat.intake.rating(at: now) == nil } ?? true
             if seat.intake.pull(at: now, isAudible: isAudible, into: &samples) { sources.append(id) }
             sounds[id] = samples
         }
@@ -234,7 +238,8 @@ final class AudioRoom {
             let wasSilent = silent.contains(key)
             if isSilence { silent.insert(key) } else { silent.remove(key) }
             if isSilence && wasSilent { return nothing }
-            return Packet(payload: packet, level: LevelMeter.headerValue(sound.withUnsafeBufferPointer { LevelMeter.level($0) }))
+            return Packet(
+                payload: packet, level: LevelMeter.headerValue(sound.withUnsafeBufferPointer { LevelMeter.level($0) }))
         } catch {
             encoders[key] = nil
             return nothing

@@ -6,7 +6,8 @@ import Threads
 
 /// One composed picture of a room with its renditions: the room's, or a participant's own.
 ///
-/// Composing happens in a lane of its own; one tick at a time, and a tick that comes before the last is done is skipped and counted.
+/// Composing happens in a lane of its own; one tick at a time, and a tick that comes before the last is done is skipped
+/// and counted.
 package final class MixView: Sendable {
     package let id: ViewID
     let width: Int
@@ -33,14 +34,18 @@ package final class MixView: Sendable {
     private let delays: PictureDelays
     package let lateTicks = Atomic<Int>(0)
 
-    init(id: ViewID, width: Int, height: Int, ladder: Ladder, pool: WorkPool, meters: StageMeters, overload: OverloadState) {
+    init(
+        id: ViewID, width: Int, height: Int, ladder: Ladder, pool: WorkPool, meters: StageMeters,
+        overload: OverloadState
+    ) {
         self.id = id
         self.width = width
         self.height = height
         self.ladder = ladder
         self.overload = overload
         delays = meters.delays
-        canvas = Confined(Canvas(compositor: Compositor(width: width, height: height), arrangement: Arrangement(of: id)))
+        canvas = Confined(
+            Canvas(compositor: Compositor(width: width, height: height), arrangement: Arrangement(of: id)))
         lane = SerialLane(pool: pool, meter: meters.compose, limit: 1, patience: SerialLane.behindEncoders)
         published = Guarded(TilesInfo(width: width, height: height, tiles: []))
     }
@@ -75,7 +80,9 @@ package final class MixView: Sendable {
     func snapshot(_ body: @escaping @Sendable (Picture) -> Void) { snapshots.withLock { $0.append(body) } }
 
     /// A picture tick: composes in the lane and hands what changed to the encoders.
-    func tick(_ tick: Instant, scene: Scene, intakes: [String: VideoIntake], tilesChanged: @escaping @Sendable () -> Void) {
+    func tick(
+        _ tick: Instant, scene: Scene, intakes: [String: VideoIntake], tilesChanged: @escaping @Sendable () -> Void
+    ) {
         guard !lane.isBusy else {
             lateTicks.wrappingAdd(1, ordering: .relaxed)
             overload.ticked(isLate: true)
@@ -142,8 +149,8 @@ package final class MixView: Sendable {
         return target
     }
 
-    /// After 2 s without frames a tile is marked as frozen, after 5 s its avatar takes its place. A shared screen that does not
-    /// change sends nothing and is neither.
+    /// After 2 s without frames a tile is marked as frozen, after 5 s its avatar takes its place. A shared screen that
+    /// does not change sends nothing and is neither.
     static func state(
         age: Duration?, hasPicture: Bool, sendsVideo: Bool, isPresenting: Bool
     ) -> TileAppearance.State {
@@ -152,12 +159,15 @@ package final class MixView: Sendable {
         return age >= .seconds(5) ? .avatar : age >= .seconds(2) ? .frozen : .live
     }
 
-    private static func appearance(of person: Scene.Person?, _ view: VideoIntake.View?, at tick: Instant) -> TileAppearance {
+    private static func appearance(of person: Scene.Person?, _ view: VideoIntake.View?, at tick: Instant)
+        -> TileAppearance
+    {
         let state = MixView.state(
             age: view?.age, hasPicture: view?.picture != nil, sendsVideo: person?.sendsVideo ?? false,
             isPresenting: person?.isPresenting ?? false)
         return TileAppearance(
-            name: person?.name ?? "", picture: state == .avatar ? nil : view?.picture, rotation: view?.rotation ?? .none,
+            name: person?.name ?? "", picture: state == .avatar ? nil : view?.picture,
+            rotation: view?.rotation ?? .none,
             pictureGeneration: view?.generation ?? 0, state: state, isSpeaking: person?.isSpeaking ?? false,
             isMuted: person?.isMuted ?? false, handRaised: person?.hand ?? false)
     }

@@ -46,8 +46,8 @@ package struct Intake: Sendable {
 
 /// The media of one room: intakes, views with their renditions, and its share of the two clocks.
 ///
-/// It runs only while somebody is connected, or the room is recorded or pictured: a room of which nobody takes anything has no canvas,
-/// no mixer and no ticks.
+/// It runs only while somebody is connected, or the room is recorded or pictured: a room of which nobody takes anything
+/// has no canvas, no mixer and no ticks.
 package final class RoomEngine: Sendable {
     package let id: String
 
@@ -117,8 +117,8 @@ package final class RoomEngine: Sendable {
 
     package var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// `user` begins or ends to take something; what that is, `body` changes with the state locked. The first starts the engine, the last
-    /// stops it.
+    /// `user` begins or ends to take something; what that is, `body` changes with the state locked. The first starts
+    /// the engine, the last stops it.
     private func use(_ user: User, _ uses: Bool, _ body: (inout State) -> Void = { _ in }) {
         var (isStart, ended, intakes): (Bool, [MixView], [VideoIntake]) = (false, [], [])
         state.withLock { state in
@@ -176,7 +176,8 @@ package final class RoomEngine: Sendable {
         let ladder = Ladder(rungs, width: scene.width, height: scene.height, framesPerSecond: scene.framesPerSecond)
         for id in scene.views.keys where state.views[id] == nil {
             state.views[id] = MixView(
-                id: id, width: scene.width, height: scene.height, ladder: ladder, pool: services.pool, meters: services.meters,
+                id: id, width: scene.width, height: scene.height, ladder: ladder, pool: services.pool,
+                meters: services.meters,
                 overload: services.overload)
         }
     }
@@ -187,7 +188,8 @@ package final class RoomEngine: Sendable {
 
     // MARK: - What the room is like
 
-    /// Takes over a new state of the room. Returns whether its renditions are others now, so that every peer must choose again.
+    /// Takes over a new state of the room. Returns whether its renditions are others now, so that every peer must
+    /// choose again.
     @discardableResult
     package func apply(_ scene: Scene) -> Bool {
         let (ended, reshaped, camerasChanged, moved) = state.withLock { state in
@@ -211,7 +213,9 @@ package final class RoomEngine: Sendable {
             }
             for person in scene.people { state.people[person.id]?.hearsAs = person.hearsAs }
             if reshaped {
-                for person in state.people.values { person.intake.video.setCanvas(width: scene.width, height: scene.height) }
+                for person in state.people.values {
+                    person.intake.video.setCanvas(width: scene.width, height: scene.height)
+                }
             }
             return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders, moved)
         }
@@ -231,7 +235,8 @@ package final class RoomEngine: Sendable {
 
     // MARK: - Who is there
 
-    package func add(_ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable () -> Void) -> Intake {
+    package func add(_ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable () -> Void) -> Intake
+    {
         let delay = SoundDelay()
         let counters = services.decode.counters
         let intake = Intake(
@@ -282,14 +287,19 @@ package final class RoomEngine: Sendable {
 
     // MARK: - Renditions
 
-    /// Makes `member` one of those who take this rendition; nil when it is sound alone. The view is the member's own where it has one.
+    /// Makes `member` one of those who take this rendition; nil when it is sound alone. The view is the member's own
+    /// where it has one.
     func subscribe(
-        _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?, loop: Int
+        _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?,
+        loop: Int
     ) -> RenditionKey? {
-        let found = state.withLock { state in state.views[view].map { (view, $0) } ?? state.views[.room].map { (.room, $0) } }
+        let found = state.withLock { state in
+            state.views[view].map { (view, $0) } ?? state.views[.room].map { (.room, $0) }
+        }
         guard let (viewID, view) = found, let rung = view.ladder.rung(for: choice) else { return nil }
         let key = RenditionKey(
-            room: id, view: viewID, codec: format.codec, singleNAL: format.codec == .h264 && format.packetizationMode == 0,
+            room: id, view: viewID, codec: format.codec,
+            singleNAL: format.codec == .h264 && format.packetizationMode == 0,
             choice: choice)
         view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.add(member, budget: budget, loop: loop) }
         return key
@@ -297,7 +307,8 @@ package final class RoomEngine: Sendable {
 
     private func make(_ key: RenditionKey, _ rung: Ladder.Rung, of ladder: Ladder) -> Rendition {
         Rendition(
-            key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.choice), pool: services.pool, meters: services.meters,
+            key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.choice), pool: services.pool,
+            meters: services.meters,
             overload: services.overload, deliver: services.deliver, report: services.report)
     }
 
@@ -346,7 +357,9 @@ package final class RoomEngine: Sendable {
 
     /// Only who has a tile somewhere, and the camera on, is decoded.
     private func updateShown() {
-        let (views, intakes, senders) = state.withLock { ($0.views, $0.people.mapValues(\.intake.video), $0.scene.senders) }
+        let (views, intakes, senders) = state.withLock {
+            ($0.views, $0.people.mapValues(\.intake.video), $0.scene.senders)
+        }
         var shown: Set<String> = []
         for view in views.values { for tile in view.tiles.tiles { shown.insert(tile.participant) } }
         for (id, intake) in intakes { intake.setShown(shown.contains(id) && senders.contains(id)) }
@@ -388,7 +401,8 @@ package final class RoomEngine: Sendable {
 extension RoomEngine.Person {
     var audioSeat: AudioRoom.Seat {
         var seat = AudioRoom.Seat(
-            intake: AudioIntake(inbox: intake.inbox, figures: intake.figures, soundDelay: intake.soundDelay), hearsAs: hearsAs)
+            intake: AudioIntake(inbox: intake.inbox, figures: intake.figures, soundDelay: intake.soundDelay),
+            hearsAs: hearsAs)
         (seat.profile, seat.wishes, seat.destination) = (profile, wishes, self.seat)
         return seat
     }

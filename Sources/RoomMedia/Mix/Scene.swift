@@ -59,7 +59,8 @@ package struct Scene: Sendable {
     package var speakerRanks: [String: Int] = [:]
 
     package init(
-        width: Int, height: Int, framesPerSecond: Int, people: [Person] = [], views: [ViewID: View], speaker: String? = nil,
+        width: Int, height: Int, framesPerSecond: Int, people: [Person] = [], views: [ViewID: View],
+        speaker: String? = nil,
         speakerRanks: [String: Int] = [:]
     ) {
         self.width = width

@@ -4,8 +4,8 @@ import Threads
 
 /// The picture clock of all rooms: one thread with absolute deadlines.
 ///
-/// A tick of a room with n frames a second lies at a whole multiple of 1/n s of the server's clock. Ticks that were slept through
-/// are skipped and counted, never caught up.
+/// A tick of a room with n frames a second lies at a whole multiple of 1/n s of the server's clock. Ticks that were
+/// slept through are skipped and counted, never caught up.
 package final class VideoClock: Sendable {
     private struct Entry {
         var framesPerSecond: Int

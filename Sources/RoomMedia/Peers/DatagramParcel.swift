@@ -25,12 +25,16 @@ struct DatagramParcel: Sendable {
     }
 
     /// Hands out each datagram, whose bytes may be changed in place.
-    consuming func open(_ body: (_ datagram: UnsafeMutableRawBufferPointer, Flow, _ seat: Int, _ arrival: Instant) -> Void) {
+    consuming func open(
+        _ body: (_ datagram: UnsafeMutableRawBufferPointer, Flow, _ seat: Int, _ arrival: Instant) -> Void
+    ) {
         let entries = self.entries
         bytes.withUnsafeMutableBytes { bytes in
             var start = 0
             for entry in entries {
-                body(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<entry.end]), entry.flow, entry.seat, entry.arrival)
+                body(
+                    UnsafeMutableRawBufferPointer(rebasing: bytes[start..<entry.end]), entry.flow, entry.seat,
+                    entry.arrival)
                 start = entry.end
             }
         }

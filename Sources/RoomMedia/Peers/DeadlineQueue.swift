@@ -1,7 +1,7 @@
 import Basics
 
-/// Who wants to be called when: a binary heap in which each element has at most one deadline, so that a turn costs what is due and what
-/// changed, however many wait.
+/// Who wants to be called when: a binary heap in which each element has at most one deadline, so that a turn costs what
+/// is due and what changed, however many wait.
 struct DeadlineQueue<Element: AnyObject> {
     private struct Entry {
         var deadline: Instant
@@ -65,7 +65,8 @@ struct DeadlineQueue<Element: AnyObject> {
         var place = start
         while true {
             var least = place
-            for child in [2 * place + 1, 2 * place + 2] where child < heap.count && heap[child].deadline < heap[least].deadline {
+            for child in [2 * place + 1, 2 * place + 2]
+            where child < heap.count && heap[child].deadline < heap[least].deadline {
                 least = child
             }
             if least == place { return }

@@ -4,7 +4,8 @@ import Sockets
 
 /// Where peers can reach us: the candidates of every answer.
 package enum HostAddresses {
-    /// The addresses of this machine's interfaces that are up and reach beyond their link; loopback only where there is no other.
+    /// The addresses of this machine's interfaces that are up and reach beyond their link; loopback only where there is
+    /// no other.
     static func interfaces() -> [IPAddress] {
         let found = interfaceAddresses().filter { !isLinkLocal($0) }
         let outside = found.filter { !$0.isLoopback }
@@ -29,9 +30,11 @@ package enum HostAddresses {
             var seen: Set<SocketAddress> = []
             for socket in bound {
                 let reachable =
-                    announce.isEmpty && !socket.ip.isUnspecified ? [socket.ip] : interfaces.filter { serves(socket.ip, $0) }
+                    announce.isEmpty && !socket.ip.isUnspecified
+                    ? [socket.ip] : interfaces.filter { serves(socket.ip, $0) }
                 for ip in reachable where seen.insert(SocketAddress(ip, port: socket.port)).inserted {
-                    candidates.append(.host(SocketAddress(ip, port: socket.port), transport: transport, preference: preference))
+                    candidates.append(
+                        .host(SocketAddress(ip, port: socket.port), transport: transport, preference: preference))
                     preference += 1
                 }
             }

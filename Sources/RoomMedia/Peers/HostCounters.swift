@@ -32,9 +32,16 @@ package final class HostCounters: Sendable {
             sum.add(counters.faults.withLock { $0 }, since: PeerFaults())
         }
         return [
-            sample("tessera_network_bytes_total", bytes, ["direction": "in"]) { $0.bytesReceived.load(ordering: .relaxed) },
-            sample("tessera_network_bytes_total", bytes, ["direction": "out"]) { $0.bytesSent.load(ordering: .relaxed) },
-            sample("tessera_datagrams_handed_over_total", "Datagrams that the system gave to a loop and that were another's.") {
+            sample("tessera_network_bytes_total", bytes, ["direction": "in"]) {
+                $0.bytesReceived.load(ordering: .relaxed)
+            },
+            sample("tessera_network_bytes_total", bytes, ["direction": "out"]) {
+                $0.bytesSent.load(ordering: .relaxed)
+            },
+            sample(
+                "tessera_datagrams_handed_over_total",
+                "Datagrams that the system gave to a loop and that were another's."
+            ) {
                 $0.handedOver.load(ordering: .relaxed)
             },
             sample("tessera_datagrams_handover_dropped_total", "Datagrams handed to a loop where too many waited.") {
@@ -46,7 +53,10 @@ package final class HostCounters: Sendable {
             sample("tessera_messages_refused_total", "Data channel messages of those who may not talk.") {
                 $0.refusedMessages.load(ordering: .relaxed)
             },
-            sample("tessera_channels_closed_total", "Reliable data channels closed since the peer took messages too slowly.") {
+            sample(
+                "tessera_channels_closed_total",
+                "Reliable data channels closed since the peer took messages too slowly."
+            ) {
                 $0.closedChannels.load(ordering: .relaxed)
             },
         ] + faults.samples

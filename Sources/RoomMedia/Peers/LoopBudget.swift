@@ -1,9 +1,11 @@
 import Basics
 
-/// What one peer may cost the loop, in seconds of the loop's time. A value: told what was spent, and asked before each datagram.
+/// What one peer may cost the loop, in seconds of the loop's time. A value: told what was spent, and asked before each
+/// datagram.
 ///
-/// A peer that sends and receives 720p costs the loop 2 to 5 ms a second, a hundredth of the default share. Over its share its datagrams
-/// are dropped unread, but for a few connectivity checks, so that it can recover; who stays over it is ended.
+/// A peer that sends and receives 720p costs the loop 2 to 5 ms a second, a hundredth of the default share. Over its
+/// share its datagrams are dropped unread, but for a few connectivity checks, so that it can recover; who stays over it
+/// is ended.
 package struct LoopBudget: Sendable {
     /// What may be spent at once, in seconds: a handshake is 2 ms, an offer less than 5 ms.
     static let burst = 0.25
@@ -11,8 +13,8 @@ package struct LoopBudget: Sendable {
     static let patience = Duration.seconds(5)
     /// … and so fast that is forgiven, in seconds a second: 5 s within 30 s.
     static let forgiveness = 5.0 / 30
-    /// Connectivity checks that pass while the peer is over its share: consent needs one each 5 s (RFC 7675 §5.1), a browser sends one
-    /// each 2.5 s on each of its pairs.
+    /// Connectivity checks that pass while the peer is over its share: consent needs one each 5 s (RFC 7675 §5.1), a
+    /// browser sends one each 2.5 s on each of its pairs.
     static let checksPerSecond = 4.0
     /// A peer's datagrams of one turn are dropped after so much of the turn …
     static let turnShare = Duration.milliseconds(5)
@@ -52,7 +54,9 @@ package struct LoopBudget: Sendable {
 
     /// Charges what the peer cost in a turn. Returns whether it has been over its share for too long.
     mutating func charge(_ spent: Duration, at now: Instant) -> Bool {
-        if let overdraft { overdrafts.spend(max(.zero, min(now, overdraft.paid) - overdraft.counted).inSeconds, at: now) }
+        if let overdraft {
+            overdrafts.spend(max(.zero, min(now, overdraft.paid) - overdraft.counted).inSeconds, at: now)
+        }
         time.spend(spent.inSeconds, at: now)
         overdraft = time.isOverdrawn(at: now) ? (now, now + time.wait(for: 0, at: now)) : nil
         return overdrafts.isOverdrawn(at: now)

@@ -11,7 +11,8 @@ public struct PeerFaults: Hashable, Sendable {
         case unexpected
         case undecryptable
         case replayed
-        /// Datagrams and reports that were dropped unread since the peer was over its budget of packets, or of the loop's time.
+        /// Datagrams and reports that were dropped unread since the peer was over its budget of packets, or of the
+        /// loop's time.
         case overBudget
         /// Packets of sources that have no stream and get none.
         case sources
@@ -67,7 +68,9 @@ public struct PeerFaults: Hashable, Sendable {
     }
 
     /// By the names of the kinds.
-    public var named: [String: Int] { Dictionary(uniqueKeysWithValues: Kind.allCases.map { (String(describing: $0), self[$0]) }) }
+    public var named: [String: Int] {
+        Dictionary(uniqueKeysWithValues: Kind.allCases.map { (String(describing: $0), self[$0]) })
+    }
 
     /// Adds what one peer counted after `old`.
     mutating func add(_ new: PeerFaults, since old: PeerFaults) { counts &+= new.counts &- old.counts }
@@ -84,7 +87,9 @@ extension PeerFaults.Kind {
             sample("tessera_packets_refused_total", "Packets of peers that were not taken, by reason.", reason)
         }
         func chunks(_ reason: String) -> MetricSample {
-            sample("tessera_channel_chunks_refused_total", "Chunks of data channels that were not taken, by reason.", reason)
+            sample(
+                "tessera_channel_chunks_refused_total", "Chunks of data channels that were not taken, by reason.",
+                reason)
         }
         return switch self {
         case .malformed: packets("malformed")
@@ -95,16 +100,24 @@ extension PeerFaults.Kind {
         case .sources: packets("source")
         case .checks: packets("check")
         case .handshakes: packets("handshake")
-        case .repeatedHandshakes: sample("tessera_handshakes_repeated_total", "Flights of DTLS handshakes that were sent again.")
-        case .forgottenSources: sample("tessera_sources_forgotten_total", "Sources of peers that lost their stream to newer ones.")
-        case .unanswered: sample("tessera_packets_unanswered_total", "Datagrams that were not sent since nobody answered there.")
+        case .repeatedHandshakes:
+            sample("tessera_handshakes_repeated_total", "Flights of DTLS handshakes that were sent again.")
+        case .forgottenSources:
+            sample("tessera_sources_forgotten_total", "Sources of peers that lost their stream to newer ones.")
+        case .unanswered:
+            sample("tessera_packets_unanswered_total", "Datagrams that were not sent since nobody answered there.")
         case .oversizedFrames:
-            sample("tessera_video_frames_oversized_total", "Frames of senders that had more bytes, packets or NAL units than one may have.")
+            sample(
+                "tessera_video_frames_oversized_total",
+                "Frames of senders that had more bytes, packets or NAL units than one may have.")
         case .chunksOverWindow: chunks("window")
         case .uselessChunks: chunks("useless")
-        case .slowedMessages: sample("tessera_channel_messages_slowed_total", "How often messages of peers had to wait for their budget.")
+        case .slowedMessages:
+            sample("tessera_channel_messages_slowed_total", "How often messages of peers had to wait for their budget.")
         case .undeliveredMessages:
-            sample("tessera_channel_messages_undelivered_total", "Messages to peers that were not taken since too many wait.")
+            sample(
+                "tessera_channel_messages_undelivered_total",
+                "Messages to peers that were not taken since too many wait.")
         }
     }
 }

@@ -29,19 +29,23 @@ package struct HostEvents: Sendable {
 /// Whose each user name fragment is, whatever loop its check comes to.
 package typealias HostUfrags = UfragTable<SeatID>
 
-/// The peer connections of one loop: routes datagrams to them, keeps their deadlines, and carries what they say to rooms and back.
+/// The peer connections of one loop: routes datagrams to them, keeps their deadlines, and carries what they say to
+/// rooms and back.
 ///
-/// The system chooses the loop that reads a flow, by its addresses; its peer may be on another. So each loop keeps whose the flows are that
-/// come to it (`Demultiplexer`), and hands on what is another's. What a peer has shown of a flow goes back to the loop that reads it.
+/// The system chooses the loop that reads a flow, by its addresses; its peer may be on another. So each loop keeps
+/// whose the flows are that come to it (`Demultiplexer`), and hands on what is another's. What a peer has shown of a
+/// flow goes back to the loop that reads it.
 ///
 /// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `execute`.
 package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private static let linePeriod = Duration.seconds(1)
-    /// A turn that took longer than this may have waited for a processor: what peers are charged is then the thread's own time.
+    /// A turn that took longer than this may have waited for a processor: what peers are charged is then the thread's
+    /// own time.
     private static let suspicious = Duration.milliseconds(3)
     /// What a relayed message costs once more for each receiver when it is sent, encrypted and handed to the system.
     private static let relayedSend = Duration.microseconds(10)
-    /// Bytes of datagrams that may wait for this loop on their way from others; beyond it they are dropped, as a full socket would.
+    /// Bytes of datagrams that may wait for this loop on their way from others; beyond it they are dropped, as a full
+    /// socket would.
     private static let mostHandedOver = 8 << 20
     package unowned let loop: MediaLoop
     /// Which loop of the server this is.
@@ -52,7 +56,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     private var seats: [String: PeerSeat] = [:]
     private var byNumber: [Int: PeerSeat] = [:]
     private var nextNumber = 0
-    /// The same by room, in the order in which they came: a frame goes to its own room alone, however many others there are.
+    /// The same by room, in the order in which they came: a frame goes to its own room alone, however many others there
+    /// are.
     private var byRoom: [String: [PeerSeat]] = [:]
     private var demultiplexer: Demultiplexer<SeatID>
     /// What came in this turn for the peers of other loops.
@@ -115,7 +120,9 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         seat.peer.close(at: now)
         flush(seat)
         demultiplexer.remove(seat.seatID)
-        for reader in seat.readers { others[reader]?.execute { [id = seat.seatID] host, _ in host.demultiplexer.remove(id) } }
+        for reader in seat.readers {
+            others[reader]?.execute { [id = seat.seatID] host, _ in host.demultiplexer.remove(id) }
+        }
     }
 
     private func leaveRoom(_ seat: PeerSeat) {
@@ -133,7 +140,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     private func dispatch(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, at now: Instant) {
         let bytes = UnsafeRawBufferPointer(datagram)
-        // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by reading it.
+        // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by
+        // reading it.
         if let id = demultiplexer.claimant(of: bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
         if let id = demultiplexer.route(bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
     }
@@ -147,7 +155,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         if flow.transport == .tcp, demultiplexer.owner(of: flow) == nil, let other = others[id.loop] {
             loop.move(flow, to: other.loop)
         }
-        parcels[id.loop, default: DatagramParcel()].append(UnsafeRawBufferPointer(datagram), flow: flow, seat: id.number, at: now)
+        parcels[id.loop, default: DatagramParcel()].append(
+            UnsafeRawBufferPointer(datagram), flow: flow, seat: id.number, at: now)
     }
 
     /// - Parameter reader: the loop that the datagram came to.
@@ -237,7 +246,11 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         // A stranger's connection is nobody's: it costs nobody anything.
         guard let id = demultiplexer.remove(flow) else { return }
         let now = MonotonicClock.now()
-        if id.loop == index { ended(flow, of: id, at: now) } else { others[id.loop]?.execute { $0.ended(flow, of: id, at: $1) } }
+        if id.loop == index {
+            ended(flow, of: id, at: now)
+        } else {
+            others[id.loop]?.execute { $0.ended(flow, of: id, at: $1) }
+        }
     }
 
     private func ended(_ flow: Flow, of id: SeatID, at now: Instant) {
@@ -280,7 +293,9 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         for seat in spenders {
             let isExhausted = seat.loopBudget.charge(seat.spent * share, at: now)
             seat.spent = .zero
-            if isExhausted { end(seat, .overBudget, "it made the network loop work for longer than one peer may", at: now) }
+            if isExhausted {
+                end(seat, .overBudget, "it made the network loop work for longer than one peer may", at: now)
+            }
         }
         spenders.removeAll(keepingCapacity: true)
     }
@@ -374,7 +389,9 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         guard !seat.isConnected else { return }
         seat.isConnected = true
         negotiated(seat, at: now)
-        for label in seat.opensChannels where seat.channels[label]?.ours == nil { seat.peer.openChannel(label: label, at: now) }
+        for label in seat.opensChannels where seat.channels[label]?.ours == nil {
+            seat.peer.openChannel(label: label, at: now)
+        }
         if seat.intake.video.isShown { seat.peer.requestKeyframe(at: now) }
         events.media(seat.id, true, now)
     }
@@ -410,7 +427,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     package func deliver(_ sound: [AudioDelivery], at now: Instant) {
         for packet in sound {
             guard let seat = byNumber[packet.seat.number], seat.isConnected else { continue }
-            seat.peer.send(audio: packet.payload, timestamp: packet.timestamp, marker: false, level: packet.level, at: now)
+            seat.peer.send(
+                audio: packet.payload, timestamp: packet.timestamp, marker: false, level: packet.level, at: now)
             touch(seat)
         }
     }
@@ -430,8 +448,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// The same to those on this loop: on the peer's own channel where it opened one, since some clients listen on that alone. Returns how
-    /// many got it.
+    /// The same to those on this loop: on the peer's own channel where it opened one, since some clients listen on that
+    /// alone. Returns how many got it.
     func relayHere(_ message: RelayedMessage, in room: String, at now: Instant) -> Int {
         let content: DataChannelMessage =
             switch message.content {
@@ -442,8 +460,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         for seat in byRoom[room] ?? [] where seat.id != message.from {
             guard let open = seat.channels[message.label], let channel = open.theirs ?? open.ours else { continue }
             if !seat.peer.sendMessage(content, on: channel, at: now), seat.peer.leavesHole(content, on: channel) {
-                // It reads too slowly and a message is lost. Who asked for a channel without holes is told by its end, behind all that came
-                // before, and may open another.
+                // It reads too slowly and a message is lost. Who asked for a channel without holes is told by its end,
+                // behind all that came before, and may open another.
                 seat.peer.closeChannel(channel, at: now)
                 counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
             }
@@ -478,7 +496,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// An overload takes rungs away from the top, or gives them back; everyone notices with the next report of its line.
+    /// An overload takes rungs away from the top, or gives them back; everyone notices with the next report of its
+    /// line.
     package func setCeiling(_ rung: Int) { ceiling = rung }
 
     private func applyCeiling(_ seat: PeerSeat) {
@@ -513,7 +532,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         var line =
             seat.lastLine
             ?? LineState(
-                estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: .none)
+                estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0,
+                reason: .none)
         if let elapsed {
             let statistics = seat.peer.statistics(at: now)
             noteFaults(seat, statistics)

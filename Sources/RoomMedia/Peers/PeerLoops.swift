@@ -5,8 +5,8 @@ import Threads
 
 /// The network loops with the peers on them, for those on other threads.
 ///
-/// A participant gets a loop when its peer is made, the one with the fewest, and keeps it until it leaves: whatever becomes of its peer
-/// happens there, in order. The people of a room may be on several.
+/// A participant gets a loop when its peer is made, the one with the fewest, and keeps it until it leaves: whatever
+/// becomes of its peer happens there, in order. The people of a room may be on several.
 package final class PeerLoops: Sendable {
     private struct State {
         /// The loop of each participant that has one.
@@ -21,8 +21,9 @@ package final class PeerLoops: Sendable {
     private let table = HostTable()
     private let state: Guarded<State>
 
-    /// A loop works for a tenth of a millisecond at a time, and everything waits for it. Beside busy encoders, and other programs, it
-    /// waited for a processor 1.6 ms each time with 16 people on two of them, at worst so long that sound came late.
+    /// A loop works for a tenth of a millisecond at a time, and everything waits for it. Beside busy encoders, and
+    /// other programs, it waited for a processor 1.6 ms each time with 16 people on two of them, at worst so long that
+    /// sound came late.
     private static let niceness: Int32 = -10
 
     /// Binds the ports. Nothing runs before `start`.
@@ -42,7 +43,8 @@ package final class PeerLoops: Sendable {
 
     package func start() {
         for (index, host) in hosts.enumerated() {
-            host.loop.start(named: hosts.count > 1 ? "media-\(index)" : "media", niceness: Self.niceness, delegate: host)
+            host.loop.start(
+                named: hosts.count > 1 ? "media-\(index)" : "media", niceness: Self.niceness, delegate: host)
         }
     }
 
@@ -55,7 +57,9 @@ package final class PeerLoops: Sendable {
     // MARK: - One participant
 
     /// The loop of a participant; nil where it has none.
-    package func host(of participant: String) -> PeerHost? { state.withLock { $0.places[participant] }.map { hosts[$0] } }
+    package func host(of participant: String) -> PeerHost? {
+        state.withLock { $0.places[participant] }.map { hosts[$0] }
+    }
 
     /// The same, which it gets where it has none yet. `leave` gives it back.
     package func place(_ participant: String) -> PeerHost {
@@ -118,7 +122,9 @@ package final class PeerLoops: Sendable {
         if let host = host(of: message.from) {
             run(on: host) { host, now in host.relay(message, in: room, at: now) }
         } else {
-            for loop in room.loops { run(on: hosts[loop]) { host, now in _ = host.relayHere(message, in: room.id, at: now) } }
+            for loop in room.loops {
+                run(on: hosts[loop]) { host, now in _ = host.relayHere(message, in: room.id, at: now) }
+            }
         }
     }
 

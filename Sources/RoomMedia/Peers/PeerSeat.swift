@@ -53,7 +53,8 @@ package final class PeerSeat {
     package var frameRates: (sent: Double, received: Double) = (0, 0)
 
     package init(
-        id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID, opensChannels: [String],
+        id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID,
+        opensChannels: [String],
         mayTalk: Bool = true, loopBudget: LoopBudget
     ) {
         self.mayTalk = mayTalk
@@ -74,8 +75,8 @@ package final class PeerSeat {
         Self.sharesRecording(isRecorded: engine.isRecorded, view: view, format: format) ? 0 : limit
     }
 
-    /// A recording keeps its encoder of the top rung running, overload or not. Who takes those very frames costs nothing; moved down, it
-    /// would only start an encoder more.
+    /// A recording keeps its encoder of the top rung running, overload or not. Who takes those very frames costs
+    /// nothing; moved down, it would only start an encoder more.
     static func sharesRecording(isRecorded: Bool, view: ViewID, format: VideoSendFormat?) -> Bool {
         isRecorded && view == .room && format?.codec == .h264 && format?.packetizationMode != 0
     }
@@ -91,12 +92,15 @@ package final class PeerSeat {
         if leaving.count < 4 { leaving.append(trace) }
     }
 
-    private var budget: BitRate? { estimate.map { profile.videoBudget(of: $0, loss: loss, roomRate: engine.audioBitRate) } }
+    private var budget: BitRate? {
+        estimate.map { profile.videoBudget(of: $0, loss: loss, roomRate: engine.audioBitRate) }
+    }
 
     /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.
     func choose() {
         guard isConnected, let format else { return leaveRenditions() }
-        let key = engine.subscribe(id, view: view, format: format, choice: selector.choice, budget: budget, loop: seatID.loop)
+        let key = engine.subscribe(
+            id, view: view, format: format, choice: selector.choice, budget: budget, loop: seatID.loop)
         let (left, awaited) = membership.choose(key)
         for key in left { engine.unsubscribe(id, from: key) }
         if let awaited { engine.rendition(awaited)?.requestKeyframe() }

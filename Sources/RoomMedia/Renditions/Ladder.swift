@@ -13,7 +13,8 @@ package struct Ladder: Hashable, Sendable {
     /// One picture every few seconds at the lowest rung's size.
     package let slides: Rung
 
-    /// How far apart slides are. With the time that one takes on the line, which grows with every dip of the estimate, nobody waits 5 s.
+    /// How far apart slides are. With the time that one takes on the line, which grows with every dip of the estimate,
+    /// nobody waits 5 s.
     package static let slideInterval = Duration.milliseconds(3500)
 
     /// No rung is larger than the canvas; widths keep its shape and are even.
@@ -28,21 +29,24 @@ package struct Ladder: Hashable, Sendable {
             rungs.append(Rung(width: w, height: h, framesPerSecond: fps, bitRate: rung.bitRate))
         }
         if rungs.isEmpty {
-            rungs = [Rung(width: width & ~1, height: height & ~1, framesPerSecond: framesPerSecond, bitRate: .kilobits(1000))]
+            rungs = [
+                Rung(width: width & ~1, height: height & ~1, framesPerSecond: framesPerSecond, bitRate: .kilobits(1000))
+            ]
         }
         self.rungs = rungs
         let low = rungs[rungs.count - 1]
         slides = Rung(width: low.width, height: low.height, framesPerSecond: 1, bitRate: .kilobits(60))
     }
 
-    /// What a line can be worth at most: the top rung with the room that a step up to it asks for, sound, and some repair.
+    /// What a line can be worth at most: the top rung with the room that a step up to it asks for, sound, and some
+    /// repair.
     package var usefulRate: BitRate {
         let top = rungs.map(\.bitRate).max() ?? .zero
         return top * RenditionSelector.Configuration().headroom * 1.3 + .kilobits(100)
     }
 
-    /// 0 to 31, another for each size between which a peer may be moved, and most likely another after a change of the canvas too: the number
-    /// of its H.264 parameter sets.
+    /// 0 to 31, another for each size between which a peer may be moved, and most likely another after a change of the
+    /// canvas too: the number of its H.264 parameter sets.
     package func parameterSetID(for choice: RenditionSelector.Choice) -> Int {
         let place =
             switch choice {

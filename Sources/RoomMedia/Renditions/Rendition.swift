@@ -15,7 +15,8 @@ package struct RenditionKey: Hashable, Sendable {
 
 /// One encoder and those who take its frames.
 ///
-/// Started with its first member, stopped with its last. Keyframes are made on request, one for all who ask within half a second.
+/// Started with its first member, stopped with its last. Keyframes are made on request, one for all who ask within half
+/// a second.
 package final class Rendition: Sendable {
     package let key: RenditionKey
     package let rung: Ladder.Rung
@@ -49,7 +50,8 @@ package final class Rendition: Sendable {
     private let encoder = Confined<(any VideoEncoder)?>(nil)
 
     init(
-        key: RenditionKey, rung: Ladder.Rung, parameterSetID: Int, pool: WorkPool, meters: StageMeters, overload: OverloadState,
+        key: RenditionKey, rung: Ladder.Rung, parameterSetID: Int, pool: WorkPool, meters: StageMeters,
+        overload: OverloadState,
         deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void,
         report: @escaping @Sendable (String) -> Void
     ) {
@@ -111,7 +113,9 @@ package final class Rendition: Sendable {
     package var bitRate: BitRate { state.withLock { $0.control.rate } }
 
     /// - Parameter isStart: for one who joins or moves here; others repair a loss and share a budget of keyframes.
-    package func requestKeyframe(isStart: Bool = true) { state.withLock { $0.control.requestKeyframe(isStart: isStart) } }
+    package func requestKeyframe(isStart: Bool = true) {
+        state.withLock { $0.control.requestKeyframe(isStart: isStart) }
+    }
 
     // MARK: - Encoding
 
@@ -134,7 +138,8 @@ package final class Rendition: Sendable {
         let start = MonotonicClock.now()
         do {
             let encoder = try readyEncoder(rate: rate)
-            guard let frame = try encoder.encode(picture, timestamp: tick.ticks(at: 90_000), forceKeyframe: force) else {
+            guard let frame = try encoder.encode(picture, timestamp: tick.ticks(at: 90_000), forceKeyframe: force)
+            else {
                 state.withLock { $0.control.leftOut(isKeyframe: force) }
                 return
             }
@@ -165,9 +170,11 @@ package final class Rendition: Sendable {
         }
     }
 
-    /// The encoder with the rate of now: as fast as an overload wants it, and told when only every second picture comes.
+    /// The encoder with the rate of now: as fast as an overload wants it, and told when only every second picture
+    /// comes.
     private func readyEncoder(rate: BitRate) throws(CodecError) -> any VideoEncoder {
-        let framesPerSecond = Double(rung.framesPerSecond) / (overload.level >= .halfRate && rung.framesPerSecond > 15 ? 2 : 1)
+        let framesPerSecond =
+            Double(rung.framesPerSecond) / (overload.level >= .halfRate && rung.framesPerSecond > 15 ? 2 : 1)
         let speed = overload.usesFastEncoders ? VideoEncoderConfiguration.Speed.fast : .normal
         if let encoder = encoder.value, encoder.configuration.speed == speed {
             // A step of less than 5 % is not worth the encoder's attention.

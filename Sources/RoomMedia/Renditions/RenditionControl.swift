@@ -1,7 +1,7 @@
 import Basics
 
-/// What one rendition encodes: which pictures, which of them as keyframes, and at what rate. A value without an encoder, so that the
-/// simulations run the very rules of the rooms.
+/// What one rendition encodes: which pictures, which of them as keyframes, and at what rate. A value without an
+/// encoder, so that the simulations run the very rules of the rooms.
 package struct RenditionControl: Sendable {
     /// Two keyframes are at least so far apart: one serves all who ask within that time.
     static let keyframeDistance = Duration.milliseconds(500)
@@ -15,13 +15,14 @@ package struct RenditionControl: Sendable {
     static let recordingKeyframeInterval = Duration.seconds(10)
     /// Packet headers' share of a video stream on the line: 75 bytes on packets of about 1000.
     static let headers = 0.92
-    /// Fewer than this part of the members cannot take the rate below `leastForMany`: they are moved to another rung instead.
+    /// Fewer than this part of the members cannot take the rate below `leastForMany`: they are moved to another rung
+    /// instead.
     static let minority = 0.25
     static let leastForMany = 0.9
     /// No encoder goes below this share of its rung's rate.
     static let least = RenditionSelector.Configuration().lowest
-    /// A slide takes its line for so long, less than half of the time between two: what is left over repairs it, and it comes while it is
-    /// true …
+    /// A slide takes its line for so long, less than half of the time between two: what is left over repairs it, and it
+    /// comes while it is true …
     static let slideTime = Duration.milliseconds(1500)
     /// … but below this share of its rung's bits nothing can be told on it.
     static let leastOfSlide = 0.35
@@ -48,7 +49,8 @@ package struct RenditionControl: Sendable {
         self.isSlides = isSlides
     }
 
-    /// The largest packet payload in bytes: on a line that carries slides a full packet would hold up the sound for 150 ms.
+    /// The largest packet payload in bytes: on a line that carries slides a full packet would hold up the sound for 150
+    /// ms.
     package var maxPayload: Int { isSlides ? 500 : 1100 }
 
     // MARK: - Members
@@ -65,7 +67,8 @@ package struct RenditionControl: Sendable {
         if members[member] != nil { members[member] = .some(budget) }
     }
 
-    /// The rate that the encoder is to have: what the weakest line bears; but a few weak lines do not spoil it for many.
+    /// The rate that the encoder is to have: what the weakest line bears; but a few weak lines do not spoil it for
+    /// many.
     ///
     /// Of slides, one a second in the encoder's eyes: the bits of one.
     package var rate: BitRate {
@@ -80,7 +83,8 @@ package struct RenditionControl: Sendable {
 
     // MARK: - Keyframes
 
-    /// - Parameter isStart: for a joiner or mover, who sees nothing new without; others repair a loss and share a budget.
+    /// - Parameter isStart: for a joiner or mover, who sees nothing new without; others repair a loss and share a
+    ///   budget.
     package mutating func requestKeyframe(isStart: Bool) {
         wantsKeyframe = true
         if isStart { isUrgent = true }

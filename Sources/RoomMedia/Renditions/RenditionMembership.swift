@@ -1,7 +1,8 @@
 import Basics
 
-/// Which rendition one peer gets, and how it comes from one to the next: what it has goes on until the next one's keyframe is there, so
-/// that a move shows no freeze. A value without renditions, so that the simulations run the very rule of the rooms.
+/// Which rendition one peer gets, and how it comes from one to the next: what it has goes on until the next one's
+/// keyframe is there, so that a move shows no freeze. A value without renditions, so that the simulations run the very
+/// rule of the rooms.
 package struct RenditionMembership<Key: Hashable & Sendable>: Sendable {
     /// What it gets now; nil: no picture.
     package private(set) var active: Key?

@@ -2,8 +2,8 @@ import Basics
 
 /// Which step of the ladder one peer gets, by what its line carries.
 ///
-/// Down at once, since a queue that grows is heard by its owner; up only after the line has shown for a while that it carries
-/// more, since a step up that must be taken back costs two keyframes.
+/// Down at once, since a queue that grows is heard by its owner; up only after the line has shown for a while that it
+/// carries more, since a step up that must be taken back costs two keyframes.
 package struct RenditionSelector: Sendable {
     package enum Choice: Hashable, Sendable {
         /// An index into the ladder, 0 at the top.
@@ -25,8 +25,8 @@ package struct RenditionSelector: Sendable {
     package struct Configuration: Sendable {
         /// A rung bears an estimate down to this share of its rate: its encoder follows.
         package var lowest = 0.75
-        /// A step up needs this many times the next rung's rate: enough not to be taken back at once, and what probes find of a line of
-        /// 2 Mbit/s is enough for the top …
+        /// A step up needs this many times the next rung's rate: enough not to be taken back at once, and what probes
+        /// find of a line of 2 Mbit/s is enough for the top …
         package var headroom = 1.15
         /// … the lowest rung only this, so that 150 kbit/s are enough for motion.
         package var headroomOfLowest = 0.85
@@ -37,12 +37,13 @@ package struct RenditionSelector: Sendable {
         package var hastyPhase = Duration.seconds(6)
         /// What sound takes of the line, with its packets' headers.
         package var audio = BitRate.kilobits(28)
-        /// Below that a picture now and then would cost the sound. Estimates stay a fifth below the line: it is one of 48 kbit/s.
+        /// Below that a picture now and then would cost the sound. Estimates stay a fifth below the line: it is one of
+        /// 48 kbit/s.
         package var audioOnlyBelow = BitRate.kilobits(38)
         /// Pictures come back at so many times that.
         package var headroomOfSlides = 1.15
-        /// An estimate that falls short by less than this factor must do so for a while: the encoder follows meanwhile, and a keyframe's
-        /// burst alone can make it dip.
+        /// An estimate that falls short by less than this factor must do so for a while: the encoder follows meanwhile,
+        /// and a keyframe's burst alone can make it dip.
         package var shortfall = 0.6
         package var grace = Duration.milliseconds(800)
         /// Motion, and pictures at all, are given up only after this.
@@ -64,8 +65,8 @@ package struct RenditionSelector: Sendable {
     /// The highest rung that the server lets anyone have: an overload takes the upper ones away.
     package private(set) var ceiling = 0
 
-    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the lowest one: a joiner sees a picture
-    /// at once and no line is flooded; a good line shows itself within half a second.
+    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the lowest one: a joiner
+    /// sees a picture at once and no line is flooded; a good line shows itself within half a second.
     package init(rates: [BitRate], configuration: Configuration = Configuration()) {
         self.rates = rates
         self.configuration = configuration
@@ -88,12 +89,15 @@ package struct RenditionSelector: Sendable {
         } else {
             let since = shortSince ?? now
             shortSince = since
-            guard now - since >= grace(of: choice) || estimate < lowestRate(of: choice) * configuration.shortfall else { return nil }
+            guard now - since >= grace(of: choice) || estimate < lowestRate(of: choice) * configuration.shortfall else {
+                return nil
+            }
             return move(
                 to: best,
                 LineReason(
                     .lineWorse,
-                    "The line's estimate of \(estimate)bit/s is below the \(lowestRate(of: choice))bit/s that \(name(of: choice)) needs."))
+                    "The line's estimate of \(estimate)bit/s is below the \(lowestRate(of: choice))bit/s that \(name(of: choice)) needs."
+                ))
         }
         guard let next = stepUp(from: choice), estimate >= needed(for: next) else {
             betterSince = nil
@@ -108,7 +112,10 @@ package struct RenditionSelector: Sendable {
         while let higher = stepUp(from: target), estimate >= needed(for: higher) { target = higher }
         return move(
             to: target,
-            LineReason(.lineBetter, "The line's estimate of \(estimate)bit/s is enough for \(name(of: target)) (\(needed(for: target))bit/s)."))
+            LineReason(
+                .lineBetter,
+                "The line's estimate of \(estimate)bit/s is enough for \(name(of: target)) (\(needed(for: target))bit/s)."
+            ))
     }
 
     private mutating func move(to choice: Choice, _ reason: LineReason) -> Change {
@@ -120,7 +127,8 @@ package struct RenditionSelector: Sendable {
 
     private func name(of choice: Choice) -> String {
         switch choice {
-        case .rung(let index): index == 0 ? "the full picture" : index == rates.count - 1 ? "the smallest picture" : "this size of picture"
+        case .rung(let index):
+            index == 0 ? "the full picture" : index == rates.count - 1 ? "the smallest picture" : "this size of picture"
         case .slides: "a picture now and then"
         case .audioOnly: "sound"
         }
@@ -140,7 +148,9 @@ package struct RenditionSelector: Sendable {
     }
 
     private func highestBearable(_ estimate: BitRate) -> Choice {
-        for index in ceiling..<max(ceiling, rates.count) where estimate >= lowestRate(of: .rung(index)) { return .rung(index) }
+        for index in ceiling..<max(ceiling, rates.count) where estimate >= lowestRate(of: .rung(index)) {
+            return .rung(index)
+        }
         return rates.isEmpty || estimate < configuration.audioOnlyBelow ? .audioOnly : .slides
     }
 

@@ -7,7 +7,8 @@ struct Bench: AsyncParsableCommand {
         commandName: "bench", abstract: "Measures Tessera and prints tables in Markdown.",
         discussion: "`--network`, `--attack` and `--scale` are short for the subcommands; without one it is `rooms`.",
         subcommands: [
-            RoomsCommand.self, NetworkCommand.self, RelayCommand.self, AttackCommand.self, BystanderCommand.self, SoakCommand.self,
+            RoomsCommand.self, NetworkCommand.self, RelayCommand.self, AttackCommand.self, BystanderCommand.self,
+            SoakCommand.self,
             ScaleCommand.self,
             ViewersCommand.self,
         ], defaultSubcommand: RoomsCommand.self)

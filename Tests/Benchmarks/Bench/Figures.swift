@@ -24,7 +24,9 @@ struct MarkdownTable {
 
     var text: String {
         let all = [head] + rows
-        let widths = head.indices.map { column in all.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0 }
+        let widths = head.indices.map { column in
+            all.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+        }
         func line(_ cells: [String]) -> String {
             let padded = zip(cells, widths).enumerated().map { column, cell in
                 let gap = String(repeating: " ", count: cell.1 - cell.0.count)

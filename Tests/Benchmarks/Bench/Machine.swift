@@ -9,7 +9,8 @@ enum Machine {
         let kernel = text("/proc/sys/kernel/osrelease") ?? ""
         let load = text("/proc/loadavg")?.split(separator: " ").first.map(String.init) ?? "?"
         let cores = ProcessInfo.processInfo.processorCount
-        return "\(cores) × \(processor), \((Double(kilobytes) / 1_048_576).formatted(.number.precision(.fractionLength(0)))) GB, "
+        return
+            "\(cores) × \(processor), \((Double(kilobytes) / 1_048_576).formatted(.number.precision(.fractionLength(0)))) GB, "
             + "Linux \(kernel), load \(load) at the end; others had \((taken * 100).formatted(.number.precision(.fractionLength(1)))) % of its time"
     }
 
@@ -18,7 +19,8 @@ enum Machine {
     /// To be called first: `taken` counts from here.
     static func begin() { _ = start }
 
-    /// The part of the processors' time since `begin` that a host gave to other guests. No delay is to be trusted where it is more than a few per cent.
+    /// The part of the processors' time since `begin` that a host gave to other guests. No delay is to be trusted where
+    /// it is more than a few per cent.
     static var taken: Double { MachineTime.now().since(start).stolen }
 
     private static func text(_ path: String) -> String? {

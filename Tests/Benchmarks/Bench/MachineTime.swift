@@ -2,7 +2,8 @@ import Foundation
 
 /// How the machine's time was spent between two readings.
 struct MachineTime: Sendable {
-    /// Jiffies of all processors since boot, as /proc/stat has them: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
+    /// Jiffies of all processors since boot, as /proc/stat has them: user, nice, system, idle, iowait, irq, softirq,
+    /// steal (proc(5)).
     private let jiffies: [Double]
 
     static func now() -> MachineTime {
@@ -10,7 +11,8 @@ struct MachineTime: Sendable {
         return MachineTime(jiffies: line.split(separator: " ").dropFirst().prefix(8).compactMap { Double($0) })
     }
 
-    /// What a host gave to other guests since `earlier`, as a part of all processors' time; and how much of it was busy, in seconds.
+    /// What a host gave to other guests since `earlier`, as a part of all processors' time; and how much of it was
+    /// busy, in seconds.
     func since(_ earlier: MachineTime) -> (stolen: Double, busySeconds: Double, allSeconds: Double) {
         let spent = zip(jiffies, earlier.jiffies).map { $0 - $1 }
         let all = spent.reduce(0, +)

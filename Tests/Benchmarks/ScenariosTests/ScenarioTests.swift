@@ -48,7 +48,9 @@ struct ScenarioTests {
         #expect(down.pictureDelay.median < 400)
     }
 
-    @Test("60 kbit/s carry speech and a picture now and then, and are known for what they are at once", arguments: [1, 2, 3, 7] as [UInt64])
+    @Test(
+        "60 kbit/s carry speech and a picture now and then, and are known for what they are at once",
+        arguments: [1, 2, 3, 7] as [UInt64])
     func floor(seed: UInt64) throws {
         let outcome = try run(.floor, for: .seconds(30), seed: seed)
         #expect(try #require(outcome.seconds(from: .zero) { $0 == .slides }) < 2)
@@ -70,12 +72,16 @@ struct ScenarioTests {
 
     @Test("Bursts of eight packets are repaired before anyone sees it, as pictures are held for long enough")
     func bursts() throws {
-        // Several calls of a minute: where a single long burst falls is luck, and calls differ a little (their certificates do).
+        // Several calls of a minute: where a single long burst falls is luck, and calls differ a little (their
+        // certificates do).
         let outcomes = try [1, 2, 3, 4].map { try run(.bursts, for: .seconds(65), seed: $0) }
-        func mean(_ value: (ScenarioOutcome) -> Double) -> Double { outcomes.reduce(0) { $0 + value($1) } / Double(outcomes.count) }
+        func mean(_ value: (ScenarioOutcome) -> Double) -> Double {
+            outcomes.reduce(0) { $0 + value($1) } / Double(outcomes.count)
+        }
         #expect(mean { $0.down(0).freezesOver200 } <= 0.8)
         #expect(mean { $0.down(0).freezesOver500 } <= 0.3)
-        // The way up carries so few packets that one burst in twenty lasts 200 ms: the sound waits for what comes late again and again.
+        // The way up carries so few packets that one burst in twenty lasts 200 ms: the sound waits for what comes late
+        // again and again.
         #expect(mean { $0.up(0).freezesOver200 } <= 2.5)
         #expect(mean { $0.up(0).freezesOver500 } <= 0.6)
     }
@@ -112,7 +118,8 @@ struct ScenarioTests {
     func crowd() throws {
         var scenario = Scenario.crowd
         scenario.lines =
-            (0..<5).map { _ in SimulatedRoom.Line(Scenario.cleanLine) } + Scenario.badLines.map { SimulatedRoom.Line($0) }
+            (0..<5).map { _ in SimulatedRoom.Line(Scenario.cleanLine) }
+            + Scenario.badLines.map { SimulatedRoom.Line($0) }
         scenario.shown = 0..<5
         let outcome = try run(scenario, for: .seconds(10))
         for member in 0..<5 {
@@ -155,7 +162,9 @@ struct ToneTests {
         #expect(outcome.seconds > 29)
     }
 
-    @Test("At 3 % loss nothing clicks outside of what was concealed, and hardly anything is", arguments: [1, 2] as [UInt64])
+    @Test(
+        "At 3 % loss nothing clicks outside of what was concealed, and hardly anything is",
+        arguments: [1, 2] as [UInt64])
     func lossy(seed: UInt64) throws {
         let outcome = try ToneScenario.run(loss: 0.03, seconds: 30, seed: seed)
         #expect(outcome.clicks == 0)
@@ -166,8 +175,10 @@ struct ToneTests {
 
 @Suite("RenditionControl")
 struct RenditionControlTests {
-    private let rung = Ladder([.init(height: 720, bitRate: .kilobits(1500))], width: 1280, height: 720, framesPerSecond: 30)
-        .rungs[0]
+    private let rung = Ladder(
+        [.init(height: 720, bitRate: .kilobits(1500))], width: 1280, height: 720, framesPerSecond: 30
+    )
+    .rungs[0]
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: 1_000_000_000 + milliseconds * 1_000_000) }
 
     @Test("Two members' weakest line sets the rate")

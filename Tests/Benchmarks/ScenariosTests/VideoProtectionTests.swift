@@ -32,7 +32,10 @@ struct VideoProtectionTests {
     @Test("A block has its rows, if asked for, and its columns")
     func blocks() {
         #expect(groups(.columns(3, rows: 2), frames: [8]) == [[0, 3], [1, 4], [2, 5]])
-        #expect(groups(.matrix(columns: 3, rows: 2), frames: [6, 3]) == [[0, 1, 2], [0, 3], [1, 4], [3, 4, 5], [2, 5], [6, 7, 8]])
+        #expect(
+            groups(.matrix(columns: 3, rows: 2), frames: [6, 3]) == [
+                [0, 1, 2], [0, 3], [1, 4], [3, 4, 5], [2, 5], [6, 7, 8],
+            ])
     }
 
     /// What is missing in the end when these packets get lost and every XOR packet comes.
@@ -78,11 +81,13 @@ struct VideoProtectionTests {
 @Suite("Retransmission and XOR packets")
 struct RepairTrialTests {
     private func figures(
-        _ loss: LossModel, _ protection: VideoProtection = .none, roundTrip: Int = 200, shape: VideoShape = .large, seed: UInt64 = 7,
+        _ loss: LossModel, _ protection: VideoProtection = .none, roundTrip: Int = 200, shape: VideoShape = .large,
+        seed: UInt64 = 7,
         retransmits: Bool = true
     ) -> RepairFigures {
         RepairTrial(
-            shape: shape, loss: loss, roundTrip: .milliseconds(roundTrip), protection: protection, retransmits: retransmits
+            shape: shape, loss: loss, roundTrip: .milliseconds(roundTrip), protection: protection,
+            retransmits: retransmits
         ).run(frames: 3000, seed: seed)
     }
 
@@ -96,10 +101,13 @@ struct RepairTrialTests {
 
     @Test(
         "XOR packets cost what was set, lost or not, and make no frame late",
-        arguments: [.rows(10), .rows(5), .rows(3), .columns(8, rows: 5), .matrix(columns: 5, rows: 5)] as [VideoProtection])
+        arguments: [.rows(10), .rows(5), .rows(3), .columns(8, rows: 5), .matrix(columns: 5, rows: 5)]
+            as [VideoProtection])
     func overhead(protection: VideoProtection) throws {
         let overhead = try #require(protection.overhead)
-        for loss in [LossModel.none, .random(0.05)] { #expect(abs(figures(loss, protection).parity - overhead * 100) < 0.5) }
+        for loss in [LossModel.none, .random(0.05)] {
+            #expect(abs(figures(loss, protection).parity - overhead * 100) < 0.5)
+        }
         #expect(figures(.none, protection).p99 == 0)
     }
 

@@ -9,7 +9,9 @@ import Testing
 struct ManyLoopsRealTimeTests {
     private let colour = (y: UInt8(81), u: UInt8(90), v: UInt8(220))
 
-    @Test("people on four loops and two audio threads see and hear one another, and get each other's messages once", .timeLimit(.minutes(1)))
+    @Test(
+        "people on four loops and two audio threads see and hear one another, and get each other's messages once",
+        .timeLimit(.minutes(1)))
     func call() async throws {
         try await withConference { settings in
             settings.media.loops = 4
@@ -19,7 +21,9 @@ struct ManyLoopsRealTimeTests {
             settings.rooms.settings.height = 180
             settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
         } _: { conference in
-            let clients = try (0..<6).map { try LoopbackClient(codec: $0 % 2 == 0 ? .h264 : .vp8, colour: colour, tone: 500 + Double($0) * 300) }
+            let clients = try (0..<6).map {
+                try LoopbackClient(codec: $0 % 2 == 0 ? .h264 : .vp8, colour: colour, tone: 500 + Double($0) * 300)
+            }
             defer { for client in clients { client.stop() } }
             var seats: [Participant] = []
             for (number, client) in clients.enumerated() {
@@ -34,15 +38,19 @@ struct ManyLoopsRealTimeTests {
             // The last one's tone reaches the first, on another loop, and not its own sender.
             for client in clients { client.forgetSound() }
             #expect(await eventually { clients.allSatisfy { $0.seen.sound.count > 72_000 } })
-            let heard = { (number: Int, tone: Double) in strength(of: tone, in: clients[number].seen.sound.suffix(24_000)) }
+            let heard = { (number: Int, tone: Double) in
+                strength(of: tone, in: clients[number].seen.sound.suffix(24_000))
+            }
             #expect(heard(0, 1400) > 0.03 && heard(3, 500) > 0.03)
             #expect(heard(0, 500) < 0.01 && heard(3, 1400) < 0.01)
 
-            #expect(await eventually { await clients[1].onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
+            #expect(
+                await eventually { await clients[1].onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
             try seats[2].relay(label: "board", .text("from signalling"))
             let others = clients.enumerated().filter { ![1, 2].contains($0.offset) }.map(\.element)
             #expect(await eventually { others.allSatisfy { $0.seen.messages.count == 2 } })
-            #expect(clients[1].seen.messages == [.text("from signalling")] && clients[2].seen.messages == [.text("hello")])
+            #expect(
+                clients[1].seen.messages == [.text("from signalling")] && clients[2].seen.messages == [.text("hello")])
 
             // That the system gave all six flows to the very loops of their peers is one case of 4096.
             let samples = conference.metrics()
@@ -62,9 +70,13 @@ struct ManyLoopsRealTimeTests {
 
     @Test("rooms are spread over the audio threads, and their people are counted back", .timeLimit(.minutes(1)))
     func audioThreads() async throws {
-        try await withConference { settings in settings.audioThreads = 2 } _: { conference in
+        try await withConference { settings in
+            settings.audioThreads = 2
+        } _: { conference in
             let loads = { conference.media.audioClocks.map(\.load) }
-            let seats = try (0..<4).map { number in try conference.join(JoinRequest(room: "r\(number)", name: "A")) { _ in } }
+            let seats = try (0..<4).map { number in
+                try conference.join(JoinRequest(room: "r\(number)", name: "A")) { _ in }
+            }
             #expect(loads() == [10, 10], "two rooms of one each")
             for seat in seats { seat.withdraw() }
             #expect(await eventually { loads() == [0, 0] })

@@ -26,7 +26,9 @@ struct CapacityTests {
         #expect { try capacity.add(.seats, of: client(5)) } throws: {
             if case ConferenceError.atCapacity = $0 { true } else { false }
         }
-        #expect(throws: ConferenceError.self, "without an address in all alone") { try capacity.add(.seats, of: JoinClient()) }
+        #expect(throws: ConferenceError.self, "without an address in all alone") {
+            try capacity.add(.seats, of: JoinClient())
+        }
         capacity.remove(.seats, of: client(1))
         try capacity.add(.seats, of: client(1))
         #expect(capacity.count(.seats) == 5 && capacity.count(.rooms) == 0)
@@ -40,7 +42,9 @@ struct CapacityTests {
         func value(_ name: String, _ labels: [String: String]) -> Double? {
             capacity.samples.first { $0.name == name && $0.labels == labels }?.value
         }
-        #expect(value("tessera_limit", ["name": "rooms"]) == 2 && value("tessera_limit", ["name": "rooms_per_address"]) == 1)
+        #expect(
+            value("tessera_limit", ["name": "rooms"]) == 2 && value("tessera_limit", ["name": "rooms_per_address"]) == 1
+        )
         #expect(value("tessera_limited_current", ["name": "rooms"]) == 1)
         #expect(value("tessera_limit_refusals_total", ["name": "rooms", "reason": "address"]) == 1)
         #expect(value("tessera_limit_refusals_total", ["name": "rooms", "reason": "total"]) == 0)
@@ -85,7 +89,9 @@ struct EventMailboxTests {
     @Test("of what tells how things are the newest stays, in its place among the rest")
     func states() {
         let (seen, counters) = (Seen(), EventCounters())
-        let mailbox = EventMailbox(counters: counters) { event in seen.names.withLock { $0.append(self.name(event.event)) } }
+        let mailbox = EventMailbox(counters: counters) { event in
+            seen.names.withLock { $0.append(self.name(event.event)) }
+        }
         #expect(mailbox.put(.speaker("a")), "the first must be fetched")
         #expect(!mailbox.put(chat("one")))
         for name in ["grid", "speaker", "single"] { #expect(!mailbox.put(.layout(name))) }
@@ -99,7 +105,9 @@ struct EventMailboxTests {
     @Test("of messages the oldest go, by number and by bytes, and states stay")
     func messages() {
         let (seen, counters) = (Seen(), EventCounters())
-        let mailbox = EventMailbox(counters: counters) { event in seen.names.withLock { $0.append(self.name(event.event)) } }
+        let mailbox = EventMailbox(counters: counters) { event in
+            seen.names.withLock { $0.append(self.name(event.event)) }
+        }
         _ = mailbox.put(.layout("grid"))
         for number in 0..<1000 { _ = mailbox.put(chat("\(number)")) }
         _ = mailbox.run()

@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct NamesTests {
     @Test(arguments: [
-        "", " ", "\u{200B}", "\u{200B}\u{200C}\u{200D}\u{FEFF}", "\u{2060}", "\u{3164}", "\u{115F}", "\u{2800}", "\u{301}", "\u{AD}", "\u{E0041}",
+        "", " ", "\u{200B}", "\u{200B}\u{200C}\u{200D}\u{FEFF}", "\u{2060}", "\u{3164}", "\u{115F}", "\u{2800}",
+        "\u{301}", "\u{AD}", "\u{E0041}",
         "\u{202E}", "\u{2066}\u{2069}", "\u{180E}", "\u{34F}",
     ])
     func `a name that nobody sees is none`(name: String) {
@@ -13,20 +14,26 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a\u{202E}nna", "anna"), ("\u{2067}Anna\u{2069}", "Anna"), ("An\u{200B}na", "Anna"), ("\u{61C}\u{200E}\u{200F}Anna", "Anna"),
+        ("a\u{202E}nna", "anna"), ("\u{2067}Anna\u{2069}", "Anna"), ("An\u{200B}na", "Anna"),
+        ("\u{61C}\u{200E}\u{200F}Anna", "Anna"),
         ("Anna\u{2028}Bo", "AnnaBo"), ("\u{FEFF}Anna", "Anna"), ("An\u{AD}na", "Anna"), (" Anna \n", "Anna"),
     ])
     func `what turns or hides text is taken out`(name: String, shown: String) { #expect(Names.shown(name) == shown) }
 
     @Test(arguments: [
-        "Åsa", "אנה", "آنا", "می\u{200C}خواهم", "👩\u{200D}👩\u{200D}👧", "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "❤\u{FE0F}",
+        "Åsa", "אנה", "آنا", "می\u{200C}خواهم", "👩\u{200D}👩\u{200D}👧",
+        "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "❤\u{FE0F}",
         "नमस्ते", "…", "42",
     ])
     func `what people are called stays`(name: String) { #expect(Names.shown(name) == name) }
 
     @Test func `a room that reads like another is refused`() {
-        #expect(!Names.isRoom("kit\u{200B}chen") && !Names.isRoom("\u{202E}nehctik") && Names.isRoom("kitchen") && Names.isRoom("Küche 2"))
+        #expect(
+            !Names.isRoom("kit\u{200B}chen") && !Names.isRoom("\u{202E}nehctik") && Names.isRoom("kitchen")
+                && Names.isRoom("Küche 2"))
     }
 
-    @Test func `a long name is not looked through`() { #expect(Names.shown(String(repeating: "\u{200B}", count: 100_000) + "a") == nil) }
+    @Test func `a long name is not looked through`() {
+        #expect(Names.shown(String(repeating: "\u{200B}", count: 100_000) + "a") == nil)
+    }
 }

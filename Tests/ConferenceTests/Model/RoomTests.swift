@@ -17,7 +17,8 @@ struct RoomTests {
     private func join(
         _ room: inout Room, _ id: String, role: Role = .participant, kind: JoinRequest.Kind = .participant
     ) throws(ConferenceError) {
-        _ = try room.join(JoinRequest(room: "r", name: id, role: role, kind: kind), id: id, secret: "s-\(id)", at: at(1))
+        _ = try room.join(
+            JoinRequest(room: "r", name: id, role: role, kind: kind), id: id, secret: "s-\(id)", at: at(1))
     }
 
     @Test("a full room refuses the next, a locked one all but moderators who prove it")
@@ -49,10 +50,14 @@ struct RoomTests {
         #expect(room.settings.layout == "grid")
     }
 
-    @Test("where a token gives the roles, recording is for moderators and presenters, and for who started it; elsewhere for everyone")
+    @Test(
+        "where a token gives the roles, recording is for moderators and presenters, and for who started it; elsewhere for everyone"
+    )
     func recorders() throws {
         var room = room()
-        for (id, role) in [("p", Role.participant), ("s", .presenter), ("m", .moderator)] { try join(&room, id, role: role) }
+        for (id, role) in [("p", Role.participant), ("s", .presenter), ("m", .moderator)] {
+            try join(&room, id, role: role)
+        }
         for id in ["s", "m"] { #expect(throws: Never.self) { try room.mayRecord(id, startedBy: "other") } }
         #expect(throws: ConferenceError.self) { try room.mayRecord("p", startedBy: nil) }
         #expect(throws: ConferenceError.self) { try room.mayRecord("p", startedBy: "m") }

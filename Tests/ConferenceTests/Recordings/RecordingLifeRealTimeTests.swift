@@ -10,7 +10,8 @@ import Testing
 @Suite("The life of recordings", .serialized)
 struct RecordingLifeRealTimeTests {
     private func withSmallRooms(
-        _ scratch: Scratch, _ disk: TestDisk? = nil, patience: Duration = .seconds(10), change: (inout ConferenceConfiguration) -> Void = { _ in },
+        _ scratch: Scratch, _ disk: TestDisk? = nil, patience: Duration = .seconds(10),
+        change: (inout ConferenceConfiguration) -> Void = { _ in },
         _ body: (Conference) async throws -> Void
     ) async throws {
         try await withConference(
@@ -36,7 +37,9 @@ struct RecordingLifeRealTimeTests {
     }
 
     private func metric(_ conference: Conference, _ name: String, _ labels: [String: String] = [:]) -> Double? {
-        conference.metrics().first { sample in sample.name == name && labels.allSatisfy { sample.labels[$0.key] == $0.value } }?.value
+        conference.metrics().first { sample in
+            sample.name == name && labels.allSatisfy { sample.labels[$0.key] == $0.value }
+        }?.value
     }
 
     @Test("starts are counted by room and minute, and what was never begun leaves nothing behind")
@@ -93,8 +96,12 @@ struct RecordingLifeRealTimeTests {
             let stopped = try await conference.stopRecording(recording.id)
             #expect(stopped.state == .finished && stopped.failure == nil && stopped.dropped.isEmpty, "\(stopped)")
             let listed = try #require(conference.recordings().first)
-            #expect(listed.id == stopped.id && listed.state == .finished && listed.bytes == stopped.bytes && listed.file == recording.file)
-            #expect(throws: ConferenceError.recordingNotRunning(recording.id)) { try conference.pauseRecording(recording.id) }
+            #expect(
+                listed.id == stopped.id && listed.state == .finished && listed.bytes == stopped.bytes
+                    && listed.file == recording.file)
+            #expect(throws: ConferenceError.recordingNotRunning(recording.id)) {
+                try conference.pauseRecording(recording.id)
+            }
             #expect(throws: ConferenceError.recordingNotFound("none")) { try conference.pauseRecording("none") }
             let ann = try conference.join(JoinRequest(room: "r", name: "Ann", role: .moderator)) { _ in }
             await #expect { try await ann.record(.pause) } throws: { ($0 as? ConferenceError)?.kind == "conflict" }
@@ -108,7 +115,9 @@ struct RecordingLifeRealTimeTests {
         let scratch = Scratch()
         let disk = TestDisk()
         disk.block()
-        try await withSmallRooms(scratch, disk, patience: .milliseconds(300), change: { $0.recording.start = .onFirstJoin }) { conference in
+        try await withSmallRooms(
+            scratch, disk, patience: .milliseconds(300), change: { $0.recording.start = .onFirstJoin }
+        ) { conference in
             // Each of these joins wants a recording of its room.
             for number in 0..<4 {
                 let told = Guarded(false)
@@ -154,7 +163,9 @@ struct RecordingLifeRealTimeTests {
         }
     }
 
-    @Test("where the disk gets full, running ones are closed with a reason before the reserve is touched, and new ones are refused")
+    @Test(
+        "where the disk gets full, running ones are closed with a reason before the reserve is touched, and new ones are refused"
+    )
     func lowSpace() async throws {
         let scratch = Scratch()
         let disk = TestDisk()
@@ -172,13 +183,16 @@ struct RecordingLifeRealTimeTests {
                 #expect(await eventually { conference.recording(id)?.state == .finished })
                 let info = try #require(conference.recording(id))
                 #expect(
-                    info.failure?.contains("2 GiB are to be") == true && info.failure?.contains(scratch.path) == false && info.bytes ?? 0 > 0,
+                    info.failure?.contains("2 GiB are to be") == true && info.failure?.contains(scratch.path) == false
+                        && info.bytes ?? 0 > 0,
                     "\(info)")
             }
             #expect(await eventually { errors.withLock { $0.count } == 2 })
             #expect(conference.room("a")?.recording == nil)
             let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("a") }
-            #expect(error?.kind == "atCapacity" && error?.message.contains("2 GiB") == true && error?.message.contains("minimumFree") == true)
+            #expect(
+                error?.kind == "atCapacity" && error?.message.contains("2 GiB") == true
+                    && error?.message.contains("minimumFree") == true)
             #expect(metric(conference, "tessera_recordings_refused_total", ["reason": "space"]) == 1)
             #expect(metric(conference, "tessera_recording_disk_free_bytes") == Double(1 << 30))
             disk.setFree(100 << 30)
@@ -186,7 +200,9 @@ struct RecordingLifeRealTimeTests {
         }
     }
 
-    @Test("the server starts and holds calls while the directory does not answer, and what a crash left open is closed beside them")
+    @Test(
+        "the server starts and holds calls while the directory does not answer, and what a crash left open is closed beside them"
+    )
     func directoryHangs() async throws {
         let scratch = Scratch()
         var left: [String] = []
@@ -194,7 +210,10 @@ struct RecordingLifeRealTimeTests {
             try conference.createRoom("r", RoomSettingsChange())
             let recording = try await conference.startRecording("r")
             let path = scratch.path + "/" + recording.file
-            #expect(await eventually { ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0) > 1000 })
+            #expect(
+                await eventually {
+                    ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0) > 1000
+                })
             for number in 0..<5 {
                 left.append("left-\(number)")
                 try FileManager.default.copyItem(atPath: path, toPath: scratch.path + "/left-\(number).mp4")

@@ -35,13 +35,17 @@ struct LimitTests {
             let first = try join(conference, "a", address: 1)
             _ = try join(conference, "b", address: 1)
             #expect { try join(conference, "c", address: 1) } throws: { ($0 as? ConferenceError)?.kind == "tooFast" }
-            #expect(current(conference, "rooms") == 2 && current(conference, "seats") == 2, "who is refused leaves nothing behind")
+            #expect(
+                current(conference, "rooms") == 2 && current(conference, "seats") == 2,
+                "who is refused leaves nothing behind")
             _ = try join(conference, "c", address: 2)
             #expect { try join(conference, "d", address: 3) } throws: { ($0 as? ConferenceError)?.kind == "atCapacity" }
             #expect(throws: ConferenceError.self) { try conference.createRoom("e", RoomSettingsChange()) }
             _ = try join(conference, "a", address: 1)
             #expect { try join(conference, "a", address: 1) } throws: { ($0 as? ConferenceError)?.kind == "tooFast" }
-            #expect { try join(conference, "a", address: 4) } throws: { ($0 as? ConferenceError)?.retryAfter == .seconds(30) }
+            #expect { try join(conference, "a", address: 4) } throws: {
+                ($0 as? ConferenceError)?.retryAfter == .seconds(30)
+            }
             first.leave()
             first.leave()
             #expect(current(conference, "seats") == 3)
@@ -75,7 +79,9 @@ struct LimitTests {
             #expect(current(conference, "half_open") == 0, "a seat may wait for a camera")
             await #expect(throws: ConferenceError.self) { try await seats[0].offer("v=0") }
             #expect(current(conference, "half_open") == 0)
-            let offers = await [clients[0], clients[1], clients[2]].asyncMap { await $0.onLoop { $0.makeOffer(at: $1) } }
+            let offers = await [clients[0], clients[1], clients[2]].asyncMap {
+                await $0.onLoop { $0.makeOffer(at: $1) }
+            }
             _ = try await seats[0].offer(offers[0])
             _ = try await seats[0].offer(offers[0])
             #expect(current(conference, "half_open") == 1, "once, however often it offers")
@@ -98,7 +104,9 @@ struct LimitTests {
             let host = try #require(conference.media.peers.host(of: seats[1].id))
             #expect(
                 await eventually {
-                    (try? await conference.media.peers.result(on: host) { host, _ in .success(host.seat(seats[1].id) == nil) }) == true
+                    (try? await conference.media.peers.result(on: host) { host, _ in
+                        .success(host.seat(seats[1].id) == nil)
+                    }) == true
                 })
             for client in clients { client.stop() }
         }
@@ -111,13 +119,19 @@ struct LimitTests {
             var codes: [String] = []
             for index in 0..<30 {
                 do throws(ConferenceError) {
-                    if index % 2 == 0 { _ = try await seat.offer("v=0") } else { _ = try await seat.restartIce(ufrag: "abcd", password: "x") }
+                    if index % 2 == 0 {
+                        _ = try await seat.offer("v=0")
+                    } else {
+                        _ = try await seat.restartIce(ufrag: "abcd", password: "x")
+                    }
                 } catch { codes.append(error.kind) }
             }
             #expect(codes.prefix(10).allSatisfy { $0 == "badSDP" })
             #expect(codes.suffix(15).allSatisfy { $0 == "tooFast" })
             let other = try join(conference, "r")
-            do throws(ConferenceError) { _ = try await other.offer("v=0") } catch { #expect(error.kind == "badSDP", "another's are its own") }
+            do throws(ConferenceError) { _ = try await other.offer("v=0") } catch {
+                #expect(error.kind == "badSDP", "another's are its own")
+            }
         }
     }
 
@@ -127,7 +141,9 @@ struct LimitTests {
             let ann = try join(conference, "r")
             for viewer in [try join(conference, "r", role: .viewer), try join(conference, "r", kind: .viewer)] {
                 #expect { try viewer.chat("hello") } throws: { ($0 as? ConferenceError)?.kind == "forbidden" }
-                #expect { try viewer.relay(label: "x", .text("hello")) } throws: { ($0 as? ConferenceError)?.kind == "forbidden" }
+                #expect { try viewer.relay(label: "x", .text("hello")) } throws: {
+                    ($0 as? ConferenceError)?.kind == "forbidden"
+                }
             }
             try ann.chat("hello")
             var change = ParticipantChange()
@@ -207,7 +223,10 @@ struct LimitTests {
             let client = try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500)
             let seat = try join(conference, "r7")
             try await client.call { try await seat.offer($0) }
-            #expect(await eventually { client.seen.frames > 2 && self.value(conference, "tessera_room_engines_running") == 1 })
+            #expect(
+                await eventually {
+                    client.seen.frames > 2 && self.value(conference, "tessera_room_engines_running") == 1
+                })
             seat.leave()
             #expect(await eventually { self.value(conference, "tessera_room_engines_running") == 0 })
             client.stop()
@@ -225,7 +244,9 @@ struct LimitTests {
             let flow = try #require(await client.onLoop { $0.statistics(at: $1).flow })
             // An SRTP packet of nobody's: a header, and what no key of ours has signed.
             let packet = [0x80, 96, 0, 1, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0x78] + [UInt8](repeating: 7, count: 60)
-            for _ in 0..<10 { client.loop.execute { [loop = client.loop] in packet.withUnsafeBytes { loop.send($0, flow: flow) } } }
+            for _ in 0..<10 {
+                client.loop.execute { [loop = client.loop] in packet.withUnsafeBytes { loop.send($0, flow: flow) } }
+            }
             var now = before
             let isCounted = await eventually {
                 now = (try? await conference.statistics(seat.id, in: "r").faults) ?? before
@@ -233,7 +254,9 @@ struct LimitTests {
             }
             #expect(isCounted, "\(before.named), then \(now.named)")
             let isInMetrics = await eventually {
-                let reasons = ["undecryptable", "source"].map { self.value(conference, "tessera_packets_refused_total", ["reason": $0]) ?? 0 }
+                let reasons = ["undecryptable", "source"].map {
+                    self.value(conference, "tessera_packets_refused_total", ["reason": $0]) ?? 0
+                }
                 return reasons.reduce(0, +) >= 10
             }
             #expect(isInMetrics)
@@ -256,7 +279,8 @@ struct LimitTests {
             #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 2 } })
             // What an ordinary peer costs is far too much for this one.
             conference.media.peers.run(costly.id) { host, now in
-                host.seat(costly.id)?.loopBudget = LoopBudget(share: 0.001, burst: 0.0002, patience: .milliseconds(100), at: now)
+                host.seat(costly.id)?.loopBudget = LoopBudget(
+                    share: 0.001, burst: 0.0002, patience: .milliseconds(100), at: now)
             }
             #expect(await eventually { reasons.withLock { $0 } == [.overBudget] })
             #expect(conference.room("r")?.participants.map(\.id) == [other.id])

@@ -4,7 +4,8 @@ import Threads
 
 @testable import Conference
 
-/// Rooms have a lock each: what one of them is busy with is nothing to the others, and what is counted for them is right in the end.
+/// Rooms have a lock each: what one of them is busy with is nothing to the others, and what is counted for them is
+/// right in the end.
 @Suite("Rooms beside each other")
 struct RoomRegistryTests {
     private func join(_ conference: Conference, _ room: String) throws(ConferenceError) -> Participant {
@@ -63,7 +64,9 @@ struct RoomRegistryTests {
             for room in conference.rooms() { try conference.endRoom(room.id) }
             #expect(conference.registry.rooms.isEmpty)
             for kind in ["rooms", "seats", "half_open"] {
-                let samples = conference.metrics().filter { $0.name == "tessera_limited_current" && $0.labels["name"] == kind }
+                let samples = conference.metrics().filter {
+                    $0.name == "tessera_limited_current" && $0.labels["name"] == kind
+                }
                 #expect(samples.map(\.value) == [0], "\(kind)")
             }
         }

@@ -27,7 +27,9 @@ struct SnapshotTests {
         let meter = StageMeter("snapshot")
         let (snapshots, answers) = (Snapshots(pool: pool, meter: meter), Answers())
         let now = MonotonicClock.now()
-        let tickets = (0..<20).map { _ in snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } } }
+        let tickets = (0..<20).map { _ in
+            snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } }
+        }
         #expect(tickets.compactMap { $0 } == [1], "the first has it made")
         snapshots.picture(picture(90), of: "r", ticket: 1)
         while answers.count < 20 { await Task.yield() }

@@ -47,7 +47,8 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
         self.colour = colour
         self.tone = tone
         encoder = try makeVideoEncoder(
-            VideoEncoderConfiguration(codec: codec, width: 320, height: 180, framesPerSecond: 30, bitRate: .kilobits(300)))
+            VideoEncoderConfiguration(
+                codec: codec, width: 320, height: 180, framesPerSecond: 30, bitRate: .kilobits(300)))
         opus = try OpusEncoder(bitRate: .kilobits(32))
         sound = try OpusDecoder()
         loop.start(named: "client", delegate: LoopbackClient.passing(self))
@@ -85,7 +86,8 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
         nextFrame = (nextFrame ?? now) + .nanoseconds(33_333_333)
         let picture = Picture(width: 320, height: 180)
         picture.fill(y: colour.y, u: colour.u, v: colour.v)
-        guard let frame = try? encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: wantsKeyframe) else {
+        guard let frame = try? encoder.encode(picture, timestamp: now.ticks(at: 90_000), forceKeyframe: wantsKeyframe)
+        else {
             return
         }
         wantsKeyframe = false
@@ -142,8 +144,8 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     func stop() { loop.stop() }
 }
 
-/// How strong a tone is in a sound: 1 for a sine of amplitude 1. By tenths of a second, so that a jump of its phase, as a busy machine's
-/// concealment makes it, does not count as silence.
+/// How strong a tone is in a sound: 1 for a sine of amplitude 1. By tenths of a second, so that a jump of its phase, as
+/// a busy machine's concealment makes it, does not count as silence.
 func strength(of tone: Double, in sound: some Collection<Float>) -> Double {
     var rest = sound[...]
     var blocks: [Double] = []

@@ -29,12 +29,14 @@ extension ConferenceConfiguration {
 ///   - disk: of the recordings; nil: the system's. It goes on before the conference drains.
 ///   - diskPatience: how long the start of a recording waits for it.
 func withConference(
-    _ change: (inout ConferenceConfiguration) -> Void = { _ in }, in scratch: Scratch = Scratch(), disk: TestDisk? = nil,
+    _ change: (inout ConferenceConfiguration) -> Void = { _ in }, in scratch: Scratch = Scratch(),
+    disk: TestDisk? = nil,
     diskPatience: Duration = .seconds(5), _ body: (Conference) async throws -> Void
 ) async throws {
     var settings = ConferenceConfiguration.onLoopback(scratch)
     change(&settings)
-    let conference = try Conference(settings, logger: Logger(label: "test"), disk: disk?.disk ?? .system, diskPatience: diskPatience)
+    let conference = try Conference(
+        settings, logger: Logger(label: "test"), disk: disk?.disk ?? .system, diskPatience: diskPatience)
     try conference.start()
     let outcome: Result<Void, any Error>
     do { outcome = .success(try await body(conference)) } catch { outcome = .failure(error) }

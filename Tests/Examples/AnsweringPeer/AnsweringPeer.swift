@@ -32,8 +32,8 @@ public final class AnsweringPeer: MediaLoopDelegate {
     /// Answers an offer and returns when the connection has ended.
     ///
     /// - Parameters:
-    ///   - offer: the other end's description. ICE, DTLS and codecs are agreed from it; candidates may come in it or not
-    ///     at all, since a server waits for the other end's checks.
+    ///   - offer: the other end's description. ICE, DTLS and codecs are agreed from it; candidates may come in it or
+    ///     not at all, since a server waits for the other end's checks.
     ///   - address: an address of this machine that the other end reaches. The system chooses the port.
     ///   - configure: changes what is offered in return, such as codecs and directions.
     ///   - answered: takes the answer, with our candidate in it, to the other end.

@@ -7,7 +7,8 @@ public enum FuzzTargets {
         (
             "peer",
             [
-                DescriptionBody.target, CandidateBody.target, STUNBody.target, RTPBody.headers, RTPBody.sound, RTCPBody.target, VideoBody.target,
+                DescriptionBody.target, CandidateBody.target, STUNBody.target, RTPBody.headers, RTPBody.sound,
+                RTCPBody.target, VideoBody.target,
                 SCTPBody.target, DTLSBody.target, FramingBody.target, ConnectionBody.target,
             ]
         ),

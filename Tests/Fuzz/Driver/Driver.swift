@@ -18,7 +18,9 @@ import Fuzzing
         let arguments = CommandLine.arguments
         switch arguments.count > 1 ? arguments[1] : "--list" {
         case "--list":
-            for (group, targets) in FuzzTargets.groups { for target in targets { print(group, target.name, target.covers, separator: "\t") } }
+            for (group, targets) in FuzzTargets.groups {
+                for target in targets { print(group, target.name, target.covers, separator: "\t") }
+            }
         case "--seeds" where arguments.count == 3:
             do {
                 for target in FuzzTargets.all { try target.writeSeeds(to: URL(fileURLWithPath: arguments[2])) }
@@ -26,7 +28,9 @@ import Fuzzing
                 fail("\(error)")
             }
         case let name:
-            guard let chosen = FuzzTargets.all.first(where: { $0.name == name }) else { fail("there is no target \(name)") }
+            guard let chosen = FuzzTargets.all.first(where: { $0.name == name }) else {
+                fail("there is no target \(name)")
+            }
             target = chosen
             if arguments.count == 4, arguments[2] == "--measure" { return measure(chosen, arguments[3]) }
             fuzz(chosen, Array(arguments.dropFirst(2)))
@@ -48,10 +52,14 @@ import Fuzzing
     private static func measure(_ target: FuzzTarget, _ folder: String) {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         let costs = files.sorted().compactMap { name in
-            FileManager.default.contents(atPath: folder + "/" + name).map { (name: name, work: target.measure(Array($0))) }
+            FileManager.default.contents(atPath: folder + "/" + name).map {
+                (name: name, work: target.measure(Array($0)))
+            }
         }
         print("\(costs.count) inputs")
-        for (what, share) in [("time", \Work.timeShare), ("memory", \Work.memoryShare)] as [(String, KeyPath<Work, Double>)] {
+        for (what, share) in [("time", \Work.timeShare), ("memory", \Work.memoryShare)]
+            as [(String, KeyPath<Work, Double>)]
+        {
             for (name, work) in costs.sorted(by: { $0.work[keyPath: share] > $1.work[keyPath: share] }).prefix(3) {
                 print("\(what) \(Int(work[keyPath: share] * 100)) %: \(name): \(work)")
             }
@@ -85,4 +93,6 @@ import Fuzzing
 
 /// libFuzzer looks for a function of this name, and calls it before each input that it made itself.
 @_cdecl("LLVMFuzzerCustomMutator")
-func customMutator(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int, _ seed: UInt32) -> Int { Driver.mutate(data, size, most) }
+func customMutator(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int, _ seed: UInt32) -> Int {
+    Driver.mutate(data, size, most)
+}

@@ -2,8 +2,9 @@ import Basics
 
 /// The steepest descendant of each seed: where a fuzzer looks for what costs too much.
 ///
-/// Coverage leads a fuzzer to new code, and what is quadratic runs no other code than what is not. So a part of the inputs are children of
-/// these, and a child that is steeper than its parent takes its place. A line for each seed, because one mistake found is not all.
+/// Coverage leads a fuzzer to new code, and what is quadratic runs no other code than what is not. So a part of the
+/// inputs are children of these, and a child that is steeper than its parent takes its place. A line for each seed,
+/// because one mistake found is not all.
 public struct Climb {
     private var lines: [(bytes: [UInt8], cost: Double)]
     private var random: SeededRandom

@@ -13,14 +13,17 @@ extension FuzzTarget {
     }
 
     /// `Crashers` beside this source: tests run on the machine that built them.
-    public static let crasherFolder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../Crashers").standardizedFileURL
+    public static let crasherFolder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../Crashers")
+        .standardizedFileURL
 
     /// What was found once: the files of `Crashers/NAME`.
     public func crashers() throws -> [(name: String, bytes: [UInt8])] {
         let folder = Self.crasherFolder.appendingPathComponent(name)
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
-        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).sorted { $0.path < $1.path }
-            .map { ($0.lastPathComponent, Array(try Data(contentsOf: $0))) }
+        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).sorted {
+            $0.path < $1.path
+        }
+        .map { ($0.lastPathComponent, Array(try Data(contentsOf: $0))) }
     }
 
     /// Writes the seeds where a fuzzer takes them from, and the dictionary beside them.
@@ -31,7 +34,9 @@ extension FuzzTarget {
             try Data(bytes).write(to: corpus.appendingPathComponent("seed-\(index)"))
         }
         guard !words.isEmpty else { return }
-        let lines = words.map { word in "\"" + word.utf8.map { byte in "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined() + "\"\n" }
+        let lines = words.map { word in
+            "\"" + word.utf8.map { byte in "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined() + "\"\n"
+        }
         try Data(lines.joined().utf8).write(to: folder.appendingPathComponent("\(name).dict"))
     }
 }

@@ -1,7 +1,7 @@
 /// One way in from outside: a parser or a whole machine, what its bytes look like, and what they may cost.
 public struct FuzzTarget: Sendable, CustomStringConvertible {
-    /// How often an input may be over its limits before it counts: other tests use the heap at the same time, and a page fault or a neighbour
-    /// on the same core is no finding.
+    /// How often an input may be over its limits before it counts: other tests use the heap at the same time, and a
+    /// page fault or a neighbour on the same core is no finding.
     private static let tries = 4
 
     /// Its name on the command line and its folder in `Crashers`.
@@ -19,7 +19,8 @@ public struct FuzzTarget: Sendable, CustomStringConvertible {
     private let body: @Sendable (FuzzInput, inout Work) -> Void
 
     public init(
-        _ name: String, covers: String, limits: WorkLimits = WorkLimits(), maximumLength: Int = 4096, seededRounds: Int = 1000, words: [String] = [],
+        _ name: String, covers: String, limits: WorkLimits = WorkLimits(), maximumLength: Int = 4096,
+        seededRounds: Int = 1000, words: [String] = [],
         seeds: @escaping @Sendable () -> [[UInt8]], body: @escaping @Sendable (FuzzInput, inout Work) -> Void
     ) {
         self.name = name
@@ -37,12 +38,15 @@ public struct FuzzTarget: Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// Runs one input. A trap in what is under test is a finding, and so is too much time or memory: both end the process.
+    /// Runs one input. A trap in what is under test is a finding, and so is too much time or memory: both end the
+    /// process.
     @discardableResult
     public func run(_ bytes: [UInt8]) -> Work {
         let first = measure(bytes)
         first.show()
-        guard let fault = first.fault, (1..<Self.tries).allSatisfy({ _ in measure(bytes).fault != nil }) else { return first }
+        guard let fault = first.fault, (1..<Self.tries).allSatisfy({ _ in measure(bytes).fault != nil }) else {
+            return first
+        }
         fatalError("\(name): \(fault)")
     }
 

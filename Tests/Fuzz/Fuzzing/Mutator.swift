@@ -30,7 +30,8 @@ public struct Mutator {
         case 4: bytes[index] = .random(in: 0...255, using: &random)
         case 5: bytes.removeSubrange(index...)
         case 6: bytes.removeSubrange(index..<min(bytes.count, index + Int.random(in: 1...8, using: &random)))
-        case 7: bytes.insert(contentsOf: [UInt8](repeating: edge, count: Int.random(in: 1...8, using: &random)), at: index)
+        case 7:
+            bytes.insert(contentsOf: [UInt8](repeating: edge, count: Int.random(in: 1...8, using: &random)), at: index)
         case 8:
             // A run of one value: the largest lengths and counters of 16 and 32 bits.
             for place in index..<min(bytes.count, index + (Bool.random(using: &random) ? 2 : 4)) { bytes[place] = edge }

@@ -1,5 +1,5 @@
-/// How much slower this process is than an optimised build on the machine that the limits were measured on: unoptimised code, sanitizers
-/// and coverage counters cost a factor of 2 to 50, which no finding should hide behind or be made of.
+/// How much slower this process is than an optimised build on the machine that the limits were measured on: unoptimised
+/// code, sanitizers and coverage counters cost a factor of 2 to 50, which no finding should hide behind or be made of.
 enum Speed {
     /// At least 1.
     static let slowness: Double = {

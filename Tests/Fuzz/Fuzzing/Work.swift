@@ -1,7 +1,8 @@
 import CFuzzing
 import Glibc
 
-/// What an input may cost: time in proportion to what came in, so that anything quadratic shows, and memory that is held at the end.
+/// What an input may cost: time in proportion to what came in, so that anything quadratic shows, and memory that is
+/// held at the end.
 public struct WorkLimits: Sendable {
     /// Of processor time for an optimised build on a machine of 2024; `Speed` stretches it for others.
     public let base: Duration
@@ -13,7 +14,8 @@ public struct WorkLimits: Sendable {
 
     /// The usual limits are five to ten times what the dearest honest inputs take.
     public init(
-        base: Duration = .milliseconds(5), perByte: Duration = .nanoseconds(100), perStep: Duration = .microseconds(10), memory: Int = 4 << 20
+        base: Duration = .milliseconds(5), perByte: Duration = .nanoseconds(100), perStep: Duration = .microseconds(10),
+        memory: Int = 4 << 20
     ) {
         self.base = base
         self.perByte = perByte
@@ -63,14 +65,15 @@ public struct Work: CustomStringConvertible {
     public var timeShare: Double { used / allowance }
     public var memoryShare: Double { Double(heapHeld) / Double(limits.memory) }
 
-    /// How steep the way up is: time for what came in, nearly without the base. What is linear has the same at every length, and what is
-    /// quadratic has more the longer it is, so a climb by this goes where a few bytes more cost much more.
+    /// How steep the way up is: time for what came in, nearly without the base. What is linear has the same at every
+    /// length, and what is quadratic has more the longer it is, so a climb by this goes where a few bytes more cost
+    /// much more.
     public var steepness: Double {
         max(used / ((limits.base / 50 + limits.perByte * bytes + limits.perStep * steps) * Speed.slowness), memoryShare)
     }
 
-    /// Shows a fuzzer how near to its limits an input came, as if each step nearer were new code: it keeps what costs more than all before,
-    /// and so climbs towards what is quadratic.
+    /// Shows a fuzzer how near to its limits an input came, as if each step nearer were new code: it keeps what costs
+    /// more than all before, and so climbs towards what is quadratic.
     func show() {
         fuzzing_show_cost(FUZZING_TIME, Self.level(timeShare))
         fuzzing_show_cost(FUZZING_MEMORY, Self.level(memoryShare))
@@ -102,5 +105,7 @@ public struct Work: CustomStringConvertible {
 
     static var heap: Int { Int(fuzzing_heap()) }
 
-    private static func milliseconds(_ duration: Duration) -> String { String(Double(Int(duration / .microseconds(10))) / 100) }
+    private static func milliseconds(_ duration: Duration) -> String {
+        String(Double(Int(duration / .microseconds(10))) / 100)
+    }
 }

@@ -8,10 +8,14 @@ import Testing
 
 @Suite struct HTTPTests {
     @Test(arguments: [
-        ("/", 200), ("/r/Daily%20stand-up", 200), ("/assets/app.js", 200), ("/healthz", 200), ("/readyz", 200), ("/metrics", 200),
-        ("/api/openapi.json", 200), ("/api/rooms", 200), ("/api/rooms/r", 200), ("/api/rooms/r/snapshot.png", 200), ("/api/layouts", 200),
-        ("/api/recordings", 200), ("/api/rooms/r/participants/p1/stats", 200), ("/assets/none.js", 404), ("/api/rooms/none", 404),
-        ("/nowhere", 404), ("/api/rooms/%ff", 404), ("/api/recordings/none", 404), ("/signal", 426), ("/api/rooms/..%2Fx", 400),
+        ("/", 200), ("/r/Daily%20stand-up", 200), ("/assets/app.js", 200), ("/healthz", 200), ("/readyz", 200),
+        ("/metrics", 200),
+        ("/api/openapi.json", 200), ("/api/rooms", 200), ("/api/rooms/r", 200), ("/api/rooms/r/snapshot.png", 200),
+        ("/api/layouts", 200),
+        ("/api/recordings", 200), ("/api/rooms/r/participants/p1/stats", 200), ("/assets/none.js", 404),
+        ("/api/rooms/none", 404),
+        ("/nowhere", 404), ("/api/rooms/%ff", 404), ("/api/recordings/none", 404), ("/signal", 426),
+        ("/api/rooms/..%2Fx", 400),
     ])
     func `reading`(path: String, status: Int) async throws {
         let answer = try await Host().ask(.get, path, from: "203.0.113.9")
@@ -55,14 +59,18 @@ import Testing
         let host = await Host()
         #expect(try await host.ask(.put, "/api/rooms/new").status == 201)
         #expect(try await host.ask(.put, "/api/rooms/new", body: #"{"locked":true}"#).status == 200)
-        for body in ["nonsense", "[]", #"{"width":"wide"}"#, #"{"width":7}"#, #"{"witdh":640}"#, #"{"layout":"../x"}"#, #"{"width":640.5}"#] {
+        for body in [
+            "nonsense", "[]", #"{"width":"wide"}"#, #"{"width":7}"#, #"{"witdh":640}"#, #"{"layout":"../x"}"#,
+            #"{"width":640.5}"#,
+        ] {
             let answer = try await host.ask(.put, "/api/rooms/new", body: body)
             #expect(answer.status == 400, "\(body)")
             #expect(answer.code == "bad_request")
         }
         #expect(try await host.ask(.put, "/api/rooms/new", body: String(repeating: " ", count: 70_000)).status == 413)
         let unknown = try await host.ask(.put, "/api/rooms/new", body: #"{"layout":"none"}"#)
-        #expect(unknown.status == 400 && unknown.code == "unknown_layout", "the room is there; what the body names is not")
+        #expect(
+            unknown.status == 400 && unknown.code == "unknown_layout", "the room is there; what the body names is not")
     }
 
     @Test func `recordings start, pause, stop`() async throws {
@@ -70,11 +78,16 @@ import Testing
         let started = try await host.ask(.post, "/api/rooms/r/recordings")
         #expect(started.status == 201)
         #expect(started.json["state"] == "recording")
-        #expect(started.json["id"] == "rec" && started.json["file"] != nil && started.json["startedAt"] == "1970-01-01T00:00:00Z")
+        #expect(
+            started.json["id"] == "rec" && started.json["file"] != nil
+                && started.json["startedAt"] == "1970-01-01T00:00:00Z")
         #expect(try await host.ask(.post, "/api/rooms/r/recordings").status == 409)
-        #expect(try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#).json["state"] == "paused")
+        #expect(
+            try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#).json["state"] == "paused")
         #expect(try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"gone"}"#).status == 400)
-        for (code, error) in [("recording_not_running", ConferenceError.recordingNotRunning("rec")), ("conflict", .conflict("no"))] {
+        for (code, error) in [
+            ("recording_not_running", ConferenceError.recordingNotRunning("rec")), ("conflict", .conflict("no")),
+        ] {
             host.service.state.withLock { $0.recordingError = error }
             let late = try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#)
             #expect(late.status == 409 && late.code == .string(code))
@@ -102,7 +115,8 @@ import Testing
     @Test(arguments: [
         ("limit=0", "limit: a whole number from 1 to 1000"), ("limit=1001", "limit: a whole number from 1 to 1000"),
         ("limit=-1", "limit: a whole number from 1 to 1000"), ("limit=", "limit: a whole number from 1 to 1000"),
-        ("limit=many", "limit: a whole number from 1 to 1000"), ("limit=99999999999999999999", "limit: a whole number from 1 to 1000"),
+        ("limit=many", "limit: a whole number from 1 to 1000"),
+        ("limit=99999999999999999999", "limit: a whole number from 1 to 1000"),
         ("before=none", "before: there is no such recording (any more); leave it out to begin with the newest"),
         ("before=", "before: there is no such recording (any more); leave it out to begin with the newest"),
     ])
@@ -113,7 +127,8 @@ import Testing
     }
 
     @Test func `a recording's file comes in ranges`() async throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4").path
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4")
+            .path
         #expect(FileManager.default.createFile(atPath: path, contents: Data((0..<100).map { UInt8($0) })))
         defer { try? FileManager.default.removeItem(atPath: path) }
         let host = await Host(FakeConference(file: path))
@@ -122,7 +137,9 @@ import Testing
         let part = try await host.ask(.get, "/api/recordings/rec/file", [.range: "bytes=10-19"])
         #expect(part.status == 206 && part.body == Array(10...19) && part.headers[.contentRange] == "bytes 10-19/100")
         #expect(try await host.ask(.get, "/api/recordings/rec/file", [.range: "bytes=100-"]).status == 416)
-        #expect(try await host.ask(.get, "/api/recordings/rec/file", [.range: "bytes=0-1", .ifRange: "\"old\""]).status == 200)
+        #expect(
+            try await host.ask(.get, "/api/recordings/rec/file", [.range: "bytes=0-1", .ifRange: "\"old\""]).status
+                == 200)
         let tag = try #require(whole.headers[.eTag])
         #expect(try await host.ask(.get, "/api/recordings/rec/file", [.ifNoneMatch: tag]).status == 304)
     }
@@ -140,7 +157,9 @@ import Testing
         #expect(faulty.status == 422 && faulty.code == "bad_layout")
         #expect(try await host.ask(.delete, "/api/layouts/none").status == 404)
         for name in ["Mine", "a.b", "%2e%2e", String(repeating: "x", count: 65)] {
-            #expect(try await host.ask(.put, "/api/layouts/\(name)", body: "{}").status == 400, "a file of that name would be refused too")
+            #expect(
+                try await host.ask(.put, "/api/layouts/\(name)", body: "{}").status == 400,
+                "a file of that name would be refused too")
         }
     }
 
@@ -148,11 +167,16 @@ import Testing
         let host = await Host()
         let paths = try #require(try await host.ask(.get, "/api/openapi.json").json["paths"])
         for route in host.doors.responder.table.routes where route.description != nil {
-            #expect(paths[route.path]?[route.method.rawValue.lowercased()]?["responses"] != nil, "\(route.method) \(route.path)")
+            #expect(
+                paths[route.path]?[route.method.rawValue.lowercased()]?["responses"] != nil,
+                "\(route.method) \(route.path)")
         }
         let described = host.doors.responder.table.routes.filter { $0.path.hasPrefix("/api/") && $0.description == nil }
         #expect(described.isEmpty)
-        for path in ["/healthz", "/readyz", "/metrics", "/signal", "/whip/{room}", "/whep/{room}", "/api/rooms/{room}/snapshot.png"] {
+        for path in [
+            "/healthz", "/readyz", "/metrics", "/signal", "/whip/{room}", "/whep/{room}",
+            "/api/rooms/{room}/snapshot.png",
+        ] {
             #expect(paths[path] != nil)
         }
     }
@@ -182,14 +206,19 @@ import Testing
         #expect(try await host.ask(.delete, "/api/rooms/r", from: "::1", at: "::1").status == 204)
         #expect(try await host.ask(.delete, "/api/rooms/r", from: "203.0.113.9").status == 403)
         let forwarded = try #require(HTTPField.Name("X-Forwarded-For"))
-        #expect(try await host.ask(.delete, "/api/rooms/r", [forwarded: "203.0.113.9"]).status == 403, "a proxy on this machine")
+        #expect(
+            try await host.ask(.delete, "/api/rooms/r", [forwarded: "203.0.113.9"]).status == 403,
+            "a proxy on this machine")
     }
 
     @Test func `with an admin token it opens, from anywhere`() async throws {
         let host = await Host { $0.auth.adminToken = "open sesame, please" }
         #expect(try await host.ask(.delete, "/api/rooms/r").status == 401)
         #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer wrong"]).status == 401)
-        #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer open sesame, please"], from: "203.0.113.9").status == 204)
+        #expect(
+            try await host.ask(
+                .delete, "/api/rooms/r", [.authorization: "Bearer open sesame, please"], from: "203.0.113.9"
+            ).status == 204)
         #expect(try await host.ask(.get, "/api/rooms", from: "203.0.113.9").status == 200)
     }
 
@@ -200,7 +229,9 @@ import Testing
             $0.auth.adminToken = "the administrator"
         }
         #expect(try await host.ask(.get, "/api/rooms", from: "203.0.113.9").status == 401)
-        #expect(try await host.ask(.get, "/api/rooms", [.authorization: "Bearer the administrator"], from: "203.0.113.9").status == 200)
+        #expect(
+            try await host.ask(.get, "/api/rooms", [.authorization: "Bearer the administrator"], from: "203.0.113.9")
+                .status == 200)
         #expect(try await host.ask(.get, "/healthz", from: "203.0.113.9").status == 200)
         #expect(try await host.ask(.post, "/whip/r", [.contentType: "application/sdp"], body: "v=0\r\n").status == 401)
     }
@@ -215,7 +246,9 @@ import Testing
         let preflight = try await host.ask(.options, "/api/rooms/r", [.origin: "https://friend.example"])
         #expect(preflight.status == 204)
         #expect(preflight.headers[.accessControlAllowMethods]?.contains("DELETE") == true)
-        #expect(try await host.ask(.options, "/api/rooms/r", [.origin: "https://evil.example"]).headers[.accessControlAllowOrigin] == nil)
+        #expect(
+            try await host.ask(.options, "/api/rooms/r", [.origin: "https://evil.example"]).headers[
+                .accessControlAllowOrigin] == nil)
     }
 }
 
@@ -240,7 +273,8 @@ import Testing
         let location = try #require(created.headers[.location])
         let tag = try #require(created.headers[.eTag])
 
-        let candidate = "a=ice-ufrag:EsAw\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\na=candidate:1 1 udp 1 192.0.2.1 1 typ host\r\n"
+        let candidate =
+            "a=ice-ufrag:EsAw\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\na=candidate:1 1 udp 1 192.0.2.1 1 typ host\r\n"
         #expect(try await host.ask(.patch, location, patch(tag), body: candidate).status == 204)
         #expect(host.service.asked.last == "candidate candidate:1 1 udp 1 192.0.2.1 1 typ host")
         #expect(try await host.ask(.patch, location, patch(nil), body: candidate).status == 428)
@@ -265,9 +299,13 @@ import Testing
     @Test func `what the standards refuse`() async throws {
         let host = await Host()
         #expect(try await host.ask(.post, "/whip/r", body: offer).status == 415)
-        #expect(try await host.ask(.post, "/whip/r", [.contentType: "application/sdp", .accept: "text/html"], body: offer).status == 406)
+        #expect(
+            try await host.ask(.post, "/whip/r", [.contentType: "application/sdp", .accept: "text/html"], body: offer)
+                .status == 406)
         #expect(try await host.ask(.post, "/whip/r", sdp, body: "").status == 400)
-        #expect(try await host.ask(.post, "/whip/r", sdp, body: "v=0" + String(repeating: " ", count: 70_000)).status == 413)
+        #expect(
+            try await host.ask(.post, "/whip/r", sdp, body: "v=0" + String(repeating: " ", count: 70_000)).status == 413
+        )
         #expect(try await host.ask(.get, "/whip/r").status == 405)
         #expect(try await host.ask(.post, "/whep/none", sdp, body: offer).status == 404)
         #expect(try await host.ask(.post, "/whep/r?as=p9", sdp, body: offer).status == 404)

@@ -46,7 +46,8 @@ struct Host {
         change(&settings)
         self.service = service
         doors = await Doors(
-            settings, conference: service, assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
+            settings, conference: service,
+            assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
             machineName: "machine", logger: Logger(label: "test"))
     }
 
@@ -55,7 +56,8 @@ struct Host {
     ///   - local: our end of the connection.
     ///   - name: the `Host` header.
     func ask(
-        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "", from address: String = "127.0.0.1",
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "",
+        from address: String = "127.0.0.1",
         at local: String = "127.0.0.1", host name: String? = "localhost:8080"
     ) async throws -> Answer {
         let head = HTTPRequest(method: method, scheme: "http", authority: name, path: path, headerFields: headers)
@@ -63,7 +65,8 @@ struct Host {
         let channel = EmbeddedChannel()
         channel.remoteAddress = try NIOCore.SocketAddress(ipAddress: address, port: 1000)
         channel.localAddress = try NIOCore.SocketAddress(ipAddress: local, port: 8080)
-        let context = GatewayContext(source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
+        let context = GatewayContext(
+            source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
         let response = try await doors.responder.respond(to: request, context: context)
         let box = Collector.Box()
         try await response.body.write(Collector(box: box))

@@ -12,7 +12,8 @@ import Testing
     }
 
     private func file() -> String {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4").path
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4")
+            .path
         _ = FileManager.default.createFile(atPath: path, contents: Data((0..<100).map { UInt8($0) }))
         return path
     }
@@ -46,11 +47,14 @@ import Testing
         #expect(whole.status == 200 && whole.body.count == 100)
         #expect(try await host.ask(.get, url, [.range: "bytes=0-9"], from: "203.0.113.9").status == 206)
         let film: HTTPFields = [.secFetchSite: "cross-site", .secFetchMode: "no-cors"]
-        #expect(try await host.ask(.get, url, film, from: "203.0.113.9").status == 200, "a page of another site may show it")
+        #expect(
+            try await host.ask(.get, url, film, from: "203.0.113.9").status == 200, "a page of another site may show it"
+        )
         #expect(try await host.ask(.get, url.replacing("/rec/", with: "/other/")).status == 401)
         #expect(try await host.ask(.get, url.replacing("expires=", with: "expires=9")).status == 401)
         #expect(try await host.ask(.get, String(url.dropLast())).status == 401)
-        #expect(try await host.ask(.get, "/api/recordings/rec" + url.drop { $0 != "?" }).status == 401, "the file alone")
+        #expect(
+            try await host.ask(.get, "/api/recordings/rec" + url.drop { $0 != "?" }).status == 401, "the file alone")
         #expect(try await host.ask(.post, "/api/recordings/none/link", admin).status == 404)
         for body in [#"{"seconds":0}"#, #"{"seconds":604801}"#, #"{"seconds":"x"}"#, #"{"second":1}"#] {
             #expect(try await host.ask(.post, "/api/recordings/rec/link", admin, body: body).status == 400)
@@ -67,7 +71,8 @@ import Testing
         #expect(path.hasPrefix("/api/recordings/20260704-kitchen/file?expires=1000&signature="))
         #expect(holds(links) && !holds(links, at: 1000) && !holds(links, "other"))
         #expect(holds(RecordingLinks(adminToken: "a", secret: "b")), "after a restart, too")
-        #expect(!holds(RecordingLinks(adminToken: "ab", secret: "")) && !holds(RecordingLinks(adminToken: "", secret: "")))
+        #expect(
+            !holds(RecordingLinks(adminToken: "ab", secret: "")) && !holds(RecordingLinks(adminToken: "", secret: "")))
     }
 
     @Test func `more downloads than there are places wait outside`() throws {

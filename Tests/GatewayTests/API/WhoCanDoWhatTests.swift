@@ -18,8 +18,11 @@ import Testing
             "../../../Sources/Gateway/Gateway.docc/WhoCanDoWhat.md")
         let text = (try? String(contentsOf: page, encoding: .utf8)) ?? ""
         let section = text.components(separatedBy: "\n## ").first { $0.hasPrefix(heading) } ?? ""
-        return section.split(separator: "\n").filter { $0.hasPrefix("|") && !$0.hasPrefix("|-") }.dropFirst().map { line in
-            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "`", with: "") }
+        return section.split(separator: "\n").filter { $0.hasPrefix("|") && !$0.hasPrefix("|-") }.dropFirst().map {
+            line in
+            line.split(separator: "|").map {
+                $0.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "`", with: "")
+            }
         }
     }
 
@@ -59,13 +62,16 @@ import Testing
             $0.auth.adminToken = asker.adminToken
         }
         let parts = route.split(separator: " ", maxSplits: 1).map(String.init)
-        let path = parts[1].replacing("{room}", with: room).replacing("{id}", with: parts[1].contains("/recordings/") ? "rec" : "p1")
-            .replacing("{name}", with: "grid").replacing("{session}", with: "none")
+        let path = parts[1].replacing("{room}", with: room).replacing(
+            "{id}", with: parts[1].contains("/recordings/") ? "rec" : "p1"
+        )
+        .replacing("{name}", with: "grid").replacing("{session}", with: "none")
         var headers: HTTPFields = [.contentType: "application/sdp"]
         if let bearer = asker.bearer { headers[.authorization] = "Bearer " + bearer }
         let isOffer = path.hasPrefix("/whip/") || path.hasPrefix("/whep/")
         let answer = try await host.ask(
-            try #require(HTTPRequest.Method(rawValue: parts[0])), path, headers, body: isOffer ? "v=0\r\n" : "", from: asker.address)
+            try #require(HTTPRequest.Method(rawValue: parts[0])), path, headers, body: isOffer ? "v=0\r\n" : "",
+            from: asker.address)
         #expect(answer.status != 405 && answer.status != 421, "\(route): \(answer.status)")
         return answer.status != 401 && answer.status != 403
     }
@@ -73,7 +79,9 @@ import Testing
     @Test func `the page has every route of the server, and no other`() async {
         let listed = Set(WhoCanDoWhatTests.routes.map { $0[0] })
         let host = await Host()
-        let all = host.doors.responder.table.routes.filter { $0.method != .options }.map { "\($0.method.rawValue) \($0.path)" }
+        let all = host.doors.responder.table.routes.filter { $0.method != .options }.map {
+            "\($0.method.rawValue) \($0.path)"
+        }
         #expect(Set(all).subtracting(listed).isEmpty)
         #expect(listed.subtracting(all).isEmpty)
         #expect(listed.count == WhoCanDoWhatTests.routes.count)
@@ -106,7 +114,8 @@ import Testing
                 change.locked = true
                 try conference.createRoom(room, change)
             }
-            var request = JoinRequest(room: room, name: "Anna", role: role, kind: role == .viewer ? .viewer : .participant)
+            var request = JoinRequest(
+                room: room, name: "Anna", role: role, kind: role == .viewer ? .viewer : .participant)
             request.roleIsProven = isProven
             let seat = try conference.join(request) { _ in }
             switch message {
@@ -145,7 +154,8 @@ import Testing
         #expect(!WhoCanDoWhatTests.messages.isEmpty)
         for row in WhoCanDoWhatTests.messages {
             let columns: [(roles: [Role], isProven: Bool)] = [
-                ([.viewer], false), ([.participant, .presenter, .moderator], false), ([.viewer], true), ([.participant], true), ([.presenter], true),
+                ([.viewer], false), ([.participant, .presenter, .moderator], false), ([.viewer], true),
+                ([.participant], true), ([.presenter], true),
                 ([.moderator], true),
             ]
             #expect(row.count == columns.count + 1)

@@ -6,11 +6,15 @@ import Testing
 @testable import Gateway
 
 @Suite struct ConfigurationLoaderTests {
-    private func load(_ yaml: String, environment: [String: String] = [:], flags: [ConfigurationLoader.Flag] = []) throws -> TesseraConfiguration {
+    private func load(_ yaml: String, environment: [String: String] = [:], flags: [ConfigurationLoader.Flag] = [])
+        throws -> TesseraConfiguration
+    {
         try ConfigurationLoader.load(file: .init(name: "t.yaml", text: yaml), environment: environment, flags: flags)
     }
 
-    private func faults(_ yaml: String, environment: [String: String] = [:], flags: [ConfigurationLoader.Flag] = []) -> [String] {
+    private func faults(_ yaml: String, environment: [String: String] = [:], flags: [ConfigurationLoader.Flag] = [])
+        -> [String]
+    {
         do {
             _ = try load(yaml, environment: environment, flags: flags)
             return []
@@ -48,7 +52,9 @@ import Testing
         #expect(all.ice.turn.ttl == .seconds(5400))
         #expect(all.rooms.emptyTimeout == .milliseconds(500))
         #expect(all.rooms.create == .api)
-        #expect(all.video.renditions.map(\.height) == [720, 180], "from the best to the smallest, however they were written")
+        #expect(
+            all.video.renditions.map(\.height) == [720, 180], "from the best to the smallest, however they were written"
+        )
         #expect(all.video.renditions.map(\.bitrate.bitsPerSecond) == [1_500_000, 110_000])
         #expect(all.recording.segment == .seconds(600))
         #expect(all.recording.audio == .opus)
@@ -57,7 +63,9 @@ import Testing
         #expect(all.http.hosts == ["meet.example"] && all.http.publicURL == "https://meet.example")
         #expect(all.http.trustedProxies.map(\.description) == ["127.0.0.1/32", "10.0.0.0/8"])
         #expect(all.recording.minimumFree == 500 << 20)
-        #expect(all.limits.connections == 100 && all.limits.conference.seatsPerAddress == 4 && all.limits.conference.loopShare == 0.5)
+        #expect(
+            all.limits.connections == 100 && all.limits.conference.seatsPerAddress == 4
+                && all.limits.conference.loopShare == 0.5)
         let conference = ConferenceConfiguration(all)
         #expect(conference.limits == all.limits.conference)
         #expect(conference.recording.minimumFree == 500 << 20 && conference.recording.startsPerMinute == 3)
@@ -67,7 +75,8 @@ import Testing
         let yaml = "rooms: {width: 640, height: 480, layout: speaker}\nhttp: {listen: 127.0.0.1:1}"
         let environment = ["TESSERA_ROOMS_WIDTH": "800", "TESSERA_HTTP_LISTEN": "127.0.0.1:2", "HOME": "/"]
         let settings = try load(
-            yaml, environment: environment, flags: [.init(name: "--listen", path: "http.listen", values: ["127.0.0.1:3"])])
+            yaml, environment: environment,
+            flags: [.init(name: "--listen", path: "http.listen", values: ["127.0.0.1:3"])])
         #expect(settings.rooms.width == 800)
         #expect(settings.rooms.height == 480)
         #expect(settings.http.listen.port == 3)
@@ -81,16 +90,26 @@ import Testing
         return ConferenceConfiguration(try load(yaml, environment: environment, flags: flags)).recording
     }
 
-    @Test func `what recordings leave of the disk comes from the file, the environment and a flag, and reaches the conference`() throws {
+    @Test
+    func
+        `what recordings leave of the disk comes from the file, the environment and a flag, and reaches the conference`()
+        throws
+    {
         let (yaml, environment) = ("recording: {minimumFree: 2GiB}", ["TESSERA_RECORDING_MINIMUMFREE": "3GiB"])
         #expect(try recording("", [:]).minimumFree == 1 << 30)
         #expect(try recording(yaml, [:]).minimumFree == 2 << 30)
         #expect(try recording(yaml, environment).minimumFree == 3 << 30)
         #expect(try recording(yaml, environment, ("recording.minimumFree", "4GiB")).minimumFree == 4 << 30)
-        #expect(faults("", environment: ["TESSERA_RECORDING_MINIMUMFREE": "much"]).first?.contains("TESSERA_RECORDING_MINIMUMFREE") == true)
+        #expect(
+            faults("", environment: ["TESSERA_RECORDING_MINIMUMFREE": "much"]).first?.contains(
+                "TESSERA_RECORDING_MINIMUMFREE") == true)
     }
 
-    @Test func `how many recordings a room may start comes from the file, the environment and a flag, and reaches the conference`() throws {
+    @Test
+    func
+        `how many recordings a room may start comes from the file, the environment and a flag, and reaches the conference`()
+        throws
+    {
         let (yaml, environment) = ("recording: {startsPerMinute: 2}", ["TESSERA_RECORDING_STARTSPERMINUTE": "3"])
         #expect(try recording("", [:]).startsPerMinute == 6)
         #expect(try recording(yaml, [:]).startsPerMinute == 2)
@@ -113,9 +132,18 @@ import Testing
 
     @Test(arguments: [
         ("rooms: {witdh: 640}", "rooms.witdh: 640: there is no such key; did you mean rooms.width? (t.yaml:1)"),
-        ("rooms: {width: wide}", "rooms.width: wide: not allowed; allowed is an even number from 160 to 3840 (t.yaml:1)"),
-        ("rooms: {width: \"640\"}", "rooms.width: \"640\": not allowed; allowed is an even number from 160 to 3840 (t.yaml:1)"),
-        ("rooms:\n  width: 641", "rooms.width: 641: not allowed; allowed is an even number from 160 to 3840 (t.yaml:2)"),
+        (
+            "rooms: {width: wide}",
+            "rooms.width: wide: not allowed; allowed is an even number from 160 to 3840 (t.yaml:1)"
+        ),
+        (
+            "rooms: {width: \"640\"}",
+            "rooms.width: \"640\": not allowed; allowed is an even number from 160 to 3840 (t.yaml:1)"
+        ),
+        (
+            "rooms:\n  width: 641",
+            "rooms.width: 641: not allowed; allowed is an even number from 160 to 3840 (t.yaml:2)"
+        ),
         ("rooms: {create: never}", "rooms.create: never: not allowed; allowed is onJoin or api (t.yaml:1)"),
         ("media: {tcp: maybe}", "media.tcp: maybe: not allowed; allowed is true or false (t.yaml:1)"),
         ("width: 640", "width: 640: there is no such key; did you mean rooms.width? (t.yaml:1)"),
@@ -125,19 +153,27 @@ import Testing
     }
 
     @Test(arguments: [
-        "http: {listen: 8080}", "http: {listen: \"1.2.3:80\"}", "media: {listen: localhost}", "media: {announce: [nowhere]}",
-        "ice: {stun: [stun.example]}", "ice: {turn: {urls: [\"turn:x\"]}}", "rooms: {emptyTimeout: 30}", "rooms: {emptyTimeout: -1s}",
+        "http: {listen: 8080}", "http: {listen: \"1.2.3:80\"}", "media: {listen: localhost}",
+        "media: {announce: [nowhere]}",
+        "ice: {stun: [stun.example]}", "ice: {turn: {urls: [\"turn:x\"]}}", "rooms: {emptyTimeout: 30}",
+        "rooms: {emptyTimeout: -1s}",
         "rooms: {layout: ../x}", "video: {codecs: []}", "video: {codecs: [av1]}", "video: {codecs: [vp8, vp8]}",
-        "video: {renditions: []}", "video: {renditions: [{height: 720}]}", "video: {renditions: [{height: 720, bitrate: 1M, x: 1}]}",
-        "video: {renditions: [{height: 720, bitrate: 1M}, {height: 720, bitrate: 2M}]}", "audio: {bitrate: 1k}", "audio: {bitrate: 1e5}",
+        "video: {renditions: []}", "video: {renditions: [{height: 720}]}",
+        "video: {renditions: [{height: 720, bitrate: 1M, x: 1}]}",
+        "video: {renditions: [{height: 720, bitrate: 1M}, {height: 720, bitrate: 2M}]}", "audio: {bitrate: 1k}",
+        "audio: {bitrate: 1e5}",
         "recording: {segment: 1s}", "recording: {container: mkv}", "auth: {mode: token}", "limits: {sdpBytes: 12}",
-        "http: {tls: {certificate: a}}", "http: {tls: {certificate: a, key: b, selfSigned: true}}", "rooms: 7", "[1, 2]", "a: {b: [",
+        "http: {tls: {certificate: a}}", "http: {tls: {certificate: a, key: b, selfSigned: true}}", "rooms: 7",
+        "[1, 2]", "a: {b: [",
         "http: {listen: 0.0.0.0:50000}", "http: {allowedOrigins: [\"example.com\"]}", "rooms: {framesPerSecond: 0}",
         "rooms: {framesPerSecond: 99999999999999999999}", "auth: {secret: short}", "auth: {adminToken: letmein}",
-        "auth: {mode: token, secret: 0123456789012345678901234567890}", "http: {hosts: [\"meet.example:8080\"]}", "http: {hosts: [127.0.0.1]}",
+        "auth: {mode: token, secret: 0123456789012345678901234567890}", "http: {hosts: [\"meet.example:8080\"]}",
+        "http: {hosts: [127.0.0.1]}",
         "http: {publicURL: meet.example}", "http: {trustedProxies: [proxy]}", "http: {trustedProxies: [10.0.0.0/33]}",
-        "limits: {connections: 1}", "limits: {connections: 100, connectionsPerAddress: 200}", "limits: {seats: 5, seatsPerAddress: 6}",
-        "limits: {loopShare: 0}", "limits: {loopShare: 1.5}", "recording: {minimumFree: -1}", "recording: {minimumFree: much}",
+        "limits: {connections: 1}", "limits: {connections: 100, connectionsPerAddress: 200}",
+        "limits: {seats: 5, seatsPerAddress: 6}",
+        "limits: {loopShare: 0}", "limits: {loopShare: 1.5}", "recording: {minimumFree: -1}",
+        "recording: {minimumFree: much}",
     ])
     func `impossible values stop the start with one line each`(yaml: String) {
         let lines = faults(yaml)
@@ -162,13 +198,16 @@ import Testing
         #expect(!faults("auth: {mode: token, secret: geheim, adminToken: geheim}").contains { $0.contains("geheim") })
     }
 
-    @Test(arguments: [("0", 0), ("4096", 4096), ("100k", 100_000), ("1MiB", 1 << 20), ("1GiB", 1 << 30), ("1.5G", 1_500_000_000)])
+    @Test(arguments: [
+        ("0", 0), ("4096", 4096), ("100k", 100_000), ("1MiB", 1 << 20), ("1GiB", 1 << 30), ("1.5G", 1_500_000_000),
+    ])
     func `sizes`(text: String, bytes: Int) throws {
         #expect(try load("recording: {minimumFree: \(text)}").recording.minimumFree == bytes)
     }
 
     @Test func `every key stands in the documentation`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
             .deletingLastPathComponent()
         for page in ["README.md", "Sources/Gateway/Gateway.docc/Configuration.md"] {
             let text = try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
@@ -183,7 +222,9 @@ import Testing
     @Test(arguments: ["appRTC: true", "webrtcDemo: on", "socketIO: 7", "rawTCP: \"0.0.0.0:7000\""])
     func `what is not built is refused at the start`(setting: String) {
         let lines = faults("doors: {\(setting)}")
-        #expect(lines.count == 1 && lines[0].contains("no such endpoint yet") && lines[0].contains("leave the key out"), "\(lines)")
+        #expect(
+            lines.count == 1 && lines[0].contains("no such endpoint yet") && lines[0].contains("leave the key out"),
+            "\(lines)")
     }
 
     @Test func `secrets are not printed`() {
@@ -194,10 +235,13 @@ import Testing
 
     @Test func `an unknown variable is a fault unless Kubernetes made it`() {
         #expect(faults("", environment: ["TESSERA_ROOM_WIDTH": "1"]).first?.contains("TESSERA_ROOMS_WIDTH") == true)
-        #expect(faults("", environment: ["TESSERA_PORT": "tcp://10.0.0.1:80", "TESSERA_SERVICE_HOST": "10.0.0.1"]).isEmpty)
+        #expect(
+            faults("", environment: ["TESSERA_PORT": "tcp://10.0.0.1:80", "TESSERA_SERVICE_HOST": "10.0.0.1"]).isEmpty)
     }
 
-    @Test(arguments: [("500ms", 0.5), ("10s", 10), ("1.5s", 1.5), ("2m", 120), ("24h", 86400), ("0", 0), ("250us", 0.00025)])
+    @Test(arguments: [
+        ("500ms", 0.5), ("10s", 10), ("1.5s", 1.5), ("2m", 120), ("24h", 86400), ("0", 0), ("250us", 0.00025),
+    ])
     func `durations`(text: String, seconds: Double) {
         #expect(Duration(setting: text)?.inSeconds == seconds)
     }

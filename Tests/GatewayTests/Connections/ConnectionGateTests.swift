@@ -13,7 +13,8 @@ import Testing
 
     private let ended = Ended()
 
-    private func open(_ gate: ConnectionGate, _ name: String, _ address: String = "192.0.2.1") -> ConnectionGate.Ticket? {
+    private func open(_ gate: ConnectionGate, _ name: String, _ address: String = "192.0.2.1") -> ConnectionGate.Ticket?
+    {
         try? gate.open(IPAddress(address)) { [ended] in ended.note(name) }.get()
     }
 
@@ -21,10 +22,16 @@ import Testing
         gate.samples.first { $0.name == name && Set($0.labels.values) == Set(labels) }?.value
     }
 
-    private func count(_ gate: ConnectionGate) -> Int { Int(value(gate, "tessera_limited_current", ["connections"]) ?? -1) }
+    private func count(_ gate: ConnectionGate) -> Int {
+        Int(value(gate, "tessera_limited_current", ["connections"]) ?? -1)
+    }
     private func unsent(_ gate: ConnectionGate) -> Double? { value(gate, "tessera_limited_current", ["unsent_bytes"]) }
 
-    @Test func `a full house closes the oldest that said nothing, then who idles, then who is in no room, and never who is busy`() throws {
+    @Test
+    func
+        `a full house closes the oldest that said nothing, then who idles, then who is in no room, and never who is busy`()
+        throws
+    {
         let gate = ConnectionGate(connections: 4, perAddress: 4)
         let busy = try #require(open(gate, "busy"))
         busy.become(.busy)
@@ -67,14 +74,20 @@ import Testing
     }
 
     @Test func `a trusted proxy brings many people`() {
-        let gate = ConnectionGate(connections: 100, perAddress: 2, trustedProxies: ["10.0.0.0/8"].compactMap { IPNetwork($0) })
+        let gate = ConnectionGate(
+            connections: 100, perAddress: 2, trustedProxies: ["10.0.0.0/8"].compactMap { IPNetwork($0) })
         for number in 0..<50 { #expect(open(gate, "\(number)", "10.0.0.1") != nil) }
         #expect(ended.all.isEmpty && count(gate) == 50)
     }
 
-    @Test func `bytes that wait are counted for all, and beyond the limit those go who took nothing for the longest time`() throws {
+    @Test
+    func `bytes that wait are counted for all, and beyond the limit those go who took nothing for the longest time`()
+        throws
+    {
         let gate = ConnectionGate(connections: 10, perAddress: 10, maxUnsent: 1600)
-        let (stuck, slow, quick) = (try #require(open(gate, "stuck")), try #require(open(gate, "slow")), try #require(open(gate, "quick")))
+        let (stuck, slow, quick) = (
+            try #require(open(gate, "stuck")), try #require(open(gate, "slow")), try #require(open(gate, "quick"))
+        )
         slow.queued(500)
         stuck.queued(500)
         slow.sent(100)
@@ -105,7 +118,9 @@ import Testing
         open(gate, "a")?.become(.busy)
         #expect(open(gate, "b") == nil)
         gate.count(.head)
-        #expect(value(gate, "tessera_limit", ["connections"]) == 10 && value(gate, "tessera_limit", ["connections_per_address"]) == 1)
+        #expect(
+            value(gate, "tessera_limit", ["connections"]) == 10
+                && value(gate, "tessera_limit", ["connections_per_address"]) == 1)
         #expect(value(gate, "tessera_limited_current", ["connections"]) == 1)
         let refused = ["total", "address"].map { value(gate, "tessera_limit_refusals_total", ["connections", $0]) }
         #expect(refused == [0, 1])

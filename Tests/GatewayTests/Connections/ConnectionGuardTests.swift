@@ -42,7 +42,8 @@ private final class ReadCounter: ChannelOutboundHandler {
     private let dam = Dam()
 
     /// A connection behind a guard that waits for `wait`.
-    private func guarded(_ wait: ConnectionGuard.Wait, isDammed: Bool = false) throws -> (ConnectionGuard, RequestWatch) {
+    private func guarded(_ wait: ConnectionGuard.Wait, isDammed: Bool = false) throws -> (ConnectionGuard, RequestWatch)
+    {
         let ticket = try gate.open(nil) {}.get()
         let connection = ConnectionGuard(ticket, wait: wait)
         let watch = RequestWatch(ticket, connection)
@@ -56,9 +57,13 @@ private final class ReadCounter: ChannelOutboundHandler {
     private func pass(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
 
     private var head: HTTPServerRequestPart { .head(HTTPRequestHead(version: .http1_1, method: .PUT, uri: "/")) }
-    private var answer: HTTPServerResponsePart { .head(HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "1"])) }
+    private var answer: HTTPServerResponsePart {
+        .head(HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "1"]))
+    }
 
-    private func ended(_ reason: String) -> Bool { gate.samples.contains { $0.labels["reason"] == reason && $0.value == 1 } }
+    private func ended(_ reason: String) -> Bool {
+        gate.samples.contains { $0.labels["reason"] == reason && $0.value == 1 }
+    }
 
     @Test func `ten seconds for a head`() throws {
         _ = try guarded(.head)
@@ -93,7 +98,9 @@ private final class ReadCounter: ChannelOutboundHandler {
     @Test func `a body without end is cut off`() throws {
         _ = try guarded(.head)
         try channel.writeInbound(head)
-        for _ in 0..<4 { try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 0, count: 1 << 20))) }
+        for _ in 0..<4 {
+            try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 0, count: 1 << 20)))
+        }
         #expect(channel.isActive)
         try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(string: "x")))
         #expect(!channel.isActive && ended("body_size"))
@@ -156,14 +163,17 @@ private final class ReadCounter: ChannelOutboundHandler {
     }
 
     private func request(_ path: String) throws {
-        try channel.writeInbound(HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: path)))
+        try channel.writeInbound(
+            HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: path)))
         try channel.writeInbound(HTTPServerRequestPart.end(nil))
     }
 
     /// The paths of the requests that came through.
     private func passed() throws -> [String] {
         var paths: [String] = []
-        while let part = try channel.readInbound(as: HTTPServerRequestPart.self) { if case .head(let head) = part { paths.append(head.uri) } }
+        while let part = try channel.readInbound(as: HTTPServerRequestPart.self) {
+            if case .head(let head) = part { paths.append(head.uri) }
+        }
         return paths
     }
 
@@ -175,7 +185,9 @@ private final class ReadCounter: ChannelOutboundHandler {
         channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
     }
 
-    private var unsent: Double? { gate.samples.first { $0.name == "tessera_limited_current" && $0.labels["name"] == "unsent_bytes" }?.value }
+    private var unsent: Double? {
+        gate.samples.first { $0.name == "tessera_limited_current" && $0.labels["name"] == "unsent_bytes" }?.value
+    }
 
     @Test func `whoever asks ahead and reads nothing has one answer waiting, and nothing more is read`() throws {
         _ = try guarded(.head, isDammed: true)
@@ -247,7 +259,9 @@ private final class ReadCounter: ChannelOutboundHandler {
 
     @Test func `a reader that takes nothing for thirty seconds is cut off, one that takes a little is not`() throws {
         _ = try guarded(.nothing, isDammed: true)
-        for _ in 0..<3 { channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "x"))), promise: nil) }
+        for _ in 0..<3 {
+            channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "x"))), promise: nil)
+        }
         pass(20)
         dam.held.removeFirst().succeed()
         pass(29)

@@ -16,11 +16,13 @@ import Testing
 
     @Test(arguments: [
         // Who asks the proxy stands last; what stands before it anybody may have written.
-        ("198.51.100.7", "198.51.100.7"), ("1.1.1.1, 198.51.100.7", "198.51.100.7"), ("198.51.100.7, 10.1.1.1", "198.51.100.7"),
+        ("198.51.100.7", "198.51.100.7"), ("1.1.1.1, 198.51.100.7", "198.51.100.7"),
+        ("198.51.100.7, 10.1.1.1", "198.51.100.7"),
         ("1.1.1.1, 198.51.100.7, 10.1.1.1, 10.2.2.2", "198.51.100.7"), ("10.1.1.1, 10.2.2.2", "10.1.1.1"),
         ("198.51.100.7:4711", "198.51.100.7"), ("[2001:db8::1]:4711", "2001:db8::1"), ("2001:db8::1", "2001:db8::1"),
         // What is no address is nobody: the proxy itself counts.
-        ("unknown", "127.0.0.1"), ("198.51.100.7, unknown", "127.0.0.1"), ("", "127.0.0.1"), ("::ffff:198.51.100.7", "198.51.100.7"),
+        ("unknown", "127.0.0.1"), ("198.51.100.7, unknown", "127.0.0.1"), ("", "127.0.0.1"),
+        ("::ffff:198.51.100.7", "198.51.100.7"),
     ])
     func `behind a trusted proxy the last address that is none of ours counts`(header: String, client: String) {
         #expect(source("127.0.0.1", [("x-forwarded-for", header)]).client == IPAddress(client))
@@ -28,7 +30,8 @@ import Testing
 
     @Test(arguments: [
         ("for=198.51.100.7", "198.51.100.7"), ("for=1.1.1.1, for=198.51.100.7;proto=https", "198.51.100.7"),
-        ("for=\"[2001:db8::1]:4711\";host=meet.example", "2001:db8::1"), ("For=198.51.100.7", "198.51.100.7"), ("for=_hidden", "127.0.0.1"),
+        ("for=\"[2001:db8::1]:4711\";host=meet.example", "2001:db8::1"), ("For=198.51.100.7", "198.51.100.7"),
+        ("for=_hidden", "127.0.0.1"),
         ("nonsense", "127.0.0.1"),
     ])
     func `so says Forwarded`(header: String, client: String) {
@@ -44,7 +47,10 @@ import Testing
         #expect(source("127.0.0.1", headers).hosts == ["meet.example", "other.example"])
     }
 
-    @Test(arguments: ["localhost", "localhost:8080", "127.0.0.1", "127.0.0.1:8080", "127.3.2.1", "[::1]", "[::1]:8080", "LOCALHOST", "localhost."])
+    @Test(arguments: [
+        "localhost", "localhost:8080", "127.0.0.1", "127.0.0.1:8080", "127.3.2.1", "[::1]", "[::1]:8080", "LOCALHOST",
+        "localhost.",
+    ])
     func `an administrator without a token is on this machine and says so`(host: String) {
         #expect(source("127.0.0.1", host: host, trusted: false).isLocalAdministrator)
         #expect(source("::1", host: host, trusted: false).isLocalAdministrator)
@@ -53,15 +59,18 @@ import Testing
     }
 
     @Test(arguments: [
-        nil, "", "evil.example", "meet.example:8080", "192.168.1.5", "0.0.0.0", "localhost.evil.example", "127.0.0.1.evil.example", "[::]",
+        nil, "", "evil.example", "meet.example:8080", "192.168.1.5", "0.0.0.0", "localhost.evil.example",
+        "127.0.0.1.evil.example", "[::]",
     ])
     func `by any other name it is none`(host: String?) {
         #expect(!source("127.0.0.1", host: host, trusted: false).isLocalAdministrator)
     }
 
     @Test(arguments: [
-        "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-anything", "via", "x-real-ip",
-        "cf-connecting-ip", "cf-ray", "cf-visitor", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "fastly-client-ip", "cdn-loop",
+        "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port",
+        "x-forwarded-anything", "via", "x-real-ip",
+        "cf-connecting-ip", "cf-ray", "cf-visitor", "true-client-ip", "x-client-ip", "x-cluster-client-ip",
+        "fastly-client-ip", "cdn-loop",
     ])
     func `a header of a proxy takes the right away`(name: String) {
         #expect(!source("127.0.0.1", host: "localhost", trusted: false, [(name, "1")]).isLocalAdministrator)
@@ -75,26 +84,32 @@ import Testing
 
 @Suite struct HostPolicyTests {
     private func refuses(
-        _ host: String?, at local: String = "192.168.1.5", from remote: String = "192.168.1.9", _ policy: HostPolicy? = nil
+        _ host: String?, at local: String = "192.168.1.5", from remote: String = "192.168.1.9",
+        _ policy: HostPolicy? = nil
     ) -> Bool {
         let policy = policy ?? HostPolicy(hosts: ["meet.example"], machineName: "box.example", isProvenByTLS: false)
         return policy.mayBeRebinding(
             RequestSource(
-                remote: IPAddress(remote), local: IPAddress(local), host: host, headers: ProxyHeaders([(name: String, value: String)]()),
+                remote: IPAddress(remote), local: IPAddress(local), host: host,
+                headers: ProxyHeaders([(name: String, value: String)]()),
                 trustedProxies: ["192.168.1.77"].compactMap { IPNetwork($0) }))
     }
 
     @Test(arguments: [
-        "192.168.1.5", "192.168.1.5:8080", "[fd00::1]:8080", "localhost:8080", "meet.example", "MEET.example:8080", "meet.example.", "box.example",
+        "192.168.1.5", "192.168.1.5:8080", "[fd00::1]:8080", "localhost:8080", "meet.example", "MEET.example:8080",
+        "meet.example.", "box.example",
         "box", "box.local", "box.lan", "tessera", nil,
     ])
     func `addresses, known names and names of the neighbourhood pass`(host: String?) { #expect(!refuses(host)) }
 
     @Test(arguments: [
-        "evil.example", "evil.example:8080", "meet.example.evil.example", "192.168.1.5.evil.example", "xmeet.example", "", "a b", "evil.local",
+        "evil.example", "evil.example:8080", "meet.example.evil.example", "192.168.1.5.evil.example", "xmeet.example",
+        "", "a b", "evil.local",
     ])
     func `a name that anybody may own is refused where strangers do not reach`(host: String) {
-        for local in ["192.168.1.5", "127.0.0.1", "::1", "10.0.0.1", "fd00::1", "fe80::1", "100.64.0.1"] { #expect(refuses(host, at: local)) }
+        for local in ["192.168.1.5", "127.0.0.1", "::1", "10.0.0.1", "fd00::1", "fe80::1", "100.64.0.1"] {
+            #expect(refuses(host, at: local))
+        }
     }
 
     @Test func `on loopback a short name of others is refused too`() {

@@ -9,7 +9,8 @@ import Testing
     private func channel(limit: Int = 100) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandlers([
-            NIOWebSocketFrameAggregator(minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 10, maxAccumulatedFrameSize: limit),
+            NIOWebSocketFrameAggregator(
+                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 10, maxAccumulatedFrameSize: limit),
             WebSocketFaultHandler { "too large" },
         ])
         try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -17,7 +18,8 @@ import Testing
     }
 
     private func fragment(_ size: Int, isFirst: Bool) -> WebSocketFrame {
-        WebSocketFrame(fin: false, opcode: isFirst ? .text : .continuation, data: ByteBuffer(repeating: 120, count: size))
+        WebSocketFrame(
+            fin: false, opcode: isFirst ? .text : .continuation, data: ByteBuffer(repeating: 120, count: size))
     }
 
     private func closeCode(_ frame: WebSocketFrame?) -> UInt16? {
@@ -72,18 +74,22 @@ import Testing
     /// What a socket's bytes go through, with the guard's allowance for strangers.
     private func stranger(_ meter: Meter) throws -> (EmbeddedChannel, ConnectionGuard) {
         let channel = EmbeddedChannel()
-        let connection = ConnectionGuard(try ConnectionGate(connections: 1, perAddress: 1).open(nil) {}.get(), wait: .nothing)
+        let connection = ConnectionGuard(
+            try ConnectionGate(connections: 1, perAddress: 1).open(nil) {}.get(), wait: .nothing)
         connection.allow(bytes: ConnectionGuard.outsideBytes)
         try channel.pipeline.syncOperations.addHandlers([
-            connection, meter, WebSocketFrameEncoder(), ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: 262_144)),
-            NIOWebSocketFrameAggregator(minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: 262_144),
+            connection, meter, WebSocketFrameEncoder(),
+            ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: 262_144)),
+            NIOWebSocketFrameAggregator(
+                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: 262_144),
             WebSocketFaultHandler { connection.isUnlimited ? "inside" : "outside" },
         ])
         try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return (channel, connection)
     }
 
-    /// Masked text in frames of this size, each announced with eight bytes (RFC 6455 §5.2); all but the last to be continued.
+    /// Masked text in frames of this size, each announced with eight bytes (RFC 6455 §5.2); all but the last to be
+    /// continued.
     private func frames(_ sizes: [Int]) -> [UInt8] {
         sizes.enumerated().flatMap { index, size -> [UInt8] in
             let first: UInt8 = (index == 0 ? 0x01 : 0x00) | (index == sizes.count - 1 ? 0x80 : 0x00)
@@ -109,7 +115,8 @@ import Testing
         let meter = Meter()
         let (channel, _) = try stranger(meter)
         try send(frames(sizes), to: channel)
-        #expect(try sent(channel) == [0x81, 7] + Array("outside".utf8) + [0x88, 2, 0x03, 0xF1], "once, and 1009 is 0x03F1")
+        #expect(
+            try sent(channel) == [0x81, 7] + Array("outside".utf8) + [0x88, 2, 0x03, 0xF1], "once, and 1009 is 0x03F1")
         #expect(meter.bytes <= ConnectionGuard.outsideBytes)
         #expect(channel.isActive, "what still comes is read and dropped, or a reset would take the farewell")
         #expect(try channel.readInbound(as: WebSocketFrame.self) == nil)

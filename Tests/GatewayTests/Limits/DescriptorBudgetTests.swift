@@ -7,14 +7,17 @@ import Testing
         let limits = TesseraConfiguration.Limits()
         let budget = DescriptorBudget(descriptors: DescriptorBudget.wanted(limits), limits)
         #expect(!budget.isShort)
-        #expect(budget.connections == limits.connections && budget.mediaConnections == limits.conference.mediaConnections)
+        #expect(
+            budget.connections == limits.connections && budget.mediaConnections == limits.conference.mediaConnections)
         #expect(budget.connectionsPerAddress == limits.connectionsPerAddress)
     }
 
     @Test(arguments: [128, 256, 512, 1024, 4096])
     func `what is given out fits into what there is`(descriptors: Int) {
         let budget = DescriptorBudget(descriptors: descriptors, TesseraConfiguration.Limits())
-        let sum = budget.connections + budget.mediaConnections + budget.downloads + DescriptorBudget.reserve + DescriptorBudget.margin
+        let sum =
+            budget.connections + budget.mediaConnections + budget.downloads + DescriptorBudget.reserve
+            + DescriptorBudget.margin
         #expect(sum <= descriptors, "\(budget)")
         #expect(budget.isShort && budget.connections >= 16 && budget.mediaConnections >= 8)
         #expect(budget.connectionsPerAddress < budget.connections, "one address leaves some to the others")

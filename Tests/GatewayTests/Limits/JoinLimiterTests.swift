@@ -42,7 +42,11 @@ import Threads
         request.client = client("192.0.2.1")
         for _ in 0..<50 {
             await #expect(throws: ConferenceError.self) {
-                try await limiter.join(request) { request } join: { _ in throw ConferenceError.unknownLayout("no") }
+                try await limiter.join(request) {
+                    request
+                } join: { _ in
+                    throw ConferenceError.unknownLayout("no")
+                }
             }
         }
         #expect(limiter.admit(client("192.0.2.1"), at: MonotonicClock.now()) == .enter(after: .zero))

@@ -24,14 +24,19 @@ import Testing
         let verdicts = (0..<100).map { _ in budget.received(bytes: 100, isInside: false, at: .zero) }
         #expect(verdicts.count { $0 == .take } == 28)
         #expect(code(verdicts.last) == "too_fast")
-        let later = (1...100).count { budget.received(bytes: 100, isInside: false, at: .zero + .milliseconds($0 * 100)) == .take }
+        let later = (1...100).count {
+            budget.received(bytes: 100, isInside: false, at: .zero + .milliseconds($0 * 100)) == .take
+        }
         #expect(later == 100, "ten a second")
     }
 
     @Test func `bytes are limited, however the messages are cut`() {
         var budget = budget()
         var taken = 0
-        for tick in 0..<500 where budget.received(bytes: 200_000, isInside: true, at: .zero + .milliseconds(tick * 20)) == .take { taken += 200_000 }
+        for tick in 0..<500
+        where budget.received(bytes: 200_000, isInside: true, at: .zero + .milliseconds(tick * 20)) == .take {
+            taken += 200_000
+        }
         #expect(taken <= 4 * 262_144 + 10 * 65_536)
         #expect(taken >= 1_000_000)
     }
@@ -63,9 +68,12 @@ import Testing
     private func type(_ text: String) throws -> String? { try JSONOutline(Array(text.utf8), .message).type }
 
     @Test(arguments: [
-        (#"{"type":"offer","sdp":"v=0"}"#, "offer"), (#"{"sdp":"\"type\":\"x\"","type" : "chat"}"#, "chat"), (#"{"a":{"type":"x"},"type":"y"}"#, "y"),
-        (#"{"text":"type","type":"chat"}"#, "chat"), (#"["type","x"]"#, nil), (#"{"type":7}"#, nil), (#"{"type":"o\u0066fer"}"#, nil), ("", nil),
-        (#"{"type":{"type":"x"}}"#, nil), (#"[{"type":"x"}]"#, nil), (#"{"a":["type","type"],"type":"z"}"#, "z"), (#""type":"x""#, nil),
+        (#"{"type":"offer","sdp":"v=0"}"#, "offer"), (#"{"sdp":"\"type\":\"x\"","type" : "chat"}"#, "chat"),
+        (#"{"a":{"type":"x"},"type":"y"}"#, "y"),
+        (#"{"text":"type","type":"chat"}"#, "chat"), (#"["type","x"]"#, nil), (#"{"type":7}"#, nil),
+        (#"{"type":"o\u0066fer"}"#, nil), ("", nil),
+        (#"{"type":{"type":"x"}}"#, nil), (#"[{"type":"x"}]"#, nil), (#"{"a":["type","type"],"type":"z"}"#, "z"),
+        (#""type":"x""#, nil),
     ])
     func `the type is that of the outermost object`(text: String, type: String?) throws {
         #expect(try self.type(text) == type)
@@ -76,7 +84,9 @@ import Testing
         for text in [String(repeating: "[", count: 50), wide, String(repeating: "{\"a\":", count: 9)] {
             #expect(throws: Refusal.self) { try type(text) }
         }
-        #expect(throws: Never.self) { try type(#"{"type":"layout","pin":["# + Array(repeating: "\"p\"", count: 100).joined(separator: ",") + "]}") }
+        #expect(throws: Never.self) {
+            try type(#"{"type":"layout","pin":["# + Array(repeating: "\"p\"", count: 100).joined(separator: ",") + "]}")
+        }
         // The millionth byte is not read.
         var read = 0
         let endless = AnySequence(

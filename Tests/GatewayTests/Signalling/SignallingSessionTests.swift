@@ -9,7 +9,8 @@ import Testing
 
 @Suite struct SignallingSessionTests {
     private let welcome = Welcome(
-        room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [], layout: "grid", recording: nil)
+        room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [], layout: "grid",
+        recording: nil)
 
     /// The code, if all that happened is an error that is not fatal.
     private func harmless(_ actions: [SignallingSession.Action]) -> String? {
@@ -29,7 +30,8 @@ import Testing
         asked.roleIsProven = false
         var session = SignallingSession(sdpLimit: 1000)
         #expect(
-            session.received(#"{"type":"join","room":"Daily stand-up","name":"  Anna ","token":"t","layout":"speaker"}"#)
+            session.received(
+                #"{"type":"join","room":"Daily stand-up","name":"  Anna ","token":"t","layout":"speaker"}"#)
                 == [.join(asked, asksRole: false, token: "t")])
         #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
     }
@@ -41,14 +43,18 @@ import Testing
         #expect(session.happened(SharedEvent(.layout("single"))).isEmpty)
         #expect(
             session.seated(welcome, iceServers: []) == [
-                .send(.joined(welcome, iceServers: [])), .send(.event(SharedEvent(.speaker("p2")))), .send(.event(SharedEvent(.layout("single")))),
+                .send(.joined(welcome, iceServers: [])), .send(.event(SharedEvent(.speaker("p2")))),
+                .send(.event(SharedEvent(.layout("single")))),
             ])
     }
 
     @Test(arguments: [
-        "", "nonsense", "[]", "{}", #"{"type":7}"#, #"{"type":"fly"}"#, #"{"type":"join"}"#, #"{"type":"join","room":"r"}"#,
-        #"{"type":"join","room":7,"name":"a"}"#, #"{"type":"join","room":"../x","name":"a"}"#, #"{"type":"join","room":"r","name":"   "}"#,
-        #"{"type":"join","room":"r","name":"a","role":"king"}"#, #"{"type":"offer","sdp":"v=0"}"#, #"{"type":"join","room":"","name":"a"}"#,
+        "", "nonsense", "[]", "{}", #"{"type":7}"#, #"{"type":"fly"}"#, #"{"type":"join"}"#,
+        #"{"type":"join","room":"r"}"#,
+        #"{"type":"join","room":7,"name":"a"}"#, #"{"type":"join","room":"../x","name":"a"}"#,
+        #"{"type":"join","room":"r","name":"   "}"#,
+        #"{"type":"join","room":"r","name":"a","role":"king"}"#, #"{"type":"offer","sdp":"v=0"}"#,
+        #"{"type":"join","room":"","name":"a"}"#,
     ])
     func `a malformed frame gets an error and the connection stays`(text: String) {
         var session = SignallingSession(sdpLimit: 1000)
@@ -59,14 +65,19 @@ import Testing
 
     @Test(arguments: [
         (#"{"type":"offer","sdp":"v=0"}"#, SignallingSession.SeatRequest.offer("v=0")),
-        (#"{"type":"candidate","candidate":{"candidate":"candidate:1 1 udp 1 1.2.3.4 5 typ host","sdpMid":"0"}}"#, .candidate("candidate:1 1 udp 1 1.2.3.4 5 typ host")),
-        (#"{"type":"candidate","candidate":null}"#, .candidate(nil)), (#"{"type":"candidate","candidate":{"candidate":""}}"#, .candidate(nil)),
+        (
+            #"{"type":"candidate","candidate":{"candidate":"candidate:1 1 udp 1 1.2.3.4 5 typ host","sdpMid":"0"}}"#,
+            .candidate("candidate:1 1 udp 1 1.2.3.4 5 typ host")
+        ),
+        (#"{"type":"candidate","candidate":null}"#, .candidate(nil)),
+        (#"{"type":"candidate","candidate":{"candidate":""}}"#, .candidate(nil)),
         (#"{"type":"state","audio":false}"#, .state(audio: false, video: nil, hand: nil)),
         (#"{"type":"state","video":true,"hand":true}"#, .state(audio: nil, video: true, hand: true)),
         (#"{"type":"layout","name":"speaker","scope":"room"}"#, .layout("speaker", .room, pins: nil)),
         (#"{"type":"layout","name":"speaker","scope":"me","pin":["p2"]}"#, .layout("speaker", .me, pins: ["p2"])),
         (#"{"type":"present","on":true}"#, .present(true)), (#"{"type":"chat","text":"hi"}"#, .chat("hi", to: nil)),
-        (#"{"type":"chat","text":"hi","to":"p2"}"#, .chat("hi", to: "p2")), (#"{"type":"record","action":"pause"}"#, .record(.pause)),
+        (#"{"type":"chat","text":"hi","to":"p2"}"#, .chat("hi", to: "p2")),
+        (#"{"type":"record","action":"pause"}"#, .record(.pause)),
     ])
     func `each message inside a room`(text: String, request: SignallingSession.SeatRequest) {
         var session = joined()
@@ -74,10 +85,13 @@ import Testing
     }
 
     @Test(arguments: [
-        (ErrorCode.roomFull, SignallingSession.CloseCode.tryAgainLater), (.roomLocked, .policyViolation), (.unauthorized, .policyViolation),
+        (ErrorCode.roomFull, SignallingSession.CloseCode.tryAgainLater), (.roomLocked, .policyViolation),
+        (.unauthorized, .policyViolation),
         (.forbidden, .policyViolation), (.overloaded, .tryAgainLater), (.internalFailure, .internalError),
     ])
-    func `being refused a room is fatal and closes with a fitting code`(code: ErrorCode, close: SignallingSession.CloseCode) {
+    func `being refused a room is fatal and closes with a fitting code`(
+        code: ErrorCode, close: SignallingSession.CloseCode
+    ) {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         #expect(
@@ -92,7 +106,10 @@ import Testing
         for code in [ErrorCode.unknownLayout, .tooFast] {
             var session = SignallingSession(sdpLimit: 1000)
             _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
-            #expect(session.refused(Refusal(code, "no"), wasResume: false) == [.send(.error(Refusal(code, "no"), fatal: false))])
+            #expect(
+                session.refused(Refusal(code, "no"), wasResume: false) == [
+                    .send(.error(Refusal(code, "no"), fatal: false))
+                ])
             #expect(!session.received(#"{"type":"join","room":"r","name":"Anna"}"#).isEmpty)
         }
     }
@@ -135,7 +152,10 @@ import Testing
 
     @Test func `a seat is taken back by its secret, and a lost one can be joined anew`() {
         var session = SignallingSession(sdpLimit: 1000)
-        #expect(session.received(#"{"type":"join","resume":{"id":"p1","secret":"s"}}"#) == [.resume(ResumeClaim(id: "p1", secret: "s"))])
+        #expect(
+            session.received(#"{"type":"join","resume":{"id":"p1","secret":"s"}}"#) == [
+                .resume(ResumeClaim(id: "p1", secret: "s"))
+            ])
         #expect(
             session.refused(Refusal(.unauthorized, "gone"), wasResume: true)
                 == [.send(.error(Refusal(.unauthorized, "gone"), fatal: false))])
@@ -144,7 +164,10 @@ import Testing
 
     @Test func `whoever is thrown out hears why`() {
         var session = joined()
-        #expect(session.happened(SharedEvent(.left(.removed))) == [.send(.left(.removed)), .close(.normal, reason: "removed")])
+        #expect(
+            session.happened(SharedEvent(.left(.removed))) == [
+                .send(.left(.removed)), .close(.normal, reason: "removed"),
+            ])
         #expect(session.happened(SharedEvent(.speaker("p1"))).isEmpty)
         #expect(session.disconnected().isEmpty)
         var other = joined()
@@ -169,7 +192,10 @@ import Testing
     @Test func `who wants what changes gets a list first, and again where an announcement is missing`() {
         var (announcer, people) = (RosterAnnouncer(), [person("p1")])
         func announce(_ second: Int64) -> SharedEvent {
-            guard case .announce(let update) = announcer.changed({ people }, at: Instant(nanoseconds: second * 1_000_000_000)) else {
+            guard
+                case .announce(let update) = announcer.changed(
+                    { people }, at: Instant(nanoseconds: second * 1_000_000_000))
+            else {
                 Issue.record("nothing to announce")
                 return SharedEvent(.speaker(nil))
             }
@@ -177,7 +203,8 @@ import Testing
         }
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna","deltas":true}"#)
-        #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: [], countsViewers: true))])
+        #expect(
+            session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: [], countsViewers: true))])
         var other = joined()
         let first = announce(1)
         #expect(session.happened(first) == [.send(.event(first, .roster))])
@@ -230,7 +257,8 @@ import Testing
 /// Somebody with everything switched off.
 func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
     ParticipantInfo(
-        id: id, name: "Anna", role: role, audio: false, video: false, hand: false, speaking: false, presenting: false, audioMuted: false,
+        id: id, name: "Anna", role: role, audio: false, video: false, hand: false, speaking: false, presenting: false,
+        audioMuted: false,
         videoMuted: false, pinned: false, volume: 1)
 }
 
@@ -244,16 +272,20 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         let json = try object(
             .joined(
                 Welcome(
-                    room: "r", id: "p1", name: "Anna", role: .moderator, resumeSecret: "s", participants: [anna], layout: "grid",
+                    room: "r", id: "p1", name: "Anna", role: .moderator, resumeSecret: "s", participants: [anna],
+                    layout: "grid",
                     recording: nil), iceServers: [.init(urls: ["stun:s"])]))
         #expect(json["type"] == "joined")
         #expect(json["room"] == "r")
-        #expect(json["you"] == ["id": "p1", "name": "Anna", "role": "moderator", "resume": ["id": "p1", "secret": "s"]])
+        #expect(
+            json["you"] == ["id": "p1", "name": "Anna", "role": "moderator", "resume": ["id": "p1", "secret": "s"]])
         #expect(json["iceServers"] == [["urls": ["stun:s"]]])
         #expect(json["layout"] == "grid")
         #expect(json["recording"] == .null)
         guard case .array(let people)? = json["participants"] else { Issue.record("no participants"); return }
-        for key in ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"] { #expect(people[0][key] != nil) }
+        for key in ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"] {
+            #expect(people[0][key] != nil)
+        }
     }
 
     @Test func `who is in the room, in three forms`() throws {
@@ -268,11 +300,15 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
             return people.map { if case .string(let id)? = $0["id"] { id } else { "?" } }
         }
         let whole = try object(.event(told, .everyone))
-        #expect(whole["type"] == "participants" && ids(whole["participants"]) == ["p2", "p3", "p4"] && whole["viewers"] == nil)
+        #expect(
+            whole["type"] == "participants" && ids(whole["participants"]) == ["p2", "p3", "p4"]
+                && whole["viewers"] == nil)
         let list = try object(.event(told, .roster))
         #expect(list["type"] == "participants" && ids(list["participants"]) == ["p2", "p3"] && list["viewers"] == 1)
         let changed = try object(.event(told, .change))
-        #expect(changed["type"] == "participantsChanged" && ids(changed["joined"]) == ["p3"] && ids(changed["changed"]).isEmpty)
+        #expect(
+            changed["type"] == "participantsChanged" && ids(changed["joined"]) == ["p3"]
+                && ids(changed["changed"]).isEmpty)
         #expect(changed["left"] == ["p1"] && changed["viewers"] == 1)
     }
 
@@ -296,18 +332,36 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
     @Test func `the others`() throws {
         #expect(try object(.event(SharedEvent(.speaker(nil)))) == ["type": "speaker", "participant": .null])
         #expect(try object(.answer(sdp: "v=0\r\n")) == ["type": "answer", "sdp": "v=0\r\n"])
-        #expect(try object(.error(Refusal(.badSDP, "m"), fatal: false)) == ["type": "error", "code": "bad_sdp", "message": "m", "fatal": false])
+        #expect(
+            try object(.error(Refusal(.badSDP, "m"), fatal: false)) == [
+                "type": "error", "code": "bad_sdp", "message": "m", "fatal": false,
+            ])
         #expect(try object(.left(.removed)) == ["type": "left", "reason": "removed"])
         #expect(try object(.event(SharedEvent(.recording(nil)))) == ["type": "recording", "recording": .null])
         let line = LineState(
-            estimate: .kilobits(3), sent: .kilobits(2), received: .kilobits(1), lossDown: 0.5, lossUp: 0, roundTrip: .milliseconds(20), rung: 720,
+            estimate: .kilobits(3), sent: .kilobits(2), received: .kilobits(1), lossDown: 0.5, lossUp: 0,
+            roundTrip: .milliseconds(20), rung: 720,
             reason: LineReason(.serverBusy, "The server is busy."))
         let told = try object(.event(SharedEvent(.line(line))))
         #expect(told["sent"] == 2000 && told["reason"] == "The server is busy." && told["reasonCode"] == "server_busy")
         #expect(
-            try object(.event(SharedEvent(.tiles(TilesInfo(width: 2, height: 2, tiles: [.init(participant: "p", x: 0, y: 0, width: 2, height: 2)])))))
-                == ["type": "tiles", "width": 2, "height": 2, "tiles": [["participant": "p", "x": 0, "y": 0, "width": 2, "height": 2, "label": true]]])
-        let chat = try object(.event(SharedEvent(.chat(ChatMessage(from: "p", fromName: "Anna", to: nil, text: "hi", at: Date(timeIntervalSince1970: 0))))))
+            try object(
+                .event(
+                    SharedEvent(
+                        .tiles(
+                            TilesInfo(
+                                width: 2, height: 2, tiles: [.init(participant: "p", x: 0, y: 0, width: 2, height: 2)]))
+                    )))
+                == [
+                    "type": "tiles", "width": 2, "height": 2,
+                    "tiles": [["participant": "p", "x": 0, "y": 0, "width": 2, "height": 2, "label": true]],
+                ])
+        let chat = try object(
+            .event(
+                SharedEvent(
+                    .chat(
+                        ChatMessage(
+                            from: "p", fromName: "Anna", to: nil, text: "hi", at: Date(timeIntervalSince1970: 0))))))
         #expect(chat == ["type": "chat", "from": "p", "name": "Anna", "text": "hi", "at": "1970-01-01T00:00:00Z"])
     }
 }

@@ -10,10 +10,13 @@ import Testing
     private let later = ExpirationClaim(value: .distantFuture)
 
     private func token(_ claims: TokenClaims, secret: String = "correct") async throws -> String {
-        try await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256).sign(claims)
+        try await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256).sign(
+            claims)
     }
 
-    private func admit(_ claims: TokenClaims, role: Role? = nil, room: String = "r", secret: String = "correct") async throws -> JoinRequest {
+    private func admit(_ claims: TokenClaims, role: Role? = nil, room: String = "r", secret: String = "correct")
+        async throws -> JoinRequest
+    {
         let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
         var demand = JoinRequest(room: room, name: "Guest")
         if let role { demand.role = role }
@@ -21,32 +24,51 @@ import Testing
     }
 
     @Test func `a good token gives its name and role`() async throws {
-        let demand = try await admit(TokenClaims(room: "r", name: "Anna", role: "moderator", exp: .init(value: .distantFuture)))
+        let demand = try await admit(
+            TokenClaims(room: "r", name: "Anna", role: "moderator", exp: .init(value: .distantFuture)))
         #expect(demand == JoinRequest(room: "r", name: "Anna", role: .moderator))
         #expect(demand.client.identity == nil)
         let known = try await admit(TokenClaims(room: "r", sub: "user-7", exp: .init(value: .distantFuture)))
         #expect(known.client.identity == "user-7")
         let claimed = JoinRequest(room: "r", name: "A", role: .moderator)
-        #expect(try await Doorkeeper(verifier: nil).admit(claimed, asksRole: true, token: nil) == claimed, "asked for, not proven")
+        #expect(
+            try await Doorkeeper(verifier: nil).admit(claimed, asksRole: true, token: nil) == claimed,
+            "asked for, not proven")
         #expect(try await admit(TokenClaims(room: "*", exp: later)).role == .participant)
         #expect(try await admit(TokenClaims(room: "r", role: "moderator", exp: later), role: .viewer).role == .viewer)
     }
 
     @Test func `another room and a higher role are forbidden`() async throws {
-        await #expect { try await admit(TokenClaims(room: "other", exp: later)) } throws: { ($0 as? Refusal)?.code == .forbidden }
-        await #expect { try await admit(TokenClaims(room: "r", exp: later), role: .moderator) } throws: { ($0 as? Refusal)?.code == .forbidden }
+        await #expect { try await admit(TokenClaims(room: "other", exp: later)) } throws: {
+            ($0 as? Refusal)?.code == .forbidden
+        }
+        await #expect { try await admit(TokenClaims(room: "r", exp: later), role: .moderator) } throws: {
+            ($0 as? Refusal)?.code == .forbidden
+        }
     }
 
     @Test func `expired, early, forged and senseless ones are unauthorized`() async throws {
         let isUnauthorized: @Sendable (any Error) -> Bool = { ($0 as? Refusal)?.code == .unauthorized }
-        await #expect { try await admit(TokenClaims(room: "r", exp: .init(value: .distantPast))) } throws: { isUnauthorized($0) }
-        await #expect { try await admit(TokenClaims(room: "r", exp: later, nbf: .init(value: .distantFuture))) } throws: { isUnauthorized($0) }
-        await #expect { try await admit(TokenClaims(room: "r", exp: later), secret: "wrong") } throws: { isUnauthorized($0) }
-        await #expect { try await admit(TokenClaims(room: "r", role: "king", exp: later)) } throws: { isUnauthorized($0) }
+        await #expect { try await admit(TokenClaims(room: "r", exp: .init(value: .distantPast))) } throws: {
+            isUnauthorized($0)
+        }
+        await #expect {
+            try await admit(TokenClaims(room: "r", exp: later, nbf: .init(value: .distantFuture)))
+        } throws: { isUnauthorized($0) }
+        await #expect { try await admit(TokenClaims(room: "r", exp: later), secret: "wrong") } throws: {
+            isUnauthorized($0)
+        }
+        await #expect { try await admit(TokenClaims(room: "r", role: "king", exp: later)) } throws: {
+            isUnauthorized($0)
+        }
         let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
         // The second is {"alg":"none"} without a signature.
-        for token in [nil, "eyJhbGciOiJub25lIn0.eyJyb29tIjoiciJ9.", "a.b.c", "x", String(repeating: "a", count: 10_000)] {
-            await #expect { try await keeper.admit(JoinRequest(room: "r", name: "x"), asksRole: false, token: token) } throws: { isUnauthorized($0) }
+        for token in [
+            nil, "eyJhbGciOiJub25lIn0.eyJyb29tIjoiciJ9.", "a.b.c", "x", String(repeating: "a", count: 10_000),
+        ] {
+            await #expect {
+                try await keeper.admit(JoinRequest(room: "r", name: "x"), asksRole: false, token: token)
+            } throws: { isUnauthorized($0) }
         }
     }
 
@@ -77,9 +99,12 @@ import Testing
         #expect(
             entries == [
                 .init(urls: ["stun:s.example"]),
-                .init(urls: ["turn:t.example?transport=udp"], username: "4600:p1", credential: "pqhQIC2vJAOxdHwTWbOgtMJN8Ow="),
+                .init(
+                    urls: ["turn:t.example?transport=udp"], username: "4600:p1",
+                    credential: "pqhQIC2vJAOxdHwTWbOgtMJN8Ow="),
             ])
-        #expect(IceServers(configuration: ice).links(for: "p1", now: 1000).first == "<stun:s.example>; rel=\"ice-server\"")
+        #expect(
+            IceServers(configuration: ice).links(for: "p1", now: 1000).first == "<stun:s.example>; rel=\"ice-server\"")
     }
 
     @Test func `equal is only what is equal`() {

@@ -19,7 +19,9 @@ import Testing
         #expect(fragment.mid == "0")
     }
 
-    @Test(arguments: ["", "hello", "a=mid:0", "a=ice-ufrag:x", "a=ice-ufrag:EsAw\r\na=ice-pwd:short", "v=0\r\na=ice-ufrag:EsAw"])
+    @Test(arguments: [
+        "", "hello", "a=mid:0", "a=ice-ufrag:x", "a=ice-ufrag:EsAw\r\na=ice-pwd:short", "v=0\r\na=ice-ufrag:EsAw",
+    ])
     func `what is none`(text: String) { #expect(throws: APIError.self) { try SDPFragment(parsing: text) } }
 
     @Test func `too many candidates are refused`() {
@@ -28,7 +30,8 @@ import Testing
     }
 
     @Test func `a restart is answered in the client's section`() throws {
-        let answer = try SDPFragment(parsing: trickle).answer(IceRestart(ufrag: "ours", password: "secret", candidates: ["candidate:1"]))
+        let answer = try SDPFragment(parsing: trickle).answer(
+            IceRestart(ufrag: "ours", password: "secret", candidates: ["candidate:1"]))
         #expect(
             answer
                 == "a=ice-lite\r\na=ice-ufrag:ours\r\na=ice-pwd:secret\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\na=candidate:1\r\na=end-of-candidates\r\n"
@@ -36,7 +39,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ([], true), (["application/sdp"], true), (["*/*"], true), (["application/*"], true), (["text/html, application/sdp;q=0.5"], true),
+        ([], true), (["application/sdp"], true), (["*/*"], true), (["application/*"], true),
+        (["text/html, application/sdp;q=0.5"], true),
         (["text/html"], false), (["application/sdp;q=0"], false),
     ])
     func `Accept`(lines: [String], isFine: Bool) { #expect(accepts("application/sdp", lines) == isFine) }

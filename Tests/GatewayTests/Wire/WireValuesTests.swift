@@ -9,7 +9,8 @@ import Testing
         var statistics = ParticipantStatistics()
         (statistics.faults[.overBudget], statistics.faults[.sources]) = (7, 3)
         statistics.renditionReason = LineReason(.lineWorse, "The line.")
-        #expect(statistics.json["renditionReason"] == "The line." && statistics.json["renditionReasonCode"] == "line_worse")
+        #expect(
+            statistics.json["renditionReason"] == "The line." && statistics.json["renditionReasonCode"] == "line_worse")
         let refused = statistics.json["refused"]
         #expect(refused?["overBudget"] == 7 && refused?["sources"] == 3 && refused?["replayed"] == 0)
     }
@@ -17,7 +18,8 @@ import Testing
     @Test func `what is written is read as the same`() throws {
         let text = "\u{0}\u{1}\u{1F}\"\\/\n\r\t\u{7F}é\u{2028}👩\u{200D}👧"
         let value: JSONValue = [
-            "text": .string(text), text: "key", "numbers": [0, -7, 1.5, 0.1, 1e300, -1e-9, .integer(.max), .number(42)],
+            "text": .string(text), text: "key",
+            "numbers": [0, -7, 1.5, 0.1, 1e300, -1e-9, .integer(.max), .number(42)],
             "others": [.null, true, false, [:], []],
         ]
         let read = try JSON.decode(JSONValue.self, from: value.bytes)

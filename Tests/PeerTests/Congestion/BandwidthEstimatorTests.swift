@@ -20,7 +20,10 @@ private struct EstimatedLine {
     private var nextBase: SequenceNumber
     private var probe: (ProbeCluster, sentBytes: Int, packets: Int, start: Instant)?
 
-    init(_ conditions: LinkConditions, seed: UInt64 = 1, start: BitRate = .kilobits(300), firstSequence: SequenceNumber = 65_000) {
+    init(
+        _ conditions: LinkConditions, seed: UInt64 = 1, start: BitRate = .kilobits(300),
+        firstSequence: SequenceNumber = 65_000
+    ) {
         var configuration = BandwidthEstimatorConfiguration()
         configuration.start = start
         estimator = BandwidthEstimator(configuration, usesFeedback: true, firstSequence: firstSequence)
@@ -43,7 +46,9 @@ private struct EstimatedLine {
         estimator.advance(to: now)
         if probe == nil, let next = estimator.nextProbe() { probe = (next, 0, 0, now) }
         if var current = probe {
-            while Double(current.sentBytes) <= Double(current.0.rate.bitsPerSecond) / 8 * (now - current.start).inSeconds {
+            while Double(current.sentBytes) <= Double(current.0.rate.bitsPerSecond) / 8
+                * (now - current.start).inSeconds
+            {
                 send(1000, cluster: current.0.id)
                 current.sentBytes += 1000
                 current.packets += 1
@@ -62,7 +67,9 @@ private struct EstimatedLine {
             nextFeedback = now + .milliseconds(100)
             feedback()
         }
-        while let (base, arrivals) = backward.receive(at: now) { estimator.receive(feedback: base, arrivals: arrivals, at: now) }
+        while let (base, arrivals) = backward.receive(at: now) {
+            estimator.receive(feedback: base, arrivals: arrivals, at: now)
+        }
     }
 
     private func seen(_ arrival: Instant) -> Instant {
@@ -81,7 +88,9 @@ private struct EstimatedLine {
         let base = nextBase
         let last = max(0, recorded.map { $0.0.distance(from: base) }.max() ?? 0)
         var arrivals = [Duration?](repeating: nil, count: last + 1)
-        for (sequence, at) in recorded where !sequence.isBefore(base) { arrivals[sequence.steps(from: base)] = at - .zero }
+        for (sequence, at) in recorded where !sequence.isBefore(base) {
+            arrivals[sequence.steps(from: base)] = at - .zero
+        }
         nextBase = base + last + 1
         recorded.removeAll()
         backward.send((base, arrivals), size: 100, at: now)
@@ -122,7 +131,8 @@ struct BandwidthEstimatorTests {
 
     @Test("Random loss of 2 % does not make it collapse")
     func standsLoss() {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), loss: .random(0.02), rate: .megabits(2)), seed: 7)
+        var line = EstimatedLine(
+            LinkConditions(delay: .milliseconds(30), loss: .random(0.02), rate: .megabits(2)), seed: 7)
         line.run(for: .seconds(15))
         #expect(average(&line, over: .seconds(10)) > 1_000_000)
     }
@@ -161,7 +171,8 @@ struct BandwidthEstimatorTests {
 
     @Test("A receiver that looks into its socket only every 25 ms hides no line", arguments: [1, 2, 3] as [UInt64])
     func clumps(seed: UInt64) {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(10), jitter: .milliseconds(5), rate: .megabits(5)), seed: seed)
+        var line = EstimatedLine(
+            LinkConditions(delay: .milliseconds(10), jitter: .milliseconds(5), rate: .megabits(5)), seed: seed)
         line.wakeUp = .milliseconds(25)
         line.applicationRate = .kilobits(170)
         line.run(for: .seconds(4))
@@ -206,7 +217,8 @@ struct BandwidthEstimatorTests {
     @Test("Jitter of 30 ms hides no line", arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func jitter(seed: UInt64) {
         var line = EstimatedLine(
-            LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3)), seed: seed)
+            LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3)),
+            seed: seed)
         line.applicationRate = .kilobits(500)
         line.run(for: .seconds(15))
         #expect(line.estimator.estimate > .kilobits(1900))

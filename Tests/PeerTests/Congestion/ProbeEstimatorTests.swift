@@ -11,7 +11,8 @@ struct ProbeEstimatorTests {
     /// What the empty line takes.
     private static let way = Duration.milliseconds(30)
 
-    /// What a burst at 900 kbit/s measures: `arrival` tells for each packet when it arrived, by its sending and its place.
+    /// What a burst at 900 kbit/s measures: `arrival` tells for each packet when it arrived, by its sending and its
+    /// place.
     private func measure(_ arrival: (Instant, Int) -> Instant) -> Double? {
         var estimator = ProbeEstimator()
         estimator.began(Self.cluster)
@@ -21,7 +22,8 @@ struct ProbeEstimatorTests {
             let sent = Instant.zero + Self.rate.time(for: Self.size) * index
             let at = arrival(sent, index)
             fastest = min(fastest, (at - sent).nanoseconds)
-            let packet = PacketResult(sequence: Int64(index), sent: sent, size: Self.size, cluster: 1, arrival: at - .zero)
+            let packet = PacketResult(
+                sequence: Int64(index), sent: sent, size: Self.size, cluster: 1, arrival: at - .zero)
             if let (_, rate) = estimator.add(packet, fastest: fastest) { measured = rate }
         }
         return measured
@@ -35,11 +37,14 @@ struct ProbeEstimatorTests {
 
     @Test("A line of 150 kbit/s is measured as one")
     func thin() throws {
-        let measured = try #require(measure { _, index in .zero + Self.way + BitRate.kilobits(150).time(for: Self.size) * (index + 1) })
+        let measured = try #require(
+            measure { _, index in .zero + Self.way + BitRate.kilobits(150).time(for: Self.size) * (index + 1) })
         #expect((135_000...151_000).contains(measured))
     }
 
-    @Test("A burst that a busy receiver took out of its socket all at once shows what the line bears at least", arguments: [0, 5, 10])
+    @Test(
+        "A burst that a busy receiver took out of its socket all at once shows what the line bears at least",
+        arguments: [0, 5, 10])
     func clump(late: Int) throws {
         let last = Instant.zero + Self.rate.time(for: Self.size) * (Self.cluster.packets - 1)
         let measured = try #require(measure { _, _ in last + Self.way + .milliseconds(late) })

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Peer
 
-/// A sender with three rungs that obeys its estimate, a line with a queue, and a receiver that tells REMB as aiortc does, or only
-/// reports as GStreamer does.
+/// A sender with three rungs that obeys its estimate, a line with a queue, and a receiver that tells REMB as aiortc
+/// does, or only reports as GStreamer does.
 private struct ReceiverLine {
     static let rungs = [110_000.0, 450_000, 1_500_000]
     static let sound = 30_000.0
@@ -21,8 +21,8 @@ private struct ReceiverLine {
     var tellsREMB = true
     /// Seconds between receiver reports.
     var reportInterval = 1
-    /// Mean seconds between the times at which the receiver stands still for 50 to 500 ms, as aiortc's loop does on a busy machine; nil:
-    /// it does not.
+    /// Mean seconds between the times at which the receiver stands still for 50 to 500 ms, as aiortc's loop does on a
+    /// busy machine; nil: it does not.
     var stallInterval: Double?
     var random = SeededRandom(seed: 1)
     /// The longest that a sender's packet waited since this was cleared, in seconds.
@@ -83,7 +83,9 @@ private struct ReceiverLine {
     }
 
     private mutating func stall() {
-        guard let stallInterval, ticks > stallEnd, Double.random(in: 0..<1, using: &random) < Self.step.inSeconds / stallInterval else { return }
+        guard let stallInterval, ticks > stallEnd,
+            Double.random(in: 0..<1, using: &random) < Self.step.inSeconds / stallInterval
+        else { return }
         stallEnd = ticks + 2 + Int(Double.random(in: 0..<1, using: &random) * 24)
     }
 
@@ -192,7 +194,9 @@ struct ReceiverFollowerTests {
         #expect(line.estimator.estimate < .kilobits(400))
     }
 
-    @Test("A still picture comes to the top rung within a minute; what it let us believe of a thin line is taken back as motion begins")
+    @Test(
+        "A still picture comes to the top rung within a minute; what it let us believe of a thin line is taken back as motion begins"
+    )
     func still() {
         var line = ReceiverLine(capacity: 500_000)
         line.limit = 20_000
@@ -226,7 +230,9 @@ struct ReceiverFollowerTests {
         #expect(line.estimator.estimate <= .kilobits(300))
     }
 
-    @Test("A receiver that answers late now and then has the top rung of a good line, and keeps it", arguments: UInt64(1)...8)
+    @Test(
+        "A receiver that answers late now and then has the top rung of a good line, and keeps it",
+        arguments: UInt64(1)...8)
     func late(seed: UInt64) {
         var line = ReceiverLine(capacity: 10_000_000)
         line.random = SeededRandom(seed: seed)
@@ -333,7 +339,9 @@ struct ReportsOnlyTests {
         #expect(line.estimator.estimate < .kilobits(330))
     }
 
-    @Test("150 kbit/s from the start are found by their queue, however late the answers", arguments: [nil, 1.5] as [Double?], UInt64(1)...4)
+    @Test(
+        "150 kbit/s from the start are found by their queue, however late the answers",
+        arguments: [nil, 1.5] as [Double?], UInt64(1)...4)
     func thinQueue(stallInterval: Double?, seed: UInt64) {
         var line = line(capacity: 150_000, reportInterval: 1)
         line.random = SeededRandom(seed: seed)

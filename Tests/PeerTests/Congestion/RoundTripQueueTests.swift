@@ -9,13 +9,15 @@ struct RoundTripQueueTests {
     private func queue(_ samples: [Int64], interval: Duration = .seconds(1)) -> RoundTripQueue {
         var queue = RoundTripQueue()
         for (index, sample) in samples.enumerated() {
-            queue.add(.milliseconds(sample), of: UInt32(index), at: Instant(nanoseconds: 1_000_000_000) + interval * index)
+            queue.add(
+                .milliseconds(sample), of: UInt32(index), at: Instant(nanoseconds: 1_000_000_000) + interval * index)
         }
         return queue
     }
 
     static let agreements: [(samples: [Int64], milliseconds: Int64)] = [
-        ([], 0), ([50], 0), ([50, 300], 0), ([50, 50, 300], 0), ([50, 300, 280], 230), ([50, 120, 300], 70), ([50, 300, 50], 0),
+        ([], 0), ([50], 0), ([50, 300], 0), ([50, 50, 300], 0), ([50, 300, 280], 230), ([50, 120, 300], 70),
+        ([50, 300, 50], 0),
     ]
 
     @Test("What two samples agree on stands; one alone does not", arguments: agreements)
@@ -23,7 +25,8 @@ struct RoundTripQueueTests {
         #expect(queue(samples).standing == .milliseconds(milliseconds))
     }
 
-    @Test("A sample that lies far above both its neighbours makes the peer one that answers late: then three must agree")
+    @Test(
+        "A sample that lies far above both its neighbours makes the peer one that answers late: then three must agree")
     func late() {
         #expect(!queue([50, 300, 280, 50]).answersLate)
         #expect(queue([50, 120, 50, 50]).answersLate)
@@ -47,7 +50,9 @@ struct RoundTripQueueTests {
         #expect(queue([50, 50, 400, 400, 400], interval: .milliseconds(250)).standing == .milliseconds(350))
     }
 
-    @Test("The shortest way is remembered between reports that come each five seconds, and forgotten after ten where they come each second")
+    @Test(
+        "The shortest way is remembered between reports that come each five seconds, and forgotten after ten where they come each second"
+    )
     func memory() {
         #expect(queue([50, 50, 300, 300, 300], interval: .seconds(5)).standing == .milliseconds(250))
         #expect(queue([50] + Array(repeating: 300, count: 11)).standing == .zero)

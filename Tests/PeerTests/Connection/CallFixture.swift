@@ -22,7 +22,9 @@ final class CallMedia {
 
     func frame(isKeyframe: Bool, at now: Instant) -> PacketizedVideoFrame {
         framesSent += 1
-        return SimulatedFrame.make(codec, isKeyframe: isKeyframe, bytes: isKeyframe ? frameBytes * 4 : frameBytes, timestamp: now.ticks(at: 90_000))
+        return SimulatedFrame.make(
+            codec, isKeyframe: isKeyframe, bytes: isKeyframe ? frameBytes * 4 : frameBytes,
+            timestamp: now.ticks(at: 90_000))
     }
 
     func attach(to call: SimulatedCall) {
@@ -33,11 +35,14 @@ final class CallMedia {
             self.tick += 1
             if self.tick % 2 == 0 {
                 let payload = [UInt8](repeating: UInt8(truncatingIfNeeded: self.tick / 2), count: 80)
-                call.client.send(audio: [0x78] + payload, timestamp: now.ticks(at: 48_000), marker: false, level: 30, at: now)
-                call.server.send(audio: [0x78] + payload, timestamp: now.ticks(at: 48_000), marker: false, level: 40, at: now)
+                call.client.send(
+                    audio: [0x78] + payload, timestamp: now.ticks(at: 48_000), marker: false, level: 30, at: now)
+                call.server.send(
+                    audio: [0x78] + payload, timestamp: now.ticks(at: 48_000), marker: false, level: 40, at: now)
             }
             if self.tick % 4 == 0 {
-                for (side, peer) in [(SimulatedCall.Side.client, call.client), (.server, call.server)] where peer.isConnected {
+                for (side, peer) in [(SimulatedCall.Side.client, call.client), (.server, call.server)]
+                where peer.isConnected {
                     let key = self.wantsKeyframe[side] ?? true
                     self.wantsKeyframe[side] = false
                     peer.send(self.frame(isKeyframe: key, at: now), at: now)
@@ -52,9 +57,12 @@ extension SimulatedCall {
         up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64,
         client: PeerConfiguration? = nil, server: PeerConfiguration? = nil
     ) throws -> SimulatedCall {
-        guard let clientIdentity = CallIdentities.client, let serverIdentity = CallIdentities.server else { throw MissingIdentity() }
+        guard let clientIdentity = CallIdentities.client, let serverIdentity = CallIdentities.server else {
+            throw MissingIdentity()
+        }
         return try SimulatedCall(
-            client: client, server: server, clientIdentity: clientIdentity, serverIdentity: serverIdentity, up: up, down: down, seed: seed)
+            client: client, server: server, clientIdentity: clientIdentity, serverIdentity: serverIdentity, up: up,
+            down: down, seed: seed)
     }
 
     /// A call whose both sides are connected, and have been for `time`.
@@ -63,8 +71,10 @@ extension SimulatedCall {
     ///   - limit: how long connecting may take.
     ///   - prepare: what is done before the offer is made.
     static func connected(
-        up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64, media: CallMedia? = CallMedia(),
-        client: PeerConfiguration? = nil, server: PeerConfiguration? = nil, within limit: Duration = .seconds(10), for time: Duration = .zero,
+        up: LinkConditions = LinkConditions(), down: LinkConditions = LinkConditions(), seed: UInt64,
+        media: CallMedia? = CallMedia(),
+        client: PeerConfiguration? = nil, server: PeerConfiguration? = nil, within limit: Duration = .seconds(10),
+        for time: Duration = .zero,
         prepare: (SimulatedCall) -> Void = { _ in }
     ) throws -> SimulatedCall {
         let call = try make(up: up, down: down, seed: seed, client: client, server: server)
@@ -79,7 +89,8 @@ extension SimulatedCall {
     /// The way of the client's datagrams, as the server sees it.
     static let clientFlow = Flow(.udp, local: serverAddress, remote: clientAddress)
 
-    /// Hands the server a datagram that the client did not send, or not that way. Answers what it has shown of its flow.
+    /// Hands the server a datagram that the client did not send, or not that way. Answers what it has shown of its
+    /// flow.
     @discardableResult
     func inject(_ bytes: [UInt8], from flow: Flow = clientFlow) -> FlowClaim {
         var bytes = bytes

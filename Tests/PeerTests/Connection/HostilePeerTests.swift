@@ -4,7 +4,8 @@ import Testing
 
 @testable import Peer
 
-/// What one connected peer does to the loop that it shares with all others: the attacks of the review, on one connection.
+/// What one connected peer does to the loop that it shares with all others: the attacks of the review, on one
+/// connection.
 @Suite("A hostile peer behind its keys") struct HostilePeerTests {
     private func connected(seed: UInt64, codec: VideoCodec = .vp8) throws -> SimulatedCall {
         var client = PeerConfiguration(role: .client)
@@ -57,7 +58,8 @@ import Testing
         try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
         call.run(for: .seconds(1))
         #expect(call.server.remoteUfrag == offer.iceUfrag)
-        let renewed = try #require(SessionDescription(parsing: call.client.makeOffer(at: call.now, iceRestart: true)).iceCredentials)
+        let renewed = try #require(
+            SessionDescription(parsing: call.client.makeOffer(at: call.now, iceRestart: true)).iceCredentials)
         let ours = try call.server.restartICE(remote: renewed, at: call.now)
         #expect(call.server.remoteUfrag == renewed.ufrag)
         #expect(ours != answer.iceCredentials && call.server.localUfrags.contains(ours.ufrag))
@@ -89,16 +91,22 @@ import Testing
     @Test("A channel that is closed with a full backlog delivers that first, in order, and then tells its end")
     func closedBehindItsBacklog() throws {
         let call = try connected(seed: 25)
-        let opened = call.serverEvents.lazy.compactMap { if case .channelOpened(let id, "x", true) = $0 { id } else { nil } }.first
+        let opened = call.serverEvents.lazy.compactMap {
+            if case .channelOpened(let id, "x", true) = $0 { id } else { nil }
+        }.first
         let channel = try #require(opened)
         let filler = String(repeating: "x", count: 10_000)
         call.filter = { side, _ in side == .client }
         var sent = 0
         while call.server.sendMessage(.text("\(sent) \(filler)"), on: channel, at: call.now) { sent += 1 }
         let tooLong = DataChannelMessage.binary([UInt8](repeating: 0, count: 1 << 20))
-        #expect(sent > 90 && call.server.leavesHole(.text(filler), on: channel) && !call.server.leavesHole(tooLong, on: channel))
+        #expect(
+            sent > 90 && call.server.leavesHole(.text(filler), on: channel)
+                && !call.server.leavesHole(tooLong, on: channel))
         call.server.closeChannel(channel, at: call.now)
-        #expect(!call.server.leavesHole(.text(filler), on: channel) && !call.server.sendMessage(.text("late"), on: channel, at: call.now))
+        #expect(
+            !call.server.leavesHole(.text(filler), on: channel)
+                && !call.server.sendMessage(.text("late"), on: channel, at: call.now))
         call.run(for: .seconds(2))
         #expect(call.messages(.client).isEmpty)
         call.filter = { _, _ in false }

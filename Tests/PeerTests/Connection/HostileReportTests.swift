@@ -36,7 +36,8 @@ struct HostileReportTests {
                     #expect(call.server.estimate >= .zero && call.server.estimate <= .megabits(5))
                 }
                 let rate = 1 << 24 | exponent << 18 | mantissa << 1
-                FuzzBodies.plain(Self.packet(0x8F, 206, [77, 0, 0x5245_4D42, rate, ours]), into: call.server, at: call.now)
+                FuzzBodies.plain(
+                    Self.packet(0x8F, 206, [77, 0, 0x5245_4D42, rate, ours]), into: call.server, at: call.now)
                 #expect(call.server.estimate >= .zero && call.server.estimate <= .megabits(5))
                 call.run(for: .milliseconds(20))
             }
@@ -57,7 +58,9 @@ struct HostileReportTests {
         }
     }
 
-    @Test("Reports, requests and extended reports with the largest and smallest numbers, about our streams and in any framing")
+    @Test(
+        "Reports, requests and extended reports with the largest and smallest numbers, about our streams and in any framing"
+    )
     func extremes() throws {
         let call = try SimulatedCall.connected(seed: 2, for: .seconds(2))
         let video = call.server.sender.video.stream.ssrc.rawValue
@@ -69,7 +72,10 @@ struct HostileReportTests {
             for ssrc in [video, audio, theirs] {
                 // Receiver and sender reports: loss, highest number, jitter, LSR, DLSR.
                 packets.append(Self.packet(0x81, 201, [77, ssrc, value, value, value, value, value]))
-                packets.append(Self.packet(0x81, 200, [theirs, value, value, value, value, value, ssrc, value, value, value, value, value]))
+                packets.append(
+                    Self.packet(
+                        0x81, 200, [theirs, value, value, value, value, value, ssrc, value, value, value, value, value])
+                )
                 packets.append(Self.packet(0x84, 206, [77, 0, ssrc, value]))
                 packets.append(Self.packet(0x81, 206, [77, ssrc]))
                 packets.append(Self.packet(0x8F, 205, [77, ssrc, value, value, value]))
@@ -120,7 +126,9 @@ struct HostileReportTests {
         goesOn(call)
     }
 
-    @Test("Feedback, NACKs and reports that ask for too much are left unread, and a peer that goes on is ended; nobody else's budget is touched")
+    @Test(
+        "Feedback, NACKs and reports that ask for too much are left unread, and a peer that goes on is ended; nobody else's budget is touched"
+    )
     func work() throws {
         for flood in [Self.lies(base: 1), Self.packet(0x81, 205, [77, 5] + (0..<290).map { $0 << 16 | 0xFFFF })] {
             let call = try SimulatedCall.connected(seed: 4, for: .seconds(2))

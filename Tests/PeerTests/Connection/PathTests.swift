@@ -7,7 +7,8 @@ import Testing
 @Suite("Paths of a call that change, and that are forged")
 struct PathTests {
     private static let elsewhere = IPAddress.v4(0xCB00_7109)
-    private static let victim = Flow(.udp, local: SimulatedCall.serverAddress, remote: SocketAddress(.v4(0xCB00_7177), port: 53))
+    private static let victim = Flow(
+        .udp, local: SimulatedCall.serverAddress, remote: SocketAddress(.v4(0xCB00_7177), port: 53))
 
     /// What the client could send from anywhere: it knows both sides' credentials.
     private func check(_ call: SimulatedCall) throws -> [UInt8] {
@@ -87,7 +88,9 @@ struct PathTests {
         #expect(toVictim < 3 * (bytes.count + datagram.count) + 100 + 6 * 120, "\(toVictim)")
     }
 
-    @Test("A call connects in which the client answers none of our checks, and in which flights are lost as well", arguments: [0, 1, 2])
+    @Test(
+        "A call connects in which the client answers none of our checks, and in which flights are lost as well",
+        arguments: [0, 1, 2])
     func clientWithoutAnswers(lost: Int) throws {
         let call = try SimulatedCall.make(seed: 5)
         CallMedia().attach(to: call)

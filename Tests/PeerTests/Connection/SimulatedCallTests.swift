@@ -32,10 +32,13 @@ struct SimulatedCallTests {
         #expect(call.frames(.client, since: start) >= 70)
     }
 
-    @Test("Bursts of 5 % loss, reordering, duplicates and 200 ms round trip: media goes on", arguments: [11, 12, 13, 14] as [UInt64])
+    @Test(
+        "Bursts of 5 % loss, reordering, duplicates and 200 ms round trip: media goes on",
+        arguments: [11, 12, 13, 14] as [UInt64])
     func bad(seed: UInt64) throws {
         var line = LinkConditions(
-            delay: .milliseconds(100), jitter: .milliseconds(10), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 3)),
+            delay: .milliseconds(100), jitter: .milliseconds(10),
+            loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 3)),
             reordering: 0.02, duplication: 0.01)
         line.reorderingDelay = .milliseconds(15)
         let media = CallMedia()
@@ -57,7 +60,8 @@ struct SimulatedCallTests {
     @Test("Sequence numbers, timestamps, picture ids and transport numbers wrap without a gap")
     func wraps() throws {
         var numbers = InitialNumbers(
-            audioSequence: 0x7F00, videoSequence: 0xFF80, rtxSequence: 0xFFF0, audioTimestamp: 0, videoTimestamp: 0, transportSequence: 0xFF00,
+            audioSequence: 0x7F00, videoSequence: 0xFF80, rtxSequence: 0xFFF0, audioTimestamp: 0, videoTimestamp: 0,
+            transportSequence: 0xFF00,
             pictureID: 0x7FF0, tl0PictureIndex: 250)
         // Room time at the call's start is 1000 s: the timestamps wrap two seconds into it.
         numbers.audioTimestamp = RTPTimestamp(wrapping: -1002 * 48_000)
@@ -68,7 +72,8 @@ struct SimulatedCallTests {
         server.initialNumbers = numbers
         let media = CallMedia()
         let line = LinkConditions(delay: .milliseconds(20), loss: .random(0.02))
-        let call = try SimulatedCall.connected(up: line, down: line, seed: 21, media: media, client: client, server: server)
+        let call = try SimulatedCall.connected(
+            up: line, down: line, seed: 21, media: media, client: client, server: server)
         let start = call.now
         call.run(for: .seconds(6))
         #expect(call.frames(.server, since: start) >= 135)
@@ -85,7 +90,9 @@ struct SimulatedCallTests {
         let call = try SimulatedCall.make(seed: 31)
         var left: [SimulatedCall.Side: Int] = [.client: count, .server: count]
         call.filter = { side, bytes in
-            guard let first = bytes.first, (20...63).contains(first), let open = left[side], open > 0 else { return false }
+            guard let first = bytes.first, (20...63).contains(first), let open = left[side], open > 0 else {
+                return false
+            }
             left[side] = open - 1
             return true
         }
@@ -193,7 +200,9 @@ struct SimulatedCallTests {
         call.run(for: .seconds(5))
         var delays: [Double] = []
         for event in call.serverEvents {
-            if case .video(let frame) = event, frame.arrival > start { delays.append((frame.arrival - frame.captureTime).inMilliseconds) }
+            if case .video(let frame) = event, frame.arrival > start {
+                delays.append((frame.arrival - frame.captureTime).inMilliseconds)
+            }
         }
         #expect(delays.count > 100)
         // Capture is at most the shortest way before arrival: the clock knows the offset less that way.
@@ -205,7 +214,8 @@ struct SimulatedCallTests {
         let call = try SimulatedCall.connected(up: LinkConditions(delay: .milliseconds(20)), seed: 31, media: nil)
         call.onTick = { call, now in
             guard call.now - Instant.zero > .zero, now.ticks(at: 50) * 20_000_000 == now.nanoseconds else { return }
-            call.client.send(audio: [0x78, 1, 2, 3], timestamp: now.ticks(at: 48_000), marker: false, level: nil, at: now)
+            call.client.send(
+                audio: [0x78, 1, 2, 3], timestamp: now.ticks(at: 48_000), marker: false, level: nil, at: now)
         }
         var reports: [Instant] = []
         call.filter = { side, bytes in

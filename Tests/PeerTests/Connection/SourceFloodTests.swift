@@ -7,7 +7,9 @@ import Testing
 @Suite("A peer that changes its SSRC with every packet")
 struct SourceFloodTests {
     /// A packet of the client's, encrypted with its keys.
-    private func encrypted(_ call: SimulatedCall, ssrc: UInt32, sequence: UInt16 = 1, isReport: Bool = false) throws -> [UInt8] {
+    private func encrypted(_ call: SimulatedCall, ssrc: UInt32, sequence: UInt16 = 1, isReport: Bool = false) throws
+        -> [UInt8]
+    {
         let type = try #require(call.server.negotiated?.section(.audio)?.codecs.first).payloadType
         var plain: [UInt8] = isReport ? [0x80, 201, 0, 1] : [0x80, type]
         if !isReport {

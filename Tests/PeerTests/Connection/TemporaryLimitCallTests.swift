@@ -13,11 +13,15 @@ private final class Heard {
         call.filter = { [unowned call] side, datagram in
             guard side == .server, datagram.withUnsafeBytes({ DatagramKind($0) }) == .rtcp else { return false }
             var bytes = datagram
-            let length = bytes.withUnsafeMutableBytes { buffer in (try? call.client.srtp?.unprotectRTCP(buffer, length: buffer.count)) ?? 0 }
+            let length = bytes.withUnsafeMutableBytes { buffer in
+                (try? call.client.srtp?.unprotectRTCP(buffer, length: buffer.count)) ?? 0
+            }
             let plain = Array(bytes.prefix(length))
             var reader = RTCPReader(plain.span)
             while let packet = reader.next() {
-                if case .temporaryLimitNotification(let notification) = packet { self.notifications.append(notification) }
+                if case .temporaryLimitNotification(let notification) = packet {
+                    self.notifications.append(notification)
+                }
             }
             return true
         }
@@ -41,11 +45,14 @@ struct TemporaryLimitCallTests {
         heard.listen(to: call)
         let picture = call.server.sender.video.stream.ssrc
         func ask(_ rate: BitRate, by owner: SSRC = 77) {
-            let request = TemporaryMaxBitrate(senderSSRC: owner, limits: [.init(ssrc: picture, bitRate: rate, overhead: 20)])
+            let request = TemporaryMaxBitrate(
+                senderSSRC: owner, limits: [.init(ssrc: picture, bitRate: rate, overhead: 20)])
             call.client.sendReport([.receiverReport(ReceiverReport(ssrc: owner)), .temporaryLimit(request)])
             call.run(for: .milliseconds(200))
         }
-        func told(_ limits: TemporaryMaxBitrate.Limit...) -> TemporaryMaxBitrate { .init(senderSSRC: picture, limits: limits) }
+        func told(_ limits: TemporaryMaxBitrate.Limit...) -> TemporaryMaxBitrate {
+            .init(senderSSRC: picture, limits: limits)
+        }
         let strict = TemporaryMaxBitrate.Limit(ssrc: 77, bitRate: .kilobits(250), overhead: 20)
 
         ask(.kilobits(250))
@@ -53,7 +60,9 @@ struct TemporaryLimitCallTests {
         #expect(call.server.estimate <= .kilobits(250 + 70), "the picture's limit and the sound beside it")
         #expect(call.server.estimate > .kilobits(200))
         ask(.kilobits(500), by: 78)
-        #expect(heard.notifications.dropFirst() == [told(strict)], "another one's looser limit changes nothing, and is answered")
+        #expect(
+            heard.notifications.dropFirst() == [told(strict)],
+            "another one's looser limit changes nothing, and is answered")
         ask(.kilobits(500))
         #expect(heard.notifications.last == told(.init(ssrc: 77, bitRate: .kilobits(500), overhead: 20)))
         #expect(call.server.estimate > .kilobits(400))
@@ -69,7 +78,8 @@ struct TemporaryLimitCallTests {
         let call = try SimulatedCall.connected(seed: 12, for: .seconds(5))
         let heard = Heard()
         heard.listen(to: call)
-        let request = TemporaryMaxBitrate(senderSSRC: 77, limits: [.init(ssrc: 12_345, bitRate: .kilobits(50), overhead: 20)])
+        let request = TemporaryMaxBitrate(
+            senderSSRC: 77, limits: [.init(ssrc: 12_345, bitRate: .kilobits(50), overhead: 20)])
         call.client.sendReport([.receiverReport(ReceiverReport(ssrc: 77)), .temporaryLimit(request)])
         call.run(for: .milliseconds(200))
         #expect(heard.notifications.isEmpty)

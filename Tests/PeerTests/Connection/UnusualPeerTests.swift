@@ -8,7 +8,8 @@ import Testing
 @Suite("Calls with unusual peers") struct UnusualPeerTests {
     /// A call whose offer was changed on its way.
     private func call(
-        seed: UInt64, line: LinkConditions = LinkConditions(), client: PeerConfiguration? = nil, media: CallMedia = CallMedia(),
+        seed: UInt64, line: LinkConditions = LinkConditions(), client: PeerConfiguration? = nil,
+        media: CallMedia = CallMedia(),
         dropping unwanted: (String) -> Bool
     ) throws -> SimulatedCall {
         let call = try SimulatedCall.make(up: line, down: line, seed: seed, client: client)
@@ -16,7 +17,8 @@ import Testing
         let offer = call.client.makeOffer(at: call.now)
         let lines = offer.split(separator: "\r\n").map(String.init).filter { !unwanted($0) }
         #expect(lines.joined(separator: "\r\n").utf8.count < offer.utf8.count - 2, "nothing was taken out")
-        try call.client.accept(answer: call.server.answer(lines.joined(separator: "\r\n") + "\r\n", at: call.now), at: call.now)
+        try call.client.accept(
+            answer: call.server.answer(lines.joined(separator: "\r\n") + "\r\n", at: call.now), at: call.now)
         try #require(call.run(atMost: .seconds(20)) { $0.areConnected })
         return call
     }
@@ -27,7 +29,9 @@ import Testing
         // Below the estimate at the start: without RTX there is no padding either, so the line is not probed for more.
         let media = CallMedia()
         media.frameBytes = 1500
-        let call = try call(seed: 1, line: line, media: media) { $0.contains(" rtx/") || $0.contains("apt=") || $0.hasPrefix("a=ssrc-group") }
+        let call = try call(seed: 1, line: line, media: media) {
+            $0.contains(" rtx/") || $0.contains("apt=") || $0.hasPrefix("a=ssrc-group")
+        }
         #expect(call.server.negotiated?.section(.video)?.codecs.allSatisfy { $0.rtxPayloadType == nil } == true)
         var seen: [[UInt8]: [UInt8]] = [:]
         var repeated = 0
@@ -76,7 +80,9 @@ import Testing
         return call
     }
 
-    @Test("No more is sent than the peer's b= takes, and no probe goes beyond it", arguments: ["b=AS:200", "b=TIAS:200000"])
+    @Test(
+        "No more is sent than the peer's b= takes, and no probe goes beyond it",
+        arguments: ["b=AS:200", "b=TIAS:200000"])
     func describedLimit(line: String) throws {
         let call = try call(seed: 9) { $0.replacing("a=mid:1", with: "\(line)\r\na=mid:1") }
         #expect(call.server.negotiated?.section(.video)?.remoteBandwidth == .kilobits(200))
@@ -116,7 +122,8 @@ import Testing
         section.remoteSources = [RemoteSource(ssrc: 7)]
         let ice = IceCredentials.random()
         let session = NegotiatedSession(
-            localIce: ice, remoteIce: ice, iceRestarted: false, remoteCandidates: [], remoteIsLite: false, remoteFingerprints: [],
+            localIce: ice, remoteIce: ice, iceRestarted: false, remoteCandidates: [], remoteIsLite: false,
+            remoteFingerprints: [],
             dtlsRole: .server, sections: [section], remoteMaxMessageSize: 0, extmapAllowMixed: false)
         var receiver = MediaReceiver(VideoReceiveConfiguration())
         let start = Instant(nanoseconds: 1_000_000_000)

@@ -82,7 +82,8 @@ import Testing
         #expect(took < .seconds(20))
     }
 
-    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, and given up after 30 s`() throws {
+    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, and given up after 30 s`() throws
+    {
         let link = try link()
         link.drop = { _, _ in true }
         link.start()
@@ -108,8 +109,8 @@ import Testing
     func `A client's hello in two datagrams is put together, in either order`(reversed: Bool) throws {
         let link = try link()
         link.start()
-        // The browsers' hellos of 1.4 kB come like this. Content 22, version, epoch and sequence, length; then type, length,
-        // message number, fragment offset and fragment length.
+        // The browsers' hellos of 1.4 kB come like this. Content 22, version, epoch and sequence, length; then type,
+        // length, message number, fragment offset and fragment length.
         let client = link.client
         let hello = try #require(client.nextTransmit())
         let body = Array(hello[25...])
@@ -208,7 +209,9 @@ import Testing
         var random = SeededRandom(seed: 99)
         func junk() {
             for _ in 0..<40 {
-                var bytes = (0..<Int.random(in: 0...100, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+                var bytes = (0..<Int.random(in: 0...100, using: &random)).map { _ in
+                    UInt8.random(in: 0...255, using: &random)
+                }
                 if !bytes.isEmpty, Bool.random(using: &random) { bytes[0] = UInt8.random(in: 20...25, using: &random) }
                 bytes.withUnsafeBytes { link.server.receive($0, at: link.now) }
                 bytes.withUnsafeBytes { link.client.receive($0, at: link.now) }

@@ -45,8 +45,10 @@ struct DatagramBIOTests {
         configuration.firstRetransmission = .milliseconds(30)
         let identities = (client: try TestIdentities.first.get(), server: try TestIdentities.second.get())
         var now = Instant(nanoseconds: 1_000_000_000)
-        let client = try DTLSTransport(role: .client, identity: identities.client, configuration: configuration, timer: .copied, at: now)
-        let server = try DTLSTransport(role: .server, identity: identities.server, configuration: configuration, timer: .copied, at: now)
+        let client = try DTLSTransport(
+            role: .client, identity: identities.client, configuration: configuration, timer: .copied, at: now)
+        let server = try DTLSTransport(
+            role: .server, identity: identities.server, configuration: configuration, timer: .copied, at: now)
         client.setRemoteFingerprints([identities.server.fingerprint])
         server.setRemoteFingerprints([identities.client.fingerprint])
         client.start(at: now)

@@ -164,7 +164,8 @@ extension [DataChannelEvent] {
                 .initiateAck(SCTPInit(tag: 1, window: 2, outbound: 3, inbound: 4, tsn: 5, cookie: [1, 2, 3])),
                 .sack(SCTPSack(cumulative: 9, window: 8, gaps: [2...3, 5...5], duplicates: [4])),
                 .data(
-                    SCTPData(tsn: 1, stream: 2, ssn: 3, ppid: 51, unordered: true, begins: true, ends: false, payload: [1])),
+                    SCTPData(
+                        tsn: 1, stream: 2, ssn: 3, ppid: 51, unordered: true, begins: true, ends: false, payload: [1])),
                 .forwardTSN(7, [SCTPSkip(stream: 1, ssn: 2)]),
                 .reconfig([
                     .resetOutgoing(request: 1, response: 2, lastTSN: 3, streams: [4]), .response(request: 1, result: 1),

@@ -29,11 +29,15 @@ import Testing
     @Test("Three reports of a hole send the chunk again before any timer")
     func fastRetransmit() {
         let association = established()
-        for _ in 0..<5 { _ = association.send([UInt8](repeating: 1, count: 100), ppid: 53, stream: 1, SCTPReliability(), at: .zero) }
+        for _ in 0..<5 {
+            _ = association.send([UInt8](repeating: 1, count: 100), ppid: 53, stream: 1, SCTPReliability(), at: .zero)
+        }
         #expect(numbers(sent(association)) == [99, 100, 101, 102, 103])
         for upper in 2...4 as ClosedRange<UInt16> {
             #expect(numbers(sent(association)).isEmpty)
-            deliver(.sack(SCTPSack(cumulative: 98, window: 65_536, gaps: [2...upper], duplicates: [])), to: association, at: .zero)
+            deliver(
+                .sack(SCTPSack(cumulative: 98, window: 65_536, gaps: [2...upper], duplicates: [])), to: association,
+                at: .zero)
         }
         #expect(numbers(sent(association)) == [99])
     }
@@ -46,7 +50,9 @@ import Testing
         _ = association.send([2], ppid: 53, stream: 1, SCTPReliability(), at: now)
         while now < .zero + .seconds(300) {
             let isProbed = !numbers(sent(association)).isEmpty
-            if isProbed { deliver(.sack(SCTPSack(cumulative: 98, window: 0, gaps: [], duplicates: [])), to: association, at: now) }
+            if isProbed {
+                deliver(.sack(SCTPSack(cumulative: 98, window: 0, gaps: [], duplicates: [])), to: association, at: now)
+            }
             now = max(now + .milliseconds(1), association.nextDeadline ?? now + .seconds(1))
             association.advance(to: now)
         }
@@ -61,7 +67,9 @@ import Testing
         _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(lifetime: .milliseconds(100)), at: .zero)
         #expect(numbers(sent(association)) == [99])
         association.advance(to: .zero + .milliseconds(101))
-        let skips = sent(association).compactMap { if case .forwardTSN(let tsn, let skips) = $0 { (tsn, skips) } else { nil } }
+        let skips = sent(association).compactMap {
+            if case .forwardTSN(let tsn, let skips) = $0 { (tsn, skips) } else { nil }
+        }
         #expect(skips.first?.0 == 99)
         #expect(skips.first?.1 == [SCTPSkip(stream: 1, ssn: 0)])
     }
@@ -71,7 +79,8 @@ import Testing
         let association = established()
         association.reset(1, at: .zero)
         deliver(
-            .reconfig([.resetOutgoing(request: 100, response: 98, lastTSN: 99, streams: [1])]), to: association, at: .zero)
+            .reconfig([.resetOutgoing(request: 100, response: 98, lastTSN: 99, streams: [1])]), to: association,
+            at: .zero)
         deliver(.reconfig([.response(request: 99, result: 1)]), to: association, at: .zero)
         let events = association.takeEvents()
         #expect(events.contains(.incomingReset([1])))
@@ -83,7 +92,9 @@ import Testing
     func emptyData() {
         let association = established()
         deliver(
-            .data(SCTPData(tsn: 100, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: true, ends: true, payload: [])),
+            .data(
+                SCTPData(tsn: 100, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: true, ends: true, payload: [])
+            ),
             to: association, at: .zero)
         #expect(association.state == .closed)
     }
@@ -91,7 +102,11 @@ import Testing
     @Test("An association whose peer has gone silent wakes nobody any more", arguments: [false, true])
     func silence(sends: Bool) throws {
         let association = established()
-        if sends { _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(), at: .zero) } else { association.reset(1, at: .zero) }
+        if sends {
+            _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(), at: .zero)
+        } else {
+            association.reset(1, at: .zero)
+        }
         var now = Instant.zero
         while association.state != .closed, now < .zero + .seconds(600) {
             now = max(now, try #require(association.nextDeadline))
@@ -106,7 +121,9 @@ import Testing
         let association = SCTPAssociation(SCTPConfiguration(), tag: 5, tsn: 99)
         association.start(at: .zero)
         deliver(
-            .data(SCTPData(tsn: 100, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: true, ends: true, payload: [1])),
+            .data(
+                SCTPData(
+                    tsn: 100, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: true, ends: true, payload: [1])),
             to: association, at: .zero)
         let now = Instant.zero + .milliseconds(500)
         association.advance(to: now)
@@ -118,7 +135,8 @@ import Testing
         let association = established()
         for number in UInt32(0)..<8000 {
             let data = SCTPData(
-                tsn: 102 &+ number, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: false, ends: false, payload: [1])
+                tsn: 102 &+ number, stream: 1, ssn: 0, ppid: 53, unordered: false, begins: false, ends: false,
+                payload: [1])
             deliver(.data(data), to: association, at: .zero)
         }
         #expect(association.receiver.fragments > 3000)

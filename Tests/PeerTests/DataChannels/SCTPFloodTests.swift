@@ -5,7 +5,9 @@ import Testing
 
 /// What a hostile peer sends into an association: each flood once held the loop for seconds, or memory without end.
 @Suite("SCTP floods") struct SCTPFloodTests {
-    private func established(_ configuration: SCTPConfiguration = SCTPConfiguration(), forwards: Bool = true) -> SCTPAssociation {
+    private func established(_ configuration: SCTPConfiguration = SCTPConfiguration(), forwards: Bool = true)
+        -> SCTPAssociation
+    {
         let association = SCTPAssociation(configuration, tag: 5, tsn: 99)
         flood(association, [.cookieEcho([0, 0, 0, 9, 0, 16, 0, 0, 0, 0, 0, 100, forwards ? 1 : 0])])
         _ = association.takePackets()
@@ -29,7 +31,8 @@ import Testing
     }
 
     private func data(
-        _ tsn: UInt32, stream: UInt16 = 1, ssn: UInt16 = 0, begins: Bool = false, ends: Bool = false, unordered: Bool = false, size: Int = 1
+        _ tsn: UInt32, stream: UInt16 = 1, ssn: UInt16 = 0, begins: Bool = false, ends: Bool = false,
+        unordered: Bool = false, size: Int = 1
     ) -> SCTPChunk {
         .data(
             SCTPData(
@@ -43,7 +46,8 @@ import Testing
 
     private func time(_ body: () -> Void) -> Duration { processorTime(body) }
 
-    /// Four times the work in four times the time, where it once was sixteen times. Other tests run meanwhile: the best of three counts.
+    /// Four times the work in four times the time, where it once was sixteen times. Other tests run meanwhile: the best
+    /// of three counts.
     private func growsLinearly(_ count: Int, _ body: (Int) -> Void) -> Bool {
         func best(_ count: Int) -> Duration { (0..<3).map { _ in time { body(count) } }.min() ?? .zero }
         return best(count * 4) < best(count) * 9 + .milliseconds(100)
@@ -89,7 +93,13 @@ import Testing
     func beginnings(size: Int) {
         let association = established()
         for number in UInt32(0)..<20_000 {
-            flood(association, [data(100 &+ number, stream: UInt16(number % 500), ssn: UInt16(truncatingIfNeeded: number), begins: true, size: size)])
+            flood(
+                association,
+                [
+                    data(
+                        100 &+ number, stream: UInt16(number % 500), ssn: UInt16(truncatingIfNeeded: number),
+                        begins: true, size: size)
+                ])
         }
         #expect(association.state == .established)
         #expect(association.held <= 2 * (size + 256))
@@ -101,7 +111,13 @@ import Testing
         let association = established()
         var most = 0
         for number in UInt32(0)..<20_000 where association.state == .established {
-            flood(association, [data(100 &+ number, ssn: UInt16(truncatingIfNeeded: number % 30_000 + 1), begins: true, ends: true, size: 1000)])
+            flood(
+                association,
+                [
+                    data(
+                        100 &+ number, ssn: UInt16(truncatingIfNeeded: number % 30_000 + 1), begins: true, ends: true,
+                        size: 1000)
+                ])
             most = max(most, association.held)
         }
         #expect(most <= association.configuration.receiveWindow)
@@ -148,7 +164,9 @@ import Testing
         for _ in 0..<3000 { _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(), at: .zero) }
         let gaps = [ClosedRange<UInt16>](repeating: 1...UInt16.max, count: 270)
         let cost = time {
-            for _ in 0..<100 { flood(association, [.sack(SCTPSack(cumulative: 98, window: 1 << 20, gaps: gaps, duplicates: []))]) }
+            for _ in 0..<100 {
+                flood(association, [.sack(SCTPSack(cumulative: 98, window: 1 << 20, gaps: gaps, duplicates: []))])
+            }
         }
         // 100 packets x 270 blocks x 3000 chunks were 80 million steps.
         #expect(cost < .seconds(3))
@@ -159,19 +177,29 @@ import Testing
         let association = established()
         flood(association, (0..<40).map { _ in .cookieEcho([0, 0, 0, 9, 0, 16, 0, 0, 0, 0, 0, 100, 1]) })
         #expect(answers(association).count == 1)
-        flood(association, (0..<60 as Range<UInt32>).map { .forwardTSN(100 &+ $0, [SCTPSkip(stream: 1, ssn: UInt16($0))]) })
+        flood(
+            association,
+            (0..<60 as Range<UInt32>).map { .forwardTSN(100 &+ $0, [SCTPSkip(stream: 1, ssn: UInt16($0))]) })
         #expect(association.receiver.cumulativeTSN == 100)
-        flood(association, (0..<40).map { _ in .reconfig([.other(request: 1), .other(request: 2), .other(request: 3)]) })
+        flood(
+            association, (0..<40).map { _ in .reconfig([.other(request: 1), .other(request: 2), .other(request: 3)]) })
         #expect(answers(association).count { if case .reconfig = $0 { true } else { false } } == 2)
     }
 
     @Test("FORWARD-TSN drops what it passes, and nothing is looked at twice")
     func forward() {
         let association = established()
-        flood(association, (0..<1000 as Range<UInt32>).map { data(101 &+ $0, ssn: UInt16($0) + 1, begins: true, ends: true) })
+        flood(
+            association,
+            (0..<1000 as Range<UInt32>).map { data(101 &+ $0, ssn: UInt16($0) + 1, begins: true, ends: true) })
         let cost = time {
             for number in UInt16(0)..<1000 {
-                flood(association, [.forwardTSN(100 &+ UInt32(number), [SCTPSkip](repeating: SCTPSkip(stream: 1, ssn: number), count: 200))])
+                flood(
+                    association,
+                    [
+                        .forwardTSN(
+                            100 &+ UInt32(number), [SCTPSkip](repeating: SCTPSkip(stream: 1, ssn: number), count: 200))
+                    ])
             }
         }
         #expect(cost < .seconds(10))
@@ -185,7 +213,10 @@ import Testing
         let association = established()
         var accepted = 0
         let cost = time {
-            for _ in 0..<40_000 where association.send([1], ppid: 53, stream: 1, SCTPReliability(lifetime: .seconds(60)), at: .zero) { accepted += 1 }
+            for _ in 0..<40_000
+            where association.send([1], ppid: 53, stream: 1, SCTPReliability(lifetime: .seconds(60)), at: .zero) {
+                accepted += 1
+            }
         }
         #expect(accepted == association.configuration.sendBuffer / 257)
         #expect(association.statistics.refusedMessages == 40_000 - accepted)
@@ -217,7 +248,9 @@ import Testing
     @Test("Messages beyond the budget wait, close the window, and come in time")
     func budget() throws {
         let association = established()
-        flood(association, (0..<2500 as Range<UInt32>).map { data(100 &+ $0, ssn: UInt16($0), begins: true, ends: true, size: 300) })
+        flood(
+            association,
+            (0..<2500 as Range<UInt32>).map { data(100 &+ $0, ssn: UInt16($0), begins: true, ends: true, size: 300) })
         var delivered = association.takeEvents().count
         #expect(delivered == 500)
         #expect(association.statistics.slowed == 1)
@@ -240,13 +273,17 @@ import Testing
 }
 
 @Suite("Reassembly") struct SCTPReassemblyTests {
-    private static func fragment(_ tsn: UInt32, _ ssn: UInt16, _ index: Int, of count: Int, unordered: Bool) -> SCTPData {
+    private static func fragment(_ tsn: UInt32, _ ssn: UInt16, _ index: Int, of count: Int, unordered: Bool) -> SCTPData
+    {
         SCTPData(
-            tsn: tsn, stream: unordered ? 2 : 1, ssn: ssn, ppid: 53, unordered: unordered, begins: index == 0, ends: index == count - 1,
+            tsn: tsn, stream: unordered ? 2 : 1, ssn: ssn, ppid: 53, unordered: unordered, begins: index == 0,
+            ends: index == count - 1,
             payload: [UInt8(truncatingIfNeeded: tsn), UInt8(index)])
     }
 
-    @Test("Whatever the order, each message comes once and whole, ordered ones in order", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(
+        "Whatever the order, each message comes once and whole, ordered ones in order",
+        arguments: 1...20 as ClosedRange<UInt64>)
     func anyOrder(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let start = UInt32.max - 100
@@ -282,7 +319,8 @@ import Testing
             }
         }
         let ordered = expected.enumerated().filter { $0.offset % 3 != 0 }.map(\.element)
-        let isComplete = received.sorted { $0.lexicographicallyPrecedes($1) } == expected.sorted { $0.lexicographicallyPrecedes($1) }
+        let isComplete =
+            received.sorted { $0.lexicographicallyPrecedes($1) } == expected.sorted { $0.lexicographicallyPrecedes($1) }
         #expect(isComplete)
         #expect(orderedReceived == ordered)
         #expect(reassembly.held == 0 && reassembly.discarded == 0 && reassembly.fragments.isEmpty)
@@ -294,7 +332,8 @@ import Testing
         var reassembly = SCTPReassembly(streams: 16, maximumMessage: 100)
         var numbers = SCTPReceivedNumbers(cumulative: 9)
         func add(_ tsn: UInt32, stream: UInt16 = 1, begins: Bool = false, ends: Bool = false) {
-            let chunk = SCTPData(tsn: tsn, stream: stream, ssn: 0, ppid: 53, unordered: true, begins: begins, ends: ends, payload: [1])
+            let chunk = SCTPData(
+                tsn: tsn, stream: stream, ssn: 0, ppid: 53, unordered: true, begins: begins, ends: ends, payload: [1])
             let (isAfter, isBefore) = (numbers.contains(tsn &- 1), numbers.contains(tsn &+ 1))
             numbers.insert(tsn)
             _ = reassembly.add(chunk, isAfterReceived: isAfter, isBeforeReceived: isBefore)

@@ -70,7 +70,8 @@ import Testing
         STUNMessage.append(STUNMessage.AttributeType.username, Array("server00:client".utf8), to: &bytes)
         STUNMessage.setLength(of: &bytes, to: bytes.count + 24 - 20)
         STUNMessage.append(
-            STUNMessage.AttributeType.messageIntegrity, STUNMessage.hmac(bytes, password: Self.local.password), to: &bytes)
+            STUNMessage.AttributeType.messageIntegrity, STUNMessage.hmac(bytes, password: Self.local.password),
+            to: &bytes)
         bytes.withUnsafeBytes { agent.handle(stun: $0, flow: Self.flow(1), at: Self.start) }
         let reply = agent.nextTransmit()?.bytes ?? []
         #expect(reply.withUnsafeBytes { STUNMessage(parsing: $0) }?.errorCode == 420)
@@ -123,7 +124,9 @@ import Testing
     @Test func eightFlowsAreRememberedAndTheSelectedStays() {
         var agent = Self.agent()
         _ = Self.feed(&agent, Self.check(nominate: true), 1, at: Self.start)
-        for port in 2...20 { _ = Self.feed(&agent, Self.check(), UInt16(port), at: Self.start + .milliseconds(port * 20)) }
+        for port in 2...20 {
+            _ = Self.feed(&agent, Self.check(), UInt16(port), at: Self.start + .milliseconds(port * 20))
+        }
         #expect(agent.isValidated(Self.flow(1)) == true)
         let validated = (1...20).count { agent.isValidated(Self.flow(UInt16($0))) }
         #expect(validated == 8)
@@ -175,7 +178,8 @@ import Testing
             caller = IceAgent(mode: .controlling, local: ours, localAddresses: [Self.client], seed: 5, at: now)
             server = IceAgent(mode: .lite, local: theirs, seed: 6, at: now)
             server.setRemote(ours, at: now)
-            caller.setRemote(theirs, candidates: ports.enumerated().map { .host(Self.server($1), preference: $0) }, at: now)
+            caller.setRemote(
+                theirs, candidates: ports.enumerated().map { .host(Self.server($1), preference: $0) }, at: now)
         }
 
         static func server(_ port: UInt16) -> SocketAddress { SocketAddress(.v4(0xC000_0201), port: port) }
@@ -185,7 +189,8 @@ import Testing
             let end = now + duration
             while true {
                 drain()
-                let next = [caller.nextDeadline, server.nextDeadline, wire.map(\.at).min()].compactMap { $0 }.min() ?? end
+                let next =
+                    [caller.nextDeadline, server.nextDeadline, wire.map(\.at).min()].compactMap { $0 }.min() ?? end
                 now = max(now, min(next, end))
                 let due = wire.filter { $0.at <= now }
                 wire.removeAll { $0.at <= now }
@@ -296,13 +301,18 @@ import Testing
 
     @Test func theSmallerTieBreakerGivesWay() {
         let now = Instant(nanoseconds: 0)
-        var agent = IceAgent(mode: .controlling, local: IceAgentLiteTests.local, localAddresses: [World.client], seed: 1, at: now)
+        var agent = IceAgent(
+            mode: .controlling, local: IceAgentLiteTests.local, localAddresses: [World.client], seed: 1, at: now)
         agent.tieBreaker = 100
         let flow = IceAgentLiteTests.flow(1)
-        IceAgentLiteTests.check { $0.iceControlling = 5 }.withUnsafeBytes { agent.handle(stun: $0, flow: flow, at: now) }
+        IceAgentLiteTests.check { $0.iceControlling = 5 }.withUnsafeBytes {
+            agent.handle(stun: $0, flow: flow, at: now)
+        }
         let refusal = agent.nextTransmit().flatMap { $0.bytes.withUnsafeBytes { STUNMessage(parsing: $0) } }
         #expect(refusal?.errorCode == 487)
-        IceAgentLiteTests.check { $0.iceControlling = 500 }.withUnsafeBytes { agent.handle(stun: $0, flow: flow, at: now) }
+        IceAgentLiteTests.check { $0.iceControlling = 500 }.withUnsafeBytes {
+            agent.handle(stun: $0, flow: flow, at: now)
+        }
         #expect(agent.isControlling == false)
         #expect(agent.nextTransmit() != nil)
     }

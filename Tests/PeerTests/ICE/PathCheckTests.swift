@@ -47,7 +47,9 @@ struct PathCheckTests {
 
     /// Answers what the agent asked on `flow`, as whoever holds `password` there would.
     @discardableResult
-    private func answer(_ agent: inout IceAgent, on flow: Flow, password: String = client.password, at now: Instant) -> FlowClaim {
+    private func answer(_ agent: inout IceAgent, on flow: Flow, password: String = client.password, at now: Instant)
+        -> FlowClaim
+    {
         var claim = FlowClaim.none
         for request in requests(&agent) where request.flow == flow {
             var response = STUNMessage(.success, transaction: request.message.transaction)
@@ -169,7 +171,9 @@ struct PathCheckTests {
         }
     }
 
-    @Test("A peer that never answers goes on where it is, and may leave a dead path, but gets no more than three times what it sends")
+    @Test(
+        "A peer that never answers goes on where it is, and may leave a dead path, but gets no more than three times what it sends"
+    )
     func silentPeer() {
         var agent = agent()
         check(&agent, on: flow(Self.home), at: Self.start)
@@ -241,8 +245,8 @@ struct PathCheckTests {
             check(&holder, on: shared, at: Self.start + .seconds(second))
             other.advance(to: Self.start + .seconds(second))
         }
-        // The first has left without a word and a NAT gave its address to the other, who answers our check: the response has no name, so it
-        // is shown to both.
+        // The first has left without a word and a NAT gave its address to the other, who answers our check: the
+        // response has no name, so it is shown to both.
         let now = Self.start + .seconds(21)
         _ = requests(&other)
         other.advance(to: now)
@@ -265,7 +269,9 @@ struct PathCheckTests {
         let tcp = flow(Self.home, 9, .tcp)
         check(&agent, on: tcp, nominate: false, at: Self.start + .seconds(10))
         agent.remove(tcp, at: Self.start + .seconds(11))
-        for second in 1...29 { agent.authenticMedia(on: flow(Self.home), bytes: 1000, at: Self.start + .seconds(second)) }
+        for second in 1...29 {
+            agent.authenticMedia(on: flow(Self.home), bytes: 1000, at: Self.start + .seconds(second))
+        }
         agent.advance(to: Self.start + .milliseconds(29_900))
         #expect(agent.selected == flow(Self.home))
         #expect(agent.nextDeadline.map { $0 <= Self.start + .seconds(30) } == true)

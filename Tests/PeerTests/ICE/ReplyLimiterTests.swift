@@ -26,7 +26,9 @@ struct ReplyLimiterTests {
     @Test("Of the 64 sources that are remembered the longest silent is forgotten for a new one")
     func sources() {
         var limiter = ReplyLimiter(perSecond: 1)
-        for number in 0..<64 as Range<UInt16> { _ = limiter.allows(source(number), at: start + .microseconds(Int64(number))) }
+        for number in 0..<64 as Range<UInt16> {
+            _ = limiter.allows(source(number), at: start + .microseconds(Int64(number)))
+        }
         // The first asks again and is refused; so the second is the longest silent when one more comes.
         let now = start + .milliseconds(1)
         let first = answers(&limiter, to: 0, asked: 1, at: now)

@@ -7,7 +7,9 @@ import Testing
     /// RFC 5769 §2: the password of all three vectors.
     static let password = "VOkJxbRl1RmTxUk/WvJxBt"
 
-    static func bytes(_ hex: String) -> [UInt8] { hex.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) } }
+    static func bytes(_ hex: String) -> [UInt8] {
+        hex.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) }
+    }
 
     /// RFC 5769 §2.1.
     static let request = bytes(
@@ -113,7 +115,8 @@ import Testing
 
     @Test(
         arguments: [
-            ([0, 1], DatagramKind.stun), ([22, 254], .dtls), ([0x80, 96], .rtp), ([0x80, 0xE0], .rtp), ([0x80, 200], .rtcp),
+            ([0, 1], DatagramKind.stun), ([22, 254], .dtls), ([0x80, 96], .rtp), ([0x80, 0xE0], .rtp),
+            ([0x80, 200], .rtcp),
             ([0x81, 206], .rtcp), ([64, 0], .other), ([0x80], .other), ([], .other),
         ] as [([UInt8], DatagramKind)]) func kindsAreTold(_ bytes: [UInt8], kind: DatagramKind)
     {
@@ -123,7 +126,8 @@ import Testing
     /// Routes a datagram and claims the flow for whom it went to, as a host does.
     @discardableResult
     static func take(
-        _ bytes: [UInt8], _ table: inout Demultiplexer<Int>, port: UInt16, _ claim: FlowClaim = .checked, held: Set<Int> = []
+        _ bytes: [UInt8], _ table: inout Demultiplexer<Int>, port: UInt16, _ claim: FlowClaim = .checked,
+        held: Set<Int> = []
     ) -> Int? {
         let id = bytes.withUnsafeBytes { table.route($0, flow: flow(port)) }
         if let id { table.claim(flow(port), by: id, claim) { held.contains($0) } }
@@ -143,7 +147,9 @@ import Testing
         #expect(table.flowCount == 0)
     }
 
-    @Test("of two that read sockets of one port, each finds every peer by its fragment, and whose a flow is where it came")
+    @Test(
+        "of two that read sockets of one port, each finds every peer by its fragment, and whose a flow is where it came"
+    )
     func sharedFragments() {
         let ufrags = UfragTable<Int>()
         var (first, second) = (Demultiplexer(ufrags: ufrags), Demultiplexer(ufrags: ufrags))

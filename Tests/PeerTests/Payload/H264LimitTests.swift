@@ -9,7 +9,8 @@ import Testing
 
     private static func pps(_ number: Int, size: Int = 4) -> [UInt8] {
         // pic_parameter_set_id 0 in one bit, then what makes it another.
-        [0x68, 0x80 | UInt8(number >> 14 & 0x3F), UInt8(number >> 7 & 0x7F) | 0x80, UInt8(number & 0x7F) | 0x80] + [UInt8](repeating: 1, count: size - 4)
+        [0x68, 0x80 | UInt8(number >> 14 & 0x3F), UInt8(number >> 7 & 0x7F) | 0x80, UInt8(number & 0x7F) | 0x80]
+            + [UInt8](repeating: 1, count: size - 4)
     }
 
     private static func aggregate(_ units: [[UInt8]]) -> [UInt8] {
@@ -21,8 +22,12 @@ import Testing
         (0..<packets).map { packet in aggregate((0..<191).map { pps(packet * 191 + $0) }) } + [slice]
     }
 
-    private static func isOversized(_ result: AssemblyResult) -> Bool { if case .oversized = result { true } else { false } }
-    private static func data(_ result: AssemblyResult) -> [UInt8]? { if case .frame(let frame) = result { frame.data } else { nil } }
+    private static func isOversized(_ result: AssemblyResult) -> Bool {
+        if case .oversized = result { true } else { false }
+    }
+    private static func data(_ result: AssemblyResult) -> [UInt8]? {
+        if case .frame(let frame) = result { frame.data } else { nil }
+    }
 
     @Test("Parameter sets by the hundred thousand are refused at once")
     func parameterSets() {

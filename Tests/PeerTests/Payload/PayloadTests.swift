@@ -4,15 +4,21 @@ import Testing
 
 @Suite struct PayloadTests {
     /// x264 baseline, 320×180 (cropped from 192 lines), and its PPS.
-    static let sps: [UInt8] = [0x67, 0x42, 0xC0, 0x0C, 0xD9, 0x01, 0x41, 0x9F, 0x9E, 0x10, 0x00, 0x00, 0x03, 0x00, 0x10]
+    static let sps: [UInt8] = [
+        0x67, 0x42, 0xC0, 0x0C, 0xD9, 0x01, 0x41, 0x9F, 0x9E, 0x10, 0x00, 0x00, 0x03, 0x00, 0x10,
+    ]
     static let pps: [UInt8] = [0x68, 0xCB, 0x83, 0xCB, 0x20]
 
     static func size(_ bytes: [UInt8]) -> (width: Int, height: Int)? { H264NAL.pictureSize(ofSPS: bytes.span) }
-    static func descriptor(_ bytes: [UInt8]) -> (descriptor: VP8Descriptor, size: Int)? { VP8Descriptor.parse(bytes.span) }
+    static func descriptor(_ bytes: [UInt8]) -> (descriptor: VP8Descriptor, size: Int)? {
+        VP8Descriptor.parse(bytes.span)
+    }
 
     static func annexB(_ units: [[UInt8]]) -> [UInt8] { units.flatMap { [0, 0, 0, 1] + $0 } }
     static func idr(_ count: Int) -> [UInt8] { [0x65, 0x88] + (0..<count).map { UInt8($0 % 251) | 1 } }
-    static func payloads(_ frame: PacketizedVideoFrame) -> [[UInt8]] { frame.fragments.map { Array(frame.bytes[$0.range]) } }
+    static func payloads(_ frame: PacketizedVideoFrame) -> [[UInt8]] {
+        frame.fragments.map { Array(frame.bytes[$0.range]) }
+    }
 
     @Test func `An IDR travels as STAP-A, twice, and FU-A and comes back as it was, without AUD and filler`() {
         let idr = Self.idr(3000)
@@ -63,7 +69,9 @@ import Testing
         for _ in 0..<5000 {
             let bytes =
                 [0x67]
-                + (0..<40).map { _ in UInt8.random(in: 0...255, using: &random) & UInt8.random(in: 0...255, using: &random) }
+                + (0..<40).map { _ in
+                    UInt8.random(in: 0...255, using: &random) & UInt8.random(in: 0...255, using: &random)
+                }
             _ = H264NAL.pictureSize(ofSPS: bytes.span)
         }
     }
@@ -99,7 +107,8 @@ import Testing
     @Test(arguments: [1101, 2201, 3303, 6250, 7699, 40_000])
     func `The packets of a frame are of one size but for the last`(size: Int) {
         let vp8 = PacketizedVideoFrame(
-            EncodedVideoFrame(codec: .vp8, data: [UInt8](repeating: 0x11, count: size), isKeyframe: false, timestamp: 5))
+            EncodedVideoFrame(codec: .vp8, data: [UInt8](repeating: 0x11, count: size), isKeyframe: false, timestamp: 5)
+        )
         let unit: [UInt8] = [0, 0, 0, 1, 0x41] + [UInt8](repeating: 7, count: size)
         let h264 = PacketizedVideoFrame(EncodedVideoFrame(codec: .h264, data: unit, isKeyframe: false, timestamp: 5))
         for (frame, overhead) in [(vp8, 0), (h264, 2)] {
@@ -113,7 +122,8 @@ import Testing
 
     @Test(
         arguments: [
-            ([0x78, 1, 2], 960, false), ([0xFC, 1, 2], 960, true), ([0x18, 0], 2880, false), ([0x83, 0x02, 1], 240, false),
+            ([0x78, 1, 2], 960, false), ([0xFC, 1, 2], 960, true), ([0x18, 0], 2880, false),
+            ([0x83, 0x02, 1], 240, false),
             ([0x7B, 0x06, 1], 5760, false),
         ] as [([UInt8], Int, Bool)])
     func `Opus says how long it lasts`(payload: [UInt8], samples: Int, stereo: Bool) {
@@ -123,8 +133,10 @@ import Testing
 
     @Test(
         arguments: [
-            ([0x78, 0xC0, 2], true), ([0x78, 0x80, 2], false), ([0x50, 0x40, 2], false), ([0x50, 0x20, 2], true), ([0x58, 0x10, 2], true),
-            ([0x4C, 0x10, 2], true), ([0x4C, 0x20, 2], false), ([0x4A, 200, 0x40, 2], true), ([0x4A, 252, 1, 0x40, 2], true),
+            ([0x78, 0xC0, 2], true), ([0x78, 0x80, 2], false), ([0x50, 0x40, 2], false), ([0x50, 0x20, 2], true),
+            ([0x58, 0x10, 2], true),
+            ([0x4C, 0x10, 2], true), ([0x4C, 0x20, 2], false), ([0x4A, 200, 0x40, 2], true),
+            ([0x4A, 252, 1, 0x40, 2], true),
             ([0x4A, 252, 1, 0x80, 2], false), ([0xF8, 0xFF, 2], false), ([0x48], false), ([0x4A, 252], false),
         ] as [([UInt8], Bool)])
     func `Opus says whether it carries a copy of what came before`(payload: [UInt8], carries: Bool) {

@@ -14,12 +14,15 @@ struct RedundantAudioTests {
         0x78, 9,  // the newest
     ]
 
-    private static func parse(_ bytes: [UInt8]) -> [RedundantAudio.Block]? { RedundantAudio(parsing: bytes.span)?.blocks }
+    private static func parse(_ bytes: [UInt8]) -> [RedundantAudio.Block]? {
+        RedundantAudio(parsing: bytes.span)?.blocks
+    }
 
     @Test func `A copy and the newest payload are found`() {
         #expect(
             Self.parse(Self.chromium) == [
-                .init(payloadType: 111, timestampOffset: 960, range: 5..<8), .init(payloadType: 111, timestampOffset: 0, range: 8..<10),
+                .init(payloadType: 111, timestampOffset: 960, range: 5..<8),
+                .init(payloadType: 111, timestampOffset: 0, range: 8..<10),
             ])
     }
 
@@ -27,11 +30,14 @@ struct RedundantAudioTests {
         #expect(Self.parse([0x6F, 0x78]) == [.init(payloadType: 111, timestampOffset: 0, range: 1..<2)])
         let copy: [UInt8] = [0xEF, 0x0F, 0x00, 0x01]
         for count in [2, 9, 31] {
-            let bytes = Array(repeatElement(copy, count: count).joined()) + [0x6F] + [UInt8](repeating: 7, count: count) + [8]
+            let bytes =
+                Array(repeatElement(copy, count: count).joined()) + [0x6F] + [UInt8](repeating: 7, count: count) + [8]
             #expect(Self.parse(bytes)?.count == count + 1)
             #expect(Self.parse(bytes)?.last?.range == bytes.count - 1..<bytes.count)
         }
-        #expect(Self.parse(Array(repeatElement(copy, count: 32).joined()) + [0x6F] + [UInt8](repeating: 7, count: 40)) == nil)
+        #expect(
+            Self.parse(Array(repeatElement(copy, count: 32).joined()) + [0x6F] + [UInt8](repeating: 7, count: 40))
+                == nil)
         // The largest of both fields.
         let large: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0x7F] + [UInt8](repeating: 1, count: 1024)
         #expect(Self.parse(large)?.first == .init(payloadType: 127, timestampOffset: 16_383, range: 5..<1028))
@@ -39,7 +45,8 @@ struct RedundantAudioTests {
 
     @Test(
         arguments: [
-            [], [0xEF], [0xEF, 0x0F, 0x00], [0xEF, 0x0F, 0x00, 0x03], [0xEF, 0x0F, 0x00, 0x03, 0x6F], [0xEF, 0x0F, 0x00, 0x03, 0x6F, 1, 2],
+            [], [0xEF], [0xEF, 0x0F, 0x00], [0xEF, 0x0F, 0x00, 0x03], [0xEF, 0x0F, 0x00, 0x03, 0x6F],
+            [0xEF, 0x0F, 0x00, 0x03, 0x6F, 1, 2],
             [0xEF, 0x0F, 0x03, 0xFF, 0x6F, 1], [0xEF, 0x0F, 0x00, 0x01, 0xEF, 0x0F, 0x00, 0x01],
         ] as [[UInt8]])
     func `What is cut off or does not fit is refused`(bytes: [UInt8]) {
@@ -64,7 +71,9 @@ struct RedundantAudioTests {
     @Test func `A copy that is too large, too old or none is left out`() {
         #expect(RedundantAudio.canCarry(1023, age: 16_383) && RedundantAudio.canCarry(1, age: 1))
         #expect(!RedundantAudio.canCarry(1024, age: 960) && !RedundantAudio.canCarry(0, age: 960))
-        #expect(!RedundantAudio.canCarry(80, age: 16_384) && !RedundantAudio.canCarry(80, age: 0) && !RedundantAudio.canCarry(80, age: -960))
+        #expect(
+            !RedundantAudio.canCarry(80, age: 16_384) && !RedundantAudio.canCarry(80, age: 0)
+                && !RedundantAudio.canCarry(80, age: -960))
     }
 
     // MARK: - Over a line
@@ -74,7 +83,8 @@ struct RedundantAudioTests {
         packets: [ReceivedAudioPacket], sent: SentCounters, received: PeerStatistics
     ) {
         let call = try SimulatedCall.make(
-            down: LinkConditions(delay: .milliseconds(20), loss: .random(0.1), rate: .megabits(2)), seed: seed, client: client)
+            down: LinkConditions(delay: .milliseconds(20), loss: .random(0.1), rate: .megabits(2)), seed: seed,
+            client: client)
         CallMedia().attach(to: call)
         call.server.repeatsAudio = repeats
         try call.negotiate()

@@ -21,7 +21,8 @@ import Testing
         (
             .senderReport(
                 SenderReport(
-                    ssrc: 1, ntpTime: 0x0102_0304_0506_0708, rtpTimestamp: 9, packetCount: 10, octetCount: 11, reports: [block])),
+                    ssrc: 1, ntpTime: 0x0102_0304_0506_0708, rtpTimestamp: 9, packetCount: 10, octetCount: 11,
+                    reports: [block])),
             [0x81, 200, 0, 12, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 9, 0, 0, 0, 10, 0, 0, 0, 11] + blockBytes
         ),
         (.receiverReport(ReceiverReport(ssrc: 1, reports: [block])), [0x81, 201, 0, 7, 0, 0, 0, 1] + blockBytes),
@@ -40,7 +41,8 @@ import Testing
             [0x84, 206, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 7, 0, 0, 0]
         ),
         (
-            .maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: 1, bitRate: BitRate(bitsPerSecond: 2_500_000), ssrcs: [2])),
+            .maxBitrate(
+                ReceiverEstimatedMaxBitrate(senderSSRC: 1, bitRate: BitRate(bitsPerSecond: 2_500_000), ssrcs: [2])),
             [0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0x52, 0x45, 0x4D, 0x42, 1, 0x12, 0x62, 0x5A, 0, 0, 0, 2]
         ),
         (
@@ -52,26 +54,41 @@ import Testing
         (
             .temporaryLimitNotification(
                 TemporaryMaxBitrate(
-                    senderSSRC: 2, limits: [.init(ssrc: 1, bitRate: .zero, overhead: 511), .init(ssrc: 3, bitRate: .megabits(5), overhead: 0)])),
+                    senderSSRC: 2,
+                    limits: [
+                        .init(ssrc: 1, bitRate: .zero, overhead: 511),
+                        .init(ssrc: 3, bitRate: .megabits(5), overhead: 0),
+                    ])),
             [0x84, 205, 0, 6, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0xFF, 0, 0, 0, 3, 0x1A, 0x62, 0x5A, 0]
         ),
-        (.temporaryLimitNotification(TemporaryMaxBitrate(senderSSRC: 2, limits: [])), [0x84, 205, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0]),
+        (
+            .temporaryLimitNotification(TemporaryMaxBitrate(senderSSRC: 2, limits: [])),
+            [0x84, 205, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0]
+        ),
         (
             // Received, lost, received with a large negative delta.
             .transportFeedback(
                 TransportFeedback(
-                    senderSSRC: 1, mediaSSRC: 2, baseSequence: 65535, statusCount: 3, referenceTime: -1, feedbackCount: 5,
+                    senderSSRC: 1, mediaSSRC: 2, baseSequence: 65535, statusCount: 3, referenceTime: -1,
+                    feedbackCount: 5,
                     arrivals: [.init(sequence: 65535, delta: 4), .init(sequence: 1, delta: -8)])),
             [
-                0xAF, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xFF, 0, 3, 0xFF, 0xFF, 0xFF, 5, 0xD2, 0, 4, 0xFF, 0xF8, 0, 0, 3,
+                0xAF, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xFF, 0, 3, 0xFF, 0xFF, 0xFF, 5, 0xD2, 0, 4, 0xFF, 0xF8,
+                0, 0, 3,
             ]
         ),
         (
             .extendedReport(
                 ExtendedReport(
                     ssrc: 1,
-                    blocks: [.receiverReferenceTime(5), .delaySinceLastReference([.init(ssrc: 2, lastReference: 3, delay: 4)])])),
-            [0x80, 207, 0, 8, 0, 0, 0, 1, 4, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 5, 5, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4]
+                    blocks: [
+                        .receiverReferenceTime(5),
+                        .delaySinceLastReference([.init(ssrc: 2, lastReference: 3, delay: 4)]),
+                    ])),
+            [
+                0x80, 207, 0, 8, 0, 0, 0, 1, 4, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 5, 5, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 3, 0,
+                0, 0, 4,
+            ]
         ),
     ]
 
@@ -103,7 +120,9 @@ import Testing
         #expect(Self.read(good + [0x80, 201, 0, 9, 0, 0, 0, 1]).isBroken)
         #expect(Self.read(good + [0x80, 204, 0, 0] + good).packets.count == 3)
         // Feedback that claims 8191 received packets and brings no delta.
-        #expect(Self.read([0x8F, 205, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0x20, 0, 0, 0, 0, 0, 0x3F, 0xFF, 0, 0]).malformed == 1)
+        #expect(
+            Self.read([0x8F, 205, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0x20, 0, 0, 0, 0, 0, 0x3F, 0xFF, 0, 0]).malformed
+                == 1)
     }
 
     @Test func `A temporary limit beyond all numbers is as good as none, one of half an entry no packet`() {
@@ -146,7 +165,10 @@ import Testing
                     chunks: (0..<3).map { number in
                         .init(
                             ssrc: SSRC(UInt32(number)),
-                            items: [.init(type: 1, text: String(repeating: "x", count: length + number)), .init(type: 2, text: "")])
+                            items: [
+                                .init(type: 1, text: String(repeating: "x", count: length + number)),
+                                .init(type: 2, text: ""),
+                            ])
                     }))
             #expect(roundTrip(packet) == packet)
         }
@@ -159,7 +181,9 @@ import Testing
                 ssrc: 1,
                 blocks: [
                     .receiverReferenceTime(0x0102_0304_0506_0708),
-                    .delaySinceLastReference([.init(ssrc: 2, lastReference: 3, delay: 4), .init(ssrc: 5, lastReference: 6, delay: 7)]),
+                    .delaySinceLastReference([
+                        .init(ssrc: 2, lastReference: 3, delay: 4), .init(ssrc: 5, lastReference: 6, delay: 7),
+                    ]),
                 ]))
         #expect(roundTrip(packet) == packet)
     }

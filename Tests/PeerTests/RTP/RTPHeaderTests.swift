@@ -20,7 +20,8 @@ extension RTPHeader {
         ]
         let header = try RTPHeader(bytes)
         #expect(
-            header.marker && header.payloadType == 96 && header.sequence == 0x1234 && header.timestamp == 9 && header.ssrc == 7)
+            header.marker && header.payloadType == 96 && header.sequence == 0x1234 && header.timestamp == 9
+                && header.ssrc == 7)
         #expect(header.payloadRange == 28..<31 && header.paddingCount == 3)
         #expect(header.value8(1, bytes) == 0x8A)
         #expect(header.value16(3, bytes) == 0xABCD)
@@ -53,7 +54,8 @@ extension RTPHeader {
         var buffer = [UInt8](repeating: 0xFF, count: 200)
         let count = buffer.withUnsafeMutableBytes { memory -> Int? in
             var writer = RTPPacketWriter(
-                memory, marker: true, payloadType: 111, sequence: 65535, timestamp: 0xFFFF_FFFF, ssrc: 42, twoByteExtensions: twoByte)
+                memory, marker: true, payloadType: 111, sequence: 65535, timestamp: 0xFFFF_FFFF, ssrc: 42,
+                twoByteExtensions: twoByte)
             writer.addExtension(4, "mid")
             writer.addExtension(3, UInt16(0x0102))
             [UInt8](1...9).withUnsafeBytes { writer.append($0) }
@@ -80,7 +82,9 @@ extension RTPHeader {
     @Test func `Any bytes are survived`() {
         var random = SeededRandom(seed: 1)
         for _ in 0..<20_000 {
-            var bytes = (0..<Int.random(in: 0...60, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            var bytes = (0..<Int.random(in: 0...60, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             if !bytes.isEmpty { bytes[0] = 0x80 | bytes[0] & 0x3F }
             guard let header = try? RTPHeader(bytes) else { continue }
             for id in UInt8(0)...20 { _ = header.element(id, bytes) }

@@ -5,7 +5,8 @@ import Testing
 @Suite("SSRCs") struct SSRCTests {
     @Test(
         "SDP writes them as decimal numbers of 32 bits",
-        arguments: [("0", 0), ("4294967295", .max), ("4294967296", nil), ("-1", nil), ("x", nil)] as [(Substring, UInt32?)])
+        arguments: [("0", 0), ("4294967295", .max), ("4294967296", nil), ("-1", nil), ("x", nil)]
+            as [(Substring, UInt32?)])
     func text(text: Substring, value: UInt32?) {
         let ssrc = SSRC(text)
         #expect(ssrc?.rawValue == value)

@@ -7,7 +7,8 @@ import Testing
     /// A packet of 20 ms.
     private func entry(_ timestamp: Int64, isCopy: Bool = false) throws -> AudioPacketQueue.Entry {
         let packet = ReceivedAudioPacket(
-            payload: [0x78, 1, 2, 3], sequence: timestamp / 960, timestamp: timestamp, captureTime: .zero, arrival: .zero, isCopy: isCopy)
+            payload: [0x78, 1, 2, 3], sequence: timestamp / 960, timestamp: timestamp, captureTime: .zero,
+            arrival: .zero, isCopy: isCopy)
         return try #require(AudioPacketQueue.Entry(packet))
     }
 
@@ -38,6 +39,8 @@ import Testing
 
     @Test("What is no Opus packet is no entry")
     func malformed() {
-        #expect(AudioPacketQueue.Entry(ReceivedAudioPacket(payload: [], sequence: 0, timestamp: 0, captureTime: .zero, arrival: .zero)) == nil)
+        #expect(
+            AudioPacketQueue.Entry(
+                ReceivedAudioPacket(payload: [], sequence: 0, timestamp: 0, captureTime: .zero, arrival: .zero)) == nil)
     }
 }

@@ -34,7 +34,9 @@ private struct AudioLink {
                 timestamp += Int64(frameSamples)
                 sendAt += Double(frameSamples) / 48_000 * 1e9 * (1 + drift)
             }
-            for packet in flying.filter({ $0.arrival <= now }).sorted(by: { $0.arrival < $1.arrival }) { buffer.insert(packet) }
+            for packet in flying.filter({ $0.arrival <= now }).sorted(by: { $0.arrival < $1.arrival }) {
+                buffer.insert(packet)
+            }
             flying.removeAll { $0.arrival <= now }
             if now.nanoseconds % 20_000_000 == 0 { tick() }
             now += .milliseconds(1)
@@ -47,12 +49,14 @@ private struct AudioLink {
             if copies, sent > 0 {
                 flying.append(
                     ReceivedAudioPacket(
-                        payload: payload, sequence: sequence - 1, timestamp: timestamp - Int64(frameSamples), captureTime: at - .milliseconds(20),
+                        payload: payload, sequence: sequence - 1, timestamp: timestamp - Int64(frameSamples),
+                        captureTime: at - .milliseconds(20),
                         arrival: at + delay(sent), isCopy: true))
             }
             flying.append(
                 ReceivedAudioPacket(
-                    payload: payload, sequence: sequence, timestamp: timestamp, captureTime: at, arrival: at + delay(sent)))
+                    payload: payload, sequence: sequence, timestamp: timestamp, captureTime: at,
+                    arrival: at + delay(sent)))
         }
         sequence += 1
         sent += 1
@@ -79,14 +83,17 @@ private struct AudioLink {
 
 @Suite struct AudioReceiveBufferTests {
     // TOC bytes: 2.5, 10, 20, 40, 60 ms and 120 ms.
-    @Test(arguments: [(0x80, 120), (0x70, 480), (0x78, 960), (0x10, 1920), (0x18, 2880), (0x1B, 5760)] as [(UInt8, Int)])
+    @Test(
+        arguments: [(0x80, 120), (0x70, 480), (0x78, 960), (0x10, 1920), (0x18, 2880), (0x1B, 5760)] as [(UInt8, Int)])
     func `Packets of any length play without a gap on a clean way`(toc: UInt8, samples: Int) {
         var link = AudioLink(seed: 1)
         link.frameSamples = samples
         link.payload = samples == 5760 ? [toc, 2, 1, 1] : [toc, 1, 1, 1]
         link.run(seconds: 10)
         #expect(link.buffer.statistics.concealedSamples == 0 && link.buffer.statistics.late == 0)
-        #expect(link.decoded == Array(65_500..<65_500 + Int64(link.decoded.count)) && link.decoded.count * samples > 9 * 48_000)
+        #expect(
+            link.decoded == Array(65_500..<65_500 + Int64(link.decoded.count))
+                && link.decoded.count * samples > 9 * 48_000)
     }
 
     @Test func `A lost packet is made from the next one's error correction`() {
@@ -98,9 +105,11 @@ private struct AudioLink {
         #expect(link.buffer.statistics.concealedSamples < 20 * 480)
     }
 
-    /// The phase of arrivals against ticks decides how long a packet waits at least: where that is shorter than a packet, the one after a lost
-    /// one would come too late to repair it.
-    @Test(arguments: [0, 5, 10, 15, 19] as [Int64], [false, true]) func `What repairs a loss is waited for`(phase: Int64, copies: Bool) {
+    /// The phase of arrivals against ticks decides how long a packet waits at least: where that is shorter than a
+    /// packet, the one after a lost one would come too late to repair it.
+    @Test(arguments: [0, 5, 10, 15, 19] as [Int64], [false, true]) func `What repairs a loss is waited for`(
+        phase: Int64, copies: Bool
+    ) {
         var link = AudioLink(seed: 12)
         link.delay = { _ in .milliseconds(30 + phase) }
         link.copies = copies
@@ -149,7 +158,9 @@ private struct AudioLink {
     }
 
     /// Arrival may lie anywhere between two ticks; at most a tick is lost to that.
-    @Test(arguments: [0, 3, 7, 10, 13, 16, 19] as [Int64]) func `On a clean way sound waits for about a packet`(phase: Int64) {
+    @Test(arguments: [0, 3, 7, 10, 13, 16, 19] as [Int64]) func `On a clean way sound waits for about a packet`(
+        phase: Int64
+    ) {
         var link = AudioLink(seed: 10)
         link.delay = { _ in .milliseconds(30 + phase) }
         link.run(seconds: 1)
@@ -238,7 +249,9 @@ private struct AudioLink {
         #expect((link.delays.last ?? .zero) > .milliseconds(150))
     }
 
-    @Test(arguments: [0, 7, 13, 19] as [Int64]) func `What a short wish for delay left over is played away`(phase: Int64) {
+    @Test(arguments: [0, 7, 13, 19] as [Int64]) func `What a short wish for delay left over is played away`(
+        phase: Int64
+    ) {
         var link = AudioLink(seed: 12)
         link.delay = { _ in .milliseconds(30 + phase) }
         link.run(seconds: 2)
@@ -259,7 +272,9 @@ private struct AudioLink {
         return seconds << 32 | (UInt64(nanoseconds % 1_000_000_000) << 32) / 1_000_000_000
     }
 
-    @Test(arguments: [-300e-6, 0, 300e-6]) func `Sound and picture of one moment meet, through jitter and drift`(drift: Double) {
+    @Test(arguments: [-300e-6, 0, 300e-6]) func `Sound and picture of one moment meet, through jitter and drift`(
+        drift: Double
+    ) {
         var random = SeededRandom(seed: 11)
         var clock = SenderClock()
         var worst = Duration.zero
@@ -271,10 +286,12 @@ private struct AudioLink {
             if step % 50 == 0 {
                 let arrival = now + .milliseconds(Int64.random(in: 20...60, using: &random))
                 clock.received(
-                    SenderReport(ssrc: 1, ntpTime: Self.ntp(sender), rtpTimestamp: RTPTimestamp(wrapping: audio)), at: arrival
+                    SenderReport(ssrc: 1, ntpTime: Self.ntp(sender), rtpTimestamp: RTPTimestamp(wrapping: audio)),
+                    at: arrival
                 )
                 clock.received(
-                    SenderReport(ssrc: 2, ntpTime: Self.ntp(sender), rtpTimestamp: RTPTimestamp(wrapping: video)), at: arrival
+                    SenderReport(ssrc: 2, ntpTime: Self.ntp(sender), rtpTimestamp: RTPTimestamp(wrapping: video)),
+                    at: arrival
                 )
             }
             // The picture comes 80 ms after the sound.
@@ -283,7 +300,8 @@ private struct AudioLink {
             }
             // Any packet may move the one offset, for both: the two are compared under the same.
             _ = soundTaken()
-            let second = clock.captureTime(ssrc: 2, timestamp: video, clockRate: 90_000, arrival: now + .milliseconds(140))
+            let second = clock.captureTime(
+                ssrc: 2, timestamp: video, clockRate: 90_000, arrival: now + .milliseconds(140))
             let first = soundTaken()
             if step > 100 { worst = max(worst, first < second ? second - first : first - second) }
             if step > 500 { #expect(abs((first - now).inMilliseconds - 20) < 30) }
@@ -307,7 +325,8 @@ private struct AudioLink {
             if tick == 3 {
                 for (ssrc, rate) in [(1, 48), (2, 90)] as [(SSRC, Int64)] {
                     clock.received(
-                        SenderReport(ssrc: ssrc, ntpTime: time, rtpTimestamp: RTPTimestamp(wrapping: now / 1_000_000 * rate)),
+                        SenderReport(
+                            ssrc: ssrc, ntpTime: time, rtpTimestamp: RTPTimestamp(wrapping: now / 1_000_000 * rate)),
                         at: Instant(nanoseconds: now + 50_000_000))
                 }
             }

@@ -9,7 +9,8 @@ import Testing
     /// Opus is 111, redundant audio 63.
     private static func receiver() -> AudioReceiver {
         var section = NegotiatedSection(mid: "0", kind: .audio)
-        var opus = NegotiatedCodec(name: .opus, payloadType: 111, clockRate: 48_000, parameters: FormatParameters(), feedback: [])
+        var opus = NegotiatedCodec(
+            name: .opus, payloadType: 111, clockRate: 48_000, parameters: FormatParameters(), feedback: [])
         opus.redPayloadType = 63
         section.codecs = [opus]
         var receiver = AudioReceiver()
@@ -18,10 +19,14 @@ import Testing
     }
 
     private func receive(
-        _ payload: [UInt8], type: UInt8 = 111, sequence: UInt16, ssrc: UInt8 = 9, _ receiver: inout AudioReceiver, _ clock: inout SenderClock
+        _ payload: [UInt8], type: UInt8 = 111, sequence: UInt16, ssrc: UInt8 = 9, _ receiver: inout AudioReceiver,
+        _ clock: inout SenderClock
     ) throws {
         // A packet each 1024 samples.
-        var packet: [UInt8] = [0x80, type, UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence), 0, 0, UInt8(sequence * 4), 0, 0, 0, 0, ssrc]
+        var packet: [UInt8] = [
+            0x80, type, UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence), 0, 0, UInt8(sequence * 4), 0, 0, 0,
+            0, ssrc,
+        ]
         packet += payload
         let header = try RTPHeader(parsing: packet.span)
         receiver.receive(header, packet.span, clock: &clock, at: Self.start + .milliseconds(Int(sequence) * 20))

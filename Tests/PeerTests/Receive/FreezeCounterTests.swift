@@ -18,7 +18,8 @@ import Testing
     @Test(
         "A freeze is a gap above three times the average and 150 ms above it",
         arguments: [
-            ([33, 33, 33], 0, 0), ([33, 33, 180], 0, 0), ([33, 33, 184], 1, 184), ([100, 100, 299], 0, 0), ([100, 100, 301], 1, 301),
+            ([33, 33, 33], 0, 0), ([33, 33, 180], 0, 0), ([33, 33, 184], 1, 184), ([100, 100, 299], 0, 0),
+            ([100, 100, 301], 1, 301),
             ([33, 400, 33, 500], 2, 900),
         ] as [([Int64], Int, Int64)])
     func gaps(gaps: [Int64], count: Int, total: Int64) {

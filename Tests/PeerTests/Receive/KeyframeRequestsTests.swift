@@ -18,7 +18,9 @@ import Testing
         #expect(started().earliest(roundTrip: .zero) == Self.start + .milliseconds(50))
     }
 
-    @Test("A request is repeated after the round trip, within limits", arguments: [(0, 400), (100, 500), (1000, 1000)] as [(Int64, Int64)])
+    @Test(
+        "A request is repeated after the round trip, within limits",
+        arguments: [(0, 400), (100, 500), (1000, 1000)] as [(Int64, Int64)])
     func retry(roundTrip: Int64, wait: Int64) {
         var requests = started()
         requests.sent(at: Self.start)

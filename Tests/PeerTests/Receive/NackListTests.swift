@@ -18,7 +18,8 @@ struct NackListTests {
                 for sequence in list.due(at: at(millisecond), roundTrip: .milliseconds(60)) {
                     guard let entry = list.entries.first(where: { $0.sequence == sequence }) else { continue }
                     if firstTriesHelp || entry.asked == 2 {
-                        _ = list.arrived(sequence, isRetransmission: true, roundTrip: .milliseconds(60), at: at(millisecond))
+                        _ = list.arrived(
+                            sequence, isRetransmission: true, roundTrip: .milliseconds(60), at: at(millisecond))
                     }
                 }
             }
@@ -55,7 +56,8 @@ struct NackListTests {
             let isNoted = list.note(round * 100..<round * 100 + 3, at: at(round * 1000))
             #expect(isNoted)
             for sequence in list.due(at: at(round * 1000), roundTrip: .milliseconds(60)) {
-                _ = list.arrived(sequence, isRetransmission: true, roundTrip: .milliseconds(60), at: at(round * 1000 + 60))
+                _ = list.arrived(
+                    sequence, isRetransmission: true, roundTrip: .milliseconds(60), at: at(round * 1000 + 60))
             }
         }
         var times: [Int64] = []

@@ -5,14 +5,18 @@ import Testing
 
 @Suite("The tempo of playout") struct PlayoutTempoTests {
     /// The tempo at a target of 100 ms, with nothing held beside the packets.
-    private func next(_ tempo: inout PlayoutTempo, delay milliseconds: Int64, ahead: Int64 = 0, minimum: Int64 = 0) -> Double {
+    private func next(_ tempo: inout PlayoutTempo, delay milliseconds: Int64, ahead: Int64 = 0, minimum: Int64 = 0)
+        -> Double
+    {
         tempo.next(
-            delay: .milliseconds(milliseconds), target: .milliseconds(100), minimum: .milliseconds(minimum), ahead: .milliseconds(ahead))
+            delay: .milliseconds(milliseconds), target: .milliseconds(100), minimum: .milliseconds(minimum),
+            ahead: .milliseconds(ahead))
     }
 
     @Test(
         "The further the delay is from the target, the faster or slower",
-        arguments: [(100, 1), (120, 1), (121, 1.08), (161, 1.2), (251, 1.25), (90, 1), (89, 0.9), (59, 0.8)] as [(Int64, Double)])
+        arguments: [(100, 1), (120, 1), (121, 1.08), (161, 1.2), (251, 1.25), (90, 1), (89, 0.9), (59, 0.8)]
+            as [(Int64, Double)])
     func steps(delay: Int64, expected: Double) {
         var tempo = PlayoutTempo(maximumDelay: .milliseconds(300))
         #expect(next(&tempo, delay: delay) == expected)

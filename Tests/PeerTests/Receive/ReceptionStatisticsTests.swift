@@ -8,7 +8,8 @@ import Testing
         var statistics = ReceptionStatistics(ssrc: 5, clockRate: 90_000)
         for sequence in Int64(65_530)..<65_550 where sequence % 4 != 0 {
             statistics.received(
-                sequence: sequence, timestamp: sequence * 900, bytes: 10, at: Instant(nanoseconds: sequence * 10_000_000))
+                sequence: sequence, timestamp: sequence * 900, bytes: 10,
+                at: Instant(nanoseconds: sequence * 10_000_000))
         }
         statistics.received(SenderReport(ssrc: 5, ntpTime: 0x1111_2222_3333_4444, rtpTimestamp: 0), at: .zero)
         let made = statistics.makeReportBlock(at: .zero + .seconds(1))

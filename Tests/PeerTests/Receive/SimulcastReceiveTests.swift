@@ -6,7 +6,9 @@ import Testing
 @Suite("Simulcast layers of one sender") struct SimulcastReceiveTests {
     private static func negotiated() throws -> NegotiatedSession {
         var negotiation = Negotiation(configuration: SDPFixtures.configuration())
-        return try negotiation.answer(SDPFixtures.parsed("chromium156-av-simulcast"), newCredentials: SDPFixtures.credentials).1
+        return try negotiation.answer(
+            SDPFixtures.parsed("chromium156-av-simulcast"), newCredentials: SDPFixtures.credentials
+        ).1
     }
 
     /// One-packet VP8 keyframes on each layer, as a sender that was asked for keyframes gives them.
@@ -28,7 +30,9 @@ import Testing
                         timestamp: RTPTimestamp(wrapping: now.ticks(at: 90_000)), ssrc: ssrc)
                     if let id = section.headerExtensions.mid { writer.addExtension(id, section.mid ?? "") }
                     if let id = section.headerExtensions.rid { writer.addExtension(id, section.remoteRIDs[rid]) }
-                    for byte: UInt8 in [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 64, 1, UInt8(height & 255), UInt8(height >> 8), 0] {
+                    for byte: UInt8 in [
+                        0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 64, 1, UInt8(height & 255), UInt8(height >> 8), 0,
+                    ] {
                         writer.append(byte)
                     }
                     return writer.finish()

@@ -4,7 +4,9 @@ import Testing
 @testable import Peer
 
 @Suite struct TransportFeedbackRecorderTests {
-    @Test(arguments: [UInt64(1), 2, 3]) func `Transport feedback tells each arrival, split and over the wrap`(seed: UInt64) {
+    @Test(arguments: [UInt64(1), 2, 3]) func `Transport feedback tells each arrival, split and over the wrap`(
+        seed: UInt64
+    ) {
         var random = SeededRandom(seed: seed)
         var recorder = TransportFeedbackRecorder()
         var sent: [SequenceNumber: Int64] = [:]

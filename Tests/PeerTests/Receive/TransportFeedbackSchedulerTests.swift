@@ -8,7 +8,9 @@ import Testing
 
     private func received(_ count: Int) -> TransportFeedbackScheduler {
         var scheduler = TransportFeedbackScheduler()
-        for number in 0..<count { scheduler.received(SequenceNumber(0) + number, at: Self.start + .milliseconds(number)) }
+        for number in 0..<count {
+            scheduler.received(SequenceNumber(0) + number, at: Self.start + .milliseconds(number))
+        }
         return scheduler
     }
 

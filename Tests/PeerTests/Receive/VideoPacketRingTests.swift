@@ -9,11 +9,14 @@ import Testing
     private static let inter: [UInt8] = [0x10, 1]
     private static let rest: [UInt8] = [0x00, 7, 7]
 
-    private func insert(_ sequence: Int64, _ payload: [UInt8] = rest, at milliseconds: Int64 = 0, into ring: inout VideoPacketRing) {
+    private func insert(
+        _ sequence: Int64, _ payload: [UInt8] = rest, at milliseconds: Int64 = 0, into ring: inout VideoPacketRing
+    ) {
         _ = ring.note(sequence)
         ring.insert(
             VideoPacket(
-                sequence: sequence, timestamp: sequence, marker: false, codec: .vp8, arrival: .zero + .milliseconds(milliseconds), isRepair: false),
+                sequence: sequence, timestamp: sequence, marker: false, codec: .vp8,
+                arrival: .zero + .milliseconds(milliseconds), isRepair: false),
             payload.span, knowsParameterSets: false)
     }
 
@@ -35,7 +38,9 @@ import Testing
     @Test("Frames are found by the packets that begin them, until those are dropped")
     func starts() {
         var ring = VideoPacketRing(capacity: 64)
-        for (index, payload) in [Self.key, Self.rest, Self.inter, Self.key, Self.rest].enumerated() { insert(Int64(index), payload, into: &ring) }
+        for (index, payload) in [Self.key, Self.rest, Self.inter, Self.key, Self.rest].enumerated() {
+            insert(Int64(index), payload, into: &ring)
+        }
         #expect(ring.firstKeyframeStart == 0 && ring.lastKeyframeStart == 3)
         #expect(ring.vp8FrameStart(from: 1)?.sequence == 2)
         ring.drop(upTo: 1)

@@ -50,7 +50,9 @@ private struct VideoLink {
             ).encode(into: &payload)
             payload += frame.bytes[fragment.range]
             transmit(
-                Flying(arrival: now, sequence: sequence, timestamp: frame.timestamp, marker: fragment.isLast, payload: payload))
+                Flying(
+                    arrival: now, sequence: sequence, timestamp: frame.timestamp, marker: fragment.isLast,
+                    payload: payload))
             sequence += 1
         }
         frameNumber += 1
@@ -60,7 +62,8 @@ private struct VideoLink {
         var packet = packet
         history[packet.sequence] = packet
         if Double.random(in: 0..<1, using: &random) < loss { return }
-        packet.arrival = now + roundTrip * 0.5 + .nanoseconds(Int64.random(in: 0...max(jitter.nanoseconds, 0), using: &random))
+        packet.arrival =
+            now + roundTrip * 0.5 + .nanoseconds(Int64.random(in: 0...max(jitter.nanoseconds, 0), using: &random))
         flying.append(packet)
     }
 
@@ -106,7 +109,9 @@ private struct VideoLink {
 
     /// Every frame's number, which its data carries.
     var numbers: [Int] {
-        received.map { Int($0.frame.data[$0.frame.isKeyframe ? 10 : 3]) << 8 | Int($0.frame.data[$0.frame.isKeyframe ? 11 : 4]) }
+        received.map {
+            Int($0.frame.data[$0.frame.isKeyframe ? 10 : 3]) << 8 | Int($0.frame.data[$0.frame.isKeyframe ? 11 : 4])
+        }
     }
 
     /// No frame without the one before it, unless it is a keyframe or the gap held only droppable frames.
@@ -131,7 +136,9 @@ private struct VideoLink {
         #expect(link.buffer.statistics.nacksSent == 0 && link.buffer.statistics.keyframeRequests == 0)
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func `Five percent loss is repaired without a freeze over 500 ms`(seed: UInt64) {
+    @Test(arguments: [1, 2, 3] as [UInt64]) func `Five percent loss is repaired without a freeze over 500 ms`(
+        seed: UInt64
+    ) {
         var link = VideoLink(seed: seed)
         link.loss = 0.05
         link.run(frames: 600)
@@ -178,7 +185,8 @@ private struct VideoLink {
         #expect(link.isDecodable && !link.received.isEmpty)
     }
 
-    private func packet(_ buffer: inout VideoReceiveBuffer, _ sequence: Int64, at ms: Int64, payload: [UInt8] = [0, 1]) {
+    private func packet(_ buffer: inout VideoReceiveBuffer, _ sequence: Int64, at ms: Int64, payload: [UInt8] = [0, 1])
+    {
         buffer.insert(
             payload: payload.span, payloadType: 96, sequence: sequence, timestamp: sequence, marker: true,
             at: .zero + .milliseconds(ms))
@@ -188,9 +196,12 @@ private struct VideoLink {
         arguments: [
             // arrivals (sequence, ms), ask at ms, asked
             ([(1, 0), (3, 1)], 5, []), ([(1, 0), (3, 1)], 11, [2]), ([(1, 0), (3, 1), (2, 8)], 20, []),
-            ([(65534, 0), (65537, 1)], 11, [65535, 0]), ([(1, 0), (5, 1), (3, 2)], 12, [2, 4]), ([(1, 0), (1500, 1)], 50, []),
+            ([(65534, 0), (65537, 1)], 11, [65535, 0]), ([(1, 0), (5, 1), (3, 2)], 12, [2, 4]),
+            ([(1, 0), (1500, 1)], 50, []),
         ] as [([(Int64, Int64)], Int64, [SequenceNumber])])
-    func `Gaps are asked for once reordering is ruled out`(arrivals: [(Int64, Int64)], at: Int64, asked: [SequenceNumber]) {
+    func `Gaps are asked for once reordering is ruled out`(
+        arrivals: [(Int64, Int64)], at: Int64, asked: [SequenceNumber]
+    ) {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
         for (sequence, ms) in arrivals { packet(&buffer, sequence, at: ms) }
         let nacks = buffer.nextNacks(at: .zero + .milliseconds(at))
@@ -208,7 +219,8 @@ private struct VideoLink {
         #expect(times == (0..<10).map { 11 + 30 * $0 })
     }
 
-    /// A keyframe, twelve lost frames, one that shows it; their repairs come one every 40 ms from 340 ms on, up to `last`.
+    /// A keyframe, twelve lost frames, one that shows it; their repairs come one every 40 ms from 340 ms on, up to
+    /// `last`.
     private func burst(repairedUpTo last: Int64, lookAt ms: Int64) -> VideoReceiveBuffer {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
         packet(&buffer, 1, at: 0, payload: [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 2, 0, 2, 0])
@@ -254,7 +266,8 @@ private struct VideoLink {
         var link = VideoLink(seed: 1)
         link.sendFrame()
         link.buffer.insert(
-            payload: [UInt8]().span, payloadType: 96, sequence: link.sequence, timestamp: 0, marker: false, at: link.now)
+            payload: [UInt8]().span, payloadType: 96, sequence: link.sequence, timestamp: 0, marker: false, at: link.now
+        )
         link.sequence += 1
         for _ in 0..<33 { link.step() }
         link.sendFrame()
@@ -267,7 +280,8 @@ private struct VideoLink {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8, 102: .h264])
         func insert(_ payload: [UInt8], _ type: UInt8, _ sequence: Int64) {
             buffer.insert(
-                payload: payload.span, payloadType: type, sequence: sequence, timestamp: sequence * 3000, marker: true, at: .zero)
+                payload: payload.span, payloadType: type, sequence: sequence, timestamp: sequence * 3000, marker: true,
+                at: .zero)
         }
         insert([0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 2, 0, 2, 0], 96, 1)
         insert([0x61, 0x9A, 1], 102, 2)
@@ -292,7 +306,9 @@ private struct VideoLink {
         for step in 0..<5000 {
             sequence += Int64.random(in: -20...25, using: &random)
             if step % 700 == 0 { sequence += 5000 }
-            let payload = (0..<Int.random(in: 0...30, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let payload = (0..<Int.random(in: 0...30, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             let now = Instant(nanoseconds: Int64(step) * 3_000_000)
             buffer.insert(
                 payload: payload.span, payloadType: Bool.random(using: &random) ? 96 : 102, sequence: sequence,

@@ -8,7 +8,8 @@ import Testing
     private static let keyframe: [UInt8] = [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 0x40, 1, 0xB4, 0, 1, 2, 3]
 
     private func insert(
-        _ buffer: inout VideoReceiveBuffer, _ sequence: Int64, _ payload: [UInt8], type: UInt8 = 96, timestamp: Int64 = 0, marker: Bool = false,
+        _ buffer: inout VideoReceiveBuffer, _ sequence: Int64, _ payload: [UInt8], type: UInt8 = 96,
+        timestamp: Int64 = 0, marker: Bool = false,
         at ms: Int64 = 0
     ) {
         buffer.insert(
@@ -79,7 +80,9 @@ import Testing
     }
 
     /// Each of these made every packet walk over all that is held.
-    @Test("A packet costs the same however much is held", arguments: ["no VP8 start", "no H.264 start", "keyframe behind a gap"])
+    @Test(
+        "A packet costs the same however much is held",
+        arguments: ["no VP8 start", "no H.264 start", "keyframe behind a gap"])
     func cost(kind: String) {
         func run(_ count: Int64) -> Duration {
             var buffer = VideoReceiveBuffer(codecs: [96: .vp8, 102: .h264])
@@ -98,7 +101,9 @@ import Testing
             return processorTime {
                 for sequence in 0..<count {
                     // The packet before is missing.
-                    insert(&buffer, sequence + 6, sequence == 0 ? kinds.first : kinds.rest, type: kinds.type, timestamp: 3000)
+                    insert(
+                        &buffer, sequence + 6, sequence == 0 ? kinds.first : kinds.rest, type: kinds.type,
+                        timestamp: 3000)
                     _ = frames(&buffer)
                     _ = buffer.nextDeadline
                 }
@@ -118,9 +123,11 @@ import Testing
             let order = (0..<40 as Range<Int64>).shuffled(using: &random)
             var count = 0
             for sequence in order {
-                // Four packets a frame, each a keyframe; the numbers before 0 are unknown, so what comes late before it is let go.
+                // Four packets a frame, each a keyframe; the numbers before 0 are unknown, so what comes late before it
+                // is let go.
                 insert(
-                    &buffer, sequence, sequence % 4 == 0 ? Self.keyframe : [0, 1, 2, 3], timestamp: sequence / 4 * 3000, marker: sequence % 4 == 3)
+                    &buffer, sequence, sequence % 4 == 0 ? Self.keyframe : [0, 1, 2, 3], timestamp: sequence / 4 * 3000,
+                    marker: sequence % 4 == 3)
                 count += frames(&buffer)
             }
             #expect(count >= 1)

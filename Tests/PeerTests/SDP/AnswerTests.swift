@@ -86,7 +86,8 @@ import Testing
             #expect(local.ssrcs.map(\.ssrc) == (section.kind == .audio ? [1001] : rtx ? [2001, 2002] : [2001]))
             #expect(local.ssrcs.allSatisfy { $0.cname == "mix" })
             #expect(
-                local.ssrcGroups == (section.kind == .video && rtx ? [SSRCGroup(semantics: "FID", ssrcs: [2001, 2002])] : []))
+                local.ssrcGroups
+                    == (section.kind == .video && rtx ? [SSRCGroup(semantics: "FID", ssrcs: [2001, 2002])] : []))
         } else {
             #expect(local.ssrcs.isEmpty)
         }
@@ -101,14 +102,17 @@ import Testing
             let offers = name.hasPrefix("chromium")
             #expect(audio.codecs.first?.redPayloadType == (offers ? 63 : nil), "\(name)")
             let section = try #require(answer.media.first { $0.mid == audio.mid })
-            #expect(section.formats == (offers ? ["111", "63"] : [String(audio.codecs[0].payloadType)]), "Chromium sends what stands first")
+            #expect(
+                section.formats == (offers ? ["111", "63"] : [String(audio.codecs[0].payloadType)]),
+                "Chromium sends what stands first")
             if offers { #expect(answer.description.contains("a=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n")) }
         }
     }
 
     @Test(
         arguments: [
-            ("111/111", true), ("111/111/111", true), ("111", false), ("9/9", false), ("111/9", false), ("", false), ("111/", false),
+            ("111/111", true), ("111/111/111", true), ("111", false), ("9/9", false), ("111/9", false), ("", false),
+            ("111/", false),
             ("111/111;x=1", true), ("x=111/111", false),
         ])
     func redundantSoundMustBeOfOpus(_ parameters: String, isTaken: Bool) throws {
@@ -119,7 +123,9 @@ import Testing
         var configuration = F.configuration()
         configuration.takesRedundantAudio = false
         var refusing = Negotiation(configuration: configuration)
-        #expect(try !refusing.answer(SessionDescription(parsing: text), newCredentials: F.credentials).0.description.contains("red/48000"))
+        #expect(
+            try !refusing.answer(SessionDescription(parsing: text), newCredentials: F.credentials).0.description
+                .contains("red/48000"))
     }
 
     @Test func anOfferOfOursHasRedundantSoundAndTakesTheAnswersWord() throws {
@@ -130,7 +136,8 @@ import Testing
             var theirs = Negotiation(configuration: other)
             let offer = ours.makeOffer()
             #expect(offer.description.contains("a=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n"))
-            let (answer, _) = try theirs.answer(SessionDescription(parsing: offer.description), newCredentials: F.otherCredentials)
+            let (answer, _) = try theirs.answer(
+                SessionDescription(parsing: offer.description), newCredentials: F.otherCredentials)
             let session = try ours.accept(answer: SessionDescription(parsing: answer.description))
             #expect(session.section(.audio)?.codecs.map(\.redPayloadType) == [takes ? 63 : nil])
             // And again in the next one.
@@ -169,8 +176,9 @@ import Testing
         #expect(answer.description.contains("b=AS:1500\r\nb=TIAS:1500000\r\n"))
     }
 
-    @Test(arguments: ["chromium156-av-simulcast", "firefox153-av-simulcast"]) func simulcastIsReceivedWhole(_ name: String) throws
-    {
+    @Test(arguments: ["chromium156-av-simulcast", "firefox153-av-simulcast"]) func simulcastIsReceivedWhole(
+        _ name: String
+    ) throws {
         var negotiation = Negotiation(configuration: F.configuration())
         let (answer, session) = try negotiation.answer(F.parsed(name), newCredentials: F.credentials)
         #expect(session.section(.video)?.remoteRIDs == ["q", "h", "f"])
@@ -181,13 +189,16 @@ import Testing
 
     @Test func dependencyDescriptorAndOrientationAreDeclined() throws {
         var negotiation = Negotiation(configuration: F.configuration())
-        let (answer, session) = try negotiation.answer(F.parsed("chromium156-av-simulcast"), newCredentials: F.credentials)
+        let (answer, session) = try negotiation.answer(
+            F.parsed("chromium156-av-simulcast"), newCredentials: F.credentials)
         #expect(!answer.description.contains("dependency-descriptor"))
         #expect(!answer.description.contains("video-orientation"))
         #expect(session.section(.video)?.headerExtensions.videoOrientation == nil)
     }
 
-    @Test("Browsers can be told to hold pictures", arguments: [("chromium156-av", 5, ""), ("firefox153-av", 6, "/sendonly")])
+    @Test(
+        "Browsers can be told to hold pictures",
+        arguments: [("chromium156-av", 5, ""), ("firefox153-av", 6, "/sendonly")])
     func playoutDelay(name: String, id: Int, direction: String) throws {
         var negotiation = Negotiation(configuration: F.configuration())
         let (answer, session) = try negotiation.answer(F.parsed(name), newCredentials: F.credentials)
@@ -207,7 +218,8 @@ import Testing
         #expect(session.remoteIce.ufrag == "99OU")
     }
 
-    /// libjingle of 2015: Plan B, mids "audio" and "video", old profile, several sources in one section, no MID extension.
+    /// libjingle of 2015: Plan B, mids "audio" and "video", old profile, several sources in one section, no MID
+    /// extension.
     static let planB = """
         v=0\no=- 123 2 IN IP4 127.0.0.1\ns=-\nt=0 0\nBUNDLEa=msid-semantic: WMS ARDAMS
         m=audio 9 RTP/SAVPF 111 103 0\nc=IN IP4 0.0.0.0\na=ice-ufrag:abcd\na=ice-pwd:abcdefghijklmnopqrstuvwx
@@ -226,7 +238,8 @@ import Testing
         var negotiation = Negotiation(configuration: F.configuration())
         let (answer, session) = try negotiation.answer(SessionDescription(parsing: text), newCredentials: F.credentials)
         #expect(answer.bundles == (bundled ? [["audio", "video"]] : []))
-        #expect(answer.media.allSatisfy { $0.proto == "RTP/SAVPF" && $0.port == 9 && $0.iceUfrag == F.credentials.ufrag })
+        #expect(
+            answer.media.allSatisfy { $0.proto == "RTP/SAVPF" && $0.port == 9 && $0.iceUfrag == F.credentials.ufrag })
         #expect(answer.media.map { $0.candidates.count } == (bundled ? [2, 0] : [2, 2]))
         #expect(answer.media[1].formats == ["100", "96"])
         #expect(answer.media[1].codecs[0].feedback == ["ccm fir", "nack"])
@@ -259,7 +272,8 @@ import Testing
                 case 1: bytes.removeSubrange(at..<min(bytes.count, at + Int.random(in: 1...40, using: &random)))
                 case 2:
                     bytes.insert(
-                        contentsOf: bytes[at..<min(bytes.count, at + 60)], at: Int.random(in: 0..<bytes.count, using: &random))
+                        contentsOf: bytes[at..<min(bytes.count, at + 60)],
+                        at: Int.random(in: 0..<bytes.count, using: &random))
                 case 3: bytes.insert(contentsOf: Array("99999999999999999999".utf8), at: at)
                 default: bytes[at] = [10, 13, 32, 58, 61, 47, 59].randomElement(using: &random) ?? 10
                 }

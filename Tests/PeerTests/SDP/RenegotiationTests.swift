@@ -108,14 +108,17 @@ import Testing
         var room = Negotiation(configuration: F.configuration())
         let offer = caller.makeOffer(iceRestart: nil)
         if compact { #expect(offer.description.utf8.count < 2600) }
-        let (answer, roomSession) = try room.answer(SessionDescription(parsing: offer.description), newCredentials: F.credentials)
+        let (answer, roomSession) = try room.answer(
+            SessionDescription(parsing: offer.description), newCredentials: F.credentials)
         let session = try caller.accept(answer: SessionDescription(parsing: answer.description))
         #expect(session.dtlsRole == .client)
         #expect(roomSession.dtlsRole == .server)
         #expect(session.remoteIsLite)
         #expect(session.sections.map(\.accepted) == [true, true, true])
         #expect(session.section(.video)?.codecs.map(\.name) == [.h264, .vp8])
-        #expect(session.section(.video)?.codecs.map(\.payloadType) == roomSession.section(.video)?.codecs.map(\.payloadType))
+        #expect(
+            session.section(.video)?.codecs.map(\.payloadType) == roomSession.section(.video)?.codecs.map(\.payloadType)
+        )
         #expect(session.section(.video)?.codecs[0].feedback == .all)
         #expect(session.section(.video)?.headerExtensions == roomSession.section(.video)?.headerExtensions)
         #expect(session.remoteCandidates.count == 2)
@@ -163,7 +166,9 @@ import Testing
         let (_, before) = try negotiation.answer(offer, newCredentials: F.credentials)
         let session = try negotiation.restartICE(remote: Self.renewed, newCredentials: F.otherCredentials)
         #expect(session.iceRestarted && session.remoteIce == Self.renewed && session.localIce == F.otherCredentials)
-        #expect(session.sections == before.sections && session.dtlsRole == before.dtlsRole && session.sctpPort == before.sctpPort)
+        #expect(
+            session.sections == before.sections && session.dtlsRole == before.dtlsRole
+                && session.sctpPort == before.sctpPort)
         // A later offer with the renewed credentials is no restart.
         var again = offer
         for index in again.media.indices {
@@ -177,16 +182,21 @@ import Testing
     @Test("Credentials of which one part is the old one, or none at all, restart nothing")
     func refused() throws {
         var negotiation = Negotiation(configuration: F.configuration())
-        #expect(throws: SDPError.self) { try negotiation.restartICE(remote: Self.renewed, newCredentials: F.otherCredentials) }
+        #expect(throws: SDPError.self) {
+            try negotiation.restartICE(remote: Self.renewed, newCredentials: F.otherCredentials)
+        }
         let offer = try F.parsed("chromium156-av")
         let (_, before) = try negotiation.answer(offer, newCredentials: F.credentials)
         let present = before.remoteIce
         for wrong in [
             present, IceCredentials(ufrag: present.ufrag, password: Self.renewed.password),
-            IceCredentials(ufrag: Self.renewed.ufrag, password: present.password), IceCredentials(ufrag: "abc", password: Self.renewed.password),
+            IceCredentials(ufrag: Self.renewed.ufrag, password: present.password),
+            IceCredentials(ufrag: "abc", password: Self.renewed.password),
             IceCredentials(ufrag: "wx yz", password: Self.renewed.password),
         ] {
-            #expect(throws: SDPError.self) { try negotiation.restartICE(remote: wrong, newCredentials: F.otherCredentials) }
+            #expect(throws: SDPError.self) {
+                try negotiation.restartICE(remote: wrong, newCredentials: F.otherCredentials)
+            }
         }
         #expect(negotiation.agreed == before)
     }

@@ -5,18 +5,24 @@ import Testing
 /// What a description may hold, and what it may cost.
 @Suite("Limits of session descriptions") struct SDPLimitTests {
     private static let head = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\n"
-    private static let transport = "a=ice-ufrag:abcd\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\na=fingerprint:sha-256 00:11\r\na=setup:actpass\r\n"
-    private static let video = "m=video 9 UDP/TLS/RTP/SAVPF 96\r\n" + transport + "a=mid:0\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n"
+    private static let transport =
+        "a=ice-ufrag:abcd\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\na=fingerprint:sha-256 00:11\r\na=setup:actpass\r\n"
+    private static let video =
+        "m=video 9 UDP/TLS/RTP/SAVPF 96\r\n" + transport + "a=mid:0\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n"
 
-    private static func numbered(_ count: Int, _ line: (Int) -> String) -> String { (0..<count).map { line($0) + "\r\n" }.joined() }
+    private static func numbered(_ count: Int, _ line: (Int) -> String) -> String {
+        (0..<count).map { line($0) + "\r\n" }.joined()
+    }
 
     /// 128 payload types of a section, all of a codec that we take, and their `m=` line.
     private static func crowded(_ kind: String, _ codec: String) -> String {
         let types = (0..<128).map(String.init)
-        return "m=\(kind) 9 UDP/TLS/RTP/SAVPF \(types.joined(separator: " "))\r\n" + types.map { "a=rtpmap:\($0) \(codec)\r\n" }.joined()
+        return "m=\(kind) 9 UDP/TLS/RTP/SAVPF \(types.joined(separator: " "))\r\n"
+            + types.map { "a=rtpmap:\($0) \(codec)\r\n" }.joined()
     }
 
-    /// Descriptions that fill `bytes` with one kind of line; each of them was chosen to cost as much as possible a byte.
+    /// Descriptions that fill `bytes` with one kind of line; each of them was chosen to cost as much as possible a
+    /// byte.
     static func bombs(_ bytes: Int) -> [(name: String, text: String)] {
         func filled(_ start: String, _ line: (Int) -> String) -> String {
             var text = start
@@ -33,24 +39,42 @@ import Testing
         }
         let section = head + video
         return [
-            ("feedback of all codecs", filled(head + crowded("video", "VP8/90000") + transport) { "a=rtcp-fb:* \($0)" }),
-            ("sections full of codecs", filled(head) { _ in crowded("video", "VP8/90000") + transport + "a=rtcp-fb:* nack" }),
-            ("sections of H.264 that is not ours", filled(head) { _ in crowded("video", "H264/90000") + "a=fmtp:1 packetization-mode=2" }),
-            ("repair of repair", filled(section) { "a=rtpmap:\($0 % 64) rtx/90000\r\na=fmtp:\($0 % 64) apt=\($0 % 128)" }),
+            (
+                "feedback of all codecs",
+                filled(head + crowded("video", "VP8/90000") + transport) { "a=rtcp-fb:* \($0)" }
+            ),
+            (
+                "sections full of codecs",
+                filled(head) { _ in crowded("video", "VP8/90000") + transport + "a=rtcp-fb:* nack" }
+            ),
+            (
+                "sections of H.264 that is not ours",
+                filled(head) { _ in crowded("video", "H264/90000") + "a=fmtp:1 packetization-mode=2" }
+            ),
+            (
+                "repair of repair",
+                filled(section) { "a=rtpmap:\($0 % 64) rtx/90000\r\na=fmtp:\($0 % 64) apt=\($0 % 128)" }
+            ),
             ("parameters", section + "a=fmtp:96 " + String(repeating: "A=b;", count: (bytes - 400) / 4) + "\r\n"),
             ("sources", filled(section) { "a=ssrc:\($0) cname:x" }),
             ("groups", filled(section) { "a=ssrc-group:FID \($0) \($0 + 1)" }),
             ("candidates", filled(section) { "a=candidate:\($0) 1 udp 1 192.0.2.1 \($0) typ host" }),
             ("no candidates", filled(section) { _ in "a=candidate:x" }),
             ("extensions", filled(section) { "a=extmap:\($0 % 255 + 1) urn:\($0)" }),
-            ("fingerprints", filled(section) { _ in "a=fingerprint:sha-256 00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF" }),
+            (
+                "fingerprints",
+                filled(section) { _ in "a=fingerprint:sha-256 00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF" }
+            ),
             ("mids", filled(head) { "m=video 9 UDP/TLS/RTP/SAVPF 96\r\na=mid:\($0)\r\na=mid:a\($0)\r\na=mid:b\($0)" }),
             ("restrictions", filled(section) { "a=rid:\($0) send" }),
             ("encodings", section + "a=simulcast:send " + String(repeating: "a,b;", count: (bytes - 400) / 4) + "\r\n"),
             ("groups of sections", filled(head) { "a=group:BUNDLE \($0) a b c d" } + video),
             ("attributes", filled(section) { "a=x\($0):y" }),
             ("lines", filled(section) { _ in "a=x" }),
-            ("formats", head + "m=video 9 UDP/TLS/RTP/SAVPF " + String(repeating: "1 ", count: (bytes - 100) / 2) + "\r\n"),
+            (
+                "formats",
+                head + "m=video 9 UDP/TLS/RTP/SAVPF " + String(repeating: "1 ", count: (bytes - 100) / 2) + "\r\n"
+            ),
         ]
     }
 
@@ -67,7 +91,8 @@ import Testing
         return best
     }
 
-    /// Lines times codecs was 4 s for 64 KiB; linear it is milliseconds in a debug build. The bound has room for a machine that is busy.
+    /// Lines times codecs was 4 s for 64 KiB; linear it is milliseconds in a debug build. The bound has room for a
+    /// machine that is busy.
     @Test("No description of 64 KiB costs more than its length", arguments: bombs(65_536).map(\.name))
     func cost(name: String) throws {
         let text = try #require(Self.bombs(65_536).first { $0.name == name }).text
@@ -76,7 +101,9 @@ import Testing
         #expect(cost < .seconds(1), "\(name): \(cost)")
     }
 
-    @Test("Four times the text costs four times the time, not sixteen times", arguments: ["feedback of all codecs", "sources", "groups", "mids"])
+    @Test(
+        "Four times the text costs four times the time, not sixteen times",
+        arguments: ["feedback of all codecs", "sources", "groups", "mids"])
     func growth(name: String) throws {
         let small = try #require(Self.bombs(16_384).first { $0.name == name }).text
         let large = try #require(Self.bombs(65_536).first { $0.name == name }).text
@@ -100,13 +127,18 @@ import Testing
     @Test("What only helps is read up to its limit, and the offer is answered")
     func ignored() throws {
         let text =
-            Self.head + Self.numbered(100) { "a=session\($0)" } + Self.numbered(20) { "a=group:BUNDLE 0 \($0)" } + Self.video
+            Self.head + Self.numbered(100) { "a=session\($0)" } + Self.numbered(20) { "a=group:BUNDLE 0 \($0)" }
+            + Self.video
             + Self.numbered(100) { "a=rtcp-fb:96 own\($0)" } + Self.numbered(100) { "a=rtcp-fb:* all\($0)" }
             + Self.numbered(100) { "a=ssrc:\($0) cname:x" } + Self.numbered(100) { "a=ssrc:1 a\($0):x" }
-            + Self.numbered(100) { "a=ssrc-group:FID \($0) 1\($0)" } + "a=ssrc-group:SIM\(String(repeating: " 7", count: 100))\r\n"
-            + Self.numbered(100) { "a=extmap:\($0 + 1) urn:\($0)" } + Self.numbered(100) { "a=fingerprint:sha-256 00:\(10 + $0 % 90)" }
-            + Self.numbered(100) { "a=rid:r\($0) send" } + Self.numbered(100) { "a=msid:s t\($0)" } + Self.numbered(100) { "b=X\($0):1" }
-            + "a=simulcast:send \((0..<100).map { "r\($0)" }.joined(separator: ";"))\r\n" + Self.numbered(100) { "a=more\($0)" }
+            + Self.numbered(100) { "a=ssrc-group:FID \($0) 1\($0)" }
+            + "a=ssrc-group:SIM\(String(repeating: " 7", count: 100))\r\n"
+            + Self.numbered(100) { "a=extmap:\($0 + 1) urn:\($0)" }
+            + Self.numbered(100) { "a=fingerprint:sha-256 00:\(10 + $0 % 90)" }
+            + Self.numbered(100) { "a=rid:r\($0) send" } + Self.numbered(100) { "a=msid:s t\($0)" }
+            + Self.numbered(100) { "b=X\($0):1" }
+            + "a=simulcast:send \((0..<100).map { "r\($0)" }.joined(separator: ";"))\r\n"
+            + Self.numbered(100) { "a=more\($0)" }
             + "a=fmtp:96 \((0..<100).map { "p\($0)=1" }.joined(separator: ";"))\r\n"
         let description = try SessionDescription(parsing: text)
         let section = description.media[0]
@@ -130,7 +162,9 @@ import Testing
         let start = try #require(lines.firstIndex { $0.hasPrefix("m=video") })
         let section = lines[start...]
         var text = lines[..<start].joined(separator: "\r\n") + "\r\n"
-        for index in 0..<10 { text += section.map { $0.hasPrefix("a=mid:") ? "a=mid:v\(index)" : $0 }.joined(separator: "\r\n") + "\r\n" }
+        for index in 0..<10 {
+            text += section.map { $0.hasPrefix("a=mid:") ? "a=mid:v\(index)" : $0 }.joined(separator: "\r\n") + "\r\n"
+        }
         #expect(text.utf8.count < 65_536)
         let description = try SessionDescription(parsing: text)
         #expect(description.media.count { $0.kind == .video } == 10)

@@ -14,7 +14,8 @@ import Testing
             parsed.media.reduce(0) { $0 + $1.candidates.count }
                 == text.split(separator: "\r\n").count { $0.hasPrefix("a=candidate:") })
         #expect(
-            parsed.media.reduce(0) { $0 + $1.codecs.count } == text.split(separator: "\r\n").count { $0.hasPrefix("a=rtpmap:") })
+            parsed.media.reduce(0) { $0 + $1.codecs.count }
+                == text.split(separator: "\r\n").count { $0.hasPrefix("a=rtpmap:") })
         for section in parsed.media where !section.isRejected {
             #expect(section.iceUfrag != nil)
             #expect(!section.fingerprints.isEmpty)
@@ -52,7 +53,9 @@ import Testing
     @Test func lengthSectionsAndCandidatesAreBounded() throws {
         let head = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\n"
         let section = "m=audio 9 RTP/SAVPF 0\r\n"
-        #expect(throws: SDPError.self) { try SessionDescription(parsing: head + String(repeating: "a=x\r\n", count: 220_000)) }
+        #expect(throws: SDPError.self) {
+            try SessionDescription(parsing: head + String(repeating: "a=x\r\n", count: 220_000))
+        }
         #expect(throws: SDPError.self) { try SessionDescription(parsing: head + String(repeating: section, count: 65)) }
         #expect(try SessionDescription(parsing: head + String(repeating: section, count: 64)).media.count == 64)
         let candidate = "a=candidate:1 1 udp 1 192.0.2.1 1 typ host\r\n"
@@ -69,7 +72,8 @@ import Testing
 @Suite struct H264FormatTests {
     @Test(arguments: [
         ("profile-level-id=42e01f;packetization-mode=1", H264Format.Profile.constrainedBaseline, 1),
-        ("profile-level-id=42c01f", .constrainedBaseline, 0), ("profile-level-id=42001f", .baseline, 0), ("", .baseline, 0),
+        ("profile-level-id=42c01f", .constrainedBaseline, 0), ("profile-level-id=42001f", .baseline, 0),
+        ("", .baseline, 0),
         ("profile-level-id=4d001f", .main, 0), ("profile-level-id=640c1f", .constrainedHigh, 0),
         ("profile-level-id=64001F", .high, 0),
     ]) func profilesAreTold(_ text: String, profile: H264Format.Profile, mode: Int) throws {

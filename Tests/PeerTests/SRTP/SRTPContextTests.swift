@@ -27,7 +27,9 @@ private func keys(_ profile: SRTPProfile) -> (SRTPKeys, SRTPKeys) {
     return (SRTPKeys(profile: profile, local: a, remote: b), SRTPKeys(profile: profile, local: b, remote: a))
 }
 
-private func rtp(_ sequence: UInt16, ssrc: UInt32 = 0x1234_5678, payload: [UInt8] = Array(repeating: 0x5A, count: 40)) -> [UInt8] {
+private func rtp(_ sequence: UInt16, ssrc: UInt32 = 0x1234_5678, payload: [UInt8] = Array(repeating: 0x5A, count: 40))
+    -> [UInt8]
+{
     var bytes: [UInt8] = [0x80, 96]
     bytes.append16(sequence)
     bytes.append32(UInt32(sequence) * 3000)
@@ -53,8 +55,8 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
         var testDescription: String { name }
     }
 
-    /// The RTP header of libsrtp's validation packets, over the master keys of RFC 3711 B.3 and of the RFC 7714 examples.
-    /// The examples in RFC 7714 §16 start from session keys, which the library does not take.
+    /// The RTP header of libsrtp's validation packets, over the master keys of RFC 3711 B.3 and of the RFC 7714
+    /// examples. The examples in RFC 7714 §16 start from session keys, which the library does not take.
     static let vectors = [
         Vector(
             name: "AES-CM-128-HMAC-SHA1-80", profile: .aes128CounterSHA1_80,
@@ -129,7 +131,9 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
         _ = try apply(report, receiver.unprotectRTCP)
         #expect(throws: SRTPError.replayed) { try apply(report, receiver.unprotectRTCP) }
         // Older than the window.
-        for sequence in 6..<1200 { _ = try apply(try apply(rtp(UInt16(sequence)), sender.protectRTP), receiver.unprotectRTP) }
+        for sequence in 6..<1200 {
+            _ = try apply(try apply(rtp(UInt16(sequence)), sender.protectRTP), receiver.unprotectRTP)
+        }
         #expect(throws: SRTPError.replayed) { try apply(first, receiver.unprotectRTP) }
         #expect(receiver.statistics.replayed == 3)
     }
@@ -207,7 +211,9 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
         let context = try SRTPContext(keys(profile).0)
         var random = SeededRandom(seed: 4711)
         for _ in 0..<3000 {
-            let bytes = (0..<Int.random(in: 0...120, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let bytes = (0..<Int.random(in: 0...120, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             #expect(throws: SRTPError.self) { try apply(bytes, context.unprotectRTP) }
             #expect(throws: SRTPError.self) { try apply(bytes, context.unprotectRTCP) }
         }

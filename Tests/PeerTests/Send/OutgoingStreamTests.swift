@@ -20,6 +20,7 @@ import Testing
         (block.fractionLost, block.cumulativeLost, block.jitter) = (64, 9, 900)
         stream.received(block, at: .zero)
         let statistics = stream.statistics(at: .zero)
-        #expect(statistics.lossFraction == 0.25 && statistics.packetsLost == 9 && statistics.jitter == .milliseconds(10))
+        #expect(
+            statistics.lossFraction == 0.25 && statistics.packetsLost == 9 && statistics.jitter == .milliseconds(10))
     }
 }

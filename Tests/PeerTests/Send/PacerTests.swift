@@ -35,7 +35,8 @@ struct PacerTests {
         return sent
     }
 
-    @Test("Where the line is not the limit an ordinary frame leaves at once, elsewhere a third of it, a keyframe nowhere")
+    @Test(
+        "Where the line is not the limit an ordinary frame leaves at once, elsewhere a third of it, a keyframe nowhere")
     func ample() {
         let frame = 1_500_000 / 8 / 30
         #expect(burst(isAmple: true) > frame)

@@ -28,7 +28,9 @@ struct TemporaryLimitsTests {
         #expect(limits([limit(1, 200, 40), limit(2, 900, 40)]).bounding == [limit(1, 200, 40)])
     }
 
-    @Test("Where one counts more of each packet both bind, each at its packet rates; between them one that binds nowhere is dropped")
+    @Test(
+        "Where one counts more of each packet both bind, each at its packet rates; between them one that binds nowhere is dropped"
+    )
     func crossing() {
         // 200 kbit/s with 20 bytes and 230 with 60 meet at 93.75 packets a second.
         let limits = limits([limit(1, 200, 20), limit(2, 230, 60), limit(3, 225, 40)])

@@ -21,13 +21,18 @@ struct VideoSenderTests {
         return sender
     }
 
-    private func frame(key: Bool = false, layer: UInt8 = 0, size: Int = 500, timestamp: Int64 = 900) -> PacketizedVideoFrame {
+    private func frame(key: Bool = false, layer: UInt8 = 0, size: Int = 500, timestamp: Int64 = 900)
+        -> PacketizedVideoFrame
+    {
         PacketizedVideoFrame(
             EncodedVideoFrame(
-                codec: .vp8, data: [UInt8](repeating: 0x11, count: size), isKeyframe: key, temporalLayer: layer, timestamp: timestamp))
+                codec: .vp8, data: [UInt8](repeating: 0x11, count: size), isKeyframe: key, temporalLayer: layer,
+                timestamp: timestamp))
     }
 
-    private func next(_ sender: inout VideoSender, _ estimator: inout BandwidthEstimator, repair: Bool = false, at now: Instant) -> [UInt8]? {
+    private func next(
+        _ sender: inout VideoSender, _ estimator: inout BandwidthEstimator, repair: Bool = false, at now: Instant
+    ) -> [UInt8]? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1500, alignment: 8)
         defer { buffer.deallocate() }
         let packet =
@@ -63,7 +68,8 @@ struct VideoSenderTests {
         var indices: [UInt8?] = []
         for index in 0..<4 {
             if index == 2 { sender.restart(at: now) }
-            sender.enqueue(frame(key: index % 2 == 0, timestamp: 900 + 3000 * Int64(index)), available: .megabits(1), at: now)
+            sender.enqueue(
+                frame(key: index % 2 == 0, timestamp: 900 + 3000 * Int64(index)), available: .megabits(1), at: now)
             let sent10 = next(&sender, &estimator, at: now)
             let packet = try #require(sent10)
             let header = try RTPHeader(parsing: packet.span)
@@ -85,7 +91,8 @@ struct VideoSenderTests {
         var sender = sender()
         var estimator = estimator()
         var sent: [(timestamp: UInt32, marker: Bool)] = []
-        // A picture tick is 3000 of the clock: the old encoder's last frame is of tick 2, the new one's keyframe of tick `start`.
+        // A picture tick is 3000 of the clock: the old encoder's last frame is of tick 2, the new one's keyframe of
+        // tick `start`.
         for start in [Int64(2), 1] {
             sent = []
             let old = [(true, Int64(1)), (false, 2)]
@@ -233,7 +240,9 @@ struct VideoSenderTests {
         let first = next(&sender, &estimator, repair: true, at: now)
         #expect(first != nil)
         // The original has number 9, its repair 10.
-        estimator.receive(feedback: 9, arrivals: [nil, arrives ? .milliseconds(30) : nil, .milliseconds(40)], at: now + .milliseconds(60))
+        estimator.receive(
+            feedback: 9, arrivals: [nil, arrives ? .milliseconds(30) : nil, .milliseconds(40)],
+            at: now + .milliseconds(60))
         sender.receive([100], at: now + .milliseconds(60))
         let second = next(&sender, &estimator, repair: true, at: now + .milliseconds(60))
         #expect((second == nil) == arrives)
@@ -246,7 +255,9 @@ struct VideoSenderTests {
         var said: [UInt32?] = []
         for (round, late) in [220, 200, 0].enumerated() {
             let start = now + .seconds(3) * round
-            sender.enqueue(frame(key: round == 0, size: 2000, timestamp: 900 + 270_000 * Int64(round)), available: .megabits(9), at: start)
+            sender.enqueue(
+                frame(key: round == 0, size: 2000, timestamp: 900 + 270_000 * Int64(round)), available: .megabits(9),
+                at: start)
             while let packet = next(&sender, &estimator, at: start) {
                 let header = try RTPHeader(parsing: packet.span)
                 said.append(header.extension24(5, in: packet.span))
@@ -256,7 +267,8 @@ struct VideoSenderTests {
             sender.receive([SequenceNumber(100) + round * 2], at: repaired)
             let repair = next(&sender, &estimator, repair: true, at: repaired)
             #expect(repair != nil)
-            estimator.receive(feedback: number, arrivals: [.milliseconds(3000 * round + late)], at: repaired + .milliseconds(60))
+            estimator.receive(
+                feedback: number, arrivals: [.milliseconds(3000 * round + late)], at: repaired + .milliseconds(60))
         }
         let told: UInt32? = 12 << 12 | 0xFFF
         #expect(said == [nil, nil, nil, nil, told, told])
@@ -275,7 +287,9 @@ struct VideoSenderTests {
         #expect(again == original)
     }
 
-    @Test("A packet tells the estimate by which number it measures: its own, none, or one that was used before", arguments: [true, false])
+    @Test(
+        "A packet tells the estimate by which number it measures: its own, none, or one that was used before",
+        arguments: [true, false])
     func numbering(rtx: Bool) {
         var sender = sender(rtx: rtx)
         let numbers = SentPacketHistory(firstSequence: 9)
@@ -284,10 +298,12 @@ struct VideoSenderTests {
         sender.enqueue(frame(key: true), available: .megabits(1), at: now)
         let media = sender.nextMedia(into: buffer, transport: numbers, at: now)
         sender.receive([100], at: now)
-        let repair = sender.nextRepair(into: buffer, roundTrip: .milliseconds(50), transport: numbers, at: now + .milliseconds(60))
+        let repair = sender.nextRepair(
+            into: buffer, roundTrip: .milliseconds(50), transport: numbers, at: now + .milliseconds(60))
         #expect(media?.numbering == .numbered && repair?.numbering == (rtx ? .numbered : .again(9)))
         sender.configure(
-            codecs: [.vp8: OutgoingCodec(payloadType: 96, retransmissionPayloadType: 97, usesNack: true)], extensions: OutgoingExtensions())
+            codecs: [.vp8: OutgoingCodec(payloadType: 96, retransmissionPayloadType: 97, usesNack: true)],
+            extensions: OutgoingExtensions())
         sender.enqueue(frame(key: true), available: .megabits(1), at: now)
         let plain = sender.nextMedia(into: buffer, transport: numbers, at: now)
         #expect(plain?.numbering == .unnumbered)
@@ -308,7 +324,9 @@ struct VideoSenderTests {
         #expect(asked3)
         // The frame that had begun is finished, the rest is gone.
         var packets: [RTPHeader] = []
-        while let packet = next(&sender, &estimator, at: now + .seconds(1)) { packets.append(try RTPHeader(parsing: packet.span)) }
+        while let packet = next(&sender, &estimator, at: now + .seconds(1)) {
+            packets.append(try RTPHeader(parsing: packet.span))
+        }
         #expect(packets.count == 2)
         #expect(packets.last?.marker == true)
         #expect(sender.stream.counters.cuts == 1)
@@ -320,7 +338,11 @@ struct VideoSenderTests {
         var admitted = 0
         for index in 0..<60 {
             let time = now + .milliseconds(40 * index)
-            if gate.admits(frame(layer: UInt8(index % 2), size: 2000), available: .kilobits(300), queueDelay: .zero, at: time) { admitted += 1 }
+            if gate.admits(
+                frame(layer: UInt8(index % 2), size: 2000), available: .kilobits(300), queueDelay: .zero, at: time)
+            {
+                admitted += 1
+            }
         }
         #expect((30...36).contains(admitted))
     }

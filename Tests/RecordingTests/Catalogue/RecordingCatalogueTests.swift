@@ -30,13 +30,16 @@ import Testing
         let failed = try catalogue.begin(room: "failed")
         disk.fail(ENOSPC)
         let summary = RecordingSummary(
-            file: catalogue.path(of: kept), files: [catalogue.path(of: kept)], duration: .seconds(2), bytes: 7, tracks: ["h264"],
+            file: catalogue.path(of: kept), files: [catalogue.path(of: kept)], duration: .seconds(2), bytes: 7,
+            tracks: ["h264"],
             failure: nil)
         #expect(throws: RecordingError.self) { try catalogue.finish(kept.id, .success(summary)) }
         #expect(throws: RecordingError.self) { try catalogue.finish(failed.id, .failure(.gone(path: "x"))) }
         #expect(catalogue.entry(kept.id)?.state == .finished && catalogue.entry(kept.id)?.bytes == 7)
         #expect(catalogue.entry(failed.id)?.state == .failed)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.file("full")).count == 2, "the old sidecars, and nothing half")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.file("full")).count == 2,
+            "the old sidecars, and nothing half")
     }
 
     @Test("Files are for their owner and the group, the directory too, whatever the umask is", arguments: [0, 0o077])
@@ -46,7 +49,8 @@ import Testing
         defer { umask(old) }
         let catalogue = try RecordingCatalogue(directory: directory.file("new"))
         let entry = try catalogue.begin(room: "r")
-        let recorder = try MP4Recorder(file: catalogue.path(of: entry), width: 160, height: 96, framesPerSecond: 25, onFailure: { _ in })
+        let recorder = try MP4Recorder(
+            file: catalogue.path(of: entry), width: 160, height: 96, framesPerSecond: 25, onFailure: { _ in })
         defer { withExtendedLifetime(recorder) {} }
         func mode(_ path: String) -> mode_t {
             var status = stat()
@@ -71,10 +75,13 @@ import Testing
         let failed = try catalogue.begin(room: "failed", at: Date(timeIntervalSince1970: 1_751_600_000))
         let path = catalogue.path(of: failed)
         let summary = RecordingSummary(
-            file: path, files: [path], duration: .seconds(2), bytes: 7, tracks: ["h264"], dropped: RecordingLosses(video: 3, audio: 2),
+            file: path, files: [path], duration: .seconds(2), bytes: 7, tracks: ["h264"],
+            dropped: RecordingLosses(video: 3, audio: 2),
             failure: .diskFull(path: path))
         let entry = try #require(try catalogue.finish(failed.id, .success(summary)))
-        #expect(entry.state == .failed && entry.message?.contains(failed.file) == true && entry.message?.contains(directory.path) == false)
+        #expect(
+            entry.state == .failed && entry.message?.contains(failed.file) == true
+                && entry.message?.contains(directory.path) == false)
         let again = try RecordingCatalogue(directory: directory.path).list()
         #expect(again == [entry] && again.first?.dropped == RecordingLosses(video: 3, audio: 2))
         let closed = try catalogue.begin(room: "closed")
@@ -137,7 +144,8 @@ import Testing
         let entry = try catalogue.begin(room: "kitchen")
         let lost = try catalogue.begin(room: "lost")
         let recorder = try MP4Recorder(
-            file: catalogue.path(of: entry), width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
+            file: catalogue.path(of: entry), width: FlashAndBeep.width, height: FlashAndBeep.height,
+            framesPerSecond: 25,
             onFailure: { Issue.record("\($0)") })
         try FlashAndBeep().feed(recorder, 0..<4000)
         _ = await recorder.duration()
@@ -185,7 +193,8 @@ import Testing
         let entry = try catalogue.begin(room: "r")
         let path = catalogue.path(of: entry)
         let recorder = try MP4Recorder(
-            file: path, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, onFailure: { Issue.record("\($0)") })
+            file: path, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
+            onFailure: { Issue.record("\($0)") })
         try FlashAndBeep().feed(recorder, 0..<3000)
         _ = await recorder.duration()
         let fragments = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -9,7 +9,8 @@ import Testing
     /// Fragments as a crash leaves them.
     private func fragments(_ directory: ScratchDirectory, audio: RecordingAudio = .aac) async throws -> [UInt8] {
         let recorder = try MP4Recorder(
-            file: directory.file("whole.mp4"), width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, audio: audio,
+            file: directory.file("whole.mp4"), width: FlashAndBeep.width, height: FlashAndBeep.height,
+            framesPerSecond: 25, audio: audio,
             onFailure: { Issue.record("\($0)") })
         try FlashAndBeep().feed(recorder, 0..<6000)
         _ = await recorder.duration()
@@ -36,20 +37,28 @@ import Testing
         let checked = try RecordingRepair.check(file: file)
         let copied = try RecordingRepair.check(file: copy)
         #expect(checked.closedProperly && checked.bytes == report.bytes)
-        #expect(report.tracks.map(\.codec) == ["h264", audio.rawValue] && report.tracks.map(\.width) == [FlashAndBeep.width, 0])
+        #expect(
+            report.tracks.map(\.codec) == ["h264", audio.rawValue]
+                && report.tracks.map(\.width) == [FlashAndBeep.width, 0])
         for (a, b) in zip(report.tracks, checked.tracks) {
             #expect(a.packetCount == b.packetCount && a.codec == b.codec)
             #expect(abs((a.end - b.end).inSeconds) < 0.03 && abs((a.start - b.start).inSeconds) < 0.002, "\(a) \(b)")
         }
         for (a, b) in zip(checked.tracks, copied.tracks) {
             // Copying to Opus leaves out a packet that only ends the coder.
-            #expect(a.packetCount - b.packetCount == (a.codec == "opus" ? 1 : 0) && a.keyframeCount - b.keyframeCount == (a.codec == "opus" ? 1 : 0))
+            #expect(
+                a.packetCount - b.packetCount == (a.codec == "opus" ? 1 : 0)
+                    && a.keyframeCount - b.keyframeCount == (a.codec == "opus" ? 1 : 0))
         }
         let (own, others) = (try Onsets(file), try Onsets(copy))
         #expect(own.flashes == others.flashes && own.pictureCount == others.pictureCount)
-        #expect(zip(own.beeps, others.beeps).allSatisfy { abs($0 - $1) < 0.001 } && own.beeps.count == others.beeps.count)
+        #expect(
+            zip(own.beeps, others.beeps).allSatisfy { abs($0 - $1) < 0.001 } && own.beeps.count == others.beeps.count)
         #expect(try #require(own.worstOffset) < 0.025)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["a.mp4", "copy.mp4", "whole.mp4"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == [
+                "a.mp4", "copy.mp4", "whole.mp4",
+            ])
     }
 
     @Test("A file that is cut anywhere keeps its whole fragments")
@@ -108,7 +117,8 @@ import Testing
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try MP4Recorder(
-            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, onFailure: { Issue.record("\($0)") })
+            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
+            onFailure: { Issue.record("\($0)") })
         try FlashAndBeep().feed(recorder, 0..<3000)
         _ = await recorder.duration()
         for limit in [0, Int.max] {

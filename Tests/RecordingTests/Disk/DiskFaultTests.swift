@@ -8,10 +8,12 @@ import Testing
 /// Disks that stand still, fail or go away in the middle of a recording.
 @Suite struct DiskFaultTests {
     private func recorder(
-        _ file: String, _ disk: FakeDisk, memory: RecordingMemory = RecordingMemory(), onFailure: @escaping @Sendable (RecordingError) -> Void
+        _ file: String, _ disk: FakeDisk, memory: RecordingMemory = RecordingMemory(),
+        onFailure: @escaping @Sendable (RecordingError) -> Void
     ) throws -> MP4Recorder {
         try MP4Recorder(
-            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, disk: disk.disk, memory: memory,
+            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, disk: disk.disk,
+            memory: memory,
             onFailure: onFailure)
     }
 
@@ -51,7 +53,9 @@ import Testing
         let disk = FakeDisk()
         let memory = RecordingMemory(perRecording: 100_000, inAll: 150_000)
         disk.block()
-        let recorders = try (0..<4).map { try recorder(directory.file("\($0).mp4"), disk, memory: memory, onFailure: { Issue.record("\($0)") }) }
+        let recorders = try (0..<4).map {
+            try recorder(directory.file("\($0).mp4"), disk, memory: memory, onFailure: { Issue.record("\($0)") })
+        }
         for recorder in recorders { try FlashAndBeep().feed(recorder, 0..<3000) }
         #expect(memory.waiting <= 150_000)
         #expect(recorders.allSatisfy { !$0.losses.isEmpty })
@@ -60,12 +64,15 @@ import Testing
         #expect(memory.waiting == 0)
     }
 
-    @Test("A disk that becomes read-only, or fails, ends the recording and keeps what there was", arguments: [EROFS, EIO, ENOSPC])
+    @Test(
+        "A disk that becomes read-only, or fails, ends the recording and keeps what there was",
+        arguments: [EROFS, EIO, ENOSPC])
     func failing(code: Int32) async throws {
         let directory = try ScratchDirectory()
         let disk = FakeDisk()
         let failures = Guarded<[RecordingError]>([])
-        let recorder = try recorder(directory.file("a.mp4"), disk, onFailure: { error in failures.withLock { $0.append(error) } })
+        let recorder = try recorder(
+            directory.file("a.mp4"), disk, onFailure: { error in failures.withLock { $0.append(error) } })
         let source = try FlashAndBeep()
         try source.feed(recorder, 0..<3000)
         _ = await recorder.duration()

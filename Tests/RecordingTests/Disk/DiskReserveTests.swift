@@ -7,15 +7,23 @@ import Testing
 @Suite struct DiskReserveTests {
     private static let mebibyte = 1 << 20
 
-    @Test("A recording begins only where more than the reserve is free, and the refusal says how much there is and what to do")
+    @Test(
+        "A recording begins only where more than the reserve is free, and the refusal says how much there is and what to do"
+    )
     func start() throws {
         let disk = FakeDisk(size: 100 << 30, free: 1 << 30)
         let reserve = DiskReserve(directory: "/srv/recordings", minimumFree: 1 << 30, disk: disk.disk)
         let error = #expect(throws: RecordingError.self) { try reserve.checkStart() }
         let text = error?.publicDescription ?? ""
-        #expect(text.contains("1 GiB are free") && text.contains("recording.minimumFree") && !text.contains("/srv"), "\(text)")
-        #expect(throws: Never.self) { try DiskReserve(directory: "r", minimumFree: 1 << 29, disk: disk.disk).checkStart() }
-        #expect(throws: Never.self) { try DiskReserve(directory: "r", minimumFree: 0, disk: FakeDisk(size: 100, free: 0).disk).checkStart() }
+        #expect(
+            text.contains("1 GiB are free") && text.contains("recording.minimumFree") && !text.contains("/srv"),
+            "\(text)")
+        #expect(throws: Never.self) {
+            try DiskReserve(directory: "r", minimumFree: 1 << 29, disk: disk.disk).checkStart()
+        }
+        #expect(throws: Never.self) {
+            try DiskReserve(directory: "r", minimumFree: 0, disk: FakeDisk(size: 100, free: 0).disk).checkStart()
+        }
         #expect(reserve.lastSpace == DiskSpace(free: 1 << 30, size: 100 << 30))
     }
 
@@ -36,11 +44,14 @@ import Testing
 
     @Test("Where the file system is smaller than the reserve, a tenth of it is left free and the server says so")
     func small() throws {
-        let reserve = DiskReserve(directory: "r", minimumFree: 1 << 30, disk: FakeDisk(size: 400_000, free: 400_000).disk)
+        let reserve = DiskReserve(
+            directory: "r", minimumFree: 1 << 30, disk: FakeDisk(size: 400_000, free: 400_000).disk)
         #expect(reserve.complaint()?.contains("390.6 KiB") == true)
         #expect(reserve.floor(ofSize: 400_000) == 40_000)
         #expect(throws: Never.self) { try reserve.checkStart() }
-        #expect(DiskReserve(directory: "r", minimumFree: 1 << 30, disk: FakeDisk(size: 1 << 31, free: 1).disk).complaint() == nil)
+        #expect(
+            DiskReserve(directory: "r", minimumFree: 1 << 30, disk: FakeDisk(size: 1 << 31, free: 1).disk).complaint()
+                == nil)
     }
 
     @Test("However many record at once, they end in order before the reserve is touched", arguments: [1, 6])
@@ -52,7 +63,8 @@ import Testing
         let ended = Guarded<[RecordingError]>([])
         let recorders = try (0..<count).map { number in
             try MP4Recorder(
-                file: directory.file("\(number).mp4"), width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
+                file: directory.file("\(number).mp4"), width: FlashAndBeep.width, height: FlashAndBeep.height,
+                framesPerSecond: 25,
                 disk: disk.disk, reserve: reserve, onFailure: { error in ended.withLock { $0.append(error) } })
         }
         let sources = try recorders.map { _ in try FlashAndBeep() }

@@ -17,7 +17,8 @@ struct FlashAndBeep {
     init(framesPerSecond: Double = 25, speed: VideoEncoderConfiguration.Speed = .normal) throws {
         encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(
-                codec: .h264, width: Self.width, height: Self.height, framesPerSecond: framesPerSecond, bitRate: .kilobits(200),
+                codec: .h264, width: Self.width, height: Self.height, framesPerSecond: framesPerSecond,
+                bitRate: .kilobits(200),
                 speed: speed,
                 keyframeInterval: .seconds(1)))
         dark = Picture(width: Self.width, height: Self.height)
@@ -48,7 +49,8 @@ struct FlashAndBeep {
 
     /// Feeds a recorder with the time from `range`, sound ahead of the pictures as in life.
     func feed(
-        _ recorder: MP4Recorder, _ range: Range<Int>, sound: (Int) -> Bool = { _ in true }, video: (Int) -> Bool = { _ in true }
+        _ recorder: MP4Recorder, _ range: Range<Int>, sound: (Int) -> Bool = { _ in true },
+        video: (Int) -> Bool = { _ in true }
     ) throws {
         for time in stride(from: range.lowerBound, to: range.upperBound, by: 20) {
             if sound(time) {
@@ -57,7 +59,9 @@ struct FlashAndBeep {
             }
             // Pictures come 60 ms late.
             let late = time - 60
-            if late >= range.lowerBound, late % 40 == 0, video(late), let frame = try frame(late) { recorder.append(frame) }
+            if late >= range.lowerBound, late % 40 == 0, video(late), let frame = try frame(late) {
+                recorder.append(frame)
+            }
         }
         for late in stride(from: max(range.upperBound - 60, range.lowerBound), to: range.upperBound, by: 20)
         where late % 40 == 0 && video(late) {

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Who needs no decoding")
 struct AudioRestTests {
-    private func at(_ milliseconds: Int) -> Instant { Instant(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds) }
+    private func at(_ milliseconds: Int) -> Instant {
+        Instant(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
+    }
 
     /// Packets of 20 ms with these levels; returns in which of them it rests.
     private func run(_ rest: inout AudioRest, from start: Int = 0, ticks: Int, level: (Int) -> UInt8?) -> [Bool] {

@@ -14,11 +14,15 @@ struct DecodeBudgetTests {
     /// The format of a VP8 keyframe of this size.
     private func format(_ width: Int, _ height: Int) throws -> VideoFormat {
         try #require(
-            VideoFormat(vp8: [0x10, 0, 0, 0x9D, 1, 0x2A, UInt8(width & 255), UInt8(width >> 8), UInt8(height & 255), UInt8(height >> 8)]))
+            VideoFormat(vp8: [
+                0x10, 0, 0, 0x9D, 1, 0x2A, UInt8(width & 255), UInt8(width >> 8), UInt8(height & 255),
+                UInt8(height >> 8),
+            ]))
     }
 
     /// How many of the frames of `seconds` at a steady rate are decoded.
-    private func decoded(_ width: Int, _ height: Int, rate: Int, seconds: Int, shared: Int = .max / 4) throws -> Double {
+    private func decoded(_ width: Int, _ height: Int, rate: Int, seconds: Int, shared: Int = .max / 4) throws -> Double
+    {
         var budget = DecodeBudget(pixelsPerSecond: second, at: start)
         let all = SharedDecodeBudget(pixelsPerSecond: shared, at: start)
         let format = try format(width, height)
@@ -30,7 +34,9 @@ struct DecodeBudgetTests {
         return Double(count) / Double(rate * seconds)
     }
 
-    @Test("cameras and screens are decoded whole", arguments: [(1280, 720, 30), (1920, 1080, 60), (3840, 2160, 15), (640, 360, 60)])
+    @Test(
+        "cameras and screens are decoded whole",
+        arguments: [(1280, 720, 30), (1920, 1080, 60), (3840, 2160, 15), (640, 360, 60)])
     func usual(width: Int, height: Int, rate: Int) throws {
         #expect(try decoded(width, height, rate: rate, seconds: 20) == 1)
     }
@@ -118,7 +124,8 @@ struct VideoIntakeTests {
 
     private func keyframe(_ codec: VideoCodec, _ width: Int, _ height: Int) throws -> EncodedVideoFrame {
         let encoder = try makeVideoEncoder(
-            VideoEncoderConfiguration(codec: codec, width: width, height: height, framesPerSecond: 30, bitRate: .kilobits(300)))
+            VideoEncoderConfiguration(
+                codec: codec, width: width, height: height, framesPerSecond: 30, bitRate: .kilobits(300)))
         let picture = Picture(width: width, height: height)
         picture.fill(y: 100, u: 90, v: 160)
         return try #require(try encoder.encode(picture, timestamp: 0, forceKeyframe: true))
@@ -178,7 +185,8 @@ struct VideoIntakeTests {
         intake.setShown(true)
         // The pool does not run: everything waits.
         let now = MonotonicClock.now()
-        let frame = EncodedVideoFrame(codec: .vp8, data: [UInt8](repeating: 0, count: 1 << 20), isKeyframe: true, timestamp: 0)
+        let frame = EncodedVideoFrame(
+            codec: .vp8, data: [UInt8](repeating: 0, count: 1 << 20), isKeyframe: true, timestamp: 0)
         let dropped = (1...20).map { _ in
             _ = intake.receive(ReceivedVideoFrame(frame: frame, captureTime: now, arrival: now))
             return counters.frames(.bytes)

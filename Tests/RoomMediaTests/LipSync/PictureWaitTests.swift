@@ -5,10 +5,12 @@ import Testing
 
 @Suite("PictureWait")
 struct PictureWaitTests {
-    /// 30 pictures a second for so long, each 20 ms under way and 10 ms more until it can be shown. At each of these moments (in ms) a loss
-    /// holds the pictures up for so long, and then all of them come at once; `isRepaired` false: it was no loss.
+    /// 30 pictures a second for so long, each 20 ms under way and 10 ms more until it can be shown. At each of these
+    /// moments (in ms) a loss holds the pictures up for so long, and then all of them come at once; `isRepaired` false:
+    /// it was no loss.
     private func delay(
-        after seconds: Int64, stalls: [(at: Int64, length: Int64)] = [], isRepaired: Bool = true, handling: [Int64] = [10]
+        after seconds: Int64, stalls: [(at: Int64, length: Int64)] = [], isRepaired: Bool = true,
+        handling: [Int64] = [10]
     ) -> Duration {
         var wait = PictureWait()
         for index in 0..<seconds * 30 {
@@ -21,7 +23,8 @@ struct PictureWaitTests {
             let isLate = arrival > capture + .milliseconds(20)
             let more = handling[Int(index) % handling.count]
             wait.picture(
-                of: capture, arrival: arrival, isRepaired: isLate && isRepaired, couldBeShownAt: arrival + .milliseconds(more))
+                of: capture, arrival: arrival, isRepaired: isLate && isRepaired,
+                couldBeShownAt: arrival + .milliseconds(more))
         }
         return wait.delay
     }
@@ -37,7 +40,8 @@ struct PictureWaitTests {
         #expect(delay(after: 5, stalls: [(3000, 600), (3650, 200)]) == .milliseconds(30))
     }
 
-    @Test("stalls that come again are waited for: the second longest of ten seconds in full, the longest but for a frame")
+    @Test(
+        "stalls that come again are waited for: the second longest of ten seconds in full, the longest but for a frame")
     func again() {
         // The first picture that a stall holds up is up to a frame younger than the stall.
         let even = delay(after: 8, stalls: [(2000, 200), (4000, 190), (6000, 100)])
@@ -48,7 +52,8 @@ struct PictureWaitTests {
 
     @Test("a sender that is busy again and again is not waited for: its pictures are late, but nothing was lost")
     func busySender() {
-        #expect(delay(after: 8, stalls: [(2000, 200), (4000, 190), (6000, 100)], isRepaired: false) == .milliseconds(30))
+        #expect(
+            delay(after: 8, stalls: [(2000, 200), (4000, 190), (6000, 100)], isRepaired: false) == .milliseconds(30))
     }
 
     @Test("what has not come for ten seconds is forgotten")
@@ -66,7 +71,8 @@ struct PictureWaitTests {
     func soundWait() {
         func wait(_ picture: Int64?, sound: Int64, current: Int64) -> Duration {
             PictureWait.soundWait(
-                picture: picture.map { .milliseconds($0) }, sound: .milliseconds(sound), current: .milliseconds(current))
+                picture: picture.map { .milliseconds($0) }, sound: .milliseconds(sound), current: .milliseconds(current)
+            )
         }
         #expect(wait(nil, sound: 60, current: 20) == .zero)
         #expect(wait(100, sound: 60, current: 20) == .milliseconds(60) + PictureWait.behindPicture)

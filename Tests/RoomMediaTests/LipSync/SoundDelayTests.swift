@@ -6,7 +6,9 @@ import Testing
 @Suite("SoundDelay")
 struct SoundDelayTests {
     /// Pictures of 30 a second, each ready so many milliseconds after its capture.
-    private func delay(_ milliseconds: [Int64], into sound: SoundDelay = SoundDelay(), from start: Int64 = 0) -> Duration? {
+    private func delay(_ milliseconds: [Int64], into sound: SoundDelay = SoundDelay(), from start: Int64 = 0)
+        -> Duration?
+    {
         var now = Instant.zero
         for (index, late) in milliseconds.enumerated() {
             let capture = Instant(nanoseconds: (start + Int64(index)) * 33_333_333)

@@ -13,14 +13,16 @@ struct AudioRestRoomTests {
 
     /// A room of talkers "0", "1" … and a listener; `amplitude` and `level` are those of a talker's packet in a tick.
     private func run(
-        _ talkers: Int, ticks: Int, levels: Bool = true, amplitude: (Int, Int) -> Float, level: ((Int, Int) -> UInt8)? = nil
+        _ talkers: Int, ticks: Int, levels: Bool = true, amplitude: (Int, Int) -> Float,
+        level: ((Int, Int) -> UInt8)? = nil
     ) throws -> (heard: [Float], decoded: Int, rested: Int) {
         let counters = IntakeCounters()
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         let inboxes = (0..<talkers).map { _ in AudioInbox(counters: counters) }
         func seat(_ id: String, _ inbox: AudioInbox) -> AudioRoom.Seat {
             AudioRoom.Seat(
-                intake: AudioIntake(inbox: inbox, figures: AudioFigures(counters: counters), soundDelay: SoundDelay()), hearsAs: id)
+                intake: AudioIntake(inbox: inbox, figures: AudioFigures(counters: counters), soundDelay: SoundDelay()),
+                hearsAs: id)
         }
         for (number, inbox) in inboxes.enumerated() { room.seats["\(number)"] = seat("\(number)", inbox) }
         room.seats["ear"] = seat("ear", AudioInbox())
@@ -37,8 +39,10 @@ struct AudioRestRoomTests {
                 let said = level?(number, tick) ?? LevelMeter.headerValue(LevelMeter.level(sound))
                 inboxes[number].post(
                     ReceivedAudioPacket(
-                        payload: try encoders[number].encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960, marker: false,
-                        level: levels ? said : nil, captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
+                        payload: try encoders[number].encode(sound), sequence: Int64(tick),
+                        timestamp: Int64(tick) * 960, marker: false,
+                        level: levels ? said : nil, captureTime: now - .milliseconds(1),
+                        arrival: now - .milliseconds(1), ssrc: 1))
             }
             var deliveries: [AudioDelivery] = []
             room.tick(now, into: &deliveries)

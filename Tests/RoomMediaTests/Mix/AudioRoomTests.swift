@@ -35,7 +35,8 @@ struct AudioRoomTests {
             let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(tick * 960 + $0))) }
             inbox.post(
                 ReceivedAudioPacket(
-                    payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960, marker: false, level: nil,
+                    payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960,
+                    marker: false, level: nil,
                     captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
             room.tick(now, into: &deliveries)
         }
@@ -59,8 +60,11 @@ struct AudioRoomTests {
         wishes = SoundWishes(parameters, roomRate: .kilobits(64))
         #expect(try deliveries(profile: .narrow, wishes: wishes).count == 100, "no longer than the peer takes")
 
-        let silentOnFEC = SoundWishes(OpusParameters(FormatParameters(parsing: "maxaveragebitrate=510000")), roomRate: .kilobits(32))
-        #expect(!silentOnFEC.takesFEC && silentOnFEC.maxBitRate == nil, "a limit that binds nobody keeps nobody from sharing an encode")
+        let silentOnFEC = SoundWishes(
+            OpusParameters(FormatParameters(parsing: "maxaveragebitrate=510000")), roomRate: .kilobits(32))
+        #expect(
+            !silentOnFEC.takesFEC && silentOnFEC.maxBitRate == nil,
+            "a limit that binds nobody keeps nobody from sharing an encode")
     }
 
     @Test("however many rates are asked for, a room codes a few, and nobody gets more than it asked for")
@@ -69,7 +73,8 @@ struct AudioRoomTests {
         for number in 0..<100 {
             let id = "v\(number)"
             room.seats[id] = AudioRoom.Seat(
-                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id
+            )
             room.seats[id]?.destination = SeatID(loop: 0, number: number)
             room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
             var wishes = SoundWishes()
@@ -127,7 +132,8 @@ struct AudioRoomTests {
                 let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(tick * 960 + $0))) }
                 inbox.post(
                     ReceivedAudioPacket(
-                        payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960, marker: false, level: nil,
+                        payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960,
+                        marker: false, level: nil,
                         captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
             }
             if tick == 50, end == .leave { room.leave("a") }
@@ -149,7 +155,9 @@ struct AudioRoomTests {
 struct AudioProfileTests {
     @Test("packets go out twice where they get lost, the peer takes that and the line has room")
     func repeated() {
-        func profile(_ kilobits: Int, _ loss: Double, _ canRepeat: Bool = true, after previous: AudioProfile? = nil) -> AudioProfile {
+        func profile(_ kilobits: Int, _ loss: Double, _ canRepeat: Bool = true, after previous: AudioProfile? = nil)
+            -> AudioProfile
+        {
             AudioProfile(estimate: .kilobits(kilobits), loss: loss, canRepeat: canRepeat, previous: previous)
         }
         #expect(profile(2000, 0.005) == .clear && profile(2000, 0.02) == .repeated && profile(2000, 0.1) == .repeated)
@@ -164,7 +172,9 @@ struct AudioProfileTests {
 
     @Test("the encode is that of a good line, and the line pays for both")
     func cost() {
-        #expect(AudioProfile.repeated.coding == .clear && !AudioProfile.repeated.carriesFEC && AudioProfile.repeated.expectedLoss == 0)
+        #expect(
+            AudioProfile.repeated.coding == .clear && !AudioProfile.repeated.carriesFEC
+                && AudioProfile.repeated.expectedLoss == 0)
         #expect(AudioProfile.clear.lineRate(.kilobits(32)) == BitRate(bitsPerSecond: 60_800))
         #expect(AudioProfile.repeated.lineRate(.kilobits(32)) == BitRate(bitsPerSecond: 94_800))
         #expect(AudioProfile.allCases.filter(\.repeats) == [.repeated])
@@ -175,12 +185,15 @@ struct AudioProfileTests {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         for (number, (id, profile)) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)].enumerated() {
             room.seats[id] = AudioRoom.Seat(
-                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id
+            )
             room.seats[id]?.destination = SeatID(loop: number, number: 1)
             room.seats[id]?.profile = profile
         }
         var deliveries: [AudioDelivery] = []
-        for tick in 0..<5 as Range<Int64> { room.tick(Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000), into: &deliveries) }
+        for tick in 0..<5 as Range<Int64> {
+            room.tick(Instant(nanoseconds: 1_000_000_000 + tick * 20_000_000), into: &deliveries)
+        }
         func payloads(_ loop: Int) -> [[UInt8]] { deliveries.filter { $0.seat.loop == loop }.map(\.payload) }
         #expect(payloads(0).count == 5 && payloads(0) == payloads(1) && payloads(0) != payloads(2))
     }

@@ -25,12 +25,16 @@ struct EncoderChangeTests {
         let inboxes = ["a": AudioInbox(), "b": AudioInbox()]
         for id in ["a", "b", "c"] {
             room.seats[id] = AudioRoom.Seat(
-                intake: AudioIntake(inbox: inboxes[id] ?? AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+                intake: AudioIntake(
+                    inbox: inboxes[id] ?? AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
             room.seats[id]?.profile = profile
         }
         room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
         room.seats["c"]?.destination = change != .speaksAlone ? SeatID(loop: 0, number: 3) : nil
-        let encoders = ["a": try OpusEncoder(bitRate: .kilobits(64), application: .audio), "b": try OpusEncoder(bitRate: .kilobits(64))]
+        let encoders = [
+            "a": try OpusEncoder(bitRate: .kilobits(64), application: .audio),
+            "b": try OpusEncoder(bitRate: .kilobits(64)),
+        ]
         let decoder = try OpusDecoder()
         var samples: [Float] = []
         for tick in 0..<Self.ticks {
@@ -41,7 +45,8 @@ struct EncoderChangeTests {
                 let sound = (0..<960).map { Float(0.2 * sin(pitch * Double(tick * 960 + $0))) }
                 inboxes[id]?.post(
                     ReceivedAudioPacket(
-                        payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960, captureTime: now - .milliseconds(1),
+                        payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960,
+                        captureTime: now - .milliseconds(1),
                         arrival: now - .milliseconds(1), ssrc: 1))
             }
             if change == .profile, tick % 50 == 49 {
@@ -50,7 +55,9 @@ struct EncoderChangeTests {
             }
             var deliveries: [AudioDelivery] = []
             room.tick(now, into: &deliveries)
-            for delivery in deliveries where delivery.seat.number == 2 { try decoder.decode(delivery.payload, into: &samples) }
+            for delivery in deliveries where delivery.seat.number == 2 {
+                try decoder.decode(delivery.payload, into: &samples)
+            }
         }
         return samples
     }
@@ -78,7 +85,8 @@ struct EncoderChangeTests {
         let tones = windows.map(\.tone)
         let rest = windows.map(\.rest).max() ?? 1
         let text = "tone \(tones.min() ?? 0)…\(tones.max() ?? 0), rest \(rest)"
-        // From one of Opus' modes to the other the decoder fades by itself: 3 dB less for 5 ms. And 16 kbit/s do not hold a tone as still.
+        // From one of Opus' modes to the other the decoder fades by itself: 3 dB less for 5 ms. And 16 kbit/s do not
+        // hold a tone as still.
         let quietest = change == .profile ? 0.12 : profile == .narrow ? 0.13 : 0.16
         #expect((tones.min() ?? 0) > quietest && (tones.max() ?? 1) < (profile == .narrow ? 0.27 : 0.24), "\(text)")
         #expect(rest < (profile == .narrow ? 0.035 : 0.02), "\(text)")

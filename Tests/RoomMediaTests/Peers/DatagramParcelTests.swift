@@ -11,7 +11,8 @@ struct DatagramParcelTests {
         #expect(parcel.isEmpty)
         let sizes = [1, 1200, 3, 0, 40]
         for (number, size) in sizes.enumerated() {
-            let flow = Flow(.udp, local: SocketAddress(.v4(1), port: 1), remote: SocketAddress(.v4(2), port: UInt16(number)))
+            let flow = Flow(
+                .udp, local: SocketAddress(.v4(1), port: 1), remote: SocketAddress(.v4(2), port: UInt16(number)))
             [UInt8](repeating: UInt8(number), count: size).withUnsafeBytes {
                 parcel.append($0, flow: flow, seat: 10 + number, at: Instant(nanoseconds: Int64(number)))
             }

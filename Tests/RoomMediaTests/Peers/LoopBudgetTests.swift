@@ -7,9 +7,10 @@ import Testing
 struct LoopBudgetTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
 
-    /// Runs turns of 10 ms in which the peer wants to cost so much, in seconds a second. Returns the share of its datagrams that were
-    /// read, and after how many seconds it was over its budget for too long.
-    private func run(_ share: Double, seconds: Int, of budget: inout LoopBudget) -> (read: Double, endedAfter: Double?) {
+    /// Runs turns of 10 ms in which the peer wants to cost so much, in seconds a second. Returns the share of its
+    /// datagrams that were read, and after how many seconds it was over its budget for too long.
+    private func run(_ share: Double, seconds: Int, of budget: inout LoopBudget) -> (read: Double, endedAfter: Double?)
+    {
         var (now, read) = (start, 0)
         let turns = seconds * 100
         for turn in 0..<turns {
@@ -106,7 +107,9 @@ struct LoopTurnsTests {
         #expect(turns.longestLately(at: at(101)).wall == .milliseconds(80))
         turns.took(.milliseconds(5), processor: .milliseconds(5), at: at(114))
         #expect(turns.longestLately(at: at(114.9)).wall == .milliseconds(80))
-        #expect(turns.longestLately(at: at(115.1)) == LoopTurns.Longest(wall: .milliseconds(5), processor: .milliseconds(5)))
+        #expect(
+            turns.longestLately(at: at(115.1)) == LoopTurns.Longest(wall: .milliseconds(5), processor: .milliseconds(5))
+        )
         #expect(turns.longestLately(at: at(140)) == LoopTurns.Longest())
         // 16 s later the same place of the ring is another second's.
         turns.took(.milliseconds(2), processor: .milliseconds(1), at: at(130))
@@ -121,7 +124,9 @@ struct LoopTurnsTests {
             loops[number % 2].took(.seconds(milliseconds / 1000), processor: .zero, at: at(1))
         }
         let samples = LoopTurns.samples(of: loops, at: at(1))
-        let longest = samples.first { $0.name == "tessera_loop_turn_longest_seconds" && $0.labels == ["window": "start", "clock": "wall"] }
+        let longest = samples.first {
+            $0.name == "tessera_loop_turn_longest_seconds" && $0.labels == ["window": "start", "clock": "wall"]
+        }
         #expect(longest?.value == 0.7)
         let buckets = samples.filter { $0.name == "tessera_loop_turn_seconds_bucket" }
         #expect(buckets.map(\.value) == [2, 3, 3, 3, 4, 4, 4, 4, 5])

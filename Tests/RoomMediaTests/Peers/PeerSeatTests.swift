@@ -10,7 +10,9 @@ struct PeerSeatTests {
         let plain = VideoSendFormat(codec: .h264, profileLevelID: "42e01f")
         #expect(PeerSeat.sharesRecording(isRecorded: true, view: .room, format: plain))
         #expect(!PeerSeat.sharesRecording(isRecorded: false, view: .room, format: plain))
-        #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .personal(.init(layout: "grid", pins: ["a"])), format: plain))
+        #expect(
+            !PeerSeat.sharesRecording(
+                isRecorded: true, view: .personal(.init(layout: "grid", pins: ["a"])), format: plain))
         #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: VideoSendFormat(codec: .vp8)))
         let single = VideoSendFormat(codec: .h264, packetizationMode: 0)
         #expect(!PeerSeat.sharesRecording(isRecorded: true, view: .room, format: single))

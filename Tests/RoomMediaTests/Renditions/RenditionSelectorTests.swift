@@ -18,8 +18,10 @@ struct RenditionSelectorTests {
     @Test(
         "settles on the highest rung that the line carries",
         arguments: [
-            (5000, RenditionSelector.Choice.rung(0)), (2000, .rung(0)), (1300, .rung(1)), (600, .rung(1)), (400, .rung(2)),
-            (300, .rung(2)), (150, .rung(2)), (115, .rung(2)), (90, .slides), (62, .slides), (40, .slides), (36, .audioOnly), (0, .audioOnly),
+            (5000, RenditionSelector.Choice.rung(0)), (2000, .rung(0)), (1300, .rung(1)), (600, .rung(1)),
+            (400, .rung(2)),
+            (300, .rung(2)), (150, .rung(2)), (115, .rung(2)), (90, .slides), (62, .slides), (40, .slides),
+            (36, .audioOnly), (0, .audioOnly),
         ])
     func settles(estimate: Int, choice: RenditionSelector.Choice) { #expect(settled(estimate).choice == choice) }
 

@@ -19,19 +19,23 @@ struct Attack: Sendable {
     /// What is done, for the page.
     var what: String
     var shape = Shape.shipped
-    /// MB above what it was before that the server may take at most meanwhile. The default is what rooms, seats and decoders may come to
-    /// within the server's own limits; where a protocol has a window, that is the limit.
+    /// MB above what it was before that the server may take at most meanwhile. The default is what rooms, seats and
+    /// decoders may come to within the server's own limits; where a protocol has a window, that is the limit.
     var memory = 400.0
     /// Work that must not fall into the measured time; done once.
     var prepare: (@Sendable () throws -> Void)?
-    /// Does it, on a thread of its own, until `context.isOver`. An error is a fault of the attack, not of the server: the row says so.
+    /// Does it, on a thread of its own, until `context.isOver`. An error is a fault of the attack, not of the server:
+    /// the row says so.
     var run: @Sendable (AttackContext) throws -> Void
 
     init(
-        _ name: String, _ what: String, shape: Shape = .shipped, memory: Double = 400, prepare: (@Sendable () throws -> Void)? = nil,
+        _ name: String, _ what: String, shape: Shape = .shipped, memory: Double = 400,
+        prepare: (@Sendable () throws -> Void)? = nil,
         run: @escaping @Sendable (AttackContext) throws -> Void
     ) {
-        (self.name, self.what, self.shape, self.memory, self.prepare, self.run) = (name, what, shape, memory, prepare, run)
+        (self.name, self.what, self.shape, self.memory, self.prepare, self.run) = (
+            name, what, shape, memory, prepare, run
+        )
     }
 }
 
@@ -70,7 +74,9 @@ final class AttackContext: Sendable {
     /// Worth knowing.
     func remark(_ text: String) { notes.withLock { $0.remarks.append(text) } }
     /// The attack itself did not get far.
-    func failed(_ text: String) { notes.withLock { if $0.failures.count < 3, !$0.failures.contains(text) { $0.failures.append(text) } } }
+    func failed(_ text: String) {
+        notes.withLock { if $0.failures.count < 3, !$0.failures.contains(text) { $0.failures.append(text) } }
+    }
 
     /// A figure that several threads add to.
     func add(_ what: String, _ count: Int) { notes.withLock { $0.counts[what, default: 0] += count } }
@@ -80,7 +86,8 @@ final class AttackContext: Sendable {
         notes.withLock { notes in
             // Twelve threads that were sent away say it once.
             var seen = Set<String>()
-            return notes.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" } + notes.remarks.filter { seen.insert($0).inserted }.prefix(3)
+            return notes.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+                + notes.remarks.filter { seen.insert($0).inserted }.prefix(3)
         }
     }
     var failures: [String] { notes.withLock { $0.failures } }
@@ -121,7 +128,8 @@ final class AttackContext: Sendable {
 
     /// Joins a room by `/signal` and connects media.
     func enter(
-        _ room: String, as number: Int = 1, codecs: [VideoCodec] = [.h264, .vp8], shape: (inout HostileOffer) -> Void = { _ in }
+        _ room: String, as number: Int = 1, codecs: [VideoCodec] = [.h264, .vp8],
+        shape: (inout HostileOffer) -> Void = { _ in }
     ) throws(WireError) -> Intruder {
         let wire = try SignalWire(to: http, from: address(number))
         try wire.join(room, as: "Attacker \(number)")
@@ -142,7 +150,9 @@ struct Intruder {
     let peer: HostilePeer
 
     /// Calls `body` at intervals until the end; signalling is read and thrown away meanwhile.
-    func run(_ context: AttackContext, every interval: Duration, _ body: (Instant) throws(WireError) -> Void) throws(WireError) {
+    func run(_ context: AttackContext, every interval: Duration, _ body: (Instant) throws(WireError) -> Void)
+        throws(WireError)
+    {
         var nextLook = MonotonicClock.now()
         try peer.run(until: context.end, every: interval) { now throws(WireError) in
             if now >= nextLook {

@@ -7,8 +7,11 @@ import Threads
 /// `bench attack`: what one attacker does to the call of two others.
 struct AttackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "attack", abstract: "Attacks a server on loopback while two others hold a call on it, and says what they noticed.",
-        discussion: "Everything stays on 127.0.0.0/8. Some attacks forge addresses and need CAP_NET_RAW; without it their rows say so.")
+        commandName: "attack",
+        abstract: "Attacks a server on loopback while two others hold a call on it, and says what they noticed.",
+        discussion:
+            "Everything stays on 127.0.0.0/8. Some attacks forge addresses and need CAP_NET_RAW; without it their rows say so."
+    )
 
     @Option(help: "Only the attacks whose name matches one of these, comma-separated: words with * for anything.")
     var only = ""
@@ -28,12 +31,17 @@ struct AttackCommand: AsyncParsableCommand {
     @Flag(help: "Prints what attacks there are and what they do.")
     var list = false
 
-    @Flag(help: "Takes every row as it comes: none is run again for a busy machine, none is waited for to give its memory back.")
+    @Flag(
+        help:
+            "Takes every row as it comes: none is run again for a busy machine, none is waited for to give its memory back."
+    )
     var quick = false
 
     func validate() throws {
         guard (1...600).contains(seconds) else { throw ValidationError("--seconds is 1 to 600") }
-        guard !chosen.isEmpty else { throw ValidationError("no attack's name matches --only \(only); --list prints them") }
+        guard !chosen.isEmpty else {
+            throw ValidationError("no attack's name matches --only \(only); --list prints them")
+        }
     }
 
     /// The undisturbed run comes first: gaps are judged by it.
@@ -57,8 +65,11 @@ struct AttackCommand: AsyncParsableCommand {
         Machine.begin()
         // A bystander that died is noticed when it does not answer.
         signal(SIGPIPE, SIG_IGN)
-        let program = server ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/tessera"
-        guard FileManager.default.isExecutableFile(atPath: program) else { throw ValidationError("there is no server at \(program); --server names one") }
+        let program =
+            server ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/tessera"
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            throw ValidationError("there is no server at \(program); --server names one")
+        }
         let scratch = NSTemporaryDirectory() + "tessera-attack-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: scratch) }
         let attacks = [AttackList.nothing] + chosen.filter { $0.name != AttackList.nothing.name }
@@ -84,7 +95,10 @@ struct AttackCommand: AsyncParsableCommand {
             let held = rows.filter { $0.verdict == .held }.count
             print("\n\(held) of \(rows.count) held. \(AttackTable.notes)\n\nMachine: \(Machine.description).")
         }
-        if let markdown { try (AttackTable.page(rows, AttackList.all) + "\n").write(toFile: markdown, atomically: false, encoding: .utf8) }
+        if let markdown {
+            try (AttackTable.page(rows, AttackList.all) + "\n").write(
+                toFile: markdown, atomically: false, encoding: .utf8)
+        }
     }
 }
 

@@ -14,7 +14,8 @@ struct AttackOutcome: Codable, Sendable {
     var soundGap = 0.0
     var pictureGap = 0.0
     var packetsLost = 0
-    /// The loop's longest turn in milliseconds, and what of it the thread had a processor; nil where the server does not tell.
+    /// The loop's longest turn in milliseconds, and what of it the thread had a processor; nil where the server does
+    /// not tell.
     var loopTurn: Double?
     var loopTurnProcessor: Double?
     /// MB: before, at most, and afterwards.
@@ -67,10 +68,16 @@ struct AttackOutcome: Codable, Sendable {
         if failedChecks > bounds.failedChecks { faults.append("healthz failed \(failedChecks) of \(checks) times") }
         if newcomerMeanwhile < 0 { faults.append("nobody new came in meanwhile") }
         if newcomerAfterwards < 0 { faults.append("nobody new came in afterwards") }
-        if newcomerMeanwhile > bounds.newcomer { faults.append("newcomers waited \(whole(newcomerMeanwhile)) ms meanwhile") }
-        if newcomerAfterwards > bounds.newcomer { faults.append("newcomers waited \(whole(newcomerAfterwards)) ms afterwards") }
+        if newcomerMeanwhile > bounds.newcomer {
+            faults.append("newcomers waited \(whole(newcomerMeanwhile)) ms meanwhile")
+        }
+        if newcomerAfterwards > bounds.newcomer {
+            faults.append("newcomers waited \(whole(newcomerAfterwards)) ms afterwards")
+        }
         if memoryPeak > memoryBefore + memoryLimit { faults.append("took \(whole(memoryPeak - memoryBefore)) MB") }
-        if bounds.asksForMemory, verdict != .died, memoryBack == nil { faults.append("\(whole(memoryAfter - memoryBefore)) MB kept") }
+        if bounds.asksForMemory, verdict != .died, memoryBack == nil {
+            faults.append("\(whole(memoryAfter - memoryBefore)) MB kept")
+        }
         if descriptors > bounds.descriptors { faults.append("\(descriptors) descriptors kept") }
         if files > bounds.files { faults.append("\(files) files left") }
         if !faults.isEmpty, verdict == .held { verdict = .harmed }
@@ -86,13 +93,15 @@ enum AttackTable {
         """
 
     private static let head = [
-        "attack", "result", "gap in sound ms", "in picture ms", "longest turn ms", "memory MB", "healthz", "newcomer meanwhile / after ms",
+        "attack", "result", "gap in sound ms", "in picture ms", "longest turn ms", "memory MB", "healthz",
+        "newcomer meanwhile / after ms",
         "descriptors, files kept", "what happened",
     ]
 
     /// Not lined up: the last column would make every row as long as the longest.
     static func text(_ rows: [AttackOutcome]) -> String {
-        ([head, head.map { _ in "---" }] + rows.map(cells)).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
+        ([head, head.map { _ in "---" }] + rows.map(cells)).map { "| " + $0.joined(separator: " | ") + " |" }.joined(
+            separator: "\n")
     }
 
     static func turn(_ row: AttackOutcome) -> String {
@@ -102,25 +111,36 @@ enum AttackTable {
 
     /// For the documentation: what is done, and what came of it.
     static func page(_ rows: [AttackOutcome], _ attacks: [Attack]) -> String {
-        let head = ["attack", "what it does", "result", "gap in sound / picture ms", "longest turn ms", "memory MB", "newcomer meanwhile / after ms", "beside it"]
+        let head = [
+            "attack", "what it does", "result", "gap in sound / picture ms", "longest turn ms", "memory MB",
+            "newcomer meanwhile / after ms", "beside it",
+        ]
         let lines = rows.map { row -> [String] in
             let cells = cells(row)
             let what = attacks.first { $0.name == row.name }?.what ?? ""
-            return [row.name, what, cells[1], "\(cells[2]) / \(cells[3])", cells[4], cells[5], cells[7], (row.faults + row.remarks).joined(separator: "; ")]
+            return [
+                row.name, what, cells[1], "\(cells[2]) / \(cells[3])", cells[4], cells[5], cells[7],
+                (row.faults + row.remarks).joined(separator: "; "),
+            ]
         }
-        return ([head, head.map { _ in "---" }] + lines).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
+        return ([head, head.map { _ in "---" }] + lines).map { "| " + $0.joined(separator: " | ") + " |" }.joined(
+            separator: "\n")
     }
 
     private static func cells(_ row: AttackOutcome) -> [String] {
         let whole = { (value: Double) in value < 0 ? "none" : String(format: "%.0f", value) }
         var memory = "\(whole(row.memoryBefore)) > \(whole(row.memoryPeak)) > \(whole(row.memoryAfter))"
         if let back = row.memoryBack, back > 31 { memory += " (\(whole(back)) s)" }
-        let threads = row.threads.filter { $0.value >= 1 }.sorted { $0.value > $1.value }.prefix(4).map { "\($0.key) \(whole($0.value)) %" }
+        let threads = row.threads.filter { $0.value >= 1 }.sorted { $0.value > $1.value }.prefix(4).map {
+            "\($0.key) \(whole($0.value)) %"
+        }
         return [
-            row.name, row.verdict == .held ? "held" : row.verdict.rawValue.uppercased(), whole(row.soundGap), whole(row.pictureGap),
+            row.name, row.verdict == .held ? "held" : row.verdict.rawValue.uppercased(), whole(row.soundGap),
+            whole(row.pictureGap),
             turn(row), memory, row.failedChecks == 0 ? "ok" : "\(row.failedChecks) of \(row.checks) failed",
             "\(whole(row.newcomerMeanwhile)) / \(whole(row.newcomerAfterwards))", "\(row.descriptors), \(row.files)",
-            (row.faults + row.remarks + (threads.isEmpty ? [] : [threads.joined(separator: ", ")])).joined(separator: "; "),
+            (row.faults + row.remarks + (threads.isEmpty ? [] : [threads.joined(separator: ", ")])).joined(
+                separator: "; "),
         ]
     }
 }

@@ -16,11 +16,13 @@ final class AttackRunner {
     /// Servers whose memory is still looked at, in the background.
     private var parked: [Parked] = []
 
-    /// Beyond it a row is run again: part of the machine's time that the host's other guests, or other programs here, had.
+    /// Beyond it a row is run again: part of the machine's time that the host's other guests, or other programs here,
+    /// had.
     private static let stealLimit = 0.03
     private static let othersLimit = 0.15
     private static let mostTries = 3
-    /// Rooms end 30 s after the last has left, and who vanished counts as there for 30 s: after both memory must be back.
+    /// Rooms end 30 s after the last has left, and who vanished counts as there for 30 s: after both memory must be
+    /// back.
     private static let memoryPatience: Duration = .seconds(90)
     private static let memoryReading: Duration = .seconds(30)
 
@@ -41,7 +43,9 @@ final class AttackRunner {
         let server: ServerProcess
         let ended: Instant
         let row: Int
-        init(server: ServerProcess, ended: Instant, row: Int) { (self.server, self.ended, self.row) = (server, ended, row) }
+        init(server: ServerProcess, ended: Instant, row: Int) {
+            (self.server, self.ended, self.row) = (server, ended, row)
+        }
     }
 
     // MARK: - The table
@@ -53,7 +57,9 @@ final class AttackRunner {
         for attack in attacks {
             var row = try attempt(attack, index: rows.count)
             while !isQuick, row.stolen > Self.stealLimit || row.others > Self.othersLimit, row.tries < Self.mostTries {
-                note("\(attack.name): the machine was disturbed (\(Int(row.stolen * 100)) % taken, \(Int(row.others * 100)) % by others); again")
+                note(
+                    "\(attack.name): the machine was disturbed (\(Int(row.stolen * 100)) % taken, \(Int(row.others * 100)) % by others); again"
+                )
                 let tries = row.tries
                 parked.removeAll { $0.row == rows.count }
                 row = try attempt(attack, index: rows.count)
@@ -76,7 +82,9 @@ final class AttackRunner {
 
     private static func line(_ row: AttackOutcome, isOpen: Bool) -> String {
         String(
-            format: "%@: sound %.0f ms, picture %.0f ms, loop %@ ms, %.0f > %.0f > %.0f MB%@, newcomer %.0f / %.0f ms, healthz %d of %d failed%@ %@", row.name,
+            format:
+                "%@: sound %.0f ms, picture %.0f ms, loop %@ ms, %.0f > %.0f > %.0f MB%@, newcomer %.0f / %.0f ms, healthz %d of %d failed%@ %@",
+            row.name,
             row.soundGap, row.pictureGap, AttackTable.turn(row), row.memoryBefore, row.memoryPeak, row.memoryAfter,
             isOpen ? " so far" : "", row.newcomerMeanwhile, row.newcomerAfterwards, row.failedChecks, row.checks,
             row.stolen + row.others > 0.05 ? String(format: ", others %.0f %%", (row.stolen + row.others) * 100) : "",
@@ -104,16 +112,21 @@ final class AttackRunner {
         servers += 1
         let server = try ServerProcess(
             program: program, directory: "\(scratch)/\(servers)", arguments: ["--log-level", "warning"],
-            settings: shape.secret.map { ["TESSERA_AUTH_MODE": "token", "TESSERA_AUTH_SECRET": $0] } ?? [:], descriptors: shape.descriptors,
+            settings: shape.secret.map { ["TESSERA_AUTH_MODE": "token", "TESSERA_AUTH_SECRET": $0] } ?? [:],
+            descriptors: shape.descriptors,
             endsWithThread: true)
         // First in line where the system allows it: the bystanders' own delays must not look like the server's.
         let script = #"renice -n -15 -p $$ >/dev/null 2>&1; chrt -f -p 1 $$ >/dev/null 2>&1; exec "$@""#
         var arguments = [CommandLine.arguments[0], "bystander", "--http", "\(server.http)"]
         if let secret = shape.secret { arguments += ["--token", AccessToken.make(room: "*", secret: secret)] }
         let bystander = try ChildProcess(script: script, arguments: arguments)
-        guard let ready: BystanderReading.Ready = ask(bystander, nil, within: .seconds(30)) else { throw WireError("the bystanders do not come up") }
+        guard let ready: BystanderReading.Ready = ask(bystander, nil, within: .seconds(30)) else {
+            throw WireError("the bystanders do not come up")
+        }
         if let fault = ready.fault { throw WireError("the bystanders' call: \(fault)") }
-        let made = Stage(server: server, shape: shape, bystander: bystander, addresses: ready.addresses.compactMap { SocketAddress($0) })
+        let made = Stage(
+            server: server, shape: shape, bystander: bystander,
+            addresses: ready.addresses.compactMap { SocketAddress($0) })
         stage = made
         return made
     }
@@ -134,11 +147,15 @@ final class AttackRunner {
         row.memoryBefore = figures.memory
         row.memoryLimit = attack.memory
         let descriptors = figures.descriptors, files = stage.server.files
-        let before = (machine: MachineTime.now(), server: figures.time, bystander: stage.bystander.figures.time, own: ProcessFigures.own.time)
+        let before = (
+            machine: MachineTime.now(), server: figures.time, bystander: stage.bystander.figures.time,
+            own: ProcessFigures.own.time
+        )
         let threads = figures.threads
         let start = MonotonicClock.now()
         let context = AttackContext(
-            http: stage.server.http, media: stage.server.media, bystanders: stage.addresses, end: start + .nanoseconds(Int64(seconds * 1e9)))
+            http: stage.server.http, media: stage.server.media, bystanders: stage.addresses,
+            end: start + .nanoseconds(Int64(seconds * 1e9)))
         context.spawn(attack.run)
 
         MonotonicClock.sleep(until: start + .nanoseconds(Int64(seconds * 0.35e9)))
@@ -173,14 +190,18 @@ final class AttackRunner {
         let after: BystanderReading.Newcomer? = ask(stage.bystander, "newcomer", within: .seconds(20))
         row.newcomerAfterwards = after.map { $0.fault == nil ? $0.milliseconds : -1 } ?? -1
         if let fault = after?.fault { row.remarks.append("newcomer afterwards: \(fault)") }
-        let known = [figures.time - before.server, stage.bystander.figures.time - before.bystander, ProcessFigures.own.time - before.own]
+        let known = [
+            figures.time - before.server, stage.bystander.figures.time - before.bystander,
+            ProcessFigures.own.time - before.own,
+        ]
         account(&row, since: before.machine, known: known)
         row.memoryPeak = figures.peak
         settle(&row, stage, attack, index: index, ended: ended, descriptors: descriptors, files: files)
         return row
     }
 
-    /// The server tells its longest turn of 15 s. Those of its start, and of what came before, must have left that window.
+    /// The server tells its longest turn of 15 s. Those of its start, and of what came before, must have left that
+    /// window.
     private func waitForShortTurns(_ stage: Stage) {
         // What the last row's newcomer left settles.
         usleep(700_000)
@@ -211,14 +232,18 @@ final class AttackRunner {
         row.others = spent.allSeconds > 0 ? max(0, spent.busySeconds - known.reduce(0, +)) / spent.allSeconds : 0
     }
 
-    /// Waits for the server's memory if it is nearly back; otherwise a fresh server takes the next row while this one is watched.
+    /// Waits for the server's memory if it is nearly back; otherwise a fresh server takes the next row while this one
+    /// is watched.
     private func settle(
-        _ row: inout AttackOutcome, _ stage: Stage, _ attack: Attack, index: Int, ended: Instant, descriptors: Int, files: Int
+        _ row: inout AttackOutcome, _ stage: Stage, _ attack: Attack, index: Int, ended: Instant, descriptors: Int,
+        files: Int
     ) {
         let figures = stage.server.figures
         let limit = row.memoryBefore + bounds.memory
         let patience = ended + .seconds(5)
-        while MonotonicClock.now() < patience, figures.memory > limit || figures.descriptors > descriptors + bounds.descriptors { usleep(200_000) }
+        while MonotonicClock.now() < patience,
+            figures.memory > limit || figures.descriptors > descriptors + bounds.descriptors
+        { usleep(200_000) }
         row.memoryAfter = figures.memory
         row.descriptors = max(0, figures.descriptors - descriptors)
         row.files = max(0, stage.server.files - files)

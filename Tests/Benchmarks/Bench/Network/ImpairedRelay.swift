@@ -2,8 +2,8 @@ import Basics
 import Simulation
 import Sockets
 
-/// A bad line in real time between one client and a server: what the client sends to the near socket reaches the server from the far
-/// one, and back, each way over the same seeded link that the simulated rows use.
+/// A bad line in real time between one client and a server: what the client sends to the near socket reaches the server
+/// from the far one, and back, each way over the same seeded link that the simulated rows use.
 final class ImpairedRelay: MediaLoopDelegate {
     /// One way's traffic so far.
     struct Tally: Sendable {

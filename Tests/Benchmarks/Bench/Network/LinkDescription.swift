@@ -1,10 +1,11 @@
 import Basics
 import Simulation
 
-/// Conditions of a line as one types them: `rate=300k,delay=25ms,loss=0.05`, or `dead`. Left out is what a good line has.
+/// Conditions of a line as one types them: `rate=300k,delay=25ms,loss=0.05`, or `dead`. Left out is what a good line
+/// has.
 ///
-/// Keys: `rate` (bits a second: `300k`, `1.5M`), `delay`, `jitter`, `queue` (`25ms`), `loss`, `reorder`, `duplicate` (parts of 1), and
-/// `burst` (packets in a row, for `loss` that comes in bursts).
+/// Keys: `rate` (bits a second: `300k`, `1.5M`), `delay`, `jitter`, `queue` (`25ms`), `loss`, `reorder`, `duplicate`
+/// (parts of 1), and `burst` (packets in a row, for `loss` that comes in bursts).
 struct LinkDescription {
     struct Fault: Error, CustomStringConvertible {
         var description: String
@@ -23,7 +24,9 @@ struct LinkDescription {
             let pair = part.split(separator: "=", maxSplits: 1)
             guard pair.count == 2 else { throw Fault(description: "\"\(part)\" is not KEY=VALUE") }
             switch pair[0] {
-            case "rate": conditions.rate = BitRate(bitsPerSecond: Int(try Self.number(pair[1], units: [("k", 1e3), ("M", 1e6), ("", 1)], 1...1e10)))
+            case "rate":
+                conditions.rate = BitRate(
+                    bitsPerSecond: Int(try Self.number(pair[1], units: [("k", 1e3), ("M", 1e6), ("", 1)], 1...1e10)))
             case "delay": conditions.delay = try Self.time(pair[1])
             case "jitter": conditions.jitter = try Self.time(pair[1])
             case "queue": conditions.queue = try Self.time(pair[1])
@@ -31,20 +34,32 @@ struct LinkDescription {
             case "burst": burst = try Self.number(pair[1], units: [("", 1)], 1...1000)
             case "reorder": conditions.reordering = try Self.number(pair[1], units: [("", 1)], 0...1)
             case "duplicate": conditions.duplication = try Self.number(pair[1], units: [("", 1)], 0...1)
-            default: throw Fault(description: "\"\(pair[0])\" is not one of rate, delay, jitter, queue, loss, burst, reorder, duplicate")
+            default:
+                throw Fault(
+                    description:
+                        "\"\(pair[0])\" is not one of rate, delay, jitter, queue, loss, burst, reorder, duplicate")
             }
         }
-        if loss > 0 { conditions.loss = burst > 1 ? .bursts(GilbertElliott(averageLoss: loss, burstLength: burst)) : .random(loss) }
+        if loss > 0 {
+            conditions.loss = burst > 1 ? .bursts(GilbertElliott(averageLoss: loss, burstLength: burst)) : .random(loss)
+        }
     }
 
     private static func time(_ text: some StringProtocol) throws(Fault) -> Duration {
         .nanoseconds(Int64(try number(text, units: [("ms", 1e6), ("s", 1e9)], 0...1e11)))
     }
 
-    private static func number(_ text: some StringProtocol, units: [(name: String, factor: Double)], _ range: ClosedRange<Double>) throws(Fault) -> Double {
+    private static func number(
+        _ text: some StringProtocol, units: [(name: String, factor: Double)], _ range: ClosedRange<Double>
+    ) throws(Fault) -> Double {
         for unit in units where text.hasSuffix(unit.name) {
-            if let value = Double(text.dropLast(unit.name.count)), range.contains(value * unit.factor) { return value * unit.factor }
+            if let value = Double(text.dropLast(unit.name.count)), range.contains(value * unit.factor) {
+                return value * unit.factor
+            }
         }
-        throw Fault(description: "\"\(text)\" is not a number with one of the units \(units.map { $0.name.isEmpty ? "(none)" : $0.name })")
+        throw Fault(
+            description:
+                "\"\(text)\" is not a number with one of the units \(units.map { $0.name.isEmpty ? "(none)" : $0.name })"
+        )
     }
 }

@@ -34,7 +34,8 @@ struct NetworkCommand: AsyncParsableCommand {
         }
         print("Medians of \(range.count) seeds, the worst in brackets.\n")
         print(
-            try await networkTable(scenarios, seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) { progress in
+            try await networkTable(scenarios, seeds: range, atOnce: ProcessInfo.processInfo.activeProcessorCount) {
+                progress in
                 FileHandle.standardError.write(Data("… \(progress)\n".utf8))
             })
         if row.isEmpty { print(redundancyTable() + "\n" + protectionTable()) }

@@ -37,7 +37,9 @@ struct RelayCommand: ParsableCommand {
         let up = try LinkDescription(up).conditions
         let loop = try MediaLoop(MediaLoopConfiguration(udp: [near, SocketAddress(near.ip, port: 0)]))
         let board = ImpairedRelay.Board()
-        loop.start(named: "relay", delegate: ImpairedRelay(loop: loop, target: target, down: down, up: up, seed: seed, board: board))
+        loop.start(
+            named: "relay",
+            delegate: ImpairedRelay(loop: loop, target: target, down: down, up: up, seed: seed, board: board))
         say("\(loop.boundUDP[0].port)")
         while let line = readLine() {
             let words = line.split(separator: " ", maxSplits: 1)
@@ -53,7 +55,9 @@ struct RelayCommand: ParsableCommand {
                     say("error: \(error)")
                 }
             case "read":
-                say(board.read().map { "\($0.packets) \($0.lost) \($0.bytes) \(Int($0.longestQueue.inMilliseconds))" }.joined(separator: " "))
+                say(
+                    board.read().map { "\($0.packets) \($0.lost) \($0.bytes) \(Int($0.longestQueue.inMilliseconds))" }
+                        .joined(separator: " "))
             default: say("error: a command is \"down LINK\", \"up LINK\" or \"read\"")
             }
         }

@@ -13,7 +13,9 @@ final class BareDecoder {
 
     init(_ codec: VideoCodec) throws(BenchError) {
         let decoder = avcodec_find_decoder_by_name(codec == .h264 ? "h264" : "vp8")
-        guard let context = avcodec_alloc_context3(decoder), let packet = av_packet_alloc(), let frame = av_frame_alloc() else {
+        guard let context = avcodec_alloc_context3(decoder), let packet = av_packet_alloc(),
+            let frame = av_frame_alloc()
+        else {
             throw BenchError("no decoder for \(codec)")
         }
         context.pointee.thread_count = 1
@@ -36,7 +38,9 @@ final class BareDecoder {
     func decode(_ data: [UInt8]) throws(BenchError) {
         // libavcodec reads over the end, so the bytes must be copied behind some padding.
         guard av_new_packet(packet, Int32(data.count)) >= 0 else { throw BenchError("out of memory") }
-        data.withUnsafeBufferPointer { if let base = $0.baseAddress { packet.pointee.data.update(from: base, count: $0.count) } }
+        data.withUnsafeBufferPointer {
+            if let base = $0.baseAddress { packet.pointee.data.update(from: base, count: $0.count) }
+        }
         let sent = avcodec_send_packet(context, packet)
         av_packet_unref(packet)
         guard sent >= 0, avcodec_receive_frame(context, frame) >= 0 else { throw BenchError("a frame does not decode") }
@@ -71,7 +75,8 @@ final class BareCanvas {
         let from = Self.planes(source, place.crop), to = Self.planes(frame, place.target)
         let (a, b) = (source.pointee.linesize, frame.pointee.linesize)
         I420Scale(
-            from.0, a.0, from.1, a.1, from.2, a.2, Int32(place.crop.width), Int32(place.crop.height), to.0, b.0, to.1, b.1, to.2,
+            from.0, a.0, from.1, a.1, from.2, a.2, Int32(place.crop.width), Int32(place.crop.height), to.0, b.0, to.1,
+            b.1, to.2,
             b.2,
             Int32(place.target.width), Int32(place.target.height), kFilterBox)
     }
@@ -79,7 +84,9 @@ final class BareCanvas {
     private typealias Plane = UnsafeMutablePointer<UInt8>
 
     /// The planes from the rectangle's even origin on.
-    private static func planes(_ frame: UnsafeMutablePointer<AVFrame>, _ area: PixelRectangle) -> (Plane?, Plane?, Plane?) {
+    private static func planes(_ frame: UnsafeMutablePointer<AVFrame>, _ area: PixelRectangle) -> (
+        Plane?, Plane?, Plane?
+    ) {
         let (data, size) = (frame.pointee.data, frame.pointee.linesize)
         let x = area.x & ~1, y = area.y & ~1
         return (
@@ -96,7 +103,9 @@ final class BareH264Encoder {
 
     init(width: Int, height: Int, framesPerSecond: Int, bitRate: BitRate) throws(BenchError) {
         let codec = avcodec_find_encoder_by_name("libx264")
-        guard let context = avcodec_alloc_context3(codec), let packet = av_packet_alloc() else { throw BenchError("no libx264") }
+        guard let context = avcodec_alloc_context3(codec), let packet = av_packet_alloc() else {
+            throw BenchError("no libx264")
+        }
         context.pointee.width = Int32(width)
         context.pointee.height = Int32(height)
         context.pointee.pix_fmt = AV_PIX_FMT_YUV420P
@@ -126,7 +135,9 @@ final class BareH264Encoder {
     }
 
     deinit {
-        var (context, packet): (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?) = (context, packet)
+        var (context, packet): (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?) = (
+            context, packet
+        )
         avcodec_free_context(&context)
         av_packet_free(&packet)
     }
@@ -158,7 +169,9 @@ final class BareVP8Encoder {
         settings.initialize(to: vpx_codec_enc_cfg_t())
         image.initialize(to: vpx_image_t())
         duration = UInt(90_000 / framesPerSecond)
-        guard vpx_codec_enc_config_default(vpx_codec_vp8_cx(), settings, 0) == VPX_CODEC_OK else { throw BenchError("no libvpx") }
+        guard vpx_codec_enc_config_default(vpx_codec_vp8_cx(), settings, 0) == VPX_CODEC_OK else {
+            throw BenchError("no libvpx")
+        }
         let rate = UInt32(bitRate.bitsPerSecond / 1000)
         settings.pointee.g_w = UInt32(width)
         settings.pointee.g_h = UInt32(height)
@@ -205,7 +218,9 @@ final class BareVP8Encoder {
     {
         let frame = canvas.frame.pointee
         vpx_img_wrap(image, VPX_IMG_FMT_I420, UInt32(frame.width), UInt32(frame.height), 1, frame.data.0)
-        (image.pointee.planes.0, image.pointee.planes.1, image.pointee.planes.2) = (frame.data.0, frame.data.1, frame.data.2)
+        (image.pointee.planes.0, image.pointee.planes.1, image.pointee.planes.2) = (
+            frame.data.0, frame.data.1, frame.data.2
+        )
         (image.pointee.stride.0, image.pointee.stride.1, image.pointee.stride.2) = (
             frame.linesize.0, frame.linesize.1, frame.linesize.2
         )

@@ -9,7 +9,8 @@ struct Place: Hashable, Sendable {
     var crop: PixelRectangle
     var target: PixelRectangle
 
-    /// As the compositor shows a picture of the footage's size in a tile: cropped to fill it where little is lost, else whole.
+    /// As the compositor shows a picture of the footage's size in a tile: cropped to fill it where little is lost, else
+    /// whole.
     init(tile: PixelRectangle) {
         let width = Footage.width, height = Footage.height
         crop = PixelRectangle(x: 0, y: 0, width: width, height: height)
@@ -55,7 +56,9 @@ struct StageTimes: Sendable {
 
     var video: Double { decode + compose + encode }
     var total: Double { network + video + audio + other }
-    static var parts: [WritableKeyPath<StageTimes, Double>] { [\.network, \.decode, \.compose, \.encode, \.audio, \.other] }
+    static var parts: [WritableKeyPath<StageTimes, Double>] {
+        [\.network, \.decode, \.compose, \.encode, \.audio, \.other]
+    }
 
     func per(_ seconds: Double) -> StageTimes {
         var result = self
@@ -70,7 +73,8 @@ struct StageTimes: Sendable {
     }
 }
 
-/// The same decodes, scales and encodes as a room's, straight through libavcodec, libyuv, libvpx and libopus on one thread.
+/// The same decodes, scales and encodes as a room's, straight through libavcodec, libyuv, libvpx and libopus on one
+/// thread.
 final class BareCost {
     private let plan: RoomPlan
     private let places: [Place]
@@ -90,14 +94,18 @@ final class BareCost {
         self.decoders = decoders
         canvas = try BareCanvas(width: RoomPlan.width, height: RoomPlan.height)
         h264 = try BareH264Encoder(
-            width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond, bitRate: RoomPlan.bitRate)
+            width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond,
+            bitRate: RoomPlan.bitRate)
         vp8 = try BareVP8Encoder(
-            width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond, bitRate: RoomPlan.bitRate)
-        sound = try BareSound(packets: (0..<plan.peers).map { plan.sound(of: $0) }, speakers: min(RoomPlan.speakers, plan.peers))
+            width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond,
+            bitRate: RoomPlan.bitRate)
+        sound = try BareSound(
+            packets: (0..<plan.peers).map { plan.sound(of: $0) }, speakers: min(RoomPlan.speakers, plan.peers))
     }
 
-    /// Runs for so long and returns the cost of each window, per second of call. The ticks come 30 times a second, as a call's do, so
-    /// that caches and clock rates are those of a call; where the machine is too busy for that, one follows on the other.
+    /// Runs for so long and returns the cost of each window, per second of call. The ticks come 30 times a second, as a
+    /// call's do, so that caches and clock rates are those of a call; where the machine is too busy for that, one
+    /// follows on the other.
     func run(windows: Int, of length: Duration) throws(BenchError) -> [StageTimes] {
         let ticks = max(1, Int(length.inSeconds * Double(RoomPlan.framesPerSecond)))
         var next = MonotonicClock.now()

@@ -2,8 +2,8 @@ import Basics
 import Codecs
 import Foundation
 
-/// What every peer of the benchmark sends: ten seconds of a head that moves and talks before a soft background, with a camera's
-/// noise, coded once; and two sounds, a voice and a quiet room.
+/// What every peer of the benchmark sends: ten seconds of a head that moves and talks before a soft background, with a
+/// camera's noise, coded once; and two sounds, a voice and a quiet room.
 struct Footage: Sendable {
     static let width = 640
     static let height = 360
@@ -31,7 +31,8 @@ struct Footage: Sendable {
             for index in 0..<Self.seconds * Self.framesPerSecond {
                 let timestamp = Int64(index * 90_000 / Self.framesPerSecond)
                 // A frame that the encoder drops to hold its rate would be missing from each loop.
-                if let frame = try encoder.encode(scene.picture(index), timestamp: timestamp, forceKeyframe: index == 0) {
+                if let frame = try encoder.encode(scene.picture(index), timestamp: timestamp, forceKeyframe: index == 0)
+                {
                     coded.append(frame)
                 }
             }
@@ -101,10 +102,15 @@ struct HeadScene {
         for y in 0..<height {
             for x in 0..<width {
                 var luma = Int(texture[(y & 255) << 8 | x & 255]) / 2 + 60 + x / 16
-                if Self.isInside(body, x, y) { luma = 70 + Int(texture[(y &+ swayY) & 255 << 8 | (x - swayX / 2) & 255]) / 4 }
-                if Self.isInside(head, x, y) { luma = 120 + Int(texture[((y - swayY) & 255) << 8 | (x - swayX) & 255]) / 3 }
+                if Self.isInside(body, x, y) {
+                    luma = 70 + Int(texture[(y &+ swayY) & 255 << 8 | (x - swayX / 2) & 255]) / 4
+                }
+                if Self.isInside(head, x, y) {
+                    luma = 120 + Int(texture[((y - swayY) & 255) << 8 | (x - swayX) & 255]) / 3
+                }
                 if Self.isInside(mouth, x, y) { luma = 50 }
-                picture.y[y * picture.yStride + x] = UInt8(clamping: luma + Int(noise[(grain &+ y &* 641 &+ x) & 0xFFFF]))
+                picture.y[y * picture.yStride + x] = UInt8(
+                    clamping: luma + Int(noise[(grain &+ y &* 641 &+ x) & 0xFFFF]))
             }
         }
         for y in 0..<height / 2 {

@@ -36,5 +36,7 @@ struct RoomFigures: Sendable {
         return (lower + (bounds[index] - lower) * share) * 1000
     }
 
-    func perSecond(_ what: KeyPath<RoomSession.Reading, Double>) -> Double { Figures.median(readings.map { $0[keyPath: what] }) }
+    func perSecond(_ what: KeyPath<RoomSession.Reading, Double>) -> Double {
+        Figures.median(readings.map { $0[keyPath: what] })
+    }
 }

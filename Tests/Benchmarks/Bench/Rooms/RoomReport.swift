@@ -33,7 +33,8 @@ enum RoomReport {
                 "\(figures.peers)", ratio(server.video, floor.video), ratio(server.total, floor.total),
                 ratio(figures.slowdown, 1), ratio(server.video / figures.slowdown, floor.video),
                 ratio(server.total / figures.slowdown, floor.total),
-                number(figures.perSecond(\.decodes)), number(figures.perSecond(\.composes)), number(figures.perSecond(\.encodes)),
+                number(figures.perSecond(\.decodes)), number(figures.perSecond(\.composes)),
+                number(figures.perSecond(\.encodes)),
                 number(figures.perSecond(\.dropped), 1),
             ])
         }
@@ -42,7 +43,8 @@ enum RoomReport {
 
     static func delays(_ all: [RoomFigures]) -> String {
         var table = MarkdownTable(
-            "people", "delay median", "p95", "decode", "wait", "encode", "send", "sound's own", "join to picture, median",
+            "people", "delay median", "p95", "decode", "wait", "encode", "send", "sound's own",
+            "join to picture, median",
             "worst", "memory", "of it the room")
         for figures in all {
             table.add(
@@ -53,7 +55,8 @@ enum RoomReport {
                     + [
                         number(figures.perSecond(\.sound)), number(Figures.median(figures.firstPictures)),
                         number(figures.firstPictures.max() ?? 0),
-                        number(figures.memory.with) + " MB", number(figures.memory.with - figures.memory.before) + " MB",
+                        number(figures.memory.with) + " MB",
+                        number(figures.memory.with - figures.memory.before) + " MB",
                     ])
         }
         return table.text
@@ -61,7 +64,8 @@ enum RoomReport {
 
     private static func bare(_ times: StageTimes) -> [String] {
         [
-            "", milliseconds(times.decode), milliseconds(times.compose), milliseconds(times.encode), milliseconds(times.audio),
+            "", milliseconds(times.decode), milliseconds(times.compose), milliseconds(times.encode),
+            milliseconds(times.audio),
             "",
             milliseconds(times.total),
         ]

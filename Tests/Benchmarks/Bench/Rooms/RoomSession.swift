@@ -6,7 +6,8 @@ import Foundation
 import Logging
 import Threads
 
-/// One conference with its peers on loopback, all in this process: the server's threads are told from the clients' by their names.
+/// One conference with its peers on loopback, all in this process: the server's threads are told from the clients' by
+/// their names.
 final class RoomSession {
     private static let room = "bench"
     /// A little off the room's rate, as cameras are: over a run every phase between arrival and tick occurs.
@@ -66,9 +67,11 @@ final class RoomSession {
             fleets.append(fleet)
             let delay = Duration.nanoseconds(Int64(peer) * 33_333_333 / Int64(plan.peers))
             try fleet.start(
-                frames: plan.frames(of: peer), framesPerSecond: Self.cameraRate, sound: plan.sound(of: peer), delay: delay)
+                frames: plan.frames(of: peer), framesPerSecond: Self.cameraRate, sound: plan.sound(of: peer),
+                delay: delay)
             firstPictures.append(try await join(peer, fleet))
-            // Apart from one another: a keyframe for one must not be the next one's too, and ticks are met at any phase.
+            // Apart from one another: a keyframe for one must not be the next one's too, and ticks are met at any
+            // phase.
             try await Task.sleep(for: .milliseconds(700 + peer * 37 % 100))
         }
     }
@@ -176,7 +179,8 @@ final class RoomSession {
                 .map { (Double($0.labels["le"] ?? "") ?? .infinity, $0.value) }
         }
 
-        /// What a machine too busy skipped is counted as if it had been done: the cost of a job times the jobs of a second.
+        /// What a machine too busy skipped is counted as if it had been done: the cost of a job times the jobs of a
+        /// second.
         func since(_ old: Snapshot, peers: Int) -> Reading {
             let elapsed = (at - old.at).inSeconds
             let time = { (stage: String) in
@@ -203,7 +207,8 @@ final class RoomSession {
             reading.times.encode *= rate * 2 / max(reading.encodes, 1)
             for stage in ["decode", "compose", "encode"] {
                 reading.dropped +=
-                    (value("tessera_stage_dropped_total", stage) - old.value("tessera_stage_dropped_total", stage)) / elapsed
+                    (value("tessera_stage_dropped_total", stage) - old.value("tessera_stage_dropped_total", stage))
+                    / elapsed
             }
             for part in ["decode", "wait", "encode", "send", "total"] {
                 reading.delays[part] = zip(delays(part), old.delays(part)).map { ($0.bound, $0.count - $1.count) }

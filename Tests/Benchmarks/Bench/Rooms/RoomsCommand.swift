@@ -5,7 +5,8 @@ import Foundation
 /// `bench rooms`: what rooms of several sizes cost, beside the bare cost of the same codec work.
 struct RoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rooms", abstract: "Processor time by stage, added delay, join time and memory of rooms on loopback.")
+        commandName: "rooms",
+        abstract: "Processor time by stage, added delay, join time and memory of rooms on loopback.")
 
     @Option(help: "How many peers, comma-separated.")
     var sizes = "2,4,9,16"
@@ -49,7 +50,8 @@ struct RoomsCommand: AsyncParsableCommand {
         print("Processor time in ms per second of call:\n\n" + RoomReport.costs(all) + "\n")
         print(RoomReport.ratios(all) + "\n")
         print(
-            "Delay added to a picture, from its frame's arrival to the departure of the composite (ms; parts as median / p95):\n")
+            "Delay added to a picture, from its frame's arrival to the departure of the composite (ms; parts as median / p95):\n"
+        )
         print(RoomReport.delays(all) + "\n")
         for codec in different {
             print("The bare \(codec.rawValue) encoder is not set as the server's: its figures do not compare.\n")

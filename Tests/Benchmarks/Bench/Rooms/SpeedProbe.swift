@@ -2,9 +2,10 @@ import Basics
 import Codecs
 import Threads
 
-/// How fast the machine is right now: the processor time of one fixed piece of codec work, done five times a second beside whatever
-/// else is measured. Processors that share a core, a cache or a host slow one another down, and a room keeps more of them busy than
-/// its bare work does on one thread; the probe tells how much of a difference that alone makes.
+/// How fast the machine is right now: the processor time of one fixed piece of codec work, done five times a second
+/// beside whatever else is measured. Processors that share a core, a cache or a host slow one another down, and a room
+/// keeps more of them busy than its bare work does on one thread; the probe tells how much of a difference that alone
+/// makes.
 final class SpeedProbe: Sendable {
     private static let period = Duration.milliseconds(200)
 

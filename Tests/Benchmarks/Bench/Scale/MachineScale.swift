@@ -3,8 +3,8 @@ import Codecs
 import Synchronization
 import Threads
 
-/// How much more of the same codec work several processors do at once than one alone: those that share a core or a cache do less than their
-/// number says, and no server can do better.
+/// How much more of the same codec work several processors do at once than one alone: those that share a core or a
+/// cache do less than their number says, and no server can do better.
 enum MachineScale {
     private static let length = Duration.seconds(3)
 

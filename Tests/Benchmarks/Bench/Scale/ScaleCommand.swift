@@ -3,7 +3,8 @@ import Basics
 import Foundation
 import Threads
 
-/// `bench scale`: how many people in rooms of four a server bears on one core, two and so on, and what keeps it from bearing more.
+/// `bench scale`: how many people in rooms of four a server bears on one core, two and so on, and what keeps it from
+/// bearing more.
 struct ScaleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scale", abstract: "People per core, what each thread takes, and how far that goes.")
@@ -30,18 +31,23 @@ struct ScaleCommand: AsyncParsableCommand {
         let all = Processors.available
         guard let cores else { return sequence(first: 1) { $0 * 2 <= all ? $0 * 2 : nil }.map { $0 } }
         return try cores.split(separator: ",").map { text in
-            guard let count = Int(text), (1...all).contains(count) else { throw ValidationError("--cores \(cores): numbers from 1 to \(all)") }
+            guard let count = Int(text), (1...all).contains(count) else {
+                throw ValidationError("--cores \(cores): numbers from 1 to \(all)")
+            }
             return count
         }
     }
 
     func validate() throws {
         _ = try parsedCores()
-        guard seconds >= 2, (4...400).contains(people) else { throw ValidationError("at least 2 seconds, and 4 to 400 people") }
+        guard seconds >= 2, (4...400).contains(people) else {
+            throw ValidationError("at least 2 seconds, and 4 to 400 people")
+        }
     }
 
     func run() async throws {
-        let program = server ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/tessera"
+        let program =
+            server ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/tessera"
         guard FileManager.default.isExecutableFile(atPath: program) else {
             throw ValidationError("there is no server at \(program); --server names one")
         }
@@ -59,7 +65,8 @@ struct ScaleCommand: AsyncParsableCommand {
                 window: .seconds(seconds), program: program, layouts: layouts, directory: directory,
                 more: loops.map { ["TESSERA_MEDIA_LOOPS": "\($0)"] } ?? [:], footage: footage)
             let machine = try await MachineScale.measure(cores: count, work)
-            runs.append(ScaleReport.Run(cores: count, isApart: isApart, machine: machine, readings: try await run.run()))
+            runs.append(
+                ScaleReport.Run(cores: count, isApart: isApart, machine: machine, readings: try await run.run()))
         }
         try Affinity.set(Array(0..<all))
         print(

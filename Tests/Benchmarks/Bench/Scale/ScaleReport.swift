@@ -25,18 +25,24 @@ struct ScaleReport {
     var text: String { [capacity, threads, far].joined(separator: "\n\n") }
 
     private var capacity: String {
-        var table = MarkdownTable("server's cores", "people borne", "server", "callers beside it", "people without them", "ms/s a person", "handed over")
+        var table = MarkdownTable(
+            "server's cores", "people borne", "server", "callers beside it", "people without them", "ms/s a person",
+            "handed over")
         for run in runs {
             guard let full = run.full else { continue }
             table.add([
-                "\(run.cores)", "\(full.people)", number(full.serverLoad, 2), run.isApart ? "none" : number(full.callerLoad, 2),
+                "\(run.cores)", "\(full.people)", number(full.serverLoad, 2),
+                run.isApart ? "none" : number(full.callerLoad, 2),
                 number(alone(run, full), 0), number(perPerson(full), 1), "\(number(full.handedOver, 0))/s",
             ])
         }
         var text = table.text
-        if let first = runs.first, let last = runs.last, let one = first.full, let all = last.full, last.cores > first.cores {
+        if let first = runs.first, let last = runs.last, let one = first.full, let all = last.full,
+            last.cores > first.cores
+        {
             let factor = alone(last, all) / alone(first, one), machine = last.machine / first.machine
-            text += "\n\nOn \(last.cores) cores \(number(factor, 2)) times the people of \(first.cores). The machine does \(number(machine, 2)) times the bare "
+            text +=
+                "\n\nOn \(last.cores) cores \(number(factor, 2)) times the people of \(first.cores). The machine does \(number(machine, 2)) times the bare "
                 + "codec work there, in as many threads that share nothing: the server has \(number(factor / machine * 100, 0)) % of what there is to have."
         }
         return text
@@ -47,7 +53,9 @@ struct ScaleReport {
         Double(reading.people) * (run.isApart ? 1 : 1 + reading.callerLoad / reading.serverLoad)
     }
 
-    private func perPerson(_ reading: ScaleReading) -> Double { reading.serverLoad * 1000 / Double(max(1, reading.people)) }
+    private func perPerson(_ reading: ScaleReading) -> Double {
+        reading.serverLoad * 1000 / Double(max(1, reading.people))
+    }
 
     private var threads: String {
         guard let full = runs.last?.full else { return "Nothing was borne." }
@@ -64,12 +72,18 @@ struct ScaleReport {
     /// Amdahl: what one thread alone does for everyone.
     private var far: String {
         guard let last = runs.last, let full = last.full else { return "" }
-        let worst = Self.shared.map { ($0, (full.threads[$0] ?? 0) * 1000 / Double(full.people)) }.max { $0.1 < $1.1 } ?? ("", 0)
+        let worst =
+            Self.shared.map { ($0, (full.threads[$0] ?? 0) * 1000 / Double(full.people)) }.max { $0.1 < $1.1 } ?? (
+                "", 0
+            )
         let bound = worst.1 > 0 ? Self.fullness * 1000 / worst.1 : .infinity
         let carried = min(32 * alone(last, full) / Double(last.cores), bound)
-        return "Of what cannot be spread, `\(worst.0)` takes the most: \(number(worst.1, 3)) ms/s a person, full (\(number(Self.fullness * 100, 0)) % "
+        return
+            "Of what cannot be spread, `\(worst.0)` takes the most: \(number(worst.1, 3)) ms/s a person, full (\(number(Self.fullness * 100, 0)) % "
             + "of a core) with \(bound.isFinite ? number(bound, 0) : "any number of") people. 32 cores would carry \(number(carried, 0)) people like these."
     }
 
-    private func number(_ value: Double, _ digits: Int) -> String { value.formatted(.number.precision(.fractionLength(digits)).grouping(.never)) }
+    private func number(_ value: Double, _ digits: Int) -> String {
+        value.formatted(.number.precision(.fractionLength(digits)).grouping(.never))
+    }
 }

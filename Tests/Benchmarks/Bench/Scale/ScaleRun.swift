@@ -29,7 +29,8 @@ struct ScaleRun: Sendable {
     func run() async throws -> [ScaleReading] {
         try Affinity.set(callers)
         let server = try ServerProcess(
-            program: program, directory: directory, arguments: ["--layouts", layouts], settings: Self.settings.merging(more) { $1 },
+            program: program, directory: directory, arguments: ["--layouts", layouts],
+            settings: Self.settings.merging(more) { $1 },
             cores: cores, endsWithThread: false)
         defer { _ = server.stop() }
         let crowd = try Crowd(places: mostPeople, named: "callers")
@@ -79,13 +80,16 @@ struct ScaleRun: Sendable {
     private func check(_ crowd: Crowd, _ people: Int) async throws {
         for place in 0..<people {
             let tally = try await crowd.perform(place) { leg, _ in leg.tally }
-            guard let tally, tally.keyframes > 0, tally.packets > 0 else { throw BenchError("guest \(place) gets no picture or no sound") }
+            guard let tally, tally.keyframes > 0, tally.packets > 0 else {
+                throw BenchError("guest \(place) gets no picture or no sound")
+            }
         }
     }
 
     private func line(_ reading: ScaleReading) -> String {
         func number(_ value: Double) -> String { value.formatted(.number.precision(.fractionLength(2))) }
-        return "\(cores.count) cores, \(reading.people) people: server \(number(reading.serverLoad)), callers \(number(reading.callerLoad)) cores, "
+        return
+            "\(cores.count) cores, \(reading.people) people: server \(number(reading.serverLoad)), callers \(number(reading.callerLoad)) cores, "
             + "overload \(reading.overload), late ticks \(number(reading.lateTicks))/s"
     }
 
@@ -94,5 +98,7 @@ struct ScaleRun: Sendable {
 
 extension ScaleReading {
     /// More than a hundredth of one room's ticks came late, sound was left out, or the server began to save work.
-    var isTooMuch: Bool { overload > 0 || lateTicks > 0.01 * 30 * Double(people) / Double(ScaleRun.peoplePerRoom) || skippedSound > 0 }
+    var isTooMuch: Bool {
+        overload > 0 || lateTicks > 0.01 * 30 * Double(people) / Double(ScaleRun.peoplePerRoom) || skippedSound > 0
+    }
 }

@@ -20,7 +20,8 @@ final class ChildProcess {
     ///   - log: gets standard output and error; nil: standard output is read with `line`, errors go where ours go.
     ///   - endsWithThread: it is killed when the calling thread ends, however that comes.
     init(
-        script: String, arguments: [String], environment: [String: String]? = nil, directory: String? = nil, log: String? = nil,
+        script: String, arguments: [String], environment: [String: String]? = nil, directory: String? = nil,
+        log: String? = nil,
         endsWithThread: Bool = true
     ) throws(WireError) {
         var toChild: [Int32] = [-1, -1], fromChild: [Int32] = [-1, -1]
@@ -36,8 +37,8 @@ final class ChildProcess {
         } else {
             posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
         }
-        // Signals are as a shell leaves them: Swift's threads block all of them, and the bench ignores some. In a group of its own: an
-        // interrupt from the keyboard is for the bench, which ends its children in its own time.
+        // Signals are as a shell leaves them: Swift's threads block all of them, and the bench ignores some. In a group
+        // of its own: an interrupt from the keyboard is for the bench, which ends its children in its own time.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -46,7 +47,8 @@ final class ChildProcess {
         posix_spawnattr_setsigmask(&attributes, &signals)
         sigfillset(&signals)
         posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
         // What dies without a word, as a bench that is killed does, must leave no server behind.
         var words = endsWithThread ? ["/usr/bin/setpriv", "--pdeathsig", "KILL"] : []
         if let directory { words += ["/usr/bin/env", "--chdir=" + directory] }
@@ -70,7 +72,9 @@ final class ChildProcess {
     }
 
     /// As C wants them: each to be freed, and a null pointer at the end.
-    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] { texts.map { strdup($0) } + [nil] }
+    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        texts.map { strdup($0) } + [nil]
+    }
 
     deinit {
         kill()

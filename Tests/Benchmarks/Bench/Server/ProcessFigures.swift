@@ -1,6 +1,7 @@
 import Foundation
 
-/// What /proc says of a process (proc(5)). Everything is 0 or empty when it is gone; memory is in megabytes of 2^20 bytes.
+/// What /proc says of a process (proc(5)). Everything is 0 or empty when it is gone; memory is in megabytes of 2^20
+/// bytes.
 struct ProcessFigures: Sendable {
     let id: pid_t
 
@@ -54,7 +55,9 @@ struct ProcessFigures: Sendable {
 
     private func text(_ name: String) -> String? { try? String(contentsOfFile: "/proc/\(id)/\(name)", encoding: .utf8) }
 
-    private func entries(_ name: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/\(name)")) ?? [] }
+    private func entries(_ name: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/\(name)")) ?? []
+    }
 
     /// Of a line `Key:   123 kB`.
     private func number(_ key: String, in file: String) -> Double {

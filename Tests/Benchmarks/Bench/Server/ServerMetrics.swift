@@ -1,4 +1,5 @@
-/// What `/metrics` says at one moment, by name and labels. Without the samples of single rooms, whose names come and go.
+/// What `/metrics` says at one moment, by name and labels. Without the samples of single rooms, whose names come and
+/// go.
 struct ServerMetrics: Sendable {
     /// Values that may go up and down.
     var gauges: [String: Double] = [:]
@@ -10,7 +11,9 @@ struct ServerMetrics: Sendable {
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")
             if line.hasPrefix("# TYPE"), words.count == 4 { kinds[words[2]] = words[3] }
-            guard !line.hasPrefix("#"), let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else { continue }
+            guard !line.hasPrefix("#"), let space = line.lastIndex(of: " "),
+                let value = Double(line[line.index(after: space)...])
+            else { continue }
             let key = line[..<space]
             guard !key.contains("room=\"") else { continue }
             let name = key.prefix { $0 != "{" }

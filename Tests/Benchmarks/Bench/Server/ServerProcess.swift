@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Threads
 
-/// A `tessera serve` of the bench's own on free ports of loopback, as it is shipped but for what a run needs. Confined to who started it, and
-/// killed when that lets go of it.
+/// A `tessera serve` of the bench's own on free ports of loopback, as it is shipped but for what a run needs. Confined
+/// to who started it, and killed when that lets go of it.
 final class ServerProcess {
     let http: SocketAddress
     /// UDP and TCP.
@@ -29,7 +29,8 @@ final class ServerProcess {
     ///   - cores: the processors that it may run on; nil: as the bench.
     ///   - endsWithThread: it is killed when the calling thread ends, however that comes.
     init(
-        program: String, directory: String, arguments: [String] = [], settings: [String: String] = [:], descriptors: Int? = nil,
+        program: String, directory: String, arguments: [String] = [], settings: [String: String] = [:],
+        descriptors: Int? = nil,
         cores: [Int]? = nil,
         endsWithThread: Bool
     ) throws(WireError) {
@@ -41,22 +42,29 @@ final class ServerProcess {
             throw WireError("make \(directory): \(error)")
         }
         let serve = [
-            URL(fileURLWithPath: program).path, "serve", "--listen", "\(http)", "--media", "\(media)", "--recordings", recordings,
+            URL(fileURLWithPath: program).path, "serve", "--listen", "\(http)", "--media", "\(media)", "--recordings",
+            recordings,
         ]
         process = try ChildProcess(
             script: (descriptors.map { "ulimit -n \($0); " } ?? "") + #"exec "$@""#,
             arguments: (cores.map { ["taskset", "-c", Affinity.list($0)] } ?? []) + serve + arguments,
-            environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("TESSERA") }.merging(settings) { $1 },
+            environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("TESSERA") }.merging(settings) {
+                $1
+            },
             directory: directory, log: logFile, endsWithThread: endsWithThread)
         let end = MonotonicClock.now() + .seconds(20)
-        while (try? HTTPWire(server: http, source: .loopback(0, 4)).request("GET", "/healthz", timeout: .seconds(1)))?.status != 200 {
-            guard isAlive, MonotonicClock.now() < end else { throw WireError("the server does not come up (\(obituary)): \(logTail)") }
+        while (try? HTTPWire(server: http, source: .loopback(0, 4)).request("GET", "/healthz", timeout: .seconds(1)))?
+            .status != 200
+        {
+            guard isAlive, MonotonicClock.now() < end else {
+                throw WireError("the server does not come up (\(obituary)): \(logTail)")
+            }
             usleep(50_000)
         }
     }
 
-    /// Ends it as an operator would; returns its exit status or the signal that ended it, or nil when it had to be killed (the contract gives
-    /// it 10 s).
+    /// Ends it as an operator would; returns its exit status or the signal that ended it, or nil when it had to be
+    /// killed (the contract gives it 10 s).
     func stop() -> Int32? {
         process.terminate()
         let end = MonotonicClock.now() + .seconds(12)

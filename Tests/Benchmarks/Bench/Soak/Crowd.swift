@@ -41,7 +41,9 @@ final class Crowd: Sendable {
     }
 
     /// Runs `body` with the caller of a place; nil when nobody is there.
-    func perform<Value: Sendable>(_ place: Int, _ body: @escaping @Sendable (SoakLeg, Instant) -> Value) async throws -> Value? {
+    func perform<Value: Sendable>(_ place: Int, _ body: @escaping @Sendable (SoakLeg, Instant) -> Value) async throws
+        -> Value?
+    {
         try await onLoop { core in core.legs[place].map { body($0, MonotonicClock.now()) } }
     }
 
@@ -51,14 +53,16 @@ final class Crowd: Sendable {
     /// Says nothing: as if the power had gone.
     func vanish(_ place: Int) async throws { try await onLoop { core in core.remove(place) } }
 
-    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (CrowdCore) throws -> Value) async throws -> Value {
+    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (CrowdCore) throws -> Value) async throws -> Value
+    {
         try await withCheckedThrowingContinuation { continuation in
             loop.execute { [core] in continuation.resume(with: Result { try body(core.value) }) }
         }
     }
 }
 
-/// The core is touched on the loop's thread only: every way to it goes through `MediaLoop.execute` or the loop's delegate calls.
+/// The core is touched on the loop's thread only: every way to it goes through `MediaLoop.execute` or the loop's
+/// delegate calls.
 private struct CrowdBox: @unchecked Sendable {
     let value: CrowdCore
 }
@@ -87,7 +91,8 @@ private final class CrowdCore: MediaLoopDelegate {
         remove(place)
         let first = place * Crowd.addressesPerPlace
         let addresses = options.overTCP ? [] : Array(loop.boundUDP[first..<first + Crowd.addressesPerPlace])
-        let leg = try SoakLeg(addresses: addresses, source: source, options: options, identity: identity, at: now, onEvent: onEvent)
+        let leg = try SoakLeg(
+            addresses: addresses, source: source, options: options, identity: identity, at: now, onEvent: onEvent)
         legs[place] = leg
         return leg.connection.makeOffer(at: now)
     }

@@ -33,7 +33,9 @@ struct Envelope {
     /// - Parameter start: the first sample's time in ticks of 48 kHz.
     mutating func take(_ samples: [Float], start: Int64, body: (Double, Double) -> Void) {
         for offset in stride(from: 0, through: samples.count - Self.samplesPerStep, by: Self.samplesPerStep) {
-            let power = samples[offset..<offset + Self.samplesPerStep].reduce(0.0) { $0 + Double($1 * $1) } / Double(Self.samplesPerStep)
+            let power =
+                samples[offset..<offset + Self.samplesPerStep].reduce(0.0) { $0 + Double($1 * $1) }
+                / Double(Self.samplesPerStep)
             recent.append(power.squareRoot())
             if recent.count > Self.width { recent.removeFirst() }
             let middle = Double(start + Int64(offset)) / 48_000 - Double(Self.width / 2) * 0.001 + 0.0005
@@ -65,7 +67,9 @@ struct LipPairing {
         Self.pair(time, with: &waitingFlashes, or: &waitingBeeps) { offsets.append(time - $0) }
     }
 
-    private static func pair(_ time: Double, with others: inout [Double], or waiting: inout [Double], _ found: (Double) -> Void) {
+    private static func pair(
+        _ time: Double, with others: inout [Double], or waiting: inout [Double], _ found: (Double) -> Void
+    ) {
         if let index = others.firstIndex(where: { abs($0 - time) < reach }) {
             found(others.remove(at: index))
             return

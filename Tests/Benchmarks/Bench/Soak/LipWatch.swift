@@ -5,8 +5,8 @@ import Dispatch
 import Peer
 import Threads
 
-/// Watches what one of the pair receives: when the other's flashes and beeps are shown and heard, and how long nothing came.
-/// Decoding runs on a queue of its own, so that the network never waits for it.
+/// Watches what one of the pair receives: when the other's flashes and beeps are shown and heard, and how long nothing
+/// came. Decoding runs on a queue of its own, so that the network never waits for it.
 final class LipWatch: Sendable {
     /// What was seen since the last time.
     struct Reading: Sendable {
@@ -66,7 +66,9 @@ final class LipWatch: Sendable {
             reading.pictureGap = max(reading.pictureGap, Self.gap(lastPicture, received.arrival))
             lastPicture = received.arrival
             if decoder?.codec != received.frame.codec { decoder = try? VideoDecoder(codec: received.frame.codec) }
-            guard let picture = try? decoder?.decode(received.frame), let brightness = brightness(of: picture) else { return }
+            guard let picture = try? decoder?.decode(received.frame), let brightness = brightness(of: picture) else {
+                return
+            }
             if let middle = flash.note(brightness, at: Self.seconds(received.captureTime)) { pairing.flash(at: middle) }
         }
 
@@ -74,7 +76,9 @@ final class LipWatch: Sendable {
             if packet.isCopy { return }
             reading.soundGap = max(reading.soundGap, Self.gap(lastSound, packet.arrival))
             lastSound = packet.arrival
-            if let last = lastSequence, packet.sequence > last { reading.lostPackets += Int(clamping: packet.sequence - last - 1) }
+            if let last = lastSequence, packet.sequence > last {
+                reading.lostPackets += Int(clamping: packet.sequence - last - 1)
+            }
             lastSequence = max(lastSequence ?? packet.sequence, packet.sequence)
             guard let opus else { return }
             for step in order.take(packet) {
@@ -101,15 +105,19 @@ final class LipWatch: Sendable {
             return reading
         }
 
-        private static func gap(_ last: Instant?, _ now: Instant) -> Double { last.map { (now - $0).inMilliseconds } ?? 0 }
+        private static func gap(_ last: Instant?, _ now: Instant) -> Double {
+            last.map { (now - $0).inMilliseconds } ?? 0
+        }
         private static func seconds(_ time: Instant) -> Double { Double(time.nanoseconds) / 1e9 }
 
         /// Mean luma of the middle of the other's tile.
         private func brightness(of picture: Picture) -> Double? {
             guard let area else { return nil }
             let middle = PixelRectangle(
-                x: Int((area.x + area.width * 0.35) * Double(picture.width)), y: Int((area.y + area.height * 0.35) * Double(picture.height)),
-                width: Int(area.width * 0.3 * Double(picture.width)), height: Int(area.height * 0.25 * Double(picture.height))
+                x: Int((area.x + area.width * 0.35) * Double(picture.width)),
+                y: Int((area.y + area.height * 0.35) * Double(picture.height)),
+                width: Int(area.width * 0.3 * Double(picture.width)),
+                height: Int(area.height * 0.25 * Double(picture.height))
             ).clipped(width: picture.width, height: picture.height)
             guard middle.width > 0, middle.height > 0 else { return nil }
             var sum = 0

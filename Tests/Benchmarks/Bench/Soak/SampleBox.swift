@@ -1,6 +1,5 @@
 import Basics
 
-
 /// The samples of a run so far, for whoever judges it, however it ended.
 final class SampleBox: Sendable {
     private let samples = Guarded<[SoakSample]>([])

@@ -36,7 +36,8 @@ struct SoakCommand: AsyncParsableCommand {
     func run() async throws {
         func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
         let run = SoakRun(
-            minutes: minutes, people: people, seed: seed, program: absolute(server), layouts: absolute(layouts), directory: absolute(output))
+            minutes: minutes, people: people, seed: seed, program: absolute(server), layouts: absolute(layouts),
+            directory: absolute(output))
         let task = Task { try await run.run() }
         // Whoever interrupts it gets the table of what was seen, and no server stays behind.
         let signals = [SIGINT, SIGTERM].map { number in

@@ -26,22 +26,29 @@ struct SoakErrands: Sendable {
             recordings[room] = text("id", of: try await ask("POST", "/api/rooms/\(room)/recordings", expect: 201))
         case .stopRecording(let room):
             let stopped = try await ask("POST", "/api/recordings/\(recordings[room] ?? "")/stop")
-            guard text("state", of: stopped) == "finished" else { throw BenchError("a recording of \(room) ended as \(stopped.text)") }
+            guard text("state", of: stopped) == "finished" else {
+                throw BenchError("a recording of \(room) ended as \(stopped.text)")
+            }
         case .mute(let room):
             let people = object(try await ask("GET", "/api/rooms/\(room)"))["participants"] as? [[String: Any]]
             guard let id = people?.first?["id"] as? String else { throw BenchError("nobody is in \(room)") }
             for isMuted in [true, false] {
-                _ = try await ask("PATCH", "/api/rooms/\(room)/participants/\(id)", body: "{\"audioMuted\": \(isMuted)}")
+                _ = try await ask(
+                    "PATCH", "/api/rooms/\(room)/participants/\(id)", body: "{\"audioMuted\": \(isMuted)}")
             }
         case .end(let room): _ = try await ask("DELETE", "/api/rooms/\(room)", expect: 204)
         }
         stage.tally.count("HTTP errands")
     }
 
-    private func ask(_ method: String, _ path: String, body: String = "", expect status: Int = 200) async throws -> HTTPAnswer {
+    private func ask(_ method: String, _ path: String, body: String = "", expect status: Int = 200) async throws
+        -> HTTPAnswer
+    {
         let headers = body.isEmpty ? [] : [("Content-Type", "application/json")]
         let answer = try await stage.http.fetch(method, path, headers: headers, body: body)
-        guard answer.status == status else { throw BenchError("\(method) \(path): \(answer.status) \(answer.text.prefix(200))") }
+        guard answer.status == status else {
+            throw BenchError("\(method) \(path): \(answer.status) \(answer.text.prefix(200))")
+        }
         return answer
     }
 

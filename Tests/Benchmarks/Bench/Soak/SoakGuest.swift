@@ -67,7 +67,8 @@ struct SoakGuest: Sendable {
     private func connection(_ progress: Progress) async throws -> Outcome {
         let result = Guarded(Outcome.done)
         try await SignallingClient.withConnection(
-            to: stage.address, decode: SoakMessage.init(json:), answersPings: { progress.state.withLock { !$0.isSilent } }
+            to: stage.address, decode: SoakMessage.init(json:),
+            answersPings: { progress.state.withLock { !$0.isSilent } }
         ) { messages, sender in
             if let claim = progress.state.withLock({ $0.claim }) {
                 stage.tally.count("seats taken back")
@@ -113,7 +114,9 @@ struct SoakGuest: Sendable {
                 return
             case .error(let code, let text, let fatal):
                 stage.tally.count("answers \(code)")
-                if fatal || ["bad_sdp", "no_common_codec", "bad_message", "internal"].contains(code) { throw BenchError("\(text) (\(code))") }
+                if fatal || ["bad_sdp", "no_common_codec", "bad_message", "internal"].contains(code) {
+                    throw BenchError("\(text) (\(code))")
+                }
             case .tiles, .other: break
             }
         }
@@ -124,7 +127,9 @@ struct SoakGuest: Sendable {
     }
 
     private func enter(_ sender: SignallingClient.Sender) async throws {
-        guard let source = stage.footage.source(visit.codec, isLoud: visit.isLoud) else { throw BenchError("nothing to send") }
+        guard let source = stage.footage.source(visit.codec, isLoud: visit.isLoud) else {
+            throw BenchError("nothing to send")
+        }
         let options = Crowd.Options(codec: visit.codec, overTCP: visit.overTCP)
         let sdp = try await stage.crowd.enter(visit.place, options, source: source)
         try await sender.send(["type": "offer", "sdp": sdp])
@@ -135,7 +140,9 @@ struct SoakGuest: Sendable {
 
     private func play(_ sender: SignallingClient.Sender, _ progress: Progress) async throws -> Outcome {
         let deeds = visit.deeds.sorted { $0.at < $1.at }
-        while let deed = progress.state.withLock({ deeds.indices.contains($0.next) ? deeds[$0.next] : nil }), deed.at < visit.leaves {
+        while let deed = progress.state.withLock({ deeds.indices.contains($0.next) ? deeds[$0.next] : nil }),
+            deed.at < visit.leaves
+        {
             try await stage.sleep(until: deed.at)
             progress.state.withLock { $0.next += 1 }
             if case .resume = deed.what { return .resume }
@@ -156,11 +163,14 @@ struct SoakGuest: Sendable {
             _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.sendsPicture = isOn }
             try await sender.send(["type": "state", "video": isOn])
         case .hand(let isUp): try await sender.send(["type": "state", "hand": isUp])
-        case .layout(let name, let everyone): try await sender.send(["type": "layout", "name": name, "scope": everyone ? "room" : "me"])
+        case .layout(let name, let everyone):
+            try await sender.send(["type": "layout", "name": name, "scope": everyone ? "room" : "me"])
         case .present(let isOn): try await sender.send(["type": "present", "on": isOn])
         case .offer, .restartICE:
             let restarts = if case .restartICE = deed { true } else { false }
-            let sdp = try await stage.crowd.perform(visit.place) { leg, now in leg.connection.makeOffer(at: now, iceRestart: restarts) }
+            let sdp = try await stage.crowd.perform(visit.place) { leg, now in
+                leg.connection.makeOffer(at: now, iceRestart: restarts)
+            }
             if let sdp { try await sender.send(["type": "offer", "sdp": sdp]) }
         case .move(let address): _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.shown = address }
         case .line(let conditions):
@@ -168,7 +178,8 @@ struct SoakGuest: Sendable {
             _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.change(line: conditions, seed: seed) }
         case .message(let bytes):
             _ = try await stage.crowd.perform(visit.place) { leg, now in
-                leg.connection.sendMessage(.binary([UInt8](repeating: 7, count: bytes)), label: SoakLeg.channel, at: now)
+                leg.connection.sendMessage(
+                    .binary([UInt8](repeating: 7, count: bytes)), label: SoakLeg.channel, at: now)
             }
         case .chat: try await sender.send(["type": "chat", "text": "from \(visit.name)"])
         case .record(let action): try await sender.send(["type": "record", "action": action])
@@ -201,10 +212,15 @@ struct SoakGuest: Sendable {
 extension SoakGuest.Stage {
     /// - Throws: when the caller of a visit did not get what it came for.
     func check(_ visit: SoakPlan.Visit) async throws {
-        guard let tally = try await crowd.perform(visit.place, { leg, _ in leg.tally }) else { throw BenchError("has no connection") }
-        if case .ended(let reason) = tally.state, visit.exit != .sentAway { throw BenchError("lost its connection: \(reason)") }
+        guard let tally = try await crowd.perform(visit.place, { leg, _ in leg.tally }) else {
+            throw BenchError("has no connection")
+        }
+        if case .ended(let reason) = tally.state, visit.exit != .sentAway {
+            throw BenchError("lost its connection: \(reason)")
+        }
         guard tally.keyframes > 0, tally.packets > 0 else {
-            throw BenchError("got \(tally.frames) pictures (\(tally.keyframes) keyframes) and \(tally.packets) packets of sound")
+            throw BenchError(
+                "got \(tally.frames) pictures (\(tally.keyframes) keyframes) and \(tally.packets) packets of sound")
         }
     }
 }

@@ -2,7 +2,8 @@ import Basics
 import Peer
 import Simulation
 
-/// The media of one caller of the soak test: a peer connection, the line that it is on, and what it sends. Confined to the crowd's loop.
+/// The media of one caller of the soak test: a peer connection, the line that it is on, and what it sends. Confined to
+/// the crowd's loop.
 final class SoakLeg {
     /// What became of it.
     enum State: Sendable { case connecting, connected, ended(String) }
@@ -20,8 +21,8 @@ final class SoakLeg {
     let source: SoakSource
     /// Called with all that comes, after it was counted.
     let onEvent: (@Sendable (PeerEvent) -> Void)?
-    /// Where its datagrams may come from. The connection knows the first one only: what happens behind it is a NAT that forgets, or a
-    /// telephone that changes from one network to another.
+    /// Where its datagrams may come from. The connection knows the first one only: what happens behind it is a NAT that
+    /// forgets, or a telephone that changes from one network to another.
     let addresses: [SocketAddress]
     /// Which of them the server sees now.
     var shown = 0
@@ -29,7 +30,8 @@ final class SoakLeg {
     var sendsPicture = true
     private(set) var tally = Tally()
     private var nextPicture: Int64 = 0
-    private var line: (down: SimulatedLink<(bytes: [UInt8], flow: Flow)>, up: SimulatedLink<(bytes: [UInt8], flow: Flow)>)?
+    private var line:
+        (down: SimulatedLink<(bytes: [UInt8], flow: Flow)>, up: SimulatedLink<(bytes: [UInt8], flow: Flow)>)?
 
     /// The label of the data channel that all of them have.
     static let channel = "soak"
@@ -87,7 +89,9 @@ final class SoakLeg {
         while let event = connection.nextEvent() { take(event) }
         let next = sendPictures(at: now)
         flush(at: now, send: send)
-        return [next, connection.nextDeadline(after: now), line?.up.nextDelivery, line?.down.nextDelivery].compactMap { $0 }.min()
+        return [next, connection.nextDeadline(after: now), line?.up.nextDelivery, line?.down.nextDelivery].compactMap {
+            $0
+        }.min()
     }
 
     func flush(at now: Instant, send: (UnsafeRawBufferPointer, Flow) -> Void) {
@@ -106,7 +110,8 @@ final class SoakLeg {
     func sendSound(_ tick: Int64, at now: Instant) {
         guard isConnected, sendsSound else { return }
         connection.send(
-            audio: source.packet(tick), timestamp: Instant(ticks: tick, at: 50).ticks(at: 48_000), marker: false, level: source.level, at: now)
+            audio: source.packet(tick), timestamp: Instant(ticks: tick, at: 50).ticks(at: 48_000), marker: false,
+            level: source.level, at: now)
     }
 
     private func sendPictures(at now: Instant) -> Instant? {

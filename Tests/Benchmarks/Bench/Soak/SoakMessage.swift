@@ -22,16 +22,21 @@ enum SoakMessage: Sendable {
 
     init(json: Data) {
         let object = (try? JSONSerialization.jsonObject(with: json)) as? [String: Any] ?? [:]
-        func text(_ key: String, in members: [String: Any]? = nil) -> String { (members ?? object)[key] as? String ?? "" }
+        func text(_ key: String, in members: [String: Any]? = nil) -> String {
+            (members ?? object)[key] as? String ?? ""
+        }
         switch text("type") {
         case "joined":
             let you = object["you"] as? [String: Any] ?? [:]
             let resume = you["resume"] as? [String: Any]
-            self = .joined(id: text("id", in: you), resume: resume.map { Claim(id: text("id", in: $0), secret: text("secret", in: $0)) })
+            self = .joined(
+                id: text("id", in: you),
+                resume: resume.map { Claim(id: text("id", in: $0), secret: text("secret", in: $0)) })
         case "answer": self = .answer(text("sdp"))
         case "tiles": self = .tiles(Self.tiles(object))
         case "left": self = .left(text("reason"))
-        case "error": self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false)
+        case "error":
+            self = .error(code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false)
         default: self = .other
         }
     }

@@ -3,8 +3,8 @@ import Call
 import Foundation
 import Peer
 
-/// Two callers who stay from the start to the end, flash and beep half a second apart, and watch each other: what they see and hear is
-/// what the others' coming and going must not disturb. One of them speaks H.264, the other VP8.
+/// Two callers who stay from the start to the end, flash and beep half a second apart, and watch each other: what they
+/// see and hear is what the others' coming and going must not disturb. One of them speaks H.264, the other VP8.
 struct SoakPair: Sendable {
     static let room = "lips"
 
@@ -46,7 +46,9 @@ struct SoakPair: Sendable {
                 switch message {
                 case .joined(let id, _):
                     own = id
-                    let offer = try await crowd.enter(place, Crowd.Options(codec: codec), source: source) { watch.take($0) }
+                    let offer = try await crowd.enter(place, Crowd.Options(codec: codec), source: source) {
+                        watch.take($0)
+                    }
                     try await sender.send(["type": "offer", "sdp": offer])
                     try await sender.send(["type": "state", "audio": true, "video": true, "hand": false])
                 case .answer(let sdp): try await crowd.accept(sdp, at: place)

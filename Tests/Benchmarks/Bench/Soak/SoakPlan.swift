@@ -1,8 +1,9 @@
 import Basics
 import Simulation
 
-/// What happens in one cycle of the soak test: who comes when, does what, and goes how. It follows from the seed and the cycle's number; how
-/// many there are of each kind is the same in every cycle, so that the server's figures of one may be held against those of another.
+/// What happens in one cycle of the soak test: who comes when, does what, and goes how. It follows from the seed and
+/// the cycle's number; how many there are of each kind is the same in every cycle, so that the server's figures of one
+/// may be held against those of another.
 struct SoakPlan: Sendable {
     /// Which door a caller comes by.
     enum Door: Sendable { case signalling, whip, whep }
@@ -56,11 +57,14 @@ struct SoakPlan: Sendable {
     }
 
     /// Something that is asked of the HTTP interface.
-    enum Errand: Sendable { case snapshot(String), startRecording(String), stopRecording(String), end(String), mute(String) }
+    enum Errand: Sendable {
+        case snapshot(String), startRecording(String), stopRecording(String), end(String), mute(String)
+    }
 
     /// Long enough for one who vanished to be missed: 30 s without a sign, and a seat kept for 15 s more.
     static let length = 120.0
-    /// From here to the cycle's end only the pair is there: everything else that the server still holds was forgotten by it.
+    /// From here to the cycle's end only the pair is there: everything else that the server still holds was forgotten
+    /// by it.
     static let quiet = 108.0
 
     var visits: [Visit] = []
@@ -70,7 +74,9 @@ struct SoakPlan: Sendable {
     private static let badLines = [
         LinkConditions(delay: .milliseconds(40), rate: .kilobits(220)),
         LinkConditions(delay: .milliseconds(60), loss: .random(0.05), rate: .kilobits(120)),
-        LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.03, burstLength: 6))),
+        LinkConditions(
+            delay: .milliseconds(30), jitter: .milliseconds(30),
+            loss: .bursts(GilbertElliott(averageLoss: 0.03, burstLength: 6))),
     ]
     private static let goodLine = LinkConditions(delay: .zero)
 
@@ -89,10 +95,13 @@ struct SoakPlan: Sendable {
             // Joins from one address are limited to five a second.
             let arrival = 1 + Double(place) * 0.4 + Double.random(in: 0...0.15, using: &random)
             var visit = Visit(
-                place: place, name: "\(part) \(place)", room: room, codec: codecs[place], isLoud: place / rooms == 0, arrives: arrival,
+                place: place, name: "\(part) \(place)", room: room, codec: codecs[place], isLoud: place / rooms == 0,
+                arrives: arrival,
                 leaves: 94 + Double.random(in: 0...6, using: &random), exit: .leave)
             if part == .steady, recorded.insert(room).inserted {
-                for (time, action) in [(30.0, "start"), (38, "pause"), (43, "resume"), (60, "stop")] { visit.add(time, .record(action)) }
+                for (time, action) in [(30.0, "start"), (38, "pause"), (43, "resume"), (60, "stop")] {
+                    visit.add(time, .record(action))
+                }
             }
             visits += part.visits(&visit, using: &random)
         }
@@ -107,7 +116,8 @@ struct SoakPlan: Sendable {
             visits[index].exit = .sentAway
         }
         errands = [
-            (14, .snapshot("soak-0")), (20, .startRecording(SoakPair.room)), (42, .snapshot(SoakPair.room)), (50, .stopRecording(SoakPair.room)),
+            (14, .snapshot("soak-0")), (20, .startRecording(SoakPair.room)), (42, .snapshot(SoakPair.room)),
+            (50, .stopRecording(SoakPair.room)),
             (55, .mute("soak-0")), (70, .snapshot("soak-0")),
         ]
         // In some cycles only such as are gone by then were drawn for that room, and it ends by itself.

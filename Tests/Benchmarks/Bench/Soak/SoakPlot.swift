@@ -38,15 +38,25 @@ struct SoakPlot {
                 series: [series("resident", 0) { $0.server.resident }, series("of no file", 1) { $0.server.anonymous }]),
             Panel(
                 title: "Descriptors and threads of the server",
-                series: [series("descriptors", 0) { Double($0.server.descriptors) }, series("threads", 1) { Double($0.server.threads) }]),
+                series: [
+                    series("descriptors", 0) { Double($0.server.descriptors) },
+                    series("threads", 1) { Double($0.server.threads) },
+                ]),
             Panel(
                 title: "Who is there",
-                series: [series("participants", 0) { $0.gauge("tessera_participants") }, series("rooms", 1) { $0.gauge("tessera_rooms") }]),
+                series: [
+                    series("participants", 0) { $0.gauge("tessera_participants") },
+                    series("rooms", 1) { $0.gauge("tessera_rooms") },
+                ]),
             Panel(
-                title: "Cores in use", series: [series("server", 0) { $0.serverLoad }, series("clients", 1) { $0.clientLoad }]),
+                title: "Cores in use",
+                series: [series("server", 0) { $0.serverLoad }, series("clients", 1) { $0.clientLoad }]),
             Panel(
                 title: "Sound behind the picture, median of 10 s, ms",
-                series: [series("seen by one", 0) { $0.offsets.first ?? nil }, series("by the other", 1) { $0.offsets.last ?? nil }],
+                series: [
+                    series("seen by one", 0) { $0.offsets.first ?? nil },
+                    series("by the other", 1) { $0.offsets.last ?? nil },
+                ],
                 limits: [-SoakVerdict.offsetLimit, SoakVerdict.offsetLimit], shows: [-50, 50]),
             Panel(
                 title: "Longest time between two arrivals at the pair, ms",
@@ -69,7 +79,8 @@ struct SoakPlot {
         let upper = top + Self.margin.top, lower = top + Self.height - Self.margin.bottom
         let values = panel.series.flatMap { $0.points.map(\.y) } + panel.shows + panel.limits
         let lowest = values.min() ?? 0, step = Self.step((values.max() ?? 1) - lowest, parts: 4)
-        let from = (lowest / step).rounded(.down) * step, to = max(((values.max() ?? 1) / step).rounded(.up) * step, from + step)
+        let from = (lowest / step).rounded(.down) * step,
+            to = max(((values.max() ?? 1) / step).rounded(.up) * step, from + step)
         func x(_ minute: Double) -> String { number(left + minute / end * (right - left)) }
         func y(_ value: Double) -> String { number(lower - (value - from) / (to - from) * (lower - upper)) }
         var text = "<text x=\"\(left)\" y=\"\(upper - 10)\" font-weight=\"bold\">\(panel.title)</text>\n"
@@ -81,12 +92,14 @@ struct SoakPlot {
             text += "<text x=\"\(x(minute))\" y=\"\(lower + 14)\" text-anchor=\"middle\">\(number(minute))</text>\n"
         }
         for limit in panel.limits {
-            text += "<line x1=\"\(left)\" x2=\"\(right)\" y1=\"\(y(limit))\" y2=\"\(y(limit))\" stroke=\"#c02020\" stroke-dasharray=\"5 4\"/>\n"
+            text +=
+                "<line x1=\"\(left)\" x2=\"\(right)\" y1=\"\(y(limit))\" y2=\"\(y(limit))\" stroke=\"#c02020\" stroke-dasharray=\"5 4\"/>\n"
         }
         for (index, series) in panel.series.enumerated() {
             let points = series.points.map { "\(x($0.x)),\(y($0.y))" }.joined(separator: " ")
             text += "<polyline points=\"\(points)\" fill=\"none\" stroke=\"\(series.colour)\" stroke-width=\"1.2\"/>\n"
-            text += "<text x=\"\(right + 10)\" y=\"\(upper + 12 + Double(index) * 16)\" fill=\"\(series.colour)\">\(series.name)</text>\n"
+            text +=
+                "<text x=\"\(right + 10)\" y=\"\(upper + 12 + Double(index) * 16)\" fill=\"\(series.colour)\">\(series.name)</text>\n"
         }
         return text
     }
@@ -99,6 +112,7 @@ struct SoakPlot {
     }
 
     private func number(_ value: Double) -> String {
-        value.formatted(.number.precision(.fractionLength(0...1)).grouping(.never).locale(Locale(identifier: "en_US_POSIX")))
+        value.formatted(
+            .number.precision(.fractionLength(0...1)).grouping(.never).locale(Locale(identifier: "en_US_POSIX")))
     }
 }

@@ -16,9 +16,11 @@ struct SoakRun: Sendable {
 
     let tally = SoakTally()
 
-    /// Small pictures, so that many rooms fit on two cores beside their clients, and a ladder of two rungs; rooms end soon after their people.
+    /// Small pictures, so that many rooms fit on two cores beside their clients, and a ladder of two rungs; rooms end
+    /// soon after their people.
     private static let settings = [
-        "TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_ROOMS_FRAMESPERSECOND": "30", "TESSERA_ROOMS_EMPTYTIMEOUT": "3s",
+        "TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_ROOMS_FRAMESPERSECOND": "30",
+        "TESSERA_ROOMS_EMPTYTIMEOUT": "3s",
     ]
 
     /// - Returns: whether every aim was met. A cancelled run is judged by what it saw.
@@ -28,7 +30,8 @@ struct SoakRun: Sendable {
         let footage = try SoakFootage()
         // Swift's threads come and go while the server runs.
         let server = try ServerProcess(
-            program: program, directory: directory, arguments: ["--layouts", layouts], settings: Self.settings, endsWithThread: false)
+            program: program, directory: directory, arguments: ["--layouts", layouts], settings: Self.settings,
+            endsWithThread: false)
         note("the server is process \(server.figures.id), on \(server.http); its log: \(server.logFile)")
         let samples = SampleBox()
         do {
@@ -43,7 +46,9 @@ struct SoakRun: Sendable {
         return try await report(samples.all, status)
     }
 
-    private func play(_ http: HTTPWire, _ process: ProcessFigures, _ footage: SoakFootage, _ samples: SampleBox) async throws {
+    private func play(_ http: HTTPWire, _ process: ProcessFigures, _ footage: SoakFootage, _ samples: SampleBox)
+        async throws
+    {
         let address = try SignallingAddress("http://\(http.server)")
         let pair = try SoakPair(address: address)
         defer { pair.crowd.stop() }
@@ -70,7 +75,8 @@ struct SoakRun: Sendable {
     // MARK: - The load
 
     private func cycles(
-        _ address: SignallingAddress, _ http: HTTPWire, _ crowd: Crowd, _ footage: SoakFootage, from begin: ContinuousClock.Instant
+        _ address: SignallingAddress, _ http: HTTPWire, _ crowd: Crowd, _ footage: SoakFootage,
+        from begin: ContinuousClock.Instant
     ) async throws {
         for cycle in 0... {
             let plan = SoakPlan(people: people, cycle: cycle, seed: seed)
@@ -89,7 +95,8 @@ struct SoakRun: Sendable {
     // MARK: - The measurement
 
     private func watch(
-        _ http: HTTPWire, _ process: ProcessFigures, _ pair: SoakPair, from begin: ContinuousClock.Instant, into samples: SampleBox
+        _ http: HTTPWire, _ process: ProcessFigures, _ pair: SoakPair, from begin: ContinuousClock.Instant,
+        into samples: SampleBox
     ) async throws {
         let log = try SoakLog(directory: directory)
         for watch in pair.watches { _ = watch.read() }
@@ -105,7 +112,8 @@ struct SoakRun: Sendable {
             let ownTime = ProcessFigures.own.time
             let sample = SoakSample(
                 time: time, server: reading, serverLoad: (reading.processorTime - before.server) / elapsed,
-                clientLoad: (ownTime - before.own) / elapsed, taken: Machine.taken, lips: pair.watches.map { $0.read() })
+                clientLoad: (ownTime - before.own) / elapsed, taken: Machine.taken, lips: pair.watches.map { $0.read() }
+            )
             (before, last) = ((reading.processorTime, ownTime), now)
             samples.append(sample)
             try log.write(sample)
@@ -114,8 +122,11 @@ struct SoakRun: Sendable {
     }
 
     private func line(_ sample: SoakSample) -> String {
-        func number(_ value: Double, _ digits: Int = 0) -> String { value.formatted(.number.precision(.fractionLength(digits))) }
-        return "\(number(sample.time / 60)) min: \(number(sample.server.resident)) MB, \(sample.server.descriptors) descriptors, "
+        func number(_ value: Double, _ digits: Int = 0) -> String {
+            value.formatted(.number.precision(.fractionLength(digits)))
+        }
+        return
+            "\(number(sample.time / 60)) min: \(number(sample.server.resident)) MB, \(sample.server.descriptors) descriptors, "
             + "\(sample.server.threads) threads, \(number(sample.gauge("tessera_participants"))) people in \(number(sample.gauge("tessera_rooms"))) rooms, "
             + "cores \(number(sample.serverLoad, 2)) + \(number(sample.clientLoad, 2)), sound behind by "
             + sample.offsets.map { $0.map { number($0) } ?? "?" }.joined(separator: "/")
@@ -125,9 +136,11 @@ struct SoakRun: Sendable {
     private func report(_ samples: [SoakSample], _ status: Int32?) async throws -> Bool {
         let faults = tally.faults
         let verdict = SoakVerdict(samples, faults: faults.count, exitStatus: status)
-        var text = "Soak test of \(people) people beside a pair for \(Int((samples.last?.time ?? 0) / 60)) minutes, seed \(seed).\n\n\(verdict.text)\n\n"
+        var text =
+            "Soak test of \(people) people beside a pair for \(Int((samples.last?.time ?? 0) / 60)) minutes, seed \(seed).\n\n\(verdict.text)\n\n"
         let sound = samples.map(\.soundGap), picture = samples.map(\.pictureGap)
-        text += "Longest time without at the pair, in ms: sound \(Int(sound.max() ?? 0)) (median of 10 s \(Int(Figures.median(sound)))), "
+        text +=
+            "Longest time without at the pair, in ms: sound \(Int(sound.max() ?? 0)) (median of 10 s \(Int(Figures.median(sound)))), "
         text += "picture \(Int(picture.max() ?? 0)) (\(Int(Figures.median(picture)))); packets of sound lost: "
         text += "\(samples.reduce(0) { $0 + $1.lips.reduce(0) { $0 + $1.lostPackets } }).\n"
         text += "Cores in use, mean: server \(String(format: "%.2f", mean(samples.map(\.serverLoad)))), clients "

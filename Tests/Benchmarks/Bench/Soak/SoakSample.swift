@@ -39,11 +39,13 @@ struct SoakSample: Sendable {
 struct SoakLog {
     private static let columns: [(name: String, value: @Sendable (SoakSample) -> Double?)] = [
         ("time_s", { $0.time }), ("cycle", { Double($0.cycle) }), ("phase_s", { $0.phase }),
-        ("resident_mb", { $0.server.resident }), ("pss_mb", { $0.server.proportional }), ("anonymous_mb", { $0.server.anonymous }),
+        ("resident_mb", { $0.server.resident }), ("pss_mb", { $0.server.proportional }),
+        ("anonymous_mb", { $0.server.anonymous }),
         ("descriptors", { Double($0.server.descriptors) }), ("threads", { Double($0.server.threads) }),
         ("server_cores", { $0.serverLoad }), ("client_cores", { $0.clientLoad }), ("taken", { $0.taken }),
         ("rooms", { $0.gauge("tessera_rooms") }), ("participants", { $0.gauge("tessera_participants") }),
-        ("recordings", { $0.gauge("tessera_recordings_running") }), ("connections", { $0.gauge("tessera_signalling_connections") }),
+        ("recordings", { $0.gauge("tessera_recordings_running") }),
+        ("connections", { $0.gauge("tessera_signalling_connections") }),
         ("overload", { $0.gauge("tessera_overload_level") }),
         ("av_offset_1_ms", { $0.offsets.first ?? nil }), ("av_offset_2_ms", { $0.offsets.last ?? nil }),
         ("sound_gap_ms", { $0.soundGap }), ("picture_gap_ms", { $0.pictureGap }),
@@ -62,11 +64,18 @@ struct SoakLog {
 
     func write(_ sample: SoakSample) throws {
         let cells = Self.columns.map { column in
-            column.value(sample).map { $0.formatted(.number.precision(.fractionLength(0...3)).grouping(.never).locale(Locale(identifier: "en_US_POSIX"))) } ?? ""
+            column.value(sample).map {
+                $0.formatted(
+                    .number.precision(.fractionLength(0...3)).grouping(.never).locale(Locale(identifier: "en_US_POSIX"))
+                )
+            } ?? ""
         }
         try table.write(contentsOf: Data((cells.joined(separator: ",") + "\n").utf8))
-        let all: [String: Any] = ["time": sample.time, "gauges": sample.server.metrics.gauges, "counters": sample.server.metrics.counters]
-        try metrics.write(contentsOf: try JSONSerialization.data(withJSONObject: all, options: [.sortedKeys]) + Data("\n".utf8))
+        let all: [String: Any] = [
+            "time": sample.time, "gauges": sample.server.metrics.gauges, "counters": sample.server.metrics.counters,
+        ]
+        try metrics.write(
+            contentsOf: try JSONSerialization.data(withJSONObject: all, options: [.sortedKeys]) + Data("\n".utf8))
     }
 
     private static func file(_ path: String) throws -> FileHandle {

@@ -2,8 +2,8 @@ import Basics
 import Codecs
 import Foundation
 
-/// What a caller of the soak test sends, coded once and kept in memory: pictures and Opus packets in loops that begin at whole multiples
-/// of their length on the sender's clock.
+/// What a caller of the soak test sends, coded once and kept in memory: pictures and Opus packets in loops that begin
+/// at whole multiples of their length on the sender's clock.
 struct SoakSource: Sendable {
     var framesPerSecond: Int
     /// Begins with a keyframe; nil where the encoder dropped one to hold its rate.
@@ -41,7 +41,8 @@ struct SoakFootage: Sendable {
         let voice = try Self.sound { 0.2 * Float(sin($0 * 2 * .pi * 180) * (0.6 + 0.4 * sin($0 * 2 * .pi * 3))) }
         let hush = try Self.sound { _ in 0 }
         for codec in VideoCodec.allCases {
-            let frames = try encodeLoop(pictures, codec: codec, framesPerSecond: Self.framesPerSecond, bitRate: Self.bitRate)
+            let frames = try encodeLoop(
+                pictures, codec: codec, framesPerSecond: Self.framesPerSecond, bitRate: Self.bitRate)
             voices[codec] = SoakSource(framesPerSecond: Self.framesPerSecond, frames: frames, sound: voice, level: 20)
             listeners[codec] = SoakSource(framesPerSecond: Self.framesPerSecond, frames: frames, sound: hush, level: 90)
         }
@@ -67,16 +68,19 @@ func encodeLoop(
     guard let first = pictures.first else { return [] }
     let encoder = try makeVideoEncoder(
         VideoEncoderConfiguration(
-            codec: codec, width: first.width, height: first.height, framesPerSecond: Double(framesPerSecond), bitRate: bitRate))
+            codec: codec, width: first.width, height: first.height, framesPerSecond: Double(framesPerSecond),
+            bitRate: bitRate))
     var frames: [EncodedVideoFrame?] = []
     for (index, picture) in pictures.enumerated() {
         let isKey = index % framesPerSecond == 0
-        frames.append(try encoder.encode(picture, timestamp: Int64(index * 90_000 / framesPerSecond), forceKeyframe: isKey))
+        frames.append(
+            try encoder.encode(picture, timestamp: Int64(index * 90_000 / framesPerSecond), forceKeyframe: isKey))
     }
     return frames
 }
 
-/// White for a tenth of a second in each second, and a beep just as long: whether they arrive together is what the soak test watches.
+/// White for a tenth of a second in each second, and a beep just as long: whether they arrive together is what the soak
+/// test watches.
 enum FlashAndBeep {
     static let size = (width: 320, height: 180)
     static let framesPerSecond = 30

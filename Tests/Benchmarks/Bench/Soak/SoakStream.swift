@@ -9,12 +9,17 @@ struct SoakStream: Sendable {
 
     func run() async throws {
         let isViewer = visit.door == .whep
-        guard let source = stage.footage.source(visit.codec, isLoud: visit.isLoud) else { throw BenchError("nothing to send") }
+        guard let source = stage.footage.source(visit.codec, isLoud: visit.isLoud) else {
+            throw BenchError("nothing to send")
+        }
         let options = Crowd.Options(codec: visit.codec, watchesOnly: isViewer, overTCP: visit.overTCP)
         let offer = try await stage.crowd.enter(visit.place, options, source: source)
         let path = "/\(isViewer ? "whep" : "whip")/\(visit.room)?name=\(visit.name.filter { !$0.isWhitespace })"
-        let answer = try await stage.http.fetch("POST", path, headers: [("Content-Type", "application/sdp")], body: offer)
-        guard answer.status == 201, let location = answer.headers["location"] else { throw BenchError("\(path): \(answer.status) \(answer.text)") }
+        let answer = try await stage.http.fetch(
+            "POST", path, headers: [("Content-Type", "application/sdp")], body: offer)
+        guard answer.status == 201, let location = answer.headers["location"] else {
+            throw BenchError("\(path): \(answer.status) \(answer.text)")
+        }
         stage.tally.count(isViewer ? "viewers by WHEP" : "publishers by WHIP")
         try await stage.crowd.accept(answer.text, at: visit.place, overTCP: visit.overTCP)
         for deed in visit.deeds.sorted(by: { $0.at < $1.at }) {
@@ -40,23 +45,33 @@ struct SoakStream: Sendable {
         // The room has ended two seconds ago, and its sessions with it.
         case .sentAway:
             let answer = try await stage.http.fetch("DELETE", location)
-            guard answer.status == 404 else { throw BenchError("the session outlived its room: DELETE says \(answer.status)") }
+            guard answer.status == 404 else {
+                throw BenchError("the session outlived its room: DELETE says \(answer.status)")
+            }
             stage.tally.count("sent away")
         }
     }
 
     /// RFC 9725 §4.3.2: new credentials of ours, and the answer holds the server's.
     private func restart(_ location: String, _ description: String) async throws {
-        let made = try await stage.crowd.perform(visit.place) { leg, now in leg.connection.makeOffer(at: now, iceRestart: true) }
+        let made = try await stage.crowd.perform(visit.place) { leg, now in
+            leg.connection.makeOffer(at: now, iceRestart: true)
+        }
         guard let offer = made else { return }
-        let credentials = offer.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("a=ice-ufrag:") || $0.hasPrefix("a=ice-pwd:") }
-        let fragment = (credentials.prefix(2) + ["m=audio 9 UDP/TLS/RTP/SAVPF 0", "a=mid:0"]).map { $0 + "\r\n" }.joined()
+        let credentials = offer.split(whereSeparator: \.isNewline).filter {
+            $0.hasPrefix("a=ice-ufrag:") || $0.hasPrefix("a=ice-pwd:")
+        }
+        let fragment = (credentials.prefix(2) + ["m=audio 9 UDP/TLS/RTP/SAVPF 0", "a=mid:0"]).map { $0 + "\r\n" }
+            .joined()
         let answer = try await stage.http.fetch(
-            "PATCH", location, headers: [("Content-Type", "application/trickle-ice-sdpfrag"), ("If-Match", "*")], body: fragment)
+            "PATCH", location, headers: [("Content-Type", "application/trickle-ice-sdpfrag"), ("If-Match", "*")],
+            body: fragment)
         guard answer.status == 200 else { throw BenchError("PATCH \(location): \(answer.status) \(answer.text)") }
         let theirs = answer.text.split(whereSeparator: \.isNewline)
         func replacement(_ line: Substring) -> Substring {
-            for name in ["a=ice-ufrag:", "a=ice-pwd:"] where line.hasPrefix(name) { return theirs.first { $0.hasPrefix(name) } ?? line }
+            for name in ["a=ice-ufrag:", "a=ice-pwd:"] where line.hasPrefix(name) {
+                return theirs.first { $0.hasPrefix(name) } ?? line
+            }
             return line
         }
         let whole = description.split(whereSeparator: \.isNewline).map { replacement($0) + "\r\n" }.joined()

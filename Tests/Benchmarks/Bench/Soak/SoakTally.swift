@@ -1,6 +1,5 @@
 import Basics
 
-
 /// What was done so far, and what went wrong.
 final class SoakTally: Sendable {
     private struct State {
@@ -23,6 +22,8 @@ final class SoakTally: Sendable {
         }
     }
 
-    var counts: [(what: String, count: Int)] { state.withLock { $0.counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } } }
+    var counts: [(what: String, count: Int)] {
+        state.withLock { $0.counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    }
     var faults: (count: Int, first: [String]) { state.withLock { ($0.faultCount, $0.faults) } }
 }

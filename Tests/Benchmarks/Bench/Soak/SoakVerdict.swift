@@ -17,8 +17,8 @@ struct SoakVerdict {
     static let memoryGrowth = 0.05
     /// In milliseconds, the usual one of each interval.
     static let offsetLimit = 40.0
-    /// Cycles that are taken together, ten minutes of them, so that odd readings decide nothing: what the allocator's arenas hold in a quiet
-    /// moment differs by 5 MB from one cycle to the next.
+    /// Cycles that are taken together, ten minutes of them, so that odd readings decide nothing: what the allocator's
+    /// arenas hold in a quiet moment differs by 5 MB from one cycle to the next.
     private static let window = 5
     /// Descriptors, threads and entries of tables in a quiet moment; a request may be under way while they are counted.
     private static let slack = 2.0
@@ -34,7 +34,10 @@ struct SoakVerdict {
             .filter { $0.count == perCycle && ($0.first?.time ?? 0) > start }
         lines.append(Self.memory("resident memory over a cycle, median, MB", cycles) { $0.map(\.server.resident) })
         lines.append(Self.memory("memory of no file over a cycle, median, MB", cycles) { $0.map(\.server.anonymous) })
-        lines.append(Self.memory("resident memory with the pair alone, MB", cycles) { $0.filter(\.isQuiet).map(\.server.resident) })
+        lines.append(
+            Self.memory("resident memory with the pair alone, MB", cycles) {
+                $0.filter(\.isQuiet).map(\.server.resident)
+            })
         lines.append(Self.table("descriptors", cycles) { Double($0.server.descriptors) })
         lines.append(Self.table("threads", cycles) { Double($0.server.threads) })
         for name in Self.tables(in: samples) { lines.append(Self.table(name, cycles) { $0.gauge(name) }) }
@@ -42,14 +45,18 @@ struct SoakVerdict {
         lines.append(Line(what: "things that went wrong", first: "", last: "\(faults)", limit: "0", holds: faults == 0))
         lines.append(
             Line(
-                what: "the server's exit status", first: "", last: exitStatus.map { "\($0)" } ?? "killed", limit: "0", holds: exitStatus == 0))
+                what: "the server's exit status", first: "", last: exitStatus.map { "\($0)" } ?? "killed", limit: "0",
+                holds: exitStatus == 0))
     }
 
-    /// Gauges that count what the server holds; not those of time, of limits and of what lies on the disk, which the run fills with
-    /// recordings, and not the highest that ever was.
+    /// Gauges that count what the server holds; not those of time, of limits and of what lies on the disk, which the
+    /// run fills with recordings, and not the highest that ever was.
     private static func tables(in samples: [SoakSample]) -> [String] {
         (samples.last?.server.metrics.gauges.keys.sorted() ?? []).filter { name in
-            !["_seconds", "_peak", "_level", "_limit", "_bytes_per", "_cache_", "_disk_", "_recordings_known", "tessera_limit{"].contains { name.contains($0) }
+            ![
+                "_seconds", "_peak", "_level", "_limit", "_bytes_per", "_cache_", "_disk_", "_recordings_known",
+                "tessera_limit{",
+            ].contains { name.contains($0) }
         }
     }
 
@@ -71,7 +78,8 @@ struct SoakVerdict {
             return Line(what: what, first: quiet.first.map { number($0) } ?? "", last: "", limit: "", holds: nil)
         }
         return Line(
-            what: what + ", pair alone", first: number(first), last: "\(number(last)) (highest in a cycle \(number(highest)))",
+            what: what + ", pair alone", first: number(first),
+            last: "\(number(last)) (highest in a cycle \(number(highest)))",
             limit: "+\(number(slack))", holds: last <= first + slack)
     }
 
@@ -83,7 +91,8 @@ struct SoakVerdict {
         let single = samples.flatMap { $0.lips.flatMap(\.offsets) }.map { abs($0) }
         return Line(
             what: "A/V offset, median of 10 s, ms", first: known.first.map { number($0) } ?? "",
-            last: "\(known.last.map { number($0) } ?? "none") (worst \(number(worst)), single p95 \(number(Figures.quantile(0.95, of: single))), "
+            last:
+                "\(known.last.map { number($0) } ?? "none") (worst \(number(worst)), single p95 \(number(Figures.quantile(0.95, of: single))), "
                 + "intervals without \(missing))",
             limit: "\(number(offsetLimit))", holds: !known.isEmpty && missing == 0 && worst < offsetLimit)
     }
@@ -96,13 +105,20 @@ struct SoakVerdict {
         return (Figures.median(Array(values[..<size])), rest)
     }
 
-    private static func number(_ value: Double) -> String { value.formatted(.number.precision(.fractionLength(0...1)).grouping(.never)) }
-    private static func percent(_ value: Double) -> String { (value * 100).formatted(.number.precision(.fractionLength(1))) + " %" }
+    private static func number(_ value: Double) -> String {
+        value.formatted(.number.precision(.fractionLength(0...1)).grouping(.never))
+    }
+    private static func percent(_ value: Double) -> String {
+        (value * 100).formatted(.number.precision(.fractionLength(1))) + " %"
+    }
 
     var text: String {
         var table = MarkdownTable("what", "after the warm-up", "at the end", "limit", "verdict")
         for line in lines {
-            table.add([line.what, line.first, line.last, line.limit, line.holds.map { $0 ? "✓" : "✗ MISSED" } ?? "too short to tell"])
+            table.add([
+                line.what, line.first, line.last, line.limit,
+                line.holds.map { $0 ? "✓" : "✗ MISSED" } ?? "too short to tell",
+            ])
         }
         return table.text
     }

@@ -44,7 +44,9 @@ final class DatagramSocket {
             var form = sockaddr_in()
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
             let count = withUnsafeMutablePointer(to: &form) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { recvfrom(descriptor, buffer.baseAddress, buffer.count, 0, $0, &length) }
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    recvfrom(descriptor, buffer.baseAddress, buffer.count, 0, $0, &length)
+                }
             }
             guard count >= 0 else { return }
             body(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), SocketAddress(form))
@@ -79,7 +81,9 @@ final class ForgingSocket {
         packet.append16(0)
         packet += payload
         packet.withUnsafeBytes { raw in
-            _ = SocketAddress(remote.ip, port: 0).withSystemForm { sendto(descriptor, raw.baseAddress, raw.count, 0, $0, $1) }
+            _ = SocketAddress(remote.ip, port: 0).withSystemForm {
+                sendto(descriptor, raw.baseAddress, raw.count, 0, $0, $1)
+            }
         }
     }
 }

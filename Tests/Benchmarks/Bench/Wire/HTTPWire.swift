@@ -17,7 +17,8 @@ struct HTTPWire: Sendable {
     }
 
     func request(
-        _ method: String, _ path: String, headers: [(String, String)] = [], body: [UInt8]? = nil, timeout: Duration = .seconds(5)
+        _ method: String, _ path: String, headers: [(String, String)] = [], body: [UInt8]? = nil,
+        timeout: Duration = .seconds(5)
     ) throws(WireError) -> HTTPAnswer {
         let socket = try StreamSocket(to: server, from: source, timeout: timeout)
         let text = head(method, path, headers + [("Connection", "close")], length: body?.count)
@@ -26,16 +27,22 @@ struct HTTPWire: Sendable {
     }
 
     /// JSON in the body.
-    func request(_ method: String, _ path: String, json: String, headers: [(String, String)] = []) throws(WireError) -> HTTPAnswer {
+    func request(_ method: String, _ path: String, json: String, headers: [(String, String)] = []) throws(WireError)
+        -> HTTPAnswer
+    {
         try request(method, path, headers: headers + [("Content-Type", "application/json")], body: Array(json.utf8))
     }
 
     /// For asynchronous callers, who wait longer for a busy server: 20 s.
-    func fetch(_ method: String, _ path: String, headers: [(String, String)] = [], body: String = "") async throws -> HTTPAnswer {
+    func fetch(_ method: String, _ path: String, headers: [(String, String)] = [], body: String = "") async throws
+        -> HTTPAnswer
+    {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(
-                    with: Result { try request(method, path, headers: headers, body: Array(body.utf8), timeout: .seconds(20)) })
+                    with: Result {
+                        try request(method, path, headers: headers, body: Array(body.utf8), timeout: .seconds(20))
+                    })
             }
         }
     }
@@ -47,7 +54,11 @@ struct HTTPWire: Sendable {
         var head: (answer: HTTPAnswer, length: Int)?
         while true {
             if head == nil { head = HTTPAnswer.head(of: bytes) }
-            if let head, let body = head.answer.headers["content-length"].flatMap({ Int($0) }), bytes.count >= head.length + body { break }
+            if let head, let body = head.answer.headers["content-length"].flatMap({ Int($0) }),
+                bytes.count >= head.length + body
+            {
+                break
+            }
             let left = end - MonotonicClock.now()
             guard left > .zero else { throw WireError("no answer within \(Int(timeout.inSeconds)) s") }
             guard let more = socket.receive(timeout: left) else { break }

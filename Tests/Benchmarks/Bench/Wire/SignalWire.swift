@@ -66,7 +66,9 @@ final class SignalWire {
     }
 
     func send(_ text: String) throws(WireError) { try socket.send(Self.frame(Array(text.utf8))) }
-    func send(raw bytes: [UInt8], timeout: Duration = .seconds(5)) throws(WireError) { try socket.send(bytes, timeout: timeout) }
+    func send(raw bytes: [UInt8], timeout: Duration = .seconds(5)) throws(WireError) {
+        try socket.send(bytes, timeout: timeout)
+    }
 
     func send(_ object: [String: Any]) throws(WireError) {
         guard let data = try? JSONSerialization.data(withJSONObject: object) else { throw WireError("no JSON") }
@@ -115,9 +117,11 @@ final class SignalWire {
         return (opcode, payload)
     }
 
-    /// Waits for a message of one type; what else comes goes to `others`. An `error` on the way is the end if it is fatal or `strict`.
+    /// Waits for a message of one type; what else comes goes to `others`. An `error` on the way is the end if it is
+    /// fatal or `strict`.
     func wait(
-        for type: String, timeout: Duration = .seconds(5), strict: Bool = true, others: (String, [String: Any]) -> Void = { _, _ in }
+        for type: String, timeout: Duration = .seconds(5), strict: Bool = true,
+        others: (String, [String: Any]) -> Void = { _, _ in }
     ) throws(WireError) -> [String: Any] {
         let end = MonotonicClock.now() + timeout
         while true {
@@ -158,7 +162,9 @@ final class SignalWire {
         id = (joined["you"] as? [String: Any])?["id"] as? String ?? ""
     }
 
-    func answer(to offer: String, timeout: Duration = .seconds(5), others: (String, [String: Any]) -> Void = { _, _ in }) throws(WireError) -> String {
+    func answer(
+        to offer: String, timeout: Duration = .seconds(5), others: (String, [String: Any]) -> Void = { _, _ in }
+    ) throws(WireError) -> String {
         try send(["type": "offer", "sdp": offer])
         return try wait(for: "answer", timeout: timeout, others: others)["sdp"] as? String ?? ""
     }

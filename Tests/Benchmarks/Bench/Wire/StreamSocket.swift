@@ -12,10 +12,14 @@ final class StreamSocket {
         descriptor = socket(AF_INET, type, 0)
         guard descriptor >= 0 else { throw .system("open a TCP socket") }
         do throws(WireError) {
-            guard SocketAddress(source, port: 0).withSystemForm({ bind(descriptor, $0, $1) }) == 0 else { throw .system("bind to \(source)") }
+            guard SocketAddress(source, port: 0).withSystemForm({ bind(descriptor, $0, $1) }) == 0 else {
+                throw .system("bind to \(source)")
+            }
             let result = remote.withSystemForm { connect(descriptor, $0, $1) }
             guard result == 0 || errno == EINPROGRESS else { throw .system("connect to \(remote)") }
-            guard waitFor(descriptor, write: true, timeout: timeout) else { throw WireError("connect to \(remote): no answer") }
+            guard waitFor(descriptor, write: true, timeout: timeout) else {
+                throw WireError("connect to \(remote): no answer")
+            }
             var code: Int32 = 0
             var length = socklen_t(MemoryLayout<Int32>.size)
             getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
@@ -33,7 +37,9 @@ final class StreamSocket {
 
     deinit { close(descriptor) }
 
-    func send(_ text: String, timeout: Duration = .seconds(5)) throws(WireError) { try send(Array(text.utf8), timeout: timeout) }
+    func send(_ text: String, timeout: Duration = .seconds(5)) throws(WireError) {
+        try send(Array(text.utf8), timeout: timeout)
+    }
 
     /// Everything, or an error.
     func send(_ bytes: [UInt8], timeout: Duration = .seconds(5)) throws(WireError) {
@@ -47,7 +53,9 @@ final class StreamSocket {
                 sent += count
             } else if errno == EAGAIN {
                 let left = end - MonotonicClock.now()
-                guard left > .zero, waitFor(descriptor, write: true, timeout: left) else { throw WireError("the other end takes nothing more") }
+                guard left > .zero, waitFor(descriptor, write: true, timeout: left) else {
+                    throw WireError("the other end takes nothing more")
+                }
             } else if errno != EINTR {
                 throw .system("send")
             }

@@ -26,7 +26,8 @@ struct ProcessFiguresTests {
     @Test("a child runs where and with what it is told, and tells how it ended")
     func child() throws {
         let child = try ChildProcess(
-            script: #"echo "$PWD $1 $WORD"; read status; exit "$status""#, arguments: ["argument"], environment: ["WORD": "word"], directory: "/usr")
+            script: #"echo "$PWD $1 $WORD"; read status; exit "$status""#, arguments: ["argument"],
+            environment: ["WORD": "word"], directory: "/usr")
         #expect(child.line(within: .seconds(10)) == "/usr argument word")
         #expect(child.status == nil && child.obituary == "runs" && child.figures.threadCount == 1)
         child.write("3")

@@ -66,6 +66,7 @@ struct LipTimingTests {
     func lengths() {
         var detector = PulseDetector(threshold: 128, lengths: 0.03...0.25)
         let values = [40.0, 220, 40, 220, 220, 220, 220, 220, 220, 220, 220, 220, 40]
-        #expect(values.enumerated().compactMap { detector.note($0.element, at: Double($0.offset) / 30 * 0.9) } == [0.045])
+        #expect(
+            values.enumerated().compactMap { detector.note($0.element, at: Double($0.offset) / 30 * 0.9) } == [0.045])
     }
 }

@@ -7,12 +7,16 @@ struct SoakPlanTests {
     @Test("the same seed and cycle make the same plan, another cycle another one")
     func repeats() {
         let plans = [0, 0, 1].map { SoakPlan(people: 16, cycle: $0, seed: 7) }
-        let told = plans.map { plan in plan.visits.map { "\($0.name) \($0.room) \($0.codec) \($0.arrives) \($0.leaves) \($0.deeds.map(\.at))" } }
+        let told = plans.map { plan in
+            plan.visits.map { "\($0.name) \($0.room) \($0.codec) \($0.arrives) \($0.leaves) \($0.deeds.map(\.at))" }
+        }
         #expect(told[0] == told[1])
         #expect(told[0] != told[2])
     }
 
-    @Test("every cycle has as many of each kind, so that its figures compare with another's", arguments: [1, 5, 12, 16, 33])
+    @Test(
+        "every cycle has as many of each kind, so that its figures compare with another's",
+        arguments: [1, 5, 12, 16, 33])
     func equal(people: Int) {
         func counts(_ cycle: Int) -> [String: Int] {
             var counts: [String: Int] = [:]
@@ -30,16 +34,22 @@ struct SoakPlanTests {
         let plan = SoakPlan(people: 24, cycle: cycle, seed: 1)
         for errand in plan.errands {
             guard case .end(let room) = errand.what else { continue }
-            #expect(plan.visits.contains { $0.room == room && $0.arrives < errand.at && $0.leaves > errand.at && $0.exit == .sentAway })
+            #expect(
+                plan.visits.contains {
+                    $0.room == room && $0.arrives < errand.at && $0.leaves > errand.at && $0.exit == .sentAway
+                })
         }
-        #expect((0..<8).contains { SoakPlan(people: 24, cycle: $0, seed: 1).visits.contains { $0.exit == .sentAway } }, "it does happen")
+        #expect(
+            (0..<8).contains { SoakPlan(people: 24, cycle: $0, seed: 1).visits.contains { $0.exit == .sentAway } },
+            "it does happen")
     }
 
     @Test("everyone who can be forgotten is forgotten before the quiet seconds", arguments: 0..<20)
     func quiet(cycle: Int) {
         let plan = SoakPlan(people: 24, cycle: cycle, seed: UInt64(cycle))
         for visit in plan.visits {
-            // A seat is kept 15 s for a connection that broke, and 30 s for a peer that fell silent; one who answers nothing is missed after 45 s.
+            // A seat is kept 15 s for a connection that broke, and 30 s for a peer that fell silent; one who answers
+            // nothing is missed after 45 s.
             let kept: Double =
                 switch (visit.exit, visit.door) {
                 case (.leave, _), (.sentAway, _): 0

@@ -6,12 +6,14 @@ import Testing
 struct SoakVerdictTests {
     /// `memory` and `descriptors` by minute; people come in the first 100 s of each cycle.
     private func samples(
-        minutes: Int, memory: (Double) -> Double = { _ in 200 }, descriptors: (Double) -> Int = { _ in 20 }, offset: (Double) -> Double? = { _ in 12 }
+        minutes: Int, memory: (Double) -> Double = { _ in 200 }, descriptors: (Double) -> Int = { _ in 20 },
+        offset: (Double) -> Double? = { _ in 12 }
     ) -> [SoakSample] {
         (1...minutes * 6).map { number in
             let time = Double(number) * SoakSample.interval
             var sample = SoakSample(
-                time: time, server: ServerReading(ProcessFigures(id: 0), metrics: ServerMetrics("")), serverLoad: 0.5, clientLoad: 0.1, taken: 0,
+                time: time, server: ServerReading(ProcessFigures(id: 0), metrics: ServerMetrics("")), serverLoad: 0.5,
+                clientLoad: 0.1, taken: 0,
                 lips: [LipWatch.Reading(), LipWatch.Reading()])
             sample.server.resident = memory(time / 60) + (sample.isQuiet ? 0 : 60)
             sample.server.anonymous = sample.server.resident

@@ -6,7 +6,8 @@ import Testing
 struct HTTPAnswerTests {
     @Test("an answer in chunks is put together, and what is no answer is none")
     func chunks() throws {
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"1\"\r\n\r\n4\r\nTess\r\n3;x=y\r\nera\r\n0\r\n\r\n"
+        let chunked =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"1\"\r\n\r\n4\r\nTess\r\n3;x=y\r\nera\r\n0\r\n\r\n"
         let answer = try #require(HTTPAnswer(Array(chunked.utf8)))
         #expect(answer.status == 200)
         #expect(answer.headers["etag"] == "\"1\"")

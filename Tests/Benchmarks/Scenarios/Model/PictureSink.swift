@@ -33,13 +33,15 @@ struct ShownPictures {
 
     private func gaps(in window: Range<Instant>, where isCounted: (Picture, Picture) -> Bool) -> [Duration] {
         zip(all, all.dropFirst()).compactMap { before, after in
-            window.contains(before.at) && window.contains(after.at) && isCounted(before, after) ? after.at - before.at : nil
+            window.contains(before.at) && window.contains(after.at) && isCounted(before, after)
+                ? after.at - before.at : nil
         }
     }
 }
 
-/// The eye of a simulated browser: pictures in step with the sound, and held as long as the sender wants it (libwebrtc's `VCMTiming`: the
-/// delay that was asked for is the least from when a picture that was not late came to when it is shown).
+/// The eye of a simulated browser: pictures in step with the sound, and held as long as the sender wants it
+/// (libwebrtc's `VCMTiming`: the delay that was asked for is the least from when a picture that was not late came to
+/// when it is shown).
 struct PictureSink {
     /// The fastest picture of so many is one that was not late: ten seconds.
     private static let memory = 300

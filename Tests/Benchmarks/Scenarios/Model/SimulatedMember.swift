@@ -3,7 +3,8 @@ import Peer
 import RoomMedia
 import Simulation
 
-/// One participant of a simulated room: a server peer and a client peer over their own line, with eyes and ears at both ends.
+/// One participant of a simulated room: a server peer and a client peer over their own line, with eyes and ears at both
+/// ends.
 final class SimulatedMember {
     /// How things stood at one moment.
     struct Sample {
@@ -54,7 +55,8 @@ final class SimulatedMember {
         cameraLimit = limit ?? .zero
         if let limit {
             camera = SyntheticEncoder(
-                width: Self.camera.width, height: Self.camera.height, framesPerSecond: Self.camera.framesPerSecond, temporalLayers: 1,
+                width: Self.camera.width, height: Self.camera.height, framesPerSecond: Self.camera.framesPerSecond,
+                temporalLayers: 1,
                 rate: limit, tag: 0, seed: seed)
         }
         call.collectsEvents = false
@@ -142,7 +144,8 @@ final class SimulatedMember {
     }
 
     /// A frame of a rendition, if it takes that one.
-    func offer(_ frame: PacketizedVideoFrame, of choice: RenditionSelector.Choice, room: SimulatedRoom, at now: Instant) {
+    func offer(_ frame: PacketizedVideoFrame, of choice: RenditionSelector.Choice, room: SimulatedRoom, at now: Instant)
+    {
         let (takes, left) = membership.takes(choice, isKeyframe: frame.isKeyframe)
         if let left { room.leave(id, left) }
         if takes { call.server.send(frame, at: now) }
@@ -163,7 +166,9 @@ final class SimulatedMember {
         }
     }
 
-    private static func sound(_ profile: AudioProfile, tick: Int, at now: Instant) -> (payload: [UInt8], start: Instant)? {
+    private static func sound(_ profile: AudioProfile, tick: Int, at now: Instant) -> (
+        payload: [UInt8], start: Instant
+    )? {
         let ticks = profile.ticksPerPacket
         guard tick % ticks == 0 else { return nil }
         let start = now - .milliseconds(20) * (ticks - 1)
@@ -183,7 +188,8 @@ final class SimulatedMember {
     /// The client's camera, as a browser's encoder that follows its own estimate and the server's limit.
     func sendCamera(at now: Instant) {
         guard isConnected, call.client.isConnected, camera != nil else { return }
-        let rate = min(cameraLimit, max((call.client.estimate - clientProfile.lineRate(Self.roomAudio)) * 0.92, .kilobits(10)))
+        let rate = min(
+            cameraLimit, max((call.client.estimate - clientProfile.lineRate(Self.roomAudio)) * 0.92, .kilobits(10)))
         camera?.rate = rate
         guard let frame = camera?.frame(at: now, isKeyframe: cameraWantsKeyframe) else { return }
         cameraWantsKeyframe = false
@@ -196,7 +202,8 @@ final class SimulatedMember {
     func sample(at now: Instant) {
         samples.append(
             Sample(
-                at: now, choice: selector.choice, estimate: call.server.estimate, lineQueue: call.down.queueDelay(at: now),
+                at: now, choice: selector.choice, estimate: call.server.estimate,
+                lineQueue: call.down.queueDelay(at: now),
                 pacerQueue: call.server.statistics(at: now).pacerQueue, deliveredBytes: call.down.deliveredBytes))
     }
 }

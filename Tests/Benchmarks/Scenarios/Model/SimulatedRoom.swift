@@ -3,7 +3,8 @@ import Peer
 import RoomMedia
 import Simulation
 
-/// A room in virtual time: renditions that its members share, as `RoomMedia` runs them, with encoders that make no pictures.
+/// A room in virtual time: renditions that its members share, as `RoomMedia` runs them, with encoders that make no
+/// pictures.
 final class SimulatedRoom {
     static let framesPerSecond: Int64 = 30
     static let samplePeriod = Duration.milliseconds(50)
@@ -26,7 +27,8 @@ final class SimulatedRoom {
 
     /// One member for each line.
     init(lines: [Line], sendsPicture: BitRate?, seed: UInt64) throws {
-        ladder = Ladder(RoomMediaConfiguration.Rung.standard, width: 1280, height: 720, framesPerSecond: Int(Self.framesPerSecond))
+        ladder = Ladder(
+            RoomMediaConfiguration.Rung.standard, width: 1280, height: 720, framesPerSecond: Int(Self.framesPerSecond))
         start = Instant(nanoseconds: 1_000_000_000_000)
         now = start
         nextSample = start
@@ -40,9 +42,11 @@ final class SimulatedRoom {
             var server = PeerConfiguration(role: .server)
             server.bandwidth.maximum = ladder.usefulRate
             let call = try SimulatedCall(
-                client: client, server: server, clientIdentity: SimulatedIdentities.get().client, serverIdentity: SimulatedIdentities.get().server,
+                client: client, server: server, clientIdentity: SimulatedIdentities.get().client,
+                serverIdentity: SimulatedIdentities.get().server,
                 up: line.up, down: line.down, seed: own, start: start)
-            let member = SimulatedMember(id: "m\(index)", call: call, ladder: ladder, sendsPicture: sendsPicture, seed: own)
+            let member = SimulatedMember(
+                id: "m\(index)", call: call, ladder: ladder, sendsPicture: sendsPicture, seed: own)
             member.attach(to: self)
             members.append(member)
             try call.negotiate()
@@ -129,7 +133,8 @@ final class SimulatedRoom {
         // The canvas changes with every tick: people move.
         let generation = UInt64(bitPattern: pictureTick)
         for choice in renditions.keys.sorted(by: { tag(of: $0) < tag(of: $1) }) {
-            guard var rendition = renditions[choice], rendition.control.wantsPicture(at: now, generation: generation) else { continue }
+            guard var rendition = renditions[choice], rendition.control.wantsPicture(at: now, generation: generation)
+            else { continue }
             rendition.control.took(picture: generation, at: now)
             let isKeyframe = rendition.control.takeKeyframe(at: now)
             rendition.encoder.maxPayload = rendition.control.maxPayload

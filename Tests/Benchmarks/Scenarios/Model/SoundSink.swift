@@ -2,7 +2,8 @@ import Basics
 import Peer
 import RoomMedia
 
-/// The ear of a simulated receiver: the real playout buffer, pulled each 20 ms, with sample counts in the place of samples.
+/// The ear of a simulated receiver: the real playout buffer, pulled each 20 ms, with sample counts in the place of
+/// samples.
 struct SoundSink {
     struct Tick {
         var at: Instant
@@ -49,7 +50,11 @@ struct SoundSink {
                 }
             case .decodeFEC(let packet, let samples):
                 ready += samples
-                if MediaMark(packet.payload.dropFirst(2))?.tag == 1 { tick.recovered += samples } else { tick.concealed += samples }
+                if MediaMark(packet.payload.dropFirst(2))?.tag == 1 {
+                    tick.recovered += samples
+                } else {
+                    tick.concealed += samples
+                }
             case .conceal(let samples):
                 ready += samples
                 tick.concealed += samples
@@ -71,7 +76,8 @@ struct SoundSink {
     /// The mix: as the rooms' audio intake.
     mutating func wait(for pictures: PictureWait, at now: Instant) {
         guard let delay = playoutDelay(at: now) else { return }
-        buffer.minimumDelay = PictureWait.soundWait(picture: pictures.delay(at: now), sound: delay, current: buffer.currentDelay)
+        buffer.minimumDelay = PictureWait.soundWait(
+            picture: pictures.delay(at: now), sound: delay, current: buffer.currentDelay)
     }
 
     /// A browser: it follows its slow pictures at once and comes back by little steps.

@@ -33,7 +33,8 @@ struct SyntheticEncoder {
     static let keyframeSize = 5.0...8.0
     /// How unequal frames are.
     static let unevenness = 0.7...1.3
-    /// Of what the rate was overspent by (keyframes), how much each frame pays back; no frame shrinks below `leastFrame`.
+    /// Of what the rate was overspent by (keyframes), how much each frame pays back; no frame shrinks below
+    /// `leastFrame`.
     static let repayment = 0.08
     static let leastFrame = 0.4
 
@@ -72,7 +73,8 @@ struct SyntheticEncoder {
         var size = average * Double.random(in: Self.unevenness, using: &random)
         if isKeyframe {
             keyframes += 1
-            size = min(average * Double.random(in: Self.keyframeSize, using: &random), Double(rate.bytes(in: keyframeLimit)))
+            size = min(
+                average * Double.random(in: Self.keyframeSize, using: &random), Double(rate.bytes(in: keyframeLimit)))
         } else {
             if temporalLayers > 1 { size *= layer == 0 ? 1.25 : 0.75 }
             size = max(size - debt * Self.repayment, average * Self.leastFrame)

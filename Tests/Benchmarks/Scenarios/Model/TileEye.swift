@@ -2,7 +2,8 @@ import Basics
 import Peer
 import RoomMedia
 
-/// The eye that looks at a participant's tile in the mix: the rooms' own queue of pictures, stepped on by the ticks of the canvas.
+/// The eye that looks at a participant's tile in the mix: the rooms' own queue of pictures, stepped on by the ticks of
+/// the canvas.
 struct TileEye {
     private(set) var shown = ShownPictures()
     /// What the sound waits for.
@@ -19,7 +20,8 @@ struct TileEye {
     /// A tick of the canvas.
     mutating func tick(at now: Instant, ear: SoundSink) {
         for frame in fresh {
-            wait.picture(of: frame.captureTime, arrival: frame.arrival, isRepaired: frame.isRepaired, couldBeShownAt: now)
+            wait.picture(
+                of: frame.captureTime, arrival: frame.arrival, isRepaired: frame.isRepaired, couldBeShownAt: now)
         }
         fresh.removeAll(keepingCapacity: true)
         let before = queue.generation

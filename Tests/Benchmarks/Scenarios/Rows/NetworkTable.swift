@@ -39,7 +39,9 @@ public struct NetworkRow: Sendable {
     public var verdicts: [String] {
         guard let first = runs.first else { return [] }
         return first.checks.indices.map { index in
-            let sorted = runs.map { $0.checks[index] }.sorted { ($0.value < $1.value) == $0.smallIsGood && $0.value != $1.value }
+            let sorted = runs.map { $0.checks[index] }.sorted {
+                ($0.value < $1.value) == $0.smallIsGood && $0.value != $1.value
+            }
             let median = sorted[(sorted.count - 1) / 2]
             let worst = sorted[sorted.count - 1]
             let met = sorted.count(where: \.isMet)
@@ -61,7 +63,8 @@ public struct NetworkRow: Sendable {
     }
 }
 
-/// The tables of `bench network`, as Markdown: aims and figures, medians over the seeds and in brackets the worst of them.
+/// The tables of `bench network`, as Markdown: aims and figures, medians over the seeds and in brackets the worst of
+/// them.
 public func networkTable(
     _ scenarios: [Scenario] = Scenario.all, seeds: Range<UInt64>, atOnce: Int = 1, progress: (String) -> Void = { _ in }
 ) async throws -> String {
@@ -94,7 +97,8 @@ private func cells(_ runs: [DirectionFigures]) -> String {
     let shares = DirectionFigures(meanOf: runs).shares.filter { $0.share >= 0.005 }
     return [
         shares.map { "\($0.rung) \(number(($0.share * 100).rounded())) %" }.joined(separator: ", "),
-        cell(\.freezesOver200), cell(\.freezesOver500), cell(\.concealed), cell(\.pictureDelay.p95), cell(\.soundDelay.p95),
+        cell(\.freezesOver200), cell(\.freezesOver500), cell(\.concealed), cell(\.pictureDelay.p95),
+        cell(\.soundDelay.p95),
         cell(\.offset.p95), cell(\.queue.p95), cell(\.nacks), cell { Double($0.keyframesAsked) },
         cell { Double($0.bitRate.bitsPerSecond) / 1000 },
     ].joined(separator: " | ")

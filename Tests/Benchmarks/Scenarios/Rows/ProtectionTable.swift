@@ -10,19 +10,22 @@ public enum ProtectionComparison {
     ]
     static let roundTrips: [Duration] = [20, 60, 120, 200, 400].map { .milliseconds($0) }
     static let protections: [(name: String, protection: VideoProtection)] = [
-        ("rows of 10", .rows(10)), ("rows of 5", .rows(5)), ("rows of 3", .rows(3)), ("each frame by threes", .frames(3)),
+        ("rows of 10", .rows(10)), ("rows of 5", .rows(5)), ("rows of 3", .rows(3)),
+        ("each frame by threes", .frames(3)),
         ("8 columns of 5", .columns(8, rows: 5)), ("5 × 5, rows and columns", .matrix(columns: 5, rows: 5)),
     ]
 
     /// What is left to be asked for, and what XOR packets alone cost. A round trip changes nothing here.
     static func unasked(frames: Int, seed: UInt64) -> [String] {
-        let head = "| stream over a line that loses | without anything | \(protections.map(\.name).joined(separator: " | ")) |"
+        let head =
+            "| stream over a line that loses | without anything | \(protections.map(\.name).joined(separator: " | ")) |"
         var rows = [head, rule(head)]
         for shape in shapes {
             for (name, loss) in lines {
                 let cells = ([("", .none)] + protections).map { _, protection in
                     let trial = RepairTrial(
-                        shape: shape, loss: loss, roundTrip: .milliseconds(60), protection: protection, retransmits: false)
+                        shape: shape, loss: loss, roundTrip: .milliseconds(60), protection: protection,
+                        retransmits: false)
                     let figures = trial.run(frames: frames, seed: seed)
                     return "\(text(figures.broken)) %" + (protection == .none ? "" : " for \(text(figures.parity)) %")
                 }
@@ -34,7 +37,8 @@ public enum ProtectionComparison {
 
     /// What is seen with retransmission, alone and with XOR packets.
     static func asked(frames: Int, seed: UInt64) -> [String] {
-        let head = "| stream, line | round trip | RTX alone | \(protections.map { "and " + $0.name }.joined(separator: " | ")) |"
+        let head =
+            "| stream, line | round trip | RTX alone | \(protections.map { "and " + $0.name }.joined(separator: " | ")) |"
         var rows = [head, rule(head)]
         for shape in shapes {
             for (name, loss) in lines {
@@ -43,7 +47,9 @@ public enum ProtectionComparison {
                         RepairTrial(shape: shape, loss: loss, roundTrip: roundTrip, protection: protection)
                             .run(frames: frames, seed: seed).cell
                     }
-                    rows.append("| \(shape.name), \(name) | \(Int(roundTrip.inMilliseconds)) ms | \(cells.joined(separator: " | ")) |")
+                    rows.append(
+                        "| \(shape.name), \(name) | \(Int(roundTrip.inMilliseconds)) ms | \(cells.joined(separator: " | ")) |"
+                    )
                 }
             }
         }
@@ -63,7 +69,8 @@ public enum ProtectionComparison {
 extension RepairFigures {
     fileprivate var cell: String {
         let late = late.map(ProtectionComparison.text).joined(separator: " / ")
-        return "\(late) · \(Int(p95.rounded())) · \(ProtectionComparison.text(freezes)) · \(ProtectionComparison.text(parity + repairs)) %"
+        return
+            "\(late) · \(Int(p95.rounded())) · \(ProtectionComparison.text(freezes)) · \(ProtectionComparison.text(parity + repairs)) %"
     }
 }
 

@@ -1,10 +1,12 @@
 import Basics
 import Simulation
 
-/// What RED (RFC 2198, each packet carries the one before in full) would gain over Opus' in-band FEC, and what it costs.
+/// What RED (RFC 2198, each packet carries the one before in full) would gain over Opus' in-band FEC, and what it
+/// costs.
 public struct RedundancyComparison: Sendable {
     public var line: String
-    /// In per cent of the packets: what is neither received nor in the packet after it. The same for both with one packet of distance.
+    /// In per cent of the packets: what is neither received nor in the packet after it. The same for both with one
+    /// packet of distance.
     public var lostWithNothing = 0.0
     public var lostWithOneBack = 0.0
     /// RED can carry two.

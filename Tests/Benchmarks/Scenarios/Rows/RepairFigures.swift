@@ -4,8 +4,9 @@ import Basics
 public struct RepairFigures: Sendable, Equatable {
     /// Frames of which a packet never came, in per cent.
     public var broken = 0.0
-    /// Frames that could be decoded later than 33, 100 and 200 ms after the moment at which all of them would have been there without loss,
-    /// in per cent. A frame waits for all before it. Broken ones count as late; those after them as if they were decoded without them.
+    /// Frames that could be decoded later than 33, 100 and 200 ms after the moment at which all of them would have been
+    /// there without loss, in per cent. A frame waits for all before it. Broken ones count as late; those after them as
+    /// if they were decoded without them.
     public var late = [0.0, 0.0, 0.0]
     /// What 95 and 99 of a hundred frames waited at most: the delay that a receiver's buffer has to add. Milliseconds.
     public var p95 = 0.0
@@ -22,7 +23,10 @@ public struct RepairFigures: Sendable, Equatable {
     /// - Parameters:
     ///   - frames: each one's packets, and when the last of them comes if nothing is lost.
     ///   - came: by packet.
-    init(_ frames: [(packets: Range<Int>, fastest: Instant)], came: [Instant?], overhead: (parity: Double, repairs: Double)) {
+    init(
+        _ frames: [(packets: Range<Int>, fastest: Instant)], came: [Instant?],
+        overhead: (parity: Double, repairs: Double)
+    ) {
         parity = overhead.parity * 100
         repairs = overhead.repairs * 100
         var waits: [Duration] = []
@@ -31,7 +35,10 @@ public struct RepairFigures: Sendable, Equatable {
         var incomplete = 0
         for (packets, fastest) in frames {
             let times = came[packets]
-            guard let whole = times.reduce(Instant?.some(.zero), { latest, time in latest.flatMap { a in time.map { max(a, $0) } } }) else {
+            guard
+                let whole = times.reduce(
+                    Instant?.some(.zero), { latest, time in latest.flatMap { a in time.map { max(a, $0) } } })
+            else {
                 incomplete += 1
                 waits.append(.seconds(3600))
                 continue

@@ -24,9 +24,9 @@ public struct VideoShape: Sendable {
 
 /// One video stream over one bad line, mended by retransmission (RFC 4588), XOR packets or both.
 ///
-/// The receiver asks as libwebrtc's does (`NackRequester`), which is the only one that takes FlexFEC: at once when a later media packet shows
-/// the gap, again when a round trip has gone by, looked at each 20 ms, until the packet is there. Requests get lost as packets do. Nothing is
-/// too much for the line: what the repair costs is told, not felt.
+/// The receiver asks as libwebrtc's does (`NackRequester`), which is the only one that takes FlexFEC: at once when a
+/// later media packet shows the gap, again when a round trip has gone by, looked at each 20 ms, until the packet is
+/// there. Requests get lost as packets do. Nothing is too much for the line: what the repair costs is told, not felt.
 public struct RepairTrial: Sendable {
     public var shape: VideoShape
     /// Both ways alike.
@@ -58,7 +58,8 @@ public struct RepairTrial: Sendable {
         var down = Way<Packet>(delay: roundTrip / 2, loss: loss, seed: seed &+ 1)
         var up = Way<[Int]>(delay: roundTrip / 2, loss: loss, seed: seed &+ 2)
         while let next = sender.next {
-            let now = min(next.at, down.next ?? .distantFuture, up.next ?? .distantFuture, receiver.due ?? .distantFuture)
+            let now = min(
+                next.at, down.next ?? .distantFuture, up.next ?? .distantFuture, receiver.due ?? .distantFuture)
             while let packet = down.receive(at: now) {
                 switch packet {
                 case .media(let sequence): receiver.media(sequence, at: now)
@@ -173,7 +174,8 @@ public struct RepairTrial: Sendable {
         }
     }
 
-    /// A line that does nothing but delay and lose: so much less than `SimulatedLink` that a table of hours takes seconds.
+    /// A line that does nothing but delay and lose: so much less than `SimulatedLink` that a table of hours takes
+    /// seconds.
     private struct Way<Payload> {
         let delay: Duration
         let loss: LossModel

@@ -11,7 +11,8 @@ extension Scenario {
     static let cleanLine = LinkConditions(delay: .milliseconds(10), rate: .megabits(5))
 
     public static let clean = Scenario(
-        name: "clean 5 Mbit/s, 20 ms round trip", aim: "top rung within 4 s of joining; no freeze", lines: [.init(cleanLine)],
+        name: "clean 5 Mbit/s, 20 ms round trip", aim: "top rung within 4 s of joining; no freeze",
+        lines: [.init(cleanLine)],
         duration: .seconds(60)
     ) { outcome in
         let figures = outcome.down(0)
@@ -46,14 +47,17 @@ extension Scenario {
     }
 
     public static let thin = Scenario(
-        name: "150 kbit/s, 100 ms round trip", aim: "picture and sound continuous; under 150 kbit/s; delay under 400 ms",
+        name: "150 kbit/s, 100 ms round trip",
+        aim: "picture and sound continuous; under 150 kbit/s; delay under 400 ms",
         lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)))], duration: .seconds(60),
         settled: .seconds(8)
     ) { outcome in
         let figures = outcome.down(0)
         return [
             Check("freezes over 500 ms a minute", figures.freezesOver500, "", .atMost(1)),
-            Check("motion", figures.shares.filter { $0.rung.hasSuffix("p") }.reduce(0) { $0 + $1.share } * 100, "%", .above(90)),
+            Check(
+                "motion", figures.shares.filter { $0.rung.hasSuffix("p") }.reduce(0) { $0 + $1.share } * 100, "%",
+                .above(90)),
             Check("sound concealed", figures.concealed, "%", .below(1)),
             Check("rate", Double(figures.bitRate.bitsPerSecond) / 1000, "kbit/s", .below(150)),
             Check("picture delay p95", figures.pictureDelay.p95, "ms", .below(400)),
@@ -77,7 +81,8 @@ extension Scenario {
         let aim =
             part < 0.04
             ? "no freeze over 500 ms"
-            : part < 0.08 ? "no freeze over 500 ms; sound concealed under 1 % with FEC" : "under 2 freezes over 500 ms a minute"
+            : part < 0.08
+                ? "no freeze over 500 ms; sound concealed under 1 % with FEC" : "under 2 freezes over 500 ms a minute"
         return Scenario(
             name: "\(Int((part * 100).rounded())) % random loss, 60 ms round trip", aim: aim, lines: [.init(line)],
             duration: .seconds(60)
@@ -90,7 +95,9 @@ extension Scenario {
                     part < 0.08 ? .atMost(0) : .below(2)),
                 Check("over 200 ms", max(figures.freezesOver200, up.freezesOver200)),
             ]
-            if part < 0.08 { checks.append(Check("sound concealed", max(figures.concealed, up.concealed), "%", .below(1))) }
+            if part < 0.08 {
+                checks.append(Check("sound concealed", max(figures.concealed, up.concealed), "%", .below(1)))
+            }
             return checks
         }
     }
@@ -100,7 +107,8 @@ extension Scenario {
         lines: [
             .init(
                 LinkConditions(
-                    delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)), rate: .megabits(3)
+                    delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)),
+                    rate: .megabits(3)
                 ))
         ],
         duration: .seconds(60)
@@ -116,10 +124,12 @@ extension Scenario {
 
     /// As `tc netem delay 30ms 15ms` does it: every packet on its own, so that they overtake each other.
     public static let jitter: Scenario = {
-        var line = LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3))
+        var line = LinkConditions(
+            delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3))
         line.reorderingDelay = .zero
         return Scenario(
-            name: "30 ms jitter with reordering", aim: "no spurious keyframes; NACKs under 1 % of packets", lines: [.init(line)],
+            name: "30 ms jitter with reordering", aim: "no spurious keyframes; NACKs under 1 % of packets",
+            lines: [.init(line)],
             duration: .seconds(60)
         ) { outcome in
             let figures = outcome.down(0)
@@ -152,12 +162,14 @@ extension Scenario {
             let sound = since(member.ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
             let pictureUp = since(member.serverEye.shown.all.first { $0.at > back && $0.made > back }?.at)
             let soundUp = since(member.serverEar.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
-            let before = outcome.down(0, in: outcome.room.start + .seconds(10)..<outcome.room.start + death).pictureDelay
+            let before = outcome.down(0, in: outcome.room.start + .seconds(10)..<outcome.room.start + death)
+                .pictureDelay
             let limit = Duration.nanoseconds(Int64((before.p95 + 60) * 1e6))
             // Frame by frame a keyframe would count too: half seconds by their median.
             let isLate = (0..<40).map { half in
                 let start = back + .milliseconds(500) * half
-                return outcome.down(0, in: start..<start + .milliseconds(500)).pictureDelay.median > limit.inMilliseconds
+                return outcome.down(0, in: start..<start + .milliseconds(500)).pictureDelay.median
+                    > limit.inMilliseconds
             }
             // Normal is what stays so for three seconds; a step up the ladder later on has its own keyframe.
             let normal = (0..<34).first { half in !isLate[half..<half + 6].contains(true) }.map { Double($0) / 2 }
@@ -175,7 +187,8 @@ extension Scenario {
         LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)),
         LinkConditions(delay: .milliseconds(30), loss: .random(0.10), rate: .megabits(3)),
         LinkConditions(
-            delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)), rate: .megabits(3)),
+            delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)),
+            rate: .megabits(3)),
         LinkConditions(delay: .milliseconds(25), rate: .kilobits(1300)),
     ]
 

@@ -80,7 +80,9 @@ public struct ScenarioOutcome {
         return figures
     }
 
-    private func common(_ eye: ShownPictures, _ ear: SoundSink, in window: Range<Instant>, minutes: Double) -> DirectionFigures {
+    private func common(_ eye: ShownPictures, _ ear: SoundSink, in window: Range<Instant>, minutes: Double)
+        -> DirectionFigures
+    {
         var figures = DirectionFigures()
         let slides = SimulatedRoom.slidesTag
         figures.freezesOver200 = Double(eye.freezes(over: .milliseconds(200), in: window, slides: slides)) / minutes
@@ -115,15 +117,21 @@ public struct ScenarioOutcome {
     // MARK: - Moments
 
     /// When the member's choice first fulfilled the condition, after `time`; seconds.
-    func seconds(from time: Duration, of member: Int = 0, until condition: (RenditionSelector.Choice) -> Bool) -> Double? {
+    func seconds(from time: Duration, of member: Int = 0, until condition: (RenditionSelector.Choice) -> Bool)
+        -> Double?
+    {
         let start = room.start + time
-        return room.members[member].samples.first { $0.at >= start && condition($0.choice) }.map { ($0.at - start).inSeconds }
+        return room.members[member].samples.first { $0.at >= start && condition($0.choice) }.map {
+            ($0.at - start).inSeconds
+        }
     }
 
     /// The last moment after `time` (and before `end`) at which the line's queue was longer than `limit`; seconds.
     func queueSeconds(from time: Duration, to end: Duration, over limit: Duration, of member: Int = 0) -> Double {
         let start = room.start + time
-        let last = room.members[member].samples.last { $0.at >= start && $0.at < room.start + end && $0.lineQueue > limit }
+        let last = room.members[member].samples.last {
+            $0.at >= start && $0.at < room.start + end && $0.lineQueue > limit
+        }
         return last.map { ($0.at - start).inSeconds } ?? 0
     }
 
@@ -146,11 +154,14 @@ extension ScenarioOutcome {
         let member = room.members[index]
         var lines: [String] = []
         func time(_ at: Instant) -> String { "\(((at - room.start).inSeconds * 100).rounded() / 100)" }
-        for (at, change) in member.moves { lines.append("  \(time(at)) s → \(name(of: change.choice)): \(change.reason.sentence)") }
+        for (at, change) in member.moves {
+            lines.append("  \(time(at)) s → \(name(of: change.choice)): \(change.reason.sentence)")
+        }
         let every = max(1, member.samples.count / 30)
         for (number, sample) in member.samples.enumerated() where number % every == 0 {
             lines.append(
-                "  \(time(sample.at)): \(name(of: sample.choice)) estimate \(sample.estimate), queue \(Int(sample.lineQueue.inMilliseconds)) ms, pacer \(Int(sample.pacerQueue.inMilliseconds)) ms")
+                "  \(time(sample.at)): \(name(of: sample.choice)) estimate \(sample.estimate), queue \(Int(sample.lineQueue.inMilliseconds)) ms, pacer \(Int(sample.pacerQueue.inMilliseconds)) ms"
+            )
         }
         for (eye, way) in [(member.eye.shown, "down"), (member.serverEye.shown, "up")] {
             for (before, after) in zip(eye.all, eye.all.dropFirst()) where after.at - before.at > .milliseconds(200) {
@@ -158,7 +169,8 @@ extension ScenarioOutcome {
                 let length = after.at - before.at
                 guard length > (isSlide ? Ladder.slideInterval * 1.3 : .milliseconds(200)) else { continue }
                 lines.append(
-                    "  \(way): still for \(Int(length.inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))")
+                    "  \(way): still for \(Int(length.inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))"
+                )
             }
         }
         lines.append("  down: \(down(index))")

@@ -3,8 +3,9 @@ import Codecs
 import Peer
 import Simulation
 
-/// Half a minute of one tone through the whole way of the sound: Opus, a line, the playout buffer, Opus again. A line that loses packets has each
-/// of them twice, as rooms send it (`AudioProfile.repeated`): Opus' own copies would not do, as it has none of what is no voice.
+/// Half a minute of one tone through the whole way of the sound: Opus, a line, the playout buffer, Opus again. A line
+/// that loses packets has each of them twice, as rooms send it (`AudioProfile.repeated`): Opus' own copies would not
+/// do, as it has none of what is no voice.
 public struct ToneOutcome: Sendable {
     /// Jumps that no tone of that loudness has, outside of concealed stretches and 20 ms around them.
     public var clicks = 0
@@ -26,13 +27,16 @@ public enum ToneScenario {
     static let margin = 960
 
     /// Plays the tone over a line with that random loss.
-    public static func run(loss: Double, jitter: Duration = .zero, seconds: Int = 30, seed: UInt64) throws -> ToneOutcome {
+    public static func run(loss: Double, jitter: Duration = .zero, seconds: Int = 30, seed: UInt64) throws
+        -> ToneOutcome
+    {
         let encoder = try OpusEncoder(bitRate: .kilobits(32))
         let decoder = try OpusDecoder()
         var stretcher = TimeStretcher()
         var last: [UInt8]?
         var link = SimulatedLink<(sequence: Int64, payload: [UInt8], copy: [UInt8]?)>(
-            LinkConditions(delay: .milliseconds(30), jitter: jitter, loss: loss > 0 ? .random(loss) : .none), seed: seed)
+            LinkConditions(delay: .milliseconds(30), jitter: jitter, loss: loss > 0 ? .random(loss) : .none), seed: seed
+        )
         var buffer = AudioReceiveBuffer()
         var output: [Float] = []
         var doubtful: [Range<Int>] = []
@@ -53,7 +57,8 @@ public enum ToneScenario {
                     buffer.insert(
                         ReceivedAudioPacket(
                             payload: payload, sequence: sequence, timestamp: sequence * 960,
-                            captureTime: Instant(nanoseconds: 1_000_000_000 + sequence * 20_000_000), arrival: now, isCopy: isCopy))
+                            captureTime: Instant(nanoseconds: 1_000_000_000 + sequence * 20_000_000), arrival: now,
+                            isCopy: isCopy))
                 }
                 if let copy = packet.copy { insert(copy, packet.sequence - 1, isCopy: true) }
                 insert(packet.payload, packet.sequence, isCopy: false)

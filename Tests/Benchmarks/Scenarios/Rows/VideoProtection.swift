@@ -1,12 +1,15 @@
-/// What goes along with a video stream so that a lost packet can be made again without being asked for: XOR packets (RFC 8627 §6.3), each
-/// of which stands in for one of the packets that it covers.
+/// What goes along with a video stream so that a lost packet can be made again without being asked for: XOR packets
+/// (RFC 8627 §6.3), each of which stands in for one of the packets that it covers.
 public enum VideoProtection: Sendable, Hashable {
     case none
-    /// One XOR packet for each so many in a row (§1.1.1), wherever frames end: the overhead is exact, the last of a small frame waits.
+    /// One XOR packet for each so many in a row (§1.1.1), wherever frames end: the overhead is exact, the last of a
+    /// small frame waits.
     case rows(Int)
-    /// Each frame by itself: at least one XOR packet for each so many of its packets; neighbours are covered by different ones.
+    /// Each frame by itself: at least one XOR packet for each so many of its packets; neighbours are covered by
+    /// different ones.
     case frames(Int)
-    /// One XOR packet for each column of a block that is sent row by row (§1.1.2): a burst as long as a row costs each column one packet.
+    /// One XOR packet for each column of a block that is sent row by row (§1.1.2): a burst as long as a row costs each
+    /// column one packet.
     case columns(Int, rows: Int)
     /// The same, with one for each row too (§1.1.3).
     case matrix(columns: Int, rows: Int)

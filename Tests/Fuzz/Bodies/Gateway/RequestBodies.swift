@@ -15,7 +15,8 @@ enum RequestBodies {
         words: ["bytes=", "http://", "https://", "[::1]", "eyJhbGciOiJIUzI1NiJ9.", "\u{202E}", "\u{200B}", "\u{0301}"],
         seeds: {
             [
-                "bytes=0-99", "bytes=-5", "https://meet.example:8443", "http://[::1]:80", "eyJhbGciOiJIUzI1NiJ9.e30.AAAA",
+                "bytes=0-99", "bytes=-5", "https://meet.example:8443", "http://[::1]:80",
+                "eyJhbGciOiJIUzI1NiJ9.e30.AAAA",
                 #"{"room":"*","name":"n","role":"moderator","sub":"s","exp":2000000000,"nbf":1,"aud":["a"],"iss":"i"}"#,
                 "Ann \u{1F469}\u{200D}\u{1F680}",
             ].map { Array($0.utf8) }
@@ -24,16 +25,21 @@ enum RequestBodies {
         work.step(bytes: input.bytes.count)
         let text = String(decoding: input.bytes, as: UTF8.self)
         for size in [0, 1, 1000, Int.max] {
-            if case .part(let range) = ByteRange(header: text, size: size), range.lowerBound < 0 || range.upperBound >= size {
+            if case .part(let range) = ByteRange(header: text, size: size),
+                range.lowerBound < 0 || range.upperBound >= size
+            {
                 fatalError("headers: a range outside of its file")
             }
         }
         _ = OriginPolicy(allowed: [text]).allows(origin: text, hosts: [text, "meet.example"])
         _ = TokenVerifier.algorithm(of: text)
         _ = try? JSONDecoder().decode(TokenClaims.self, from: Data(input.bytes))
-        _ = RecordingLinks(adminToken: "a", secret: "b").isValid(text, id: text, expires: .max, at: Date(timeIntervalSince1970: 0))
+        _ = RecordingLinks(adminToken: "a", secret: "b").isValid(
+            text, id: text, expires: .max, at: Date(timeIntervalSince1970: 0))
         _ = Names.isRoom(text)
-        if let name = Names.shown(text), Names.shown(name) != name { fatalError("headers: a name that is not what it will be") }
+        if let name = Names.shown(text), Names.shown(name) != name {
+            fatalError("headers: a name that is not what it will be")
+        }
         work.weigh()
     }
 
@@ -41,7 +47,8 @@ enum RequestBodies {
     private static let proxies = FuzzTarget(
         "proxies", covers: "where a request comes from: Host, X-Forwarded-*, Forwarded", maximumLength: 8192,
         words: [
-            "x-forwarded-for: ", "x-forwarded-host: ", "forwarded: ", "for=", "host=", "proto=https", "for=\"[2001:db8::1]:4711\"", "127.0.0.1",
+            "x-forwarded-for: ", "x-forwarded-host: ", "forwarded: ", "for=", "host=", "proto=https",
+            "for=\"[2001:db8::1]:4711\"", "127.0.0.1",
             "::ffff:10.0.0.1", "10.0.0.0/8", "localhost", "via: ", "unknown", ", ",
         ],
         seeds: {
@@ -54,7 +61,9 @@ enum RequestBodies {
         }
     ) { input, work in
         work.step(bytes: input.bytes.count)
-        let lines = String(decoding: input.bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let lines = String(decoding: input.bytes, as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false
+        ).map(String.init)
         guard lines.count >= 3 else { return }
         let fields = lines.dropFirst(3).compactMap { line -> (name: String, value: String)? in
             guard let colon = line.firstIndex(of: ":") else { return nil }
@@ -64,7 +73,9 @@ enum RequestBodies {
         settings.trustedProxies = [IPNetwork("10.0.0.0/8"), IPNetwork("fd00::/8")].compactMap(\.self)
         let rules = RequestRules(settings, machineName: "machine.example")
         let source = rules.source(remote: lines[0], local: lines[2], host: lines[1], headers: ProxyHeaders(fields))
-        let isForwarded = fields.contains { $0.name.hasPrefix("x-forwarded-") || $0.name == "forwarded" || $0.name == "via" }
+        let isForwarded = fields.contains {
+            $0.name.hasPrefix("x-forwarded-") || $0.name == "forwarded" || $0.name == "via"
+        }
         if source.isLocalAdministrator, isForwarded || !lines[0].contains("127.") && !lines[0].contains(":") {
             fatalError("proxies: an administrator from elsewhere")
         }

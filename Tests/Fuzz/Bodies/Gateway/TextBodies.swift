@@ -11,7 +11,10 @@ enum TextBodies {
     /// What trickles in over WHIP (RFC 8840).
     static let fragment = FuzzTarget(
         "fragment", covers: "SDP fragments of WHIP", maximumLength: 16_384,
-        words: ["a=ice-ufrag:", "a=ice-pwd:", "a=candidate:", "a=end-of-candidates", "a=mid:", "m=audio 9 UDP/TLS/RTP/SAVPF 0"],
+        words: [
+            "a=ice-ufrag:", "a=ice-pwd:", "a=candidate:", "a=end-of-candidates", "a=mid:",
+            "m=audio 9 UDP/TLS/RTP/SAVPF 0",
+        ],
         seeds: {
             [
                 "a=ice-ufrag:abcd\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\nm=audio 9 RTP/AVP 0\r\na=mid:0\r\na=candidate:1 1 udp 1 10.0.0.1 9 typ host\r\na=end-of-candidates\r\n",
@@ -30,15 +33,18 @@ enum TextBodies {
 
     /// Messages of the signalling connection.
     static let message = FuzzTarget(
-        "message", covers: "JSON messages of the signalling connection", limits: WorkLimits(perByte: .microseconds(2)), maximumLength: 65_536,
+        "message", covers: "JSON messages of the signalling connection", limits: WorkLimits(perByte: .microseconds(2)),
+        maximumLength: 65_536,
         words: jsonWords + ClientMessage.types.map { "\"\($0)\"" },
         seeds: {
             [
                 #"{"type":"join","room":"a","name":"b","token":null,"role":"moderator","layout":"grid","resume":{"participant":"1","token":"2"}}"#,
-                #"{"type":"offer","sdp":"v=0\r\n"}"#, #"{"type":"candidate","candidate":{"candidate":"candidate:1 1 udp 1 10.0.0.1 9 typ host"}}"#,
+                #"{"type":"offer","sdp":"v=0\r\n"}"#,
+                #"{"type":"candidate","candidate":{"candidate":"candidate:1 1 udp 1 10.0.0.1 9 typ host"}}"#,
                 #"{"type":"candidate","candidate":null}"#, #"{"type":"state","audio":true,"video":false,"hand":true}"#,
                 #"{"type":"layout","name":"grid","scope":"me","pin":["a","b"]}"#,
-                #"{"type":"present","on":true}"#, #"{"type":"chat","text":"\ud83d\ude00","to":"a"}"#, #"{"type":"record","action":"start"}"#,
+                #"{"type":"present","on":true}"#, #"{"type":"chat","text":"\ud83d\ude00","to":"a"}"#,
+                #"{"type":"record","action":"start"}"#,
                 #"{"type":"leave"}"#,
             ].map { Array($0.utf8) }
         }
@@ -50,7 +56,8 @@ enum TextBodies {
 
     /// Bodies of the API.
     static let request = FuzzTarget(
-        "request", covers: "JSON bodies of the API", limits: WorkLimits(perByte: .microseconds(2)), maximumLength: 65_536,
+        "request", covers: "JSON bodies of the API", limits: WorkLimits(perByte: .microseconds(2)),
+        maximumLength: 65_536,
         words: jsonWords + RoomSettingsChange.keys.map { "\"\($0)\"" },
         seeds: {
             [
@@ -85,11 +92,14 @@ enum TextBodies {
         let text = String(decoding: input.bytes, as: UTF8.self)
         _ = try? ConfigurationLoader.load(file: .init(name: "fuzz.yaml", text: text))
         _ = try? ConfigurationLoader.load(
-            environment: Dictionary(ConfigurationSchema.keys.prefix(200).map { ($0.environmentName, text) }) { first, _ in first })
+            environment: Dictionary(ConfigurationSchema.keys.prefix(200).map { ($0.environmentName, text) }) {
+                first, _ in first
+            })
         work.weigh()
     }
 
     private static let jsonWords = [
-        "\"type\"", "null", "true", "{\"a\":", "[[", "\\ud800", "\\u0000", "1e308", "-0", "9223372036854775808", "\u{FEFF}",
+        "\"type\"", "null", "true", "{\"a\":", "[[", "\\ud800", "\\u0000", "1e308", "-0", "9223372036854775808",
+        "\u{FEFF}",
     ]
 }

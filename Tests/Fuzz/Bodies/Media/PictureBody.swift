@@ -7,7 +7,8 @@ import Fuzzing
 enum PictureBody {
     static let target = FuzzTarget(
         "pictures", covers: "frames of H.264 and VP8 into the decoders; Annex B",
-        limits: WorkLimits(base: .milliseconds(100), perByte: .microseconds(2), perStep: .milliseconds(60), memory: 192 << 20),
+        limits: WorkLimits(
+            base: .milliseconds(100), perByte: .microseconds(2), perStep: .milliseconds(60), memory: 192 << 20),
         maximumLength: 16_384, seeds: { seeds }, body: run)
 
     private static func run(_ input: FuzzInput, _ work: inout Work) {
@@ -21,7 +22,8 @@ enum PictureBody {
             work.step(bytes: data.count)
             if codec == .h264 { read(data) }
             if shape & 2 != 0 { decoder.reset() }
-            _ = try? decoder.decode(EncodedVideoFrame(codec: codec, data: data, isKeyframe: shape & 1 != 0, timestamp: Int64(shape)))
+            _ = try? decoder.decode(
+                EncodedVideoFrame(codec: codec, data: data, isKeyframe: shape & 1 != 0, timestamp: Int64(shape)))
         }
         work.weigh()
     }
@@ -40,14 +42,17 @@ enum PictureBody {
 
     private static var seeds: [[UInt8]] {
         VideoCodec.allCases.compactMap { codec in
-            let configuration = VideoEncoderConfiguration(codec: codec, width: 160, height: 90, framesPerSecond: 15, bitRate: .kilobits(100))
+            let configuration = VideoEncoderConfiguration(
+                codec: codec, width: 160, height: 90, framesPerSecond: 15, bitRate: .kilobits(100))
             guard let encoder = try? makeVideoEncoder(configuration) else { return nil }
             var script = FuzzScript()
             script.byte(codec == .h264 ? 0 : 1)
             for index in 0..<4 {
                 let picture = Picture(width: 160, height: 90)
                 picture.fill(y: UInt8(60 + index * 20), u: 90, v: 160)
-                guard let frame = try? encoder.encode(picture, timestamp: Int64(index) * 6000, forceKeyframe: index == 0) else { continue }
+                guard
+                    let frame = try? encoder.encode(picture, timestamp: Int64(index) * 6000, forceKeyframe: index == 0)
+                else { continue }
                 script.byte(frame.isKeyframe ? 1 : 0)
                 script.chunk(frame.data)
             }

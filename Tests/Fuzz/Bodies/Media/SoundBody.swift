@@ -6,7 +6,8 @@ import Fuzzing
 /// Opus packets of others, decoded, concealed and stretched.
 enum SoundBody {
     static let target = FuzzTarget(
-        "opus", covers: "Opus packets: decoding, recovery, concealment, stretching", limits: WorkLimits(perStep: .milliseconds(5)),
+        "opus", covers: "Opus packets: decoding, recovery, concealment, stretching",
+        limits: WorkLimits(perStep: .milliseconds(5)),
         maximumLength: 4096, seeds: { seeds }, body: run)
 
     private static func run(_ input: FuzzInput, _ work: inout Work) {

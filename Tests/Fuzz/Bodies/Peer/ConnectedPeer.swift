@@ -4,12 +4,13 @@ import Simulation
 
 @testable import Peer
 
-/// A connection of the server's after a real handshake, and the far end in the hands of a script: with its keys, its certificate and all
-/// the numbers that the server has shown.
+/// A connection of the server's after a real handshake, and the far end in the hands of a script: with its keys, its
+/// certificate and all the numbers that the server has shown.
 final class ConnectedPeer {
     /// Whose offers a script may choose from; nil is our own client's.
     static let offers = [
-        nil, "chromium156-av-data", "firefox153-av-data", "chromium156-av-simulcast", "aiortc1.16-av-data-all-codecs", "gst-webrtcbin1.22-av-h264",
+        nil, "chromium156-av-data", "firefox153-av-data", "chromium156-av-simulcast", "aiortc1.16-av-data-all-codecs",
+        "gst-webrtcbin1.22-av-h264",
     ]
 
     let server: PeerConnection
@@ -30,7 +31,9 @@ final class ConnectedPeer {
 
     /// - Parameter choice: of `offers`.
     init?(choice: Int) {
-        guard let ours = try? Identities.ours.get(), let theirs = try? Identities.theirs.get(), let offer = Self.offer(choice, of: theirs) else {
+        guard let ours = try? Identities.ours.get(), let theirs = try? Identities.theirs.get(),
+            let offer = Self.offer(choice, of: theirs)
+        else {
             return nil
         }
         self.offer = offer
@@ -41,7 +44,10 @@ final class ConnectedPeer {
         guard let server = try? PeerConnection(configuration, identity: ours, at: now) else { return nil }
         guard (try? server.answer(offer, at: now)) != nil, let session = server.negotiated else { return nil }
         self.server = server
-        guard let transport = try? DTLSTransport(role: session.dtlsRole == .server ? .client : .server, identity: theirs, at: now) else { return nil }
+        guard
+            let transport = try? DTLSTransport(
+                role: session.dtlsRole == .server ? .client : .server, identity: theirs, at: now)
+        else { return nil }
         dtls = transport
         dtls.setRemoteFingerprints([ours.fingerprint])
 
@@ -54,7 +60,9 @@ final class ConnectedPeer {
     }
 
     /// ICE, then DTLS, without a moment lost.
-    private static func handshake(_ server: PeerConnection, _ transport: DTLSTransport, _ session: NegotiatedSession, at time: inout Instant)
+    private static func handshake(
+        _ server: PeerConnection, _ transport: DTLSTransport, _ session: NegotiatedSession, at time: inout Instant
+    )
         -> SRTPKeys?
     {
         var now = time
@@ -69,7 +77,9 @@ final class ConnectedPeer {
         transport.start(at: now)
         var keys: SRTPKeys?
         for _ in 0..<20 where !server.isConnected || keys == nil {
-            while var bytes = transport.nextTransmit() { bytes.withUnsafeMutableBytes { server.receive($0, flow: STUNBody.flow(0), at: now) } }
+            while var bytes = transport.nextTransmit() {
+                bytes.withUnsafeMutableBytes { server.receive($0, flow: STUNBody.flow(0), at: now) }
+            }
             server.flush { bytes, _ in if DatagramKind(bytes) == .dtls { transport.receive(bytes, at: now) } }
             while case .connected(let made)? = transport.nextEvent() { keys = made }
             now += .milliseconds(10)
@@ -185,7 +195,8 @@ final class ConnectedPeer {
             switch DatagramKind(bytes) {
             case .rtp where bytes.count >= 12:
                 packetsSent += 1
-                sent[bytes[8..<12].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }] = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+                sent[bytes[8..<12].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }] =
+                    UInt16(bytes[2]) << 8 | UInt16(bytes[3])
             case .stun:
                 if let message = STUNMessage(parsing: bytes), message.messageClass == .request, checks.count < 32 {
                     checks.append((message.transaction, flow))
@@ -217,7 +228,8 @@ final class ConnectedPeer {
         work.step(bytes: size)
         let isKeyframe = wantsKeyframe
         wantsKeyframe = false
-        server.send(SimulatedFrame.make(codec, isKeyframe: isKeyframe, bytes: size, timestamp: now.ticks(at: 90_000)), at: now)
+        server.send(
+            SimulatedFrame.make(codec, isKeyframe: isKeyframe, bytes: size, timestamp: now.ticks(at: 90_000)), at: now)
     }
 
     func sendSound(_ payload: [UInt8], _ work: inout Work) {

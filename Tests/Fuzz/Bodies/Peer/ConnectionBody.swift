@@ -3,12 +3,14 @@ import Fuzzing
 
 @testable import Peer
 
-/// The connected peer as a whole: everything that its far end, who has all the keys, can say in one life, in any order, while the server
-/// sends media of its own.
+/// The connected peer as a whole: everything that its far end, who has all the keys, can say in one life, in any order,
+/// while the server sends media of its own.
 enum ConnectionBody {
     static let target = FuzzTarget(
         "connection", covers: "a connected peer: media, reports, channels, offers, checks and time in one stream",
-        limits: WorkLimits(base: .milliseconds(8), perByte: .nanoseconds(100), perStep: .microseconds(20), memory: 12 << 20), maximumLength: 4096,
+        limits: WorkLimits(
+            base: .milliseconds(8), perByte: .nanoseconds(100), perStep: .microseconds(20), memory: 12 << 20),
+        maximumLength: 4096,
         seededRounds: 200,
         seeds: { ConnectionSeeds.all }, body: run)
 
@@ -38,14 +40,18 @@ enum ConnectionBody {
         peer.server.flush { _, _ in }
     }
 
-    private static func operate(_ input: inout FuzzInput, _ peer: ConnectedPeer, _ media: inout RTPScript, _ work: inout Work) {
+    private static func operate(
+        _ input: inout FuzzInput, _ peer: ConnectedPeer, _ media: inout RTPScript, _ work: inout Work
+    ) {
         switch Operation(rawValue: input.byte() % Operation.count) {
         case .wait: peer.wait(.milliseconds(waits[input.below(waits.count)]), &work)
         case .media:
             guard let session = peer.server.negotiated else { return }
             let flow = STUNBody.flow(0)
             let end = min(work.bytes + mostBurst, mostBytes)
-            for packet in media.packets(&input, of: session) where work.bytes < end { peer.receive(rtp: packet, on: flow, &work) }
+            for packet in media.packets(&input, of: session) where work.bytes < end {
+                peer.receive(rtp: packet, on: flow, &work)
+            }
         case .reports: peer.receive(rtcp: script(peer).compound(&input), &work)
         case .rawMedia: peer.receive(rtp: input.chunk(), &work)
         case .rawReports: peer.receive(rtcp: input.chunk(), &work)
@@ -132,7 +138,9 @@ enum ConnectionBody {
             }
         case 7: server.closeChannel(ChannelID(input.byte()), at: now)
         case 8:
-            _ = try? server.restartICE(remote: IceCredentials(ufrag: "anew\(input.byte())", password: ConnectedPeer.credentials.password), at: now)
+            _ = try? server.restartICE(
+                remote: IceCredentials(ufrag: "anew\(input.byte())", password: ConnectedPeer.credentials.password),
+                at: now)
         case 9: server.addRemoteCandidate(String(decoding: input.chunk(), as: UTF8.self), at: now)
         default: server.removeFlow(STUNBody.flow(input.below(8)), at: now)
         }

@@ -8,7 +8,8 @@ enum ConnectionSeeds {
     private typealias Operation = ConnectionBody.Operation
 
     static var all: [[UInt8]] {
-        ConnectedPeer.offers.indices.flatMap { offer in [call(offer), reports(offer), channels(offer), offers(offer)] } + captured
+        ConnectedPeer.offers.indices.flatMap { offer in [call(offer), reports(offer), channels(offer), offers(offer)] }
+            + captured
     }
 
     private static func begin(_ offer: Int) -> FuzzScript {
@@ -25,7 +26,10 @@ enum ConnectionSeeds {
             for (number, payload) in picture.enumerated() {
                 // A new timestamp with the first, the marker with the last; the fourth picture begins with a loss.
                 let isLate = index == 3 && number == 0
-                script.raw([Operation.media.rawValue, (number == 0 ? 4 : 0) | (isLate ? 2 : 0), 2, number == picture.count - 1 ? 5 : 4])
+                script.raw([
+                    Operation.media.rawValue, (number == 0 ? 4 : 0) | (isLate ? 2 : 0), 2,
+                    number == picture.count - 1 ? 5 : 4,
+                ])
                 if isLate { script.byte(2) }
                 script.byte(0)
                 script.chunk(payload)
@@ -51,9 +55,11 @@ enum ConnectionSeeds {
             script.chunk(bytes)
         }
         let kinds: [[UInt8]] = [
-            [0, 0, 3, 1, 0, 0, 0], [1, 0, 0, 0x18, 0x80, 0, 20], [2, 0, 3, 0x18, 0x80, 0, 20], [3, 4, 5, 5, 1, 0, 5, 0x20, 5, 4, 4, 4], [4, 0],
+            [0, 0, 3, 1, 0, 0, 0], [1, 0, 0, 0x18, 0x80, 0, 20], [2, 0, 3, 0x18, 0x80, 0, 20],
+            [3, 4, 5, 5, 1, 0, 5, 0x20, 5, 4, 4, 4], [4, 0],
             [5, 0, 0, 1],
-            [6, 1, 0x10, 0xFF, 0xFF, 0, 0], [7, 1] + [UInt8](repeating: 1, count: 37), [8, 1] + [UInt8](repeating: 1, count: 17), [9, 1, 5],
+            [6, 1, 0x10, 0xFF, 0xFF, 0, 0], [7, 1] + [UInt8](repeating: 1, count: 37),
+            [8, 1] + [UInt8](repeating: 1, count: 17), [9, 1, 5],
             [10, 8, 4, 0, 0, 2, 1, 2, 3, 4], [11, 52, 4, 1, 2, 3, 4],
         ]
         for kind in kinds {
@@ -70,7 +76,10 @@ enum ConnectionSeeds {
         script.raw([Operation.channels.rawValue, 0, 0x03, 2, 2, 104, 105])
         script.raw([Operation.setting.rawValue, 5, 0, Operation.wait.rawValue, 5, Operation.channels.rawValue, 5, 0, 0])
         script.raw([Operation.setting.rawValue, 6, 0, 0, 3, Operation.channels.rawValue, 5, 4, 0, 0, 1, 1])
-        script.raw([Operation.channels.rawValue, 2, 8, 3, 2, Operation.wait.rawValue, 8, Operation.channels.rawValue, 7, 0, 0, 1, 2])
+        script.raw([
+            Operation.channels.rawValue, 2, 8, 3, 2, Operation.wait.rawValue, 8, Operation.channels.rawValue, 7, 0, 0,
+            1, 2,
+        ])
         return script.bytes
     }
 
@@ -78,15 +87,22 @@ enum ConnectionSeeds {
     private static func offers(_ offer: Int) -> [UInt8] {
         var script = begin(offer)
         script.raw([
-            Operation.offer.rawValue, 0, Operation.wait.rawValue, 5, Operation.offer.rawValue, 1, 0, 0, 5, 7, Operation.check.rawValue, 4, 1, 0,
+            Operation.offer.rawValue, 0, Operation.wait.rawValue, 5, Operation.offer.rawValue, 1, 0, 0, 5, 7,
+            Operation.check.rawValue, 4, 1, 0,
         ])
-        script.raw([Operation.offer.rawValue, 2, 0, 20, 0, 0, 9, 1, 0, 30, Operation.check.rawValue, 0x20 | 4, 1, 0, Operation.wait.rawValue, 9])
         script.raw([
-            Operation.check.rawValue, 0x40 | 1, 1, 0, Operation.check.rawValue, 0x60 | 16, 1, 0, Operation.setting.rawValue, 8, 1,
+            Operation.offer.rawValue, 2, 0, 20, 0, 0, 9, 1, 0, 30, Operation.check.rawValue, 0x20 | 4, 1, 0,
+            Operation.wait.rawValue, 9,
+        ])
+        script.raw([
+            Operation.check.rawValue, 0x40 | 1, 1, 0, Operation.check.rawValue, 0x60 | 16, 1, 0,
+            Operation.setting.rawValue, 8, 1,
             Operation.setting.rawValue, 9,
         ])
         script.chunk(Array("candidate:1 1 udp 2130706431 203.0.113.5 4000 typ host".utf8))
-        script.raw([Operation.setting.rawValue, 2, 45, Operation.setting.rawValue, 4, Operation.setting.rawValue, 1, 2, 0])
+        script.raw([
+            Operation.setting.rawValue, 2, 45, Operation.setting.rawValue, 4, Operation.setting.rawValue, 1, 2, 0,
+        ])
         return script.bytes
     }
 

@@ -3,7 +3,8 @@ import Fuzzing
 
 @testable import Peer
 
-/// A handshake between two real ends over a wire that a script holds: it loses, repeats, damages, holds back and makes up datagrams.
+/// A handshake between two real ends over a wire that a script holds: it loses, repeats, damages, holds back and makes
+/// up datagrams.
 enum DTLSBody {
     static let target = FuzzTarget(
         "dtls", covers: "the DTLS transport: handshakes over a wire that lies",
@@ -44,7 +45,11 @@ enum DTLSBody {
                 }
                 receive(bytes, server, at: now, &work)
             default:
-                if operation & 8 == 0 { receive(input.chunk(), server, at: now, &work) } else { _ = client.send(input.chunk()) }
+                if operation & 8 == 0 {
+                    receive(input.chunk(), server, at: now, &work)
+                } else {
+                    _ = client.send(input.chunk())
+                }
             }
             work.step()
             server.advance(to: now)
@@ -69,7 +74,8 @@ enum DTLSBody {
         // All goes well; then application data. Each flight by itself damaged at its record header.
         let good = [UInt8](repeating: 1, count: 24) + [15, 3, 1, 2, 3, 1, 1]
         return [
-            good, [6, 0, 13, 1] + good, [1, 1, 6 | 8, 0, 0, 22, 0, 11, 254] + good, [4, 1, 1, 0, 50, 1, 4, 1, 1] + good,
+            good, [6, 0, 13, 1] + good, [1, 1, 6 | 8, 0, 0, 22, 0, 11, 254] + good,
+            [4, 1, 1, 0, 50, 1, 4, 1, 1] + good,
             [7, 13, 22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] + good,
         ]
     }

@@ -16,12 +16,16 @@ enum FramingBody {
         work.step(bytes: stream.count)
         let whole = frames(stream, in: max(stream.count, 1), &work)
         let pieces = frames(stream, in: size, &work)
-        if whole.isValid == pieces.isValid, whole.frames != pieces.frames { fatalError("framing: other frames when cut by \(size)") }
+        if whole.isValid == pieces.isValid, whole.frames != pieces.frames {
+            fatalError("framing: other frames when cut by \(size)")
+        }
         if whole.isValid != pieces.isValid { fatalError("framing: valid or not by the cut") }
         work.weigh()
     }
 
-    private static func frames(_ stream: [UInt8], in size: Int, _ work: inout Work) -> (frames: [[UInt8]], isValid: Bool) {
+    private static func frames(_ stream: [UInt8], in size: Int, _ work: inout Work) -> (
+        frames: [[UInt8]], isValid: Bool
+    ) {
         var reader = FrameReader()
         var frames: [[UInt8]] = []
         for start in stride(from: 0, to: stream.count, by: size) {

@@ -10,21 +10,35 @@ enum MediaSeeds {
         var block = ReportBlock(ssrc: media)
         block.cumulativeLost = -1
         return [
-            .senderReport(SenderReport(ssrc: sender, ntpTime: .max, rtpTimestamp: 0xFFFF_FFFF, packetCount: 1, octetCount: 1, reports: [block])),
-            .receiverReport(ReceiverReport(ssrc: sender, reports: [block, block])), .sourceDescription(SourceDescription(ssrc: sender, cname: "häl")),
-            .goodbye(Goodbye(ssrcs: [sender, 7])), .nack(GenericNack(senderSSRC: sender, mediaSSRC: media, missing: [65_535, 0, 5])),
+            .senderReport(
+                SenderReport(
+                    ssrc: sender, ntpTime: .max, rtpTimestamp: 0xFFFF_FFFF, packetCount: 1, octetCount: 1,
+                    reports: [block])),
+            .receiverReport(ReceiverReport(ssrc: sender, reports: [block, block])),
+            .sourceDescription(SourceDescription(ssrc: sender, cname: "häl")),
+            .goodbye(Goodbye(ssrcs: [sender, 7])),
+            .nack(GenericNack(senderSSRC: sender, mediaSSRC: media, missing: [65_535, 0, 5])),
             .pictureLoss(PictureLossIndication(senderSSRC: sender, mediaSSRC: media)),
             .fullIntraRequest(FullIntraRequest(senderSSRC: sender, entries: [.init(ssrc: media, sequence: 1)])),
             .maxBitrate(ReceiverEstimatedMaxBitrate(senderSSRC: sender, bitRate: .megabits(2), ssrcs: [media, 3])),
             .temporaryLimit(
                 TemporaryMaxBitrate(
                     senderSSRC: sender,
-                    limits: [.init(ssrc: media, bitRate: .megabits(2), overhead: 40), .init(ssrc: 3, bitRate: .zero, overhead: 511)])),
-            .temporaryLimitNotification(TemporaryMaxBitrate(senderSSRC: media, limits: [.init(ssrc: sender, bitRate: .kilobits(90), overhead: 0)])),
+                    limits: [
+                        .init(ssrc: media, bitRate: .megabits(2), overhead: 40),
+                        .init(ssrc: 3, bitRate: .zero, overhead: 511),
+                    ])),
+            .temporaryLimitNotification(
+                TemporaryMaxBitrate(
+                    senderSSRC: media, limits: [.init(ssrc: sender, bitRate: .kilobits(90), overhead: 0)])),
             .transportFeedback(
                 TransportFeedback(
-                    senderSSRC: sender, mediaSSRC: media, baseSequence: 65_530, statusCount: 40, referenceTime: -5, feedbackCount: 255,
-                    arrivals: [.init(sequence: 65_530, delta: 3), .init(sequence: 2, delta: -900), .init(sequence: 30, delta: 255)])),
+                    senderSSRC: sender, mediaSSRC: media, baseSequence: 65_530, statusCount: 40, referenceTime: -5,
+                    feedbackCount: 255,
+                    arrivals: [
+                        .init(sequence: 65_530, delta: 3), .init(sequence: 2, delta: -900),
+                        .init(sequence: 30, delta: 255),
+                    ])),
         ]
     }
 
@@ -40,7 +54,9 @@ enum MediaSeeds {
             return frame.fragments.map { fragment -> [UInt8] in
                 var payload: [UInt8] = []
                 if codec == .vp8 {
-                    VP8Descriptor(startsPartition: fragment.isFirst, pictureID: 5, temporalLevelZeroIndex: 1, temporalLayer: 1).encode(into: &payload)
+                    VP8Descriptor(
+                        startsPartition: fragment.isFirst, pictureID: 5, temporalLevelZeroIndex: 1, temporalLayer: 1
+                    ).encode(into: &payload)
                 }
                 return payload + frame.bytes[fragment.range].prefix(60)
             }

@@ -5,12 +5,15 @@ import Foundation
 /// Offers of real browsers and libraries, from the fixtures of the unit tests.
 enum Offers {
     /// Beside this source: fuzzers and tests run on the machine that built them.
-    private static let folder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../PeerTests/Fixtures").standardizedFileURL
+    private static let folder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../PeerTests/Fixtures")
+        .standardizedFileURL
 
     static let all: [(name: String, text: String)] = {
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
         return files.filter { $0.pathExtension == "sdp" }.sorted { $0.path < $1.path }.compactMap { file in
-            (try? String(contentsOf: file, encoding: .utf8)).map { (file.deletingPathExtension().lastPathComponent, $0) }
+            (try? String(contentsOf: file, encoding: .utf8)).map {
+                (file.deletingPathExtension().lastPathComponent, $0)
+            }
         }
     }()
 

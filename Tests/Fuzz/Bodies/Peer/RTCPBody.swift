@@ -6,7 +6,8 @@ import Fuzzing
 /// RTCP compounds: read, written again, and read once more.
 enum RTCPBody {
     static let target = FuzzTarget(
-        "rtcp", covers: "RTCP compounds: read, written, read again", maximumLength: 4096, words: ["REMB"], seeds: { seeds }, body: run)
+        "rtcp", covers: "RTCP compounds: read, written, read again", maximumLength: 4096, words: ["REMB"],
+        seeds: { seeds }, body: run)
 
     private static func run(_ input: FuzzInput, _ work: inout Work) {
         work.step(bytes: input.bytes.count)

@@ -1,8 +1,8 @@
 import Basics
 import Fuzzing
 
-/// What the far end reports as a script says it: about our own streams, by their SSRCs and their last sequence numbers, with values that no
-/// writer of ours would make.
+/// What the far end reports as a script says it: about our own streams, by their SSRCs and their last sequence numbers,
+/// with values that no writer of ours would make.
 struct RTCPScript {
     /// Of the server's sound, picture and repairs.
     var sound: UInt32
@@ -10,7 +10,8 @@ struct RTCPScript {
     var repair: UInt32
     /// What the far end calls itself.
     let sender: UInt32 = 0x2222
-    /// The last RTP sequence numbers that the server sent of each, and how many packets in all: their transport-wide number.
+    /// The last RTP sequence numbers that the server sent of each, and how many packets in all: their transport-wide
+    /// number.
     var sent: [UInt32: UInt16]
     var packetsSent: Int
 
@@ -89,9 +90,13 @@ struct RTCPScript {
     }
 
     private func header(_ type: UInt8, _ count: Int) -> [UInt8] { [0x80 | UInt8(count & 31), type] }
-    private func length(_ body: [UInt8]) -> [UInt8] { [UInt8(truncatingIfNeeded: body.count >> 10), UInt8(truncatingIfNeeded: body.count >> 2)] }
+    private func length(_ body: [UInt8]) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: body.count >> 10), UInt8(truncatingIfNeeded: body.count >> 2)]
+    }
 
-    private func feedback(_ type: UInt8, _ format: UInt8, about media: UInt32, _ fill: (inout [UInt8]) -> Void) -> [UInt8] {
+    private func feedback(_ type: UInt8, _ format: UInt8, about media: UInt32, _ fill: (inout [UInt8]) -> Void)
+        -> [UInt8]
+    {
         var body: [UInt8] = []
         body.append32(sender)
         body.append32(media)

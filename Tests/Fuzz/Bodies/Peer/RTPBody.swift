@@ -6,11 +6,13 @@ import Fuzzing
 /// RTP headers with both forms of extensions, the headers inside of payloads, and the playout of sound.
 enum RTPBody {
     static let headers = FuzzTarget(
-        "rtp", covers: "RTP headers, extensions, RTX, RED, Opus packets, VP8 descriptors", maximumLength: 2048, seeds: { headerSeeds },
+        "rtp", covers: "RTP headers, extensions, RTX, RED, Opus packets, VP8 descriptors", maximumLength: 2048,
+        seeds: { headerSeeds },
         body: runHeader)
 
     static let sound = FuzzTarget(
-        "audio", covers: "the receive buffer of sound: order, loss, copies, playout", maximumLength: 4096, seeds: { soundSeeds }, body: runSound)
+        "audio", covers: "the receive buffer of sound: order, loss, copies, playout", maximumLength: 4096,
+        seeds: { soundSeeds }, body: runSound)
 
     private static func runHeader(_ input: FuzzInput, _ work: inout Work) {
         let bytes = input.bytes
@@ -25,7 +27,8 @@ enum RTPBody {
         _ = VP8Descriptor.parse(payload.span)
         _ = H264Depacketizer.peek(payload.span)
         if let redundant = RedundantAudio(parsing: payload.span) {
-            for block in redundant.blocks where !payload.indices.contains(block.range.lowerBound) && !block.range.isEmpty {
+            for block in redundant.blocks
+            where !payload.indices.contains(block.range.lowerBound) && !block.range.isEmpty {
                 fatalError("rtp: a block of redundant sound lies outside of its payload")
             }
         }
@@ -58,7 +61,8 @@ enum RTPBody {
                 work.step(bytes: payload.count)
                 buffer.insert(
                     ReceivedAudioPacket(
-                        payload: payload, sequence: sequence - (isCopy ? 1 : 0), timestamp: timestamp - (isCopy ? 960 : 0), marker: step & 16 != 0,
+                        payload: payload, sequence: sequence - (isCopy ? 1 : 0),
+                        timestamp: timestamp - (isCopy ? 960 : 0), marker: step & 16 != 0,
                         captureTime: now - .milliseconds(Int64(step)), arrival: now, isCopy: isCopy))
             }
             _ = buffer.targetDelay(at: now)
@@ -71,7 +75,8 @@ enum RTPBody {
             var bytes = [UInt8](repeating: 0, count: 200)
             let length = bytes.withUnsafeMutableBytes { buffer in
                 var writer = RTPPacketWriter(
-                    buffer, marker: true, payloadType: 96, sequence: 65_535, timestamp: 0xFFFF_FFFF, ssrc: 7, twoByteExtensions: twoByte)
+                    buffer, marker: true, payloadType: 96, sequence: 65_535, timestamp: 0xFFFF_FFFF, ssrc: 7,
+                    twoByteExtensions: twoByte)
                 writer.addExtension(1, "0")
                 writer.addExtension(3, UInt16(9))
                 writer.addExtension24(5, 77)

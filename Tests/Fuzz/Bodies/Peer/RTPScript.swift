@@ -53,7 +53,9 @@ struct RTPScript {
     private func stream(_ choice: UInt8, _ session: NegotiatedSession) -> Stream {
         let sound = session.section(.audio)
         let picture = session.section(.video)
-        let codec = picture.flatMap { section in section.codecs.isEmpty ? nil : section.codecs[Int(choice >> 3) % section.codecs.count] }
+        let codec = picture.flatMap { section in
+            section.codecs.isEmpty ? nil : section.codecs[Int(choice >> 3) % section.codecs.count]
+        }
         let source = picture?.remoteSources.first
         let layer = UInt32(choice >> 5)
         let rids = picture?.remoteRIDs ?? []
@@ -62,35 +64,45 @@ struct RTPScript {
         switch choice & 7 {
         case 0:
             return Stream(
-                ssrc: sound?.remoteSources.first?.ssrc.rawValue ?? 0x3333, payloadType: sound?.codecs.first?.payloadType ?? 111, isSound: true,
+                ssrc: sound?.remoteSources.first?.ssrc.rawValue ?? 0x3333,
+                payloadType: sound?.codecs.first?.payloadType ?? 111, isSound: true,
                 section: sound)
         case 1:
             return Stream(
-                ssrc: sound?.remoteSources.first?.ssrc.rawValue ?? 0x3333, payloadType: sound?.codecs.first?.redPayloadType ?? 63, isSound: true,
+                ssrc: sound?.remoteSources.first?.ssrc.rawValue ?? 0x3333,
+                payloadType: sound?.codecs.first?.redPayloadType ?? 63, isSound: true,
                 section: sound)
         case 2, 3, 4: return Stream(ssrc: media, payloadType: codec?.payloadType ?? 96, section: picture, rid: rid)
         case 5:
             return Stream(
-                ssrc: rid == nil ? source?.rtx?.rawValue ?? 0x1112 : 0x3000 + layer, payloadType: codec?.rtxPayloadType ?? 97, media: media,
+                ssrc: rid == nil ? source?.rtx?.rawValue ?? 0x1112 : 0x3000 + layer,
+                payloadType: codec?.rtxPayloadType ?? 97, media: media,
                 isRepair: true, section: picture, rid: rid)
-        case 6: return Stream(ssrc: 0x5000_0000 + UInt32(choice), payloadType: codec?.payloadType ?? 96, section: picture, rid: rid)
+        case 6:
+            return Stream(
+                ssrc: 0x5000_0000 + UInt32(choice), payloadType: codec?.payloadType ?? 96, section: picture, rid: rid)
         default: return Stream(ssrc: UInt32(choice) << 24, payloadType: choice >> 1, section: nil)
         }
     }
 
-    private func packet(_ stream: Stream, ssrc: UInt32, _ marking: UInt8, raw: [UInt8]?, payload: [UInt8], isLast: Bool) -> [UInt8] {
+    private func packet(_ stream: Stream, ssrc: UInt32, _ marking: UInt8, raw: [UInt8]?, payload: [UInt8], isLast: Bool)
+        -> [UInt8]
+    {
         var bytes = [UInt8](repeating: 0, count: 1500)
         let ids = stream.section?.headerExtensions
         let length = bytes.withUnsafeMutableBytes { buffer -> Int? in
             var writer = RTPPacketWriter(
                 buffer, marker: marking & 1 != 0 && isLast, payloadType: stream.payloadType,
-                sequence: SequenceNumber(rawValue: sequences[ssrc] ?? 0), timestamp: RTPTimestamp(rawValue: timestamps[ssrc] ?? 0),
+                sequence: SequenceNumber(rawValue: sequences[ssrc] ?? 0),
+                timestamp: RTPTimestamp(rawValue: timestamps[ssrc] ?? 0),
                 ssrc: SSRC(ssrc), twoByteExtensions: marking & 2 != 0)
             if marking & 4 != 0, let id = ids?.mid { writer.addExtension(id, stream.section?.mid ?? "") }
             if marking & 8 == 0, let id = ids?.transportCC { writer.addExtension(id, transportSequence) }
             if marking & 16 != 0, let id = ids?.playoutDelay { writer.addExtension24(id, UInt32(marking) << 8) }
             if marking & 64 != 0, let id = ids?.audioLevel { writer.addExtension(id, marking) }
-            if let rid = stream.rid, marking & 128 == 0, let id = stream.isRepair ? ids?.repairedRID : ids?.rid { writer.addExtension(id, rid) }
+            if let rid = stream.rid, marking & 128 == 0, let id = stream.isRepair ? ids?.repairedRID : ids?.rid {
+                writer.addExtension(id, rid)
+            }
             payload.withUnsafeBytes { writer.append($0) }
             return writer.finish()
         }

@@ -37,7 +37,9 @@ enum SCTPBody {
                 let size = shape & 8 == 0 ? 1 : Int(input.number16())
                 for _ in 0..<input.repetitions(upTo: 1024) where work.bytes < mostBytes {
                     work.step(bytes: size + 1)
-                    _ = association.send([UInt8](repeating: 1, count: size + 1), ppid: 51, stream: UInt16(shape >> 4), reliability, at: now)
+                    _ = association.send(
+                        [UInt8](repeating: 1, count: size + 1), ppid: 51, stream: UInt16(shape >> 4), reliability,
+                        at: now)
                 }
             case 2: association.reset(UInt16(input.byte() & 7), at: now)
             default:
@@ -51,7 +53,9 @@ enum SCTPBody {
             _ = association.nextDeadline
             for packet in association.takePackets() {
                 work.step(bytes: packet.count)
-                if packet.count > association.configuration.packetSize + 64 { fatalError("sctp: a packet of \(packet.count) bytes") }
+                if packet.count > association.configuration.packetSize + 64 {
+                    fatalError("sctp: a packet of \(packet.count) bytes")
+                }
                 if let parsed = SCTPPacket(parsing: packet) { script.note(parsed) }
             }
             _ = association.takeEvents()
@@ -65,7 +69,8 @@ enum SCTPBody {
         guard association.state != .closed else { return }
         let most = association.configuration.receiveWindow + 2 * association.configuration.maximumMessage
         if association.held < 0 || association.held > most {
-            fatalError("sctp: \(association.held) bytes are held with a window of \(association.configuration.receiveWindow)")
+            fatalError(
+                "sctp: \(association.held) bytes are held with a window of \(association.configuration.receiveWindow)")
         }
         if association.buffered < 0 || association.buffered > association.configuration.sendBuffer {
             fatalError("sctp: \(association.buffered) bytes wait")
@@ -74,7 +79,9 @@ enum SCTPBody {
 
     private static func deliver(_ chunks: [UInt8], to association: SCTPAssociation, at now: Instant) {
         association.receive(
-            packet(chunks, source: association.configuration.remotePort, destination: association.configuration.localPort, tag: association.localTag),
+            packet(
+                chunks, source: association.configuration.remotePort, destination: association.configuration.localPort,
+                tag: association.localTag),
             at: now)
     }
 
@@ -99,15 +106,19 @@ enum SCTPBody {
 
     private static var seeds: [[UInt8]] {
         let chunks: [SCTPChunk] = [
-            .sack(SCTPSack(cumulative: 98, window: 0, gaps: [1...2, 65_535...65_535], duplicates: [4])), .heartbeat([0, 1, 0, 8, 1, 2, 3, 4]),
+            .sack(SCTPSack(cumulative: 98, window: 0, gaps: [1...2, 65_535...65_535], duplicates: [4])),
+            .heartbeat([0, 1, 0, 8, 1, 2, 3, 4]),
             .data(
                 SCTPData(
                     tsn: 100, stream: 1, ssn: 0, ppid: 50, unordered: false, begins: true, ends: true,
                     payload: [3, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 65])),
-            .data(SCTPData(tsn: 102, stream: 1, ssn: 1, ppid: 51, unordered: true, begins: true, ends: false, payload: [65])),
+            .data(
+                SCTPData(
+                    tsn: 102, stream: 1, ssn: 1, ppid: 51, unordered: true, begins: true, ends: false, payload: [65])),
             .forwardTSN(104, [SCTPSkip(stream: 1, ssn: 2)]), .cookieEcho([UInt8](repeating: 0, count: 13)),
             .reconfig([
-                .resetOutgoing(request: 100, response: 9, lastTSN: 100, streams: [1]), .resetIncoming(request: 101, streams: [3]),
+                .resetOutgoing(request: 100, response: 9, lastTSN: 100, streams: [1]),
+                .resetIncoming(request: 101, streams: [3]),
                 .other(request: 102),
             ]),
         ]
@@ -118,7 +129,8 @@ enum SCTPBody {
         }
         // Messages of ours, theirs, an acknowledgement, a burst, time.
         let play: [UInt8] = [
-            1, 0, 3, 3, 0, 0x03, 1, 2, 65, 66, 3, 5, 0, 0, 0, 50, 3, 2, 3, 8, 1, 3, 5, 4, 1, 1, 1, 2, 0, 200, 1, 8, 4, 0, 2, 2, 3, 3, 7, 0, 0, 1, 1,
+            1, 0, 3, 3, 0, 0x03, 1, 2, 65, 66, 3, 5, 0, 0, 0, 50, 3, 2, 3, 8, 1, 3, 5, 4, 1, 1, 1, 2, 0, 200, 1, 8, 4,
+            0, 2, 2, 3, 3, 7, 0, 0, 1, 1,
             3, 6, 0, 4, 1, 1, 1,
         ]
         return [raw.bytes, play]

@@ -3,7 +3,8 @@ import Fuzzing
 
 @testable import Peer
 
-/// The far end of an SCTP association as a script plays it: it knows the numbers of both ends, so that what it says is believed.
+/// The far end of an SCTP association as a script plays it: it knows the numbers of both ends, so that what it says is
+/// believed.
 struct SCTPScript {
     /// What DTLS carries in one packet.
     private static let packetSize = 1132
@@ -41,7 +42,8 @@ struct SCTPScript {
         case 10: return [input.chunk()]
         default:
             let list: [SCTPChunk] = [
-                .heartbeat(input.chunk()), .heartbeatAck([]), .cookieAck, .cookieEcho(input.chunk()), .shutdown(seen), .shutdownAck, .abort([]),
+                .heartbeat(input.chunk()), .heartbeatAck([]), .cookieAck, .cookieEcho(input.chunk()), .shutdown(seen),
+                .shutdownAck, .abort([]),
                 .shutdownComplete,
             ]
             return [encoded(list[input.below(list.count)])]
@@ -61,7 +63,8 @@ struct SCTPScript {
         }
         return .data(
             SCTPData(
-                tsn: next, stream: stream, ssn: numbers[stream, default: 0], ppid: ppid, unordered: flags & 4 != 0, begins: flags & 2 != 0,
+                tsn: next, stream: stream, ssn: numbers[stream, default: 0], ppid: ppid, unordered: flags & 4 != 0,
+                begins: flags & 2 != 0,
                 ends: flags & 1 != 0,
                 payload: payload))
     }
@@ -110,7 +113,8 @@ struct SCTPScript {
     private func acknowledgement(_ input: inout FuzzInput) -> SCTPChunk {
         let shape = input.byte()
         var sack = SCTPSack(
-            cumulative: seen &- UInt32(input.byte() & 0x3F), window: shape & 1 == 0 ? 1 << 20 : input.number32(), gaps: [], duplicates: [])
+            cumulative: seen &- UInt32(input.byte() & 0x3F), window: shape & 1 == 0 ? 1 << 20 : input.number32(),
+            gaps: [], duplicates: [])
         if shape & 2 != 0 { sack.cumulative = sack.cumulative &+ input.number32() }
         if shape & 4 != 0 {
             let width = UInt16(input.byte())
@@ -142,7 +146,10 @@ struct SCTPScript {
             let streams = (0..<Int(input.byte() & 7)).map { _ in UInt16(input.byte()) }
             switch kind & 3 {
             case 0:
-                parameters.append(.resetOutgoing(request: request, response: request, lastTSN: next &- 1 &+ UInt32(kind >> 2 & 3), streams: streams))
+                parameters.append(
+                    .resetOutgoing(
+                        request: request, response: request, lastTSN: next &- 1 &+ UInt32(kind >> 2 & 3),
+                        streams: streams))
             case 1: parameters.append(.resetIncoming(request: request, streams: streams))
             case 2: parameters.append(.response(request: seen &+ UInt32(kind >> 4), result: UInt32(kind >> 2 & 7)))
             default: parameters.append(.other(request: request))

@@ -6,13 +6,15 @@ import Fuzzing
 /// STUN messages into an agent of either role, several flows, and the table that tells whose a datagram is.
 enum STUNBody {
     static let target = FuzzTarget(
-        "stun", covers: "STUN messages, the ICE agent, the demultiplexer", maximumLength: 4096, seeds: { seeds }, body: run)
+        "stun", covers: "STUN messages, the ICE agent, the demultiplexer", maximumLength: 4096, seeds: { seeds },
+        body: run)
 
     static let ours = IceCredentials(ufrag: "ours", password: "aPasswordOfEnoughLetters")
     static let theirs = IceCredentials(ufrag: "their", password: "anotherPasswordOfEnoughLetters")
 
     static func flow(_ number: Int) -> Flow {
-        let remote = SocketAddress(.v4(0xC633_6400 + UInt32(number / 4)), port: number == 7 ? 0 : 50_000 + UInt16(number))
+        let remote = SocketAddress(
+            .v4(0xC633_6400 + UInt32(number / 4)), port: number == 7 ? 0 : 50_000 + UInt16(number))
         return Flow(number == 5 ? .tcp : .udp, local: SocketAddress(.v4(0xC000_0201), port: 40_000), remote: remote)
     }
 
@@ -20,7 +22,8 @@ enum STUNBody {
         var input = input
         let isLite = input.byte() & 1 == 0
         var agent = IceAgent(
-            mode: isLite ? .lite : .controlling, local: ours, localAddresses: isLite ? [] : [flow(0).local], configuration: IceConfiguration(),
+            mode: isLite ? .lite : .controlling, local: ours, localAddresses: isLite ? [] : [flow(0).local],
+            configuration: IceConfiguration(),
             seed: 1,
             at: .zero)
         agent.setRemote(theirs, at: .zero)
@@ -59,15 +62,21 @@ enum STUNBody {
             agent.advance(to: now)
             while let (bytes, _) = agent.nextTransmit() {
                 work.step()
-                bytes.withUnsafeBytes { raw in if let id = STUNMessage(parsing: raw)?.transaction, asked.count < 32 { asked.append(id) } }
+                bytes.withUnsafeBytes { raw in
+                    if let id = STUNMessage(parsing: raw)?.transaction, asked.count < 32 { asked.append(id) }
+                }
             }
             while agent.nextEvent() != nil {}
-            if let deadline = agent.nextDeadline, deadline < now - .seconds(1) { fatalError("stun: a deadline is never done with") }
+            if let deadline = agent.nextDeadline, deadline < now - .seconds(1) {
+                fatalError("stun: a deadline is never done with")
+            }
         }
         work.weigh()
     }
 
-    private static func receive(_ bytes: [UInt8], _ flow: Flow, into agent: inout IceAgent, _ table: inout Demultiplexer<Int>, at now: Instant) {
+    private static func receive(
+        _ bytes: [UInt8], _ flow: Flow, into agent: inout IceAgent, _ table: inout Demultiplexer<Int>, at now: Instant
+    ) {
         bytes.withUnsafeBytes { raw in
             let id = table.route(raw, flow: flow)
             _ = table.claimant(of: raw, flow: flow)
@@ -77,7 +86,8 @@ enum STUNBody {
         }
     }
 
-    /// A message that is right but for what the script says: attributes by bits, credentials, then raw attributes inside the integrity.
+    /// A message that is right but for what the script says: attributes by bits, credentials, then raw attributes
+    /// inside the integrity.
     static func message(_ input: inout FuzzInput, answering asked: [STUNMessage.TransactionID]) -> [UInt8] {
         let shape = input.byte()
         let has = input.byte()
@@ -104,7 +114,8 @@ enum STUNBody {
         if shape & 4 != 0 {
             // Raw attributes in front of everything, with length, integrity and fingerprint made anew.
             let extra = input.chunk()
-            bytes = sealed(Array(bytes[..<20]) + extra + Array(repeating: 0, count: -extra.count & 3), password: password)
+            bytes = sealed(
+                Array(bytes[..<20]) + extra + Array(repeating: 0, count: -extra.count & 3), password: password)
         }
         if shape & 8 != 0, !bytes.isEmpty { bytes[Int(input.byte()) % bytes.count] ^= input.byte() }
         return bytes
@@ -115,7 +126,8 @@ enum STUNBody {
         var bytes = message
         if let password {
             STUNMessage.setLength(of: &bytes, to: bytes.count + 24 - STUNMessage.headerLength)
-            STUNMessage.append(STUNMessage.AttributeType.messageIntegrity, STUNMessage.hmac(bytes, password: password), to: &bytes)
+            STUNMessage.append(
+                STUNMessage.AttributeType.messageIntegrity, STUNMessage.hmac(bytes, password: password), to: &bytes)
         }
         STUNMessage.setLength(of: &bytes, to: bytes.count - STUNMessage.headerLength)
         return bytes

@@ -67,8 +67,9 @@ enum VideoBody {
         return script.bytes
     }
 
-    /// Many packets in one picture behind a keyframe: parameter sets, fragments, parts of a VP8 frame, between the packet that begins it and
-    /// the one that ends it. Each is a seed of its own, as a short one is changed where it counts sooner.
+    /// Many packets in one picture behind a keyframe: parameter sets, fragments, parts of a VP8 frame, between the
+    /// packet that begins it and the one that ends it. Each is a seed of its own, as a short one is changed where it
+    /// counts sooner.
     private static var crowds: [[UInt8]] {
         let crowds: [(codec: VideoCodec, first: [UInt8], many: [UInt8], last: [UInt8])] = [
             (.h264, [0x41, 0x9A], [3, 10, 0x67, 2], [0x41, 0x9A, 0x80, 1]),
@@ -137,8 +138,10 @@ struct VideoPayload {
                 bytes += [UInt8](repeating: 1, count: length)
             }
             return bytes
-        case .fragment(let header, let length): return [0x7C, header] + [UInt8](repeating: UInt8(truncatingIfNeeded: copy), count: length)
-        case .vp8(let descriptor, let length): return descriptor + [UInt8](repeating: UInt8(truncatingIfNeeded: copy), count: length)
+        case .fragment(let header, let length):
+            return [0x7C, header] + [UInt8](repeating: UInt8(truncatingIfNeeded: copy), count: length)
+        case .vp8(let descriptor, let length):
+            return descriptor + [UInt8](repeating: UInt8(truncatingIfNeeded: copy), count: length)
         }
     }
 }

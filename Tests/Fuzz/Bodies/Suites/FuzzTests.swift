@@ -17,7 +17,9 @@ import Testing
 
     @Test("Each folder of crashers belongs to a target, and none is empty")
     func folders() throws {
-        let names = try FileManager.default.contentsOfDirectory(atPath: FuzzTarget.crasherFolder.path).filter { !$0.hasPrefix(".") }
+        let names = try FileManager.default.contentsOfDirectory(atPath: FuzzTarget.crasherFolder.path).filter {
+            !$0.hasPrefix(".")
+        }
         #expect(!names.isEmpty)
         for name in names {
             let target = try #require(FuzzTargets.all.first { $0.name == name }, "no target is called \(name)")
@@ -31,6 +33,7 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    @Test("The offers that a connected peer may begin with are there", arguments: ConnectedPeer.offers.compactMap(\.self))
+    @Test(
+        "The offers that a connected peer may begin with are there", arguments: ConnectedPeer.offers.compactMap(\.self))
     func offers(_ name: String) { #expect(Offers.text(name) != nil) }
 }

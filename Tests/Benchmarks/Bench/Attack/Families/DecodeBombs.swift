@@ -21,28 +21,39 @@ enum DecodeBombs {
     /// Moving noise at 640×360: an ordinary stream that fills its rate.
     static let noise = Result { try moving() }
 
-    private static func flat(_ codec: VideoCodec, width: Int, height: Int, frames count: Int) throws -> [EncodedVideoFrame] {
+    private static func flat(_ codec: VideoCodec, width: Int, height: Int, frames count: Int) throws
+        -> [EncodedVideoFrame]
+    {
         let encoder = try makeVideoEncoder(
-            VideoEncoderConfiguration(codec: codec, width: width, height: height, framesPerSecond: 30, bitRate: .megabits(20), speed: .fast))
+            VideoEncoderConfiguration(
+                codec: codec, width: width, height: height, framesPerSecond: 30, bitRate: .megabits(20), speed: .fast))
         let picture = Picture(width: width, height: height)
         picture.fill(y: 90, u: 110, v: 140)
-        return try (0..<count).compactMap { try encoder.encode(picture, timestamp: Int64($0 * 3000), forceKeyframe: $0 == 0) }
+        return try (0..<count).compactMap {
+            try encoder.encode(picture, timestamp: Int64($0 * 3000), forceKeyframe: $0 == 0)
+        }
     }
 
     private static func single(_ codec: VideoCodec) throws -> EncodedVideoFrame {
-        guard let frame = try flat(codec, width: 320, height: 180, frames: 1).first else { throw BenchError("no keyframe") }
+        guard let frame = try flat(codec, width: 320, height: 180, frames: 1).first else {
+            throw BenchError("no keyframe")
+        }
         return frame
     }
 
     private static func sizes(_ codec: VideoCodec) throws -> [EncodedVideoFrame] {
-        let sizes = [(1280, 720), (64, 2048), (2048, 64), (1920, 1080), (320, 240), (2560, 1440), (176, 144), (1024, 1024), (3840, 2160), (640, 480)]
+        let sizes = [
+            (1280, 720), (64, 2048), (2048, 64), (1920, 1080), (320, 240), (2560, 1440), (176, 144), (1024, 1024),
+            (3840, 2160), (640, 480),
+        ]
         return try sizes.compactMap { try flat(codec, width: $0.0, height: $0.1, frames: 1).first }
     }
 
     private static func moving() throws -> [EncodedVideoFrame] {
         let encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(
-                codec: .vp8, width: 640, height: 360, framesPerSecond: 30, bitRate: .megabits(1.5), speed: .fast, keyframeInterval: .seconds(1)))
+                codec: .vp8, width: 640, height: 360, framesPerSecond: 30, bitRate: .megabits(1.5), speed: .fast,
+                keyframeInterval: .seconds(1)))
         let picture = Picture(width: 640, height: 360)
         picture.fill(y: 120, u: 128, v: 128)
         var random = SeededRandom(seed: 2)
@@ -60,7 +71,9 @@ enum DecodeBombs {
     /// libavcodec's face of x264, because ours makes 4:2:0 only.
     private static func fullChroma() throws -> [EncodedVideoFrame] {
         cffmpeg_silence()
-        guard let encoder = avcodec_find_encoder_by_name("libx264"), var context = Optional(avcodec_alloc_context3(encoder)) else {
+        guard let encoder = avcodec_find_encoder_by_name("libx264"),
+            var context = Optional(avcodec_alloc_context3(encoder))
+        else {
             throw BenchError("this libavcodec has no libx264")
         }
         defer { avcodec_free_context(&context) }
@@ -76,7 +89,8 @@ enum DecodeBombs {
         av_opt_set(opened.pointee.priv_data, "preset", "ultrafast", 0)
         av_opt_set(opened.pointee.priv_data, "tune", "zerolatency", 0)
         // Slices of a packet each and no lookahead; every picture a reference.
-        av_opt_set(opened.pointee.priv_data, "x264-params", "ref=16:rc-lookahead=0:scenecut=0:repeat-headers=1:level=6.2", 0)
+        av_opt_set(
+            opened.pointee.priv_data, "x264-params", "ref=16:rc-lookahead=0:scenecut=0:repeat-headers=1:level=6.2", 0)
         guard avcodec_open2(opened, encoder, nil) >= 0 else { throw BenchError("libx264 refuses 4:4:4 at 10 bits") }
         var picture = av_frame_alloc(), packet = av_packet_alloc()
         defer {
@@ -87,7 +101,9 @@ enum DecodeBombs {
         picture.pointee.format = AV_PIX_FMT_YUV444P10LE.rawValue
         picture.pointee.width = Int32(side)
         picture.pointee.height = Int32(side)
-        guard av_frame_get_buffer(picture, 0) >= 0, let planes = [picture.pointee.data.0, picture.pointee.data.1, picture.pointee.data.2] as? [UnsafeMutablePointer<UInt8>]
+        guard av_frame_get_buffer(picture, 0) >= 0,
+            let planes = [picture.pointee.data.0, picture.pointee.data.1, picture.pointee.data.2]
+                as? [UnsafeMutablePointer<UInt8>]
         else { throw BenchError("out of memory") }
         let strides = [picture.pointee.linesize.0, picture.pointee.linesize.1, picture.pointee.linesize.2]
         for (plane, stride) in zip(planes, strides) {
@@ -103,7 +119,8 @@ enum DecodeBombs {
                 let data = Array(UnsafeBufferPointer(start: packet.pointee.data, count: Int(packet.pointee.size)))
                 frames.append(
                     EncodedVideoFrame(
-                        codec: .h264, data: data, isKeyframe: packet.pointee.flags & AV_PKT_FLAG_KEY != 0, timestamp: Int64(index * 3000), width: side,
+                        codec: .h264, data: data, isKeyframe: packet.pointee.flags & AV_PKT_FLAG_KEY != 0,
+                        timestamp: Int64(index * 3000), width: side,
                         height: side))
                 av_packet_unref(packet)
             }

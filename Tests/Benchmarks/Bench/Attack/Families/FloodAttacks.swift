@@ -6,14 +6,24 @@ import Threads
 enum FloodAttacks {
     static let all: [Attack] = [
         Attack("stun-flood", "Checks that name a fragment of nobody, from 16 addresses, 20 000 a second.") { context in
-            try flood(context, perSecond: 20_000) { _ in check(user: "\(IceCredentials.randomToken(8)):abcd", password: "no password of anybody's") }
+            try flood(context, perSecond: 20_000) { _ in
+                check(user: "\(IceCredentials.randomToken(8)):abcd", password: "no password of anybody's")
+            }
         },
-        Attack("stun-flood-known", "Checks that name the attacker's own fragment and are signed wrongly, from 16 addresses, 20 000 a second.") { context in
+        Attack(
+            "stun-flood-known",
+            "Checks that name the attacker's own fragment and are signed wrongly, from 16 addresses, 20 000 a second."
+        ) { context in
             let intruder = try context.enter("flood")
             let user = "\(intruder.peer.answer.ice.ufrag):\(intruder.peer.offer.ice.ufrag)"
-            try flood(context, perSecond: 20_000, alive: intruder) { _ in check(user: user, password: "not the password that it has") }
+            try flood(context, perSecond: 20_000, alive: intruder) { _ in
+                check(user: user, password: "not the password that it has")
+            }
         },
-        Attack("stun-flood-authentic", "Checks of the attacker's own that are signed properly, from its own address, 20 000 a second.") { context in
+        Attack(
+            "stun-flood-authentic",
+            "Checks of the attacker's own that are signed properly, from its own address, 20 000 a second."
+        ) { context in
             let intruder = try context.enter("flood")
             let checks = (0..<64).map { _ in intruder.peer.check() }
             try intruder.run(context, every: .milliseconds(5)) { _ throws(WireError) in
@@ -37,24 +47,34 @@ enum FloodAttacks {
             let hellos = (0..<64).map { _ in clientHello() }
             try flood(context, perSecond: 20_000) { hellos[$0 % 64] }
         },
-        Attack("dtls-flood-known", "Handshake and application records, rubbish and replays, on the attacker's own path, 5000 a second.") { context in
+        Attack(
+            "dtls-flood-known",
+            "Handshake and application records, rubbish and replays, on the attacker's own path, 5000 a second."
+        ) { context in
             let intruder = try context.enter("flood")
             var random = SeededRandom(seed: 9)
             try intruder.run(context, every: .milliseconds(5)) { _ throws(WireError) in
                 for index in 0..<25 {
                     var bytes = clientHello()
-                    if index % 2 == 0 { for _ in 0..<20 { bytes[.random(in: 0..<bytes.count, using: &random)] = .random(in: 20...63, using: &random) } }
+                    if index % 2 == 0 {
+                        for _ in 0..<20 {
+                            bytes[.random(in: 0..<bytes.count, using: &random)] = .random(in: 20...63, using: &random)
+                        }
+                    }
                     bytes[0] = [22, 23, 21, 20, 25][index % 5]
                     intruder.peer.socket.send(bytes, to: intruder.peer.server)
                 }
             }
         },
-        Attack("dtls-half", "Ten members whose ClientHellos come in 200 fragments, out of order, with one missing.") { context in
+        Attack("dtls-half", "Ten members whose ClientHellos come in 200 fragments, out of order, with one missing.") {
+            context in
             for number in 1...10 {
                 context.spawn { context in
                     let wire = try SignalWire(to: context.http, from: context.address(number))
                     try wire.join("flood", as: "Half \(number)")
-                    let peer = try HostilePeer(from: context.address(number)) { offer throws(WireError) in try wire.answer(to: offer) }
+                    let peer = try HostilePeer(from: context.address(number)) { offer throws(WireError) in
+                        try wire.answer(to: offer)
+                    }
                     let hello = Array(clientHello()[25...])
                     // The path stands; the handshake never does.
                     var sequence = 0
@@ -65,7 +85,10 @@ enum FloodAttacks {
                             sequence += 1
                             let place = sequence * 37 % hello.count
                             guard place != 11 else { continue }
-                            peer.socket.send(record(hello, from: place, count: 1, message: UInt16(truncatingIfNeeded: sequence / 400), number: sequence), to: peer.server)
+                            peer.socket.send(
+                                record(
+                                    hello, from: place, count: 1, message: UInt16(truncatingIfNeeded: sequence / 400),
+                                    number: sequence), to: peer.server)
                         }
                         context.rest(.milliseconds(5))
                     }
@@ -74,10 +97,13 @@ enum FloodAttacks {
             context.rest()
         },
         Attack("rtp-flood", "RTP and RTCP from addresses that joined nothing, 20 000 a second.") { context in
-            let bodies = (0..<64).map { index in [0x80, index % 2 == 0 ? 111 : 200] + (0..<200).map { UInt8(truncatingIfNeeded: $0 * index) } }
+            let bodies = (0..<64).map { index in
+                [0x80, index % 2 == 0 ? 111 : 200] + (0..<200).map { UInt8(truncatingIfNeeded: $0 * index) }
+            }
             try flood(context, perSecond: 20_000) { bodies[$0 % 64] }
         },
-        Attack("rtp-flood-forged", "RTP with the bystanders' own addresses that is not authentic, 20 000 a second.") { context in
+        Attack("rtp-flood-forged", "RTP with the bystanders' own addresses that is not authentic, 20 000 a second.") {
+            context in
             guard !context.bystanders.isEmpty else { return }
             let socket = try ForgingSocket()
             let body = [0x80, 111] + (0..<150).map { UInt8(truncatingIfNeeded: $0 * 7) }
@@ -96,22 +122,30 @@ enum FloodAttacks {
             try intruder.run(context, every: .milliseconds(5)) { _ throws(WireError) in
                 for _ in 0..<100 {
                     time &+= 960
-                    intruder.peer.send(payload: [0xFC, 0xFF, 0xFE], type: HostileOffer.opus, ssrc: intruder.peer.offer.audioSSRC, timestamp: time)
+                    intruder.peer.send(
+                        payload: [0xFC, 0xFF, 0xFE], type: HostileOffer.opus, ssrc: intruder.peer.offer.audioSSRC,
+                        timestamp: time)
                 }
             }
         },
-        Attack("video-flood-member", "100 Mbit/s of one member's video.", prepare: { _ = try DecodeBombs.noise.get() }) { context in
+        Attack("video-flood-member", "100 Mbit/s of one member's video.", prepare: { _ = try DecodeBombs.noise.get() })
+        { context in
             try DecodeAttacks.send(context, DecodeBombs.noise, perSecond: 2000, room: "flood")
         },
-        Attack("rubbish-flood", "Datagrams of random bytes and lengths, empty ones among them, 20 000 a second.") { context in
+        Attack("rubbish-flood", "Datagrams of random bytes and lengths, empty ones among them, 20 000 a second.") {
+            context in
             var random = SeededRandom(seed: 12)
-            let bodies = (0..<256).map { _ in (0..<Int.random(in: 0...1400, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) } }
+            let bodies = (0..<256).map { _ in
+                (0..<Int.random(in: 0...1400, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            }
             try flood(context, perSecond: 20_000) { bodies[$0 % 256] }
         },
     ]
 
     /// Datagrams from 16 addresses in turn.
-    private static func flood(_ context: AttackContext, perSecond rate: Double, alive: Intruder? = nil, _ make: (Int) -> [UInt8]) throws {
+    private static func flood(
+        _ context: AttackContext, perSecond rate: Double, alive: Intruder? = nil, _ make: (Int) -> [UInt8]
+    ) throws {
         let sockets = try (0..<16).map { try DatagramSocket(binding: context.address(20 + $0)) }
         var number = 0
         context.repeating(perSecond: rate) {
@@ -125,7 +159,8 @@ enum FloodAttacks {
     }
 
     private static func check(user: String, password: String) -> [UInt8] {
-        var request = STUNMessage(.request, transaction: .init(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)))
+        var request = STUNMessage(
+            .request, transaction: .init(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)))
         request.username = user
         request.priority = 0x6E7F_FFFF
         request.iceControlling = 1

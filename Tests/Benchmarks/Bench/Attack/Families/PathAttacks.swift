@@ -5,7 +5,10 @@ import Threads
 /// What can be done with source addresses.
 enum PathAttacks {
     static let all: [Attack] = [
-        Attack("rebind-flood", "Nominating checks of the attacker's own, properly signed, from 200 addresses in turn, 2000 a second.") { context in
+        Attack(
+            "rebind-flood",
+            "Nominating checks of the attacker's own, properly signed, from 200 addresses in turn, 2000 a second."
+        ) { context in
             let intruder = try context.enter("path")
             let sockets = try (0..<200).map { try DatagramSocket(binding: context.address(300 + $0)) }
             var number = 0
@@ -17,14 +20,20 @@ enum PathAttacks {
             }
         },
         Attack(
-            "reflect", "A receiver of video falls silent, then sends nominating checks and good estimates with a third party's address: what arrives there?",
+            "reflect",
+            "A receiver of video falls silent, then sends nominating checks and good estimates with a third party's address: what arrives there?",
             prepare: { _ = try DecodeBombs.noise.get() }
         ) { try reflect($0) },
-        Attack("flow-theft", "Checks that name the attacker's own fragment, with the bystanders' addresses and ports, 20 a second.") { context in
+        Attack(
+            "flow-theft",
+            "Checks that name the attacker's own fragment, with the bystanders' addresses and ports, 20 a second."
+        ) { context in
             let intruder = try context.enter("path")
             let socket = try ForgingSocket()
             try intruder.run(context, every: .milliseconds(50)) { _ throws(WireError) in
-                for address in context.bystanders { socket.send(intruder.peer.check(), from: address, to: intruder.peer.server) }
+                for address in context.bystanders {
+                    socket.send(intruder.peer.check(), from: address, to: intruder.peer.server)
+                }
             }
         },
         Attack("flow-theft-unsigned", "The same with a wrong signature.") { context in
@@ -33,16 +42,23 @@ enum PathAttacks {
             try intruder.run(context, every: .milliseconds(50)) { _ throws(WireError) in
                 for address in context.bystanders {
                     var check = intruder.peer.check()
-                    // Within MESSAGE-INTEGRITY, which lies before the 8 bytes of FINGERPRINT; that becomes wrong too where it is looked at.
+                    // Within MESSAGE-INTEGRITY, which lies before the 8 bytes of FINGERPRINT; that becomes wrong too
+                    // where it is looked at.
                     check[check.count - 20] ^= 1
                     socket.send(check, from: address, to: intruder.peer.server)
                 }
             }
         },
-        Attack("udp-port-0", "Checks of the attacker's own with source port 0, to which nothing can be sent.", prepare: { _ = try DecodeBombs.noise.get() }) {
+        Attack(
+            "udp-port-0", "Checks of the attacker's own with source port 0, to which nothing can be sent.",
+            prepare: { _ = try DecodeBombs.noise.get() }
+        ) {
             try portZero($0)
         },
-        Attack("flow-fill", "160 seats that never connect, taken from four addresses, each with checks from 16 ports, again and again.") { try fill($0) },
+        Attack(
+            "flow-fill",
+            "160 seats that never connect, taken from four addresses, each with checks from 16 ports, again and again."
+        ) { try fill($0) },
     ]
 
     // MARK: - A third party
@@ -55,9 +71,13 @@ enum PathAttacks {
         let victim = try DatagramSocket(binding: context.address(99))
         let estimate = HostileRTCP.praise(peer)
         let left = context.end - MonotonicClock.now()
-        try peer.run(until: context.end - left * 0.7, every: .milliseconds(100)) { _ throws(WireError) in peer.send(rtcp: estimate) }
+        try peer.run(until: context.end - left * 0.7, every: .milliseconds(100)) { _ throws(WireError) in
+            peer.send(rtcp: estimate)
+        }
         // The server keeps to a path on which media came within 2 s.
-        try peer.run(until: context.end - left * 0.7 + .milliseconds(2100), every: .milliseconds(100)) { _ throws(WireError) in }
+        try peer.run(until: context.end - left * 0.7 + .milliseconds(2100), every: .milliseconds(100)) {
+            _ throws(WireError) in
+        }
         var sent = 0, arrived = 0
         var next = MonotonicClock.now()
         while !context.isOver {
@@ -95,8 +115,11 @@ enum PathAttacks {
         _ = tap.take()
         try intruder.peer.run(until: context.end, every: .milliseconds(100)) { _ throws(WireError) in tap.read() }
         let after = tap.take()
-        context.remark("segmented writes: \(before.segmented) of \(before.all) before, \(after.segmented) of \(after.all) after")
-        if before.segmented > 3, after.all > 20, after.segmented == 0 { context.fault("segmentation is off for everybody") }
+        context.remark(
+            "segmented writes: \(before.segmented) of \(before.all) before, \(after.segmented) of \(after.all) after")
+        if before.segmented > 3, after.all > 20, after.segmented == 0 {
+            context.fault("segmentation is off for everybody")
+        }
     }
 
     // MARK: - Flows without number
@@ -114,14 +137,19 @@ enum PathAttacks {
                         do {
                             let wire = try SignalWire(to: context.http, from: context.address(number))
                             try wire.join("fill \(number)", as: "Filler")
-                            peers.append(try HostilePeer(from: context.address(number)) { offer throws(WireError) in try wire.answer(to: offer) })
+                            peers.append(
+                                try HostilePeer(from: context.address(number)) { offer throws(WireError) in
+                                    try wire.answer(to: offer)
+                                })
                             wires.append(wire)
                         } catch {
                             context.remark("\(error)")
                             nextJoin += .seconds(1)
                         }
                     }
-                    for peer in peers { for socket in sockets { socket.send(peer.check(nominating: false), to: peer.server) } }
+                    for peer in peers {
+                        for socket in sockets { socket.send(peer.check(nominating: false), to: peer.server) }
+                    }
                     for socket in sockets { socket.receive { _, _ in } }
                     context.rest(.milliseconds(100))
                 }
@@ -132,7 +160,8 @@ enum PathAttacks {
     }
 }
 
-/// Sees what leaves a UDP port over loopback, before the system cuts segmented writes into datagrams. Needs CAP_NET_RAW.
+/// Sees what leaves a UDP port over loopback, before the system cuts segmented writes into datagrams. Needs
+/// CAP_NET_RAW.
 private final class LoopbackTap {
     private let descriptor: Int32
     private let port: UInt16
@@ -144,7 +173,9 @@ private final class LoopbackTap {
     init(port: UInt16) throws(WireError) {
         self.port = port
         // 0x0800 is IPv4, in network order (packet(7)); the kernel's cooked form leaves link headers out.
-        descriptor = socket(AF_PACKET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), Int32(UInt16(0x0800).bigEndian))
+        descriptor = socket(
+            AF_PACKET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            Int32(UInt16(0x0800).bigEndian))
         guard descriptor >= 0 else { throw .system("open a packet socket") }
         var size: Int32 = 8 << 20
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))

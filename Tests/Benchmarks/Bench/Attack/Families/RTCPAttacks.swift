@@ -18,27 +18,34 @@ enum RTCPAttacks {
                         try speak(context, every: .milliseconds(100)) { peer, _ in
                             peer.send(
                                 rtcp: HostileRTCP.temporaryLimit(
-                                    sender: peer.offer.videoSSRC, stream: peer.answer.videoSSRC, exponent: exponent, mantissa: 0x1FFFF,
+                                    sender: peer.offer.videoSSRC, stream: peer.answer.videoSSRC, exponent: exponent,
+                                    mantissa: 0x1FFFF,
                                     overhead: overhead))
                         }
                     })
             }
         }
         attacks.append(
-            Attack("tmmbr-sweep", "TMMBR with every exponent and changing mantissas, overheads and senders, 1000 limits a second.") { context in
+            Attack(
+                "tmmbr-sweep",
+                "TMMBR with every exponent and changing mantissas, overheads and senders, 1000 limits a second."
+            ) { context in
                 var number: UInt32 = 0
                 try speak(context, every: .milliseconds(10)) { peer, _ in
                     for _ in 0..<10 {
                         number &+= 1
                         peer.send(
                             rtcp: HostileRTCP.temporaryLimit(
-                                sender: number &* 2_654_435_761, stream: peer.answer.videoSSRC, exponent: number & 63, mantissa: number &* 40_503,
+                                sender: number &* 2_654_435_761, stream: peer.answer.videoSSRC, exponent: number & 63,
+                                mantissa: number &* 40_503,
                                 overhead: number &* 7))
                     }
                 }
             })
         attacks.append(
-            Attack("remb-sweep", "REMB with every exponent, mantissas of 0 and all ones, and 255 streams, 500 a second.") { context in
+            Attack(
+                "remb-sweep", "REMB with every exponent, mantissas of 0 and all ones, and 255 streams, 500 a second."
+            ) { context in
                 var number: UInt32 = 0
                 try speak(context, every: .milliseconds(10)) { peer, _ in
                     for _ in 0..<5 {
@@ -46,7 +53,8 @@ enum RTCPAttacks {
                         let streams = number % 3 == 0 ? (0..<255).map { UInt32($0) } : [peer.answer.videoSSRC]
                         peer.send(
                             rtcp: HostileRTCP.estimate(
-                                sender: peer.offer.videoSSRC, exponent: number & 63, mantissa: number % 2 == 0 ? 0 : 0x3FFFF, streams: streams))
+                                sender: peer.offer.videoSSRC, exponent: number & 63,
+                                mantissa: number % 2 == 0 ? 0 : 0x3FFFF, streams: streams))
                     }
                 }
             })
@@ -54,7 +62,10 @@ enum RTCPAttacks {
     }
 
     private static let lies: [Attack] = [
-        Attack("report-extremes", "Sender and receiver reports about the server's streams with all fields at their limits and times of any age, 500 a second.") { context in
+        Attack(
+            "report-extremes",
+            "Sender and receiver reports about the server's streams with all fields at their limits and times of any age, 500 a second."
+        ) { context in
             var number: UInt32 = 0
             try speak(context, every: .milliseconds(10)) { peer, _ in
                 for _ in 0..<5 {
@@ -62,26 +73,38 @@ enum RTCPAttacks {
                     let extremes: [UInt32] = [0, 1, 0x7FFF_FFFF, 0x8000_0000, .max, number &* 2_654_435_761]
                     let pick = { (offset: UInt32) in extremes[Int((number &* 7 &+ offset &* 13) % 6)] }
                     var body: [UInt8] = []
-                    // RFC 3550 §6.4.1: who, NTP time, RTP time, packets, bytes, then one block about the server's video.
-                    for word in [peer.offer.videoSSRC, pick(1), pick(2), pick(3), pick(4), pick(5)] { body.append32(word) }
-                    for word in [peer.answer.videoSSRC, pick(6), pick(7), pick(8), pick(9), pick(10)] { body.append32(word) }
+                    // RFC 3550 §6.4.1: who, NTP time, RTP time, packets, bytes, then one block about the server's
+                    // video.
+                    for word in [peer.offer.videoSSRC, pick(1), pick(2), pick(3), pick(4), pick(5)] {
+                        body.append32(word)
+                    }
+                    for word in [peer.answer.videoSSRC, pick(6), pick(7), pick(8), pick(9), pick(10)] {
+                        body.append32(word)
+                    }
                     peer.send(rtcp: HostileRTCP.packet(200, count: 1, body))
                 }
             }
         },
-        Attack("time-jumps", "A voice whose RTP time jumps by half its range with each packet, and sender reports to go with it, 2000 packets a second.") { context in
+        Attack(
+            "time-jumps",
+            "A voice whose RTP time jumps by half its range with each packet, and sender reports to go with it, 2000 packets a second."
+        ) { context in
             var time: UInt32 = 0
             try speak(context, every: .milliseconds(5)) { peer, _ in
                 for _ in 0..<10 {
                     time &+= 0x8000_0000
-                    peer.send(payload: [0xFC, 1, 2, 3], type: HostileOffer.opus, ssrc: peer.offer.audioSSRC, timestamp: time)
+                    peer.send(
+                        payload: [0xFC, 1, 2, 3], type: HostileOffer.opus, ssrc: peer.offer.audioSSRC, timestamp: time)
                 }
                 var body: [UInt8] = []
                 for word in [peer.offer.audioSSRC, time &* 3, time, time, 1, 1] { body.append32(word) }
                 peer.send(rtcp: HostileRTCP.packet(200, count: 0, body))
             }
         },
-        Attack("rtcp-unknown", "RTCP of unknown types and formats, empty, cut short, with lengths that lie, and compounds of 250 packets, 1000 a second.") { context in
+        Attack(
+            "rtcp-unknown",
+            "RTCP of unknown types and formats, empty, cut short, with lengths that lie, and compounds of 250 packets, 1000 a second."
+        ) { context in
             var random = SeededRandom(seed: 11)
             try speak(context, every: .milliseconds(10)) { peer, _ in
                 for _ in 0..<10 {
@@ -92,7 +115,9 @@ enum RTCPAttacks {
                             .random(in: 192...223, using: &random), count: .random(in: 0...31, using: &random),
                             (0..<size * 4).map { _ in .random(in: 0...255, using: &random) })
                         // Now and then about the server's own streams, or longer than it is.
-                        if size > 1, Bool.random(using: &random) { packet.replaceSubrange(8..<12, with: word(peer.answer.videoSSRC)) }
+                        if size > 1, Bool.random(using: &random) {
+                            packet.replaceSubrange(8..<12, with: word(peer.answer.videoSSRC))
+                        }
                         if UInt8.random(in: 0...40, using: &random) == 0 { packet[2] = 0xFF }
                         bytes += packet
                     }
@@ -114,14 +139,18 @@ enum RTCPAttacks {
         var attacks: [Attack] = []
         for megabits in [1, 4] {
             attacks.append(
-                Attack("twcc-lie-\(megabits)", "Transport-wide feedback that says \"65 528 packets lost\" in 36 bytes, \(megabits) Mbit/s of it.") { context in
+                Attack(
+                    "twcc-lie-\(megabits)",
+                    "Transport-wide feedback that says \"65 528 packets lost\" in 36 bytes, \(megabits) Mbit/s of it."
+                ) { context in
                     var count: UInt8 = 0
                     try follow(context, bitsPerSecond: megabits * 1_000_000) { peer, newest in
                         var bytes: [UInt8] = []
                         while bytes.count < Packetizing.room - 36 {
                             count &+= 1
                             bytes += HostileRTCP.transport(
-                                sender: peer.offer.videoSSRC, media: peer.answer.videoSSRC, base: newest.transport &- 8, count: 65_528, symbol: 0,
+                                sender: peer.offer.videoSSRC, media: peer.answer.videoSSRC, base: newest.transport &- 8,
+                                count: 65_528, symbol: 0,
                                 number: count)
                         }
                         peer.send(rtcp: bytes)
@@ -129,7 +158,8 @@ enum RTCPAttacks {
                 })
         }
         attacks += [
-            Attack("nack-flood", "NACKs for the last 4700 packets of the server's video, again and again, 4 Mbit/s.") { context in
+            Attack("nack-flood", "NACKs for the last 4700 packets of the server's video, again and again, 4 Mbit/s.") {
+                context in
                 try follow(context, bitsPerSecond: 4_000_000) { peer, newest in
                     var content: [UInt8] = []
                     for index in 0..<280 {
@@ -138,7 +168,8 @@ enum RTCPAttacks {
                     }
                     peer.send(
                         rtcp: HostileRTCP.feedback(
-                            HostileRTCP.transportFeedback, format: 1, sender: peer.offer.videoSSRC, media: peer.answer.videoSSRC, content))
+                            HostileRTCP.transportFeedback, format: 1, sender: peer.offer.videoSSRC,
+                            media: peer.answer.videoSSRC, content))
                 }
             },
             Attack("pli-flood", "5000 PLIs a second.") { context in
@@ -146,7 +177,8 @@ enum RTCPAttacks {
                     for _ in 0..<50 {
                         peer.send(
                             rtcp: HostileRTCP.feedback(
-                                HostileRTCP.payloadFeedback, format: 1, sender: peer.offer.videoSSRC, media: peer.answer.videoSSRC, []))
+                                HostileRTCP.payloadFeedback, format: 1, sender: peer.offer.videoSSRC,
+                                media: peer.answer.videoSSRC, []))
                     }
                 }
             },
@@ -160,11 +192,16 @@ enum RTCPAttacks {
                             content += word(peer.answer.videoSSRC) + [number, 0, 0, 0]
                         }
                         peer.send(
-                            rtcp: HostileRTCP.feedback(HostileRTCP.payloadFeedback, format: 4, sender: peer.offer.videoSSRC, media: 0, content))
+                            rtcp: HostileRTCP.feedback(
+                                HostileRTCP.payloadFeedback, format: 4, sender: peer.offer.videoSSRC, media: 0, content)
+                        )
                     }
                 }
             },
-            Attack("feedback-flood", "10 000 small RTCP packets a second: receiver reports, empty feedback, goodbyes for others' streams.") { context in
+            Attack(
+                "feedback-flood",
+                "10 000 small RTCP packets a second: receiver reports, empty feedback, goodbyes for others' streams."
+            ) { context in
                 var number: UInt32 = 0
                 try speak(context, every: .milliseconds(5)) { peer, _ in
                     for _ in 0..<50 {
@@ -174,7 +211,8 @@ enum RTCPAttacks {
                         case 1:
                             peer.send(
                                 rtcp: HostileRTCP.transport(
-                                    sender: 1, media: peer.answer.videoSSRC, base: UInt16(truncatingIfNeeded: number), count: 1, symbol: 0,
+                                    sender: 1, media: peer.answer.videoSSRC, base: UInt16(truncatingIfNeeded: number),
+                                    count: 1, symbol: 0,
                                     number: UInt8(truncatingIfNeeded: number)))
                         default: peer.send(rtcp: HostileRTCP.packet(203, count: 1, word(number)))
                         }
@@ -193,7 +231,9 @@ enum RTCPAttacks {
             try speak(context, every: .milliseconds(5)) { peer, _ in
                 for _ in 0..<50 {
                     ssrc &+= 65_537
-                    peer.send(rtp: HostilePeer.packet([0xFC, 1, 2, 3], type: HostileOffer.opus, ssrc: ssrc, sequence: 1, timestamp: 1))
+                    peer.send(
+                        rtp: HostilePeer.packet(
+                            [0xFC, 1, 2, 3], type: HostileOffer.opus, ssrc: ssrc, sequence: 1, timestamp: 1))
                 }
                 if ssrc % 20 == 0 { peer.forgetStreams() }
             }
@@ -238,6 +278,8 @@ enum RTCPAttacks {
         }
         defer { peer.onMedia = nil }
         let perSecond = Double(rate) / 8 / Double(Packetizing.room + 60)
-        try intruder.run(context, every: .nanoseconds(Int64(1e9 / perSecond))) { _ throws(WireError) in try body(peer, newest) }
+        try intruder.run(context, every: .nanoseconds(Int64(1e9 / perSecond))) { _ throws(WireError) in
+            try body(peer, newest)
+        }
     }
 }

@@ -9,7 +9,8 @@ enum RoomAttacks {
 
     private static let views: [Attack] = [
         Attack(
-            "personal-views", "12 participants of a room where the picture moves, who change their own layout 10 times a second each.",
+            "personal-views",
+            "12 participants of a room where the picture moves, who change their own layout 10 times a second each.",
             prepare: { _ = try DecodeBombs.noise.get() }
         ) { context in
             let names = ["grid", "speaker", "single", "sidebar", "filmstrip", "side-by-side"]
@@ -21,21 +22,28 @@ enum RoomAttacks {
                     try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in
                         turn += 1
                         intruder.peer.send(rtcp: HostileRTCP.praise(intruder.peer))
-                        try intruder.wire.send(["type": "layout", "name": names[turn % names.count], "scope": "me", "pin": [intruder.wire.id]])
+                        try intruder.wire.send([
+                            "type": "layout", "name": names[turn % names.count], "scope": "me",
+                            "pin": [intruder.wire.id],
+                        ])
                     }
                 }
             }
             context.rest()
         },
         Attack(
-            "personal-views-kept", "The same, but each keeps the first layout of its own: as many pictures and ladders of encoders as there are people.",
+            "personal-views-kept",
+            "The same, but each keeps the first layout of its own: as many pictures and ladders of encoders as there are people.",
             prepare: { _ = try DecodeBombs.noise.get() }
         ) { context in
             context.spawn { try DecodeAttacks.send($0, DecodeBombs.noise, perSecond: 30, as: 30, room: "views") }
             for number in 1...12 {
                 context.spawn { context in
                     let intruder = try context.enter("views", as: number) { $0.hasTransportFeedback = false }
-                    try intruder.wire.send(["type": "layout", "name": number % 2 == 0 ? "speaker" : "sidebar", "scope": "me", "pin": [intruder.wire.id]])
+                    try intruder.wire.send([
+                        "type": "layout", "name": number % 2 == 0 ? "speaker" : "sidebar", "scope": "me",
+                        "pin": [intruder.wire.id],
+                    ])
                     try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in
                         intruder.peer.send(rtcp: HostileRTCP.praise(intruder.peer))
                     }
@@ -43,7 +51,10 @@ enum RoomAttacks {
             }
             context.rest()
         },
-        Attack("audio-profiles", "90 listeners of two rooms where somebody speaks, each of whom asks for sound at another rate.") { context in
+        Attack(
+            "audio-profiles",
+            "90 listeners of two rooms where somebody speaks, each of whom asks for sound at another rate."
+        ) { context in
             let sound = try BystanderFootage().sounds[0]
             for room in 0..<2 {
                 context.spawn { context in
@@ -51,7 +62,8 @@ enum RoomAttacks {
                     var count = 0
                     try intruder.run(context, every: .milliseconds(20)) { _ throws(WireError) in
                         intruder.peer.send(
-                            payload: sound[count % sound.count], type: HostileOffer.opus, ssrc: intruder.peer.offer.audioSSRC,
+                            payload: sound[count % sound.count], type: HostileOffer.opus,
+                            ssrc: intruder.peer.offer.audioSSRC,
                             timestamp: UInt32(truncatingIfNeeded: count * 960))
                         count += 1
                     }
@@ -82,7 +94,8 @@ enum RoomAttacks {
             offer.opusParameters = "minptime=10;maxaveragebitrate=\(6000 + number * 500)"
         } exchange: { offer throws(WireError) in
             let answer = try context.wire(address).request(
-                "POST", "/whep/profiles%20\(number % 2)", headers: [("Content-Type", "application/sdp")], body: Array(offer.utf8))
+                "POST", "/whep/profiles%20\(number % 2)", headers: [("Content-Type", "application/sdp")],
+                body: Array(offer.utf8))
             guard answer.status == 201 else { throw WireError("whep: \(answer.status) \(answer.text.prefix(80))") }
             return answer.text
         }
@@ -94,7 +107,10 @@ enum RoomAttacks {
     // MARK: - JSON
 
     private static let texts: [Attack] = [
-        Attack("signal-json-text", "Messages of 250 KB of escaped text before any join, on 8 connections, as fast as they are read.") { context in
+        Attack(
+            "signal-json-text",
+            "Messages of 250 KB of escaped text before any join, on 8 connections, as fast as they are read."
+        ) { context in
             let text = #"{"type":"join","room":""# + String(repeating: #"\u0041"#, count: 41_000) + #"","name":"x"}"#
             shout(context, text)
         },
@@ -102,12 +118,16 @@ enum RoomAttacks {
             shout(context, #"{"type":"join","# + (0..<20_000).map { #""k\#($0)":0"# }.joined(separator: ",") + "}")
         },
         Attack("signal-json-deep", "The same with 120 000 brackets.") { context in
-            shout(context, #"{"type":"join","room":"# + String(repeating: "[", count: 120_000) + String(repeating: "]", count: 120_000) + "}")
+            shout(
+                context,
+                #"{"type":"join","room":"# + String(repeating: "[", count: 120_000)
+                    + String(repeating: "]", count: 120_000) + "}")
         },
         Attack("signal-long", "Messages of 4 MB, more than the server takes, on 8 connections.") { context in
             shout(context, #"{"type":"join","room":""# + String(repeating: "x", count: 4 << 20) + #""}"#)
         },
-        Attack("json-after", "Three members of a room of 20 who say 50 states, layouts and chats a second each.") { context in
+        Attack("json-after", "Three members of a room of 20 who say 50 states, layouts and chats a second each.") {
+            context in
             for number in 4...20 { context.spawn { try sit($0, "talk", as: number) } }
             for number in 1...3 { context.spawn { try talk($0, "talk", as: number) } }
             context.rest()
@@ -116,7 +136,8 @@ enum RoomAttacks {
             context.spawn { try talk($0, "calm", as: 1) }
             context.rest()
         },
-        Attack("chat-unread", "Ten members who read nothing of the 8 KB chats that two others write 50 times a second.") { context in
+        Attack("chat-unread", "Ten members who read nothing of the 8 KB chats that two others write 50 times a second.")
+        { context in
             for number in 3...12 {
                 context.spawn { context in
                     let wire = try SignalWire(to: context.http, from: context.address(number))
@@ -145,7 +166,10 @@ enum RoomAttacks {
         for lane in 0..<8 {
             context.spawn { context in
                 while !context.isOver {
-                    guard let wire = try? SignalWire(to: context.http, from: context.address(1 + lane % 2), timeout: .seconds(1)) else {
+                    guard
+                        let wire = try? SignalWire(
+                            to: context.http, from: context.address(1 + lane % 2), timeout: .seconds(1))
+                    else {
                         context.rest(.milliseconds(200))
                         continue
                     }
@@ -174,7 +198,8 @@ enum RoomAttacks {
         try context.repeating(perSecond: 48) {
             turn += 1
             switch turn % 3 {
-            case 0: try wire.send(["type": "state", "audio": turn % 2 == 0, "video": turn % 4 == 0, "hand": turn % 2 == 1])
+            case 0:
+                try wire.send(["type": "state", "audio": turn % 2 == 0, "video": turn % 4 == 0, "hand": turn % 2 == 1])
             case 1: try wire.send(["type": "layout", "name": turn % 2 == 0 ? "grid" : "speaker", "scope": "me"])
             default: try wire.send(["type": "chat", "text": String(repeating: "word ", count: 100)])
             }
@@ -186,12 +211,17 @@ enum RoomAttacks {
 
     private static let rooms: [Attack] = [
         Attack("room-spam", "A room for each join, 5 joins a second from each of 20 addresses.") { context in
-            for number in 1...20 { context.spawn { try seats($0, from: number, perSecond: 5) { "spam-\(number)-\($0)" } } }
+            for number in 1...20 {
+                context.spawn { try seats($0, from: number, perSecond: 5) { "spam-\(number)-\($0)" } }
+            }
             context.rest()
         },
-        Attack("half-open", "POST /whip from one address into rooms of its own, never to connect, 5 a second.") { halfOpen($0) { "half-\($0)" } },
+        Attack("half-open", "POST /whip from one address into rooms of its own, never to connect, 5 a second.") {
+            halfOpen($0) { "half-\($0)" }
+        },
         Attack("half-open-one", "The same into one room.") { halfOpen($0) { _ in "half" } },
-        Attack("churn-inside", "Somebody who comes into the bystanders' room and leaves it, 4 times a second.") { context in
+        Attack("churn-inside", "Somebody who comes into the bystanders' room and leaves it, 4 times a second.") {
+            context in
             context.repeating(perSecond: 4) {
                 do {
                     let wire = try SignalWire(to: context.http, from: context.address, timeout: .seconds(2))
@@ -202,7 +232,10 @@ enum RoomAttacks {
                 }
             }
         },
-        Attack("restart-inside", "A member of the bystanders' room who asks for keyframes 500 times a second and stops and starts the picture.") { context in
+        Attack(
+            "restart-inside",
+            "A member of the bystanders' room who asks for keyframes 500 times a second and stops and starts the picture."
+        ) { context in
             let intruder = try context.enter("calm")
             var turn = 0
             try intruder.run(context, every: .milliseconds(10)) { _ throws(WireError) in
@@ -210,14 +243,17 @@ enum RoomAttacks {
                 for _ in 0..<5 {
                     intruder.peer.send(
                         rtcp: HostileRTCP.feedback(
-                            HostileRTCP.payloadFeedback, format: 1, sender: intruder.peer.offer.videoSSRC, media: intruder.peer.answer.videoSSRC, []))
+                            HostileRTCP.payloadFeedback, format: 1, sender: intruder.peer.offer.videoSSRC,
+                            media: intruder.peer.answer.videoSSRC, []))
                 }
                 if turn % 10 == 0 { try intruder.wire.send(["type": "state", "video": turn % 20 == 0]) }
             }
         },
     ]
 
-    private static func seats(_ context: AttackContext, from number: Int, perSecond rate: Double, _ room: (Int) -> String) throws {
+    private static func seats(
+        _ context: AttackContext, from number: Int, perSecond rate: Double, _ room: (Int) -> String
+    ) throws {
         var wires: [SignalWire] = []
         var turn = 0
         context.repeating(perSecond: rate) {

@@ -5,38 +5,60 @@ import Peer
 /// Session descriptions that cost more than their bytes, by every door that takes one.
 enum SDPAttacks {
     static let all: [Attack] = [
-        Attack("sdp-bomb-once", "One POST /whip of 64 KiB: 128 payload types and 3900 wildcard rtcp-fb lines, no two alike.") { context in
+        Attack(
+            "sdp-bomb-once",
+            "One POST /whip of 64 KiB: 128 payload types and 3900 wildcard rtcp-fb lines, no two alike."
+        ) { context in
             post(context, Bomb.feedback)
             context.rest()
         },
         Attack("sdp-bomb-post", "The same 5 times a second from one address.") { context in
             context.repeating(perSecond: 5) { post(context, Bomb.feedback) }
         },
-        Attack("sdp-bomb-patch", "One such offer as a WHIP session, then ICE restarts by PATCH, for which the server may read the kept offer again.") { context in
+        Attack(
+            "sdp-bomb-patch",
+            "One such offer as a WHIP session, then ICE restarts by PATCH, for which the server may read the kept offer again."
+        ) { context in
             guard let answer = post(context, Bomb.feedback), let place = answer.headers["location"] else {
                 // Refused: an offer of the proper kind shows whether PATCH costs anything at all.
-                guard let answer = post(context, Bomb.plain), let place = answer.headers["location"] else { return context.rest() }
+                guard let answer = post(context, Bomb.plain), let place = answer.headers["location"] else {
+                    return context.rest()
+                }
                 return restart(context, place)
             }
             restart(context, place)
         },
-        Attack("sdp-bomb-signal", "The same as offers on /signal, one after the other.") { context in try offers(context) { Bomb.feedback } },
-        Attack("sdp-bomb-rtx", "Offers of 60 H.264 formats, each with a retransmission format and long parameters, on /signal.") { context in
+        Attack("sdp-bomb-signal", "The same as offers on /signal, one after the other.") { context in
+            try offers(context) { Bomb.feedback }
+        },
+        Attack(
+            "sdp-bomb-rtx",
+            "Offers of 60 H.264 formats, each with a retransmission format and long parameters, on /signal."
+        ) { context in
             try offers(context) { Bomb.retransmission }
         },
-        Attack("sdp-bomb-ssrc", "Offers of 4000 ssrc lines, no two alike, on /signal.") { context in try offers(context) { Bomb.sources } },
-        Attack("sdp-sections", "Offers of 60 sections of 16 candidates and 14 extensions each, on /signal.") { context in
+        Attack("sdp-bomb-ssrc", "Offers of 4000 ssrc lines, no two alike, on /signal.") { context in
+            try offers(context) { Bomb.sources }
+        },
+        Attack("sdp-sections", "Offers of 60 sections of 16 candidates and 14 extensions each, on /signal.") {
+            context in
             try offers(context) { Bomb.sections }
         },
         Attack("sdp-rubbish", "Offers with a tenth of their bytes replaced at random, on /signal.") { context in
             let random = Opening(RandomBox(SeededRandom(seed: 5)))
             try offers(context) {
                 var bytes = Array(Bomb.plain.utf8)
-                for _ in 0..<bytes.count / 10 { bytes[.random(in: 5..<bytes.count, using: &random.value.random)] = .random(in: 10...126, using: &random.value.random) }
+                for _ in 0..<bytes.count / 10 {
+                    bytes[.random(in: 5..<bytes.count, using: &random.value.random)] = .random(
+                        in: 10...126, using: &random.value.random)
+                }
                 return String(decoding: bytes, as: UTF8.self)
             }
         },
-        Attack("sdp-renegotiate", "A connected peer that offers anew with new ICE credentials as fast as the door takes it.") { context in
+        Attack(
+            "sdp-renegotiate",
+            "A connected peer that offers anew with new ICE credentials as fast as the door takes it."
+        ) { context in
             let intruder = try context.enter("sdp")
             try intruder.run(context, every: .milliseconds(20)) { _ throws(WireError) in
                 var offer = intruder.peer.offer
@@ -44,19 +66,28 @@ enum SDPAttacks {
                 try intruder.wire.send(["type": "offer", "sdp": offer.text])
             }
         },
-        Attack("candidates", "A connected peer that trickles 50 candidates a second, and PATCHes of 200 candidates to its WHIP session.") { context in
+        Attack(
+            "candidates",
+            "A connected peer that trickles 50 candidates a second, and PATCHes of 200 candidates to its WHIP session."
+        ) { context in
             let place = post(context, Bomb.plain)?.headers["location"]
             let intruder = try context.enter("sdp")
             var number = 0
             try intruder.run(context, every: .milliseconds(20)) { _ throws(WireError) in
                 number += 1
-                let line = "candidate:\(number) 1 udp 2130706431 127.0.\(number % 250).1 \(1024 + number % 60_000) typ host"
+                let line =
+                    "candidate:\(number) 1 udp 2130706431 127.0.\(number % 250).1 \(1024 + number % 60_000) typ host"
                 try intruder.wire.send(["type": "candidate", "candidate": ["candidate": line, "sdpMid": "0"]])
                 guard let place, number % 10 == 0 else { return }
-                let lines = (0..<200).map { "a=candidate:\($0) 1 udp 2130706431 127.0.3.\($0 % 250) \(1024 + $0) typ host" }
-                let fragment = (["m=audio 9 UDP/TLS/RTP/SAVPF 0", "a=mid:0"] + lines).joined(separator: "\r\n") + "\r\n"
+                let lines = (0..<200).map {
+                    "a=candidate:\($0) 1 udp 2130706431 127.0.3.\($0 % 250) \(1024 + $0) typ host"
+                }
+                let fragment =
+                    (["m=audio 9 UDP/TLS/RTP/SAVPF 0", "a=mid:0"] + lines).joined(separator: "\r\n") + "\r\n"
                 _ = try? context.wire().request(
-                    "PATCH", place, headers: [("Content-Type", "application/trickle-ice-sdpfrag"), ("If-Match", "\"ice-1\"")], body: Array(fragment.utf8))
+                    "PATCH", place,
+                    headers: [("Content-Type", "application/trickle-ice-sdpfrag"), ("If-Match", "\"ice-1\"")],
+                    body: Array(fragment.utf8))
             }
         },
     ]
@@ -68,10 +99,13 @@ enum SDPAttacks {
 
     /// POST /whip; the answer if it was taken.
     @discardableResult
-    static func post(_ context: AttackContext, _ offer: String, room: String = "sdp", from number: Int = 1) -> HTTPAnswer? {
+    static func post(_ context: AttackContext, _ offer: String, room: String = "sdp", from number: Int = 1)
+        -> HTTPAnswer?
+    {
         do {
             let answer = try context.wire(number).request(
-                "POST", "/whip/\(room)?name=Bomb", headers: [("Content-Type", "application/sdp")], body: Array(offer.utf8), timeout: .seconds(10))
+                "POST", "/whip/\(room)?name=Bomb", headers: [("Content-Type", "application/sdp")],
+                body: Array(offer.utf8), timeout: .seconds(10))
             return answer.status == 201 ? answer : nil
         } catch {
             context.failed("POST: \(error)")
@@ -82,10 +116,12 @@ enum SDPAttacks {
     private static func restart(_ context: AttackContext, _ place: String) {
         while !context.isOver {
             let ice = IceCredentials.random()
-            let fragment = "a=ice-ufrag:\(ice.ufrag)\r\na=ice-pwd:\(ice.password)\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n"
+            let fragment =
+                "a=ice-ufrag:\(ice.ufrag)\r\na=ice-pwd:\(ice.password)\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n"
             do {
                 _ = try context.wire().request(
-                    "PATCH", place, headers: [("Content-Type", "application/trickle-ice-sdpfrag"), ("If-Match", "*")], body: Array(fragment.utf8),
+                    "PATCH", place, headers: [("Content-Type", "application/trickle-ice-sdpfrag"), ("If-Match", "*")],
+                    body: Array(fragment.utf8),
                     timeout: .seconds(10))
             } catch {
                 context.failed("PATCH: \(error)")
@@ -156,7 +192,9 @@ enum Bomb {
 
     static let feedback: String = {
         let formats = (0..<128).filter { ![96, 97, 102, 103].contains($0) }
-        return filled(formats.map { "a=rtpmap:\($0) x/1" }, formats: formats.map(String.init)) { "a=rtcp-fb:* \(String($0, radix: 36))" }
+        return filled(formats.map { "a=rtpmap:\($0) x/1" }, formats: formats.map(String.init)) {
+            "a=rtcp-fb:* \(String($0, radix: 36))"
+        }
     }()
 
     static let retransmission: String = {
@@ -165,8 +203,13 @@ enum Bomb {
         var lines: [String] = []
         for type in main {
             lines += ["a=rtpmap:\(type) H264/90000", "a=rtpmap:\(type + 64) rtx/90000"]
-            lines += ["a=fmtp:\(type) packetization-mode=1;profile-level-id=42e01f;" + (0..<40).map { "Key\($0)=\($0)" }.joined(separator: ";")]
-            lines += ["a=fmtp:\(type + 64) " + (0..<40).map { "Key\($0)=\($0)" }.joined(separator: ";") + ";APT=\(type)"]
+            lines += [
+                "a=fmtp:\(type) packetization-mode=1;profile-level-id=42e01f;"
+                    + (0..<40).map { "Key\($0)=\($0)" }.joined(separator: ";")
+            ]
+            lines += [
+                "a=fmtp:\(type + 64) " + (0..<40).map { "Key\($0)=\($0)" }.joined(separator: ";") + ";APT=\(type)"
+            ]
         }
         return filled(lines, formats: formats.map(String.init)) { "a=fmtp:\($0 % 60) Key\($0)=1" }
     }()
@@ -176,7 +219,9 @@ enum Bomb {
     static let sections: String = {
         var lines: [String] = []
         for section in 0..<60 {
-            lines += ["m=audio 9 UDP/TLS/RTP/SAVPF 111", "c=IN IP4 0.0.0.0", "a=mid:s\(section)", "a=rtpmap:111 opus/48000/2"]
+            lines += [
+                "m=audio 9 UDP/TLS/RTP/SAVPF 111", "c=IN IP4 0.0.0.0", "a=mid:s\(section)", "a=rtpmap:111 opus/48000/2",
+            ]
             lines += (1...14).map { "a=extmap:\($0) urn:x:\(section):\($0)" }
             lines += (0..<12).map { "a=candidate:\($0) 1 udp 1 127.0.0.\($0) 9 typ host" }
         }

@@ -1,7 +1,8 @@
 import Basics
 import Threads
 
-/// An SCTP association that keeps no rule but the handshake's: chunks go out as an attack writes them, and nothing is acknowledged.
+/// An SCTP association that keeps no rule but the handshake's: chunks go out as an attack writes them, and nothing is
+/// acknowledged.
 final class HostileChannels {
     static let stringType: UInt32 = 51
     static let openType: UInt32 = 50
@@ -38,7 +39,9 @@ final class HostileChannels {
         while !isEstablished {
             guard MonotonicClock.now() < end, peer.end == nil else { throw WireError("no SCTP association") }
             if peerTag == 0 { send(hello, tag: 0) }
-            try peer.run(until: MonotonicClock.now() + .milliseconds(50), every: .milliseconds(10)) { _ throws(WireError) in }
+            try peer.run(until: MonotonicClock.now() + .milliseconds(50), every: .milliseconds(10)) {
+                _ throws(WireError) in
+            }
         }
     }
 
@@ -63,7 +66,9 @@ final class HostileChannels {
                 let length = max(4, Int(body[offset + 2]) << 8 | Int(body[offset + 3]))
                 guard offset + length <= body.count else { return }
                 // State cookie (RFC 9260 §3.3.3.1).
-                if body[offset] == 0, body[offset + 1] == 7 { send(Self.chunk(10, Array(body[offset + 4..<offset + length]))) }
+                if body[offset] == 0, body[offset + 1] == 7 {
+                    send(Self.chunk(10, Array(body[offset + 4..<offset + length])))
+                }
                 offset += (length + 3) & ~3
             }
         case 6: isAborted = true
@@ -97,7 +102,8 @@ final class HostileChannels {
 
     /// A DATA chunk (RFC 9260 §3.3.1).
     static func data(
-        tsn: UInt32, stream: UInt16 = 0, number: UInt16 = 0, type: UInt32 = stringType, unordered: Bool = false, begins: Bool = true,
+        tsn: UInt32, stream: UInt16 = 0, number: UInt16 = 0, type: UInt32 = stringType, unordered: Bool = false,
+        begins: Bool = true,
         ends: Bool = true, _ payload: [UInt8]
     ) -> [UInt8] {
         var body: [UInt8] = []

@@ -30,13 +30,17 @@ struct HostileOffer {
 
     private func transport(_ mid: String) -> [String] {
         [
-            "c=IN IP4 0.0.0.0", "a=mid:\(mid)", "a=rtcp-mux", "a=rtcp-rsize", "a=ice-ufrag:\(ice.ufrag)", "a=ice-pwd:\(ice.password)",
+            "c=IN IP4 0.0.0.0", "a=mid:\(mid)", "a=rtcp-mux", "a=rtcp-rsize", "a=ice-ufrag:\(ice.ufrag)",
+            "a=ice-pwd:\(ice.password)",
             "a=fingerprint:\(fingerprint)", "a=setup:actpass",
         ]
     }
 
     private var extensions: [String] {
-        ["a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid", "a=extmap:2 http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"]
+        [
+            "a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid",
+            "a=extmap:2 http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time",
+        ]
             + (hasTransportFeedback
                 ? ["a=extmap:3 http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"] : [])
     }
@@ -44,12 +48,16 @@ struct HostileOffer {
     private func codec(_ codec: VideoCodec) -> [String] {
         let type = codec == .h264 ? Self.h264 : Self.vp8
         var lines = [
-            "a=rtpmap:\(type) \(codec == .h264 ? "H264" : "VP8")/90000", "a=rtpmap:\(type + 1) rtx/90000", "a=fmtp:\(type + 1) apt=\(type)",
-            "a=rtcp-fb:\(type) nack", "a=rtcp-fb:\(type) nack pli", "a=rtcp-fb:\(type) ccm fir", "a=rtcp-fb:\(type) ccm tmmbr",
+            "a=rtpmap:\(type) \(codec == .h264 ? "H264" : "VP8")/90000", "a=rtpmap:\(type + 1) rtx/90000",
+            "a=fmtp:\(type + 1) apt=\(type)",
+            "a=rtcp-fb:\(type) nack", "a=rtcp-fb:\(type) nack pli", "a=rtcp-fb:\(type) ccm fir",
+            "a=rtcp-fb:\(type) ccm tmmbr",
             "a=rtcp-fb:\(type) goog-remb",
         ]
         if hasTransportFeedback { lines.append("a=rtcp-fb:\(type) transport-cc") }
-        if codec == .h264 { lines.append("a=fmtp:\(type) level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f") }
+        if codec == .h264 {
+            lines.append("a=fmtp:\(type) level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f")
+        }
         return lines
     }
 
@@ -57,10 +65,13 @@ struct HostileOffer {
         var mids = ["0"]
         if hasVideo { mids.append("1") }
         if hasChannels { mids.append("2") }
-        var lines = ["v=0", "o=- 4611 2 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE \(mids.joined(separator: " "))"]
+        var lines = [
+            "v=0", "o=- 4611 2 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE \(mids.joined(separator: " "))",
+        ]
         lines += ["m=audio 9 UDP/TLS/RTP/SAVPF \(Self.opus) \(Self.red)"] + transport("0") + extensions
         lines += [
-            "a=\(direction)", "a=rtpmap:\(Self.opus) opus/48000/2", "a=fmtp:\(Self.opus) \(opusParameters)", "a=rtpmap:\(Self.red) red/48000/2",
+            "a=\(direction)", "a=rtpmap:\(Self.opus) opus/48000/2", "a=fmtp:\(Self.opus) \(opusParameters)",
+            "a=rtpmap:\(Self.red) red/48000/2",
             "a=fmtp:\(Self.red) \(Self.opus)/\(Self.opus)", "a=ssrc:\(audioSSRC) cname:a",
         ]
         if hasTransportFeedback { lines.append("a=rtcp-fb:\(Self.opus) transport-cc") }
@@ -70,7 +81,10 @@ struct HostileOffer {
             lines += ["a=\(direction)"] + videoCodecs.flatMap(codec) + ["a=ssrc:\(videoSSRC) cname:a"] + extraVideo
         }
         if hasChannels {
-            lines += ["m=application 9 UDP/DTLS/SCTP webrtc-datachannel"] + transport("2") + ["a=sctp-port:5000", "a=max-message-size:262144"]
+            lines +=
+                ["m=application 9 UDP/DTLS/SCTP webrtc-datachannel"] + transport("2") + [
+                    "a=sctp-port:5000", "a=max-message-size:262144",
+                ]
         }
         return lines.joined(separator: "\r\n") + "\r\n"
     }
@@ -106,7 +120,8 @@ struct HostileAnswer {
             default: if values[String(name)] == nil { values[String(name)] = value }
             }
         }
-        guard let ufrag = values["ice-ufrag"], let password = values["ice-pwd"], let print = values["fingerprint"].flatMap({ Fingerprint(parsing: $0) }),
+        guard let ufrag = values["ice-ufrag"], let password = values["ice-pwd"],
+            let print = values["fingerprint"].flatMap({ Fingerprint(parsing: $0) }),
             let candidate = candidates.first(where: { $0.transport == .udp && $0.socketAddress?.ip.isLoopback == true })
         else { throw WireError("the answer lacks credentials, fingerprint or a loopback candidate") }
         ice = IceCredentials(ufrag: ufrag, password: password)

@@ -2,7 +2,8 @@ import Basics
 import Peer
 import Threads
 
-/// A peer that joined as one should and then says what it likes: a path, keys and nothing above them. One thread at a time.
+/// A peer that joined as one should and then says what it likes: a path, keys and nothing above them. One thread at a
+/// time.
 ///
 /// What it sends is authentic; what is in it is up to the attack. It answers nothing that it need not answer.
 final class HostilePeer {
@@ -22,7 +23,8 @@ final class HostilePeer {
     private(set) var end: String?
     /// Gets what comes in DTLS records: SCTP packets.
     var onApplication: ([UInt8]) -> Void = { _ in }
-    /// Gets the headers of decrypted RTP packets of the server: sequence number, SSRC, transport-wide number if there is one.
+    /// Gets the headers of decrypted RTP packets of the server: sequence number, SSRC, transport-wide number if there
+    /// is one.
     var onMedia: ((_ sequence: UInt16, _ ssrc: UInt32, _ transport: UInt16?) -> Void)?
     /// How much the server has sent, in datagrams.
     private(set) var received = 0
@@ -31,7 +33,8 @@ final class HostilePeer {
 
     /// - Parameter exchange: carries the offer to the server and brings its answer.
     init(
-        from source: IPAddress, shape: (inout HostileOffer) -> Void = { _ in }, exchange: (String) throws(WireError) -> String
+        from source: IPAddress, shape: (inout HostileOffer) -> Void = { _ in },
+        exchange: (String) throws(WireError) -> String
     ) throws(WireError) {
         let now = MonotonicClock.now()
         let identity: DTLSIdentity
@@ -62,7 +65,9 @@ final class HostilePeer {
         let deadline = MonotonicClock.now() + limit
         while !isConnected {
             let now = MonotonicClock.now()
-            guard end == nil, now < deadline else { throw WireError("not connected: \(end ?? "no answer within \(limit.inSeconds) s")") }
+            guard end == nil, now < deadline else {
+                throw WireError("not connected: \(end ?? "no answer within \(limit.inSeconds) s")")
+            }
             step(at: now)
             socket.wait(.milliseconds(5))
         }
@@ -80,7 +85,9 @@ final class HostilePeer {
     }
 
     /// Calls `body` every so often until `end`, and keeps the peer alive between.
-    func run(until end: Instant, every interval: Duration, _ body: (Instant) throws(WireError) -> Void) throws(WireError) {
+    func run(until end: Instant, every interval: Duration, _ body: (Instant) throws(WireError) -> Void)
+        throws(WireError)
+    {
         var next = MonotonicClock.now()
         while true {
             let now = MonotonicClock.now()
@@ -104,7 +111,8 @@ final class HostilePeer {
         case .dtls: dtls.receive(bytes, at: now)
         case .rtp:
             guard let onMedia, let srtp, let length = try? srtp.unprotectRTP(datagram, length: datagram.count),
-                let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(rebasing: bytes[..<length]).bindMemory(to: UInt8.self).span)
+                let header = try? RTPHeader(
+                    parsing: UnsafeRawBufferPointer(rebasing: bytes[..<length]).bindMemory(to: UInt8.self).span)
             else { return }
             let span = UnsafeRawBufferPointer(rebasing: bytes[..<length]).bindMemory(to: UInt8.self).span
             onMedia(header.sequence.rawValue, header.ssrc.rawValue, header.extension16(3, in: span))
@@ -138,9 +146,13 @@ final class HostilePeer {
     // MARK: - Saying what it likes
 
     /// Encrypts and sends an RTP packet.
-    func send(rtp packet: [UInt8]) { send(packet) { srtp, buffer, length in try? srtp.protectRTP(buffer, length: length) } }
+    func send(rtp packet: [UInt8]) {
+        send(packet) { srtp, buffer, length in try? srtp.protectRTP(buffer, length: length) }
+    }
     /// Encrypts and sends a compound RTCP packet.
-    func send(rtcp packet: [UInt8]) { send(packet) { srtp, buffer, length in try? srtp.protectRTCP(buffer, length: length) } }
+    func send(rtcp packet: [UInt8]) {
+        send(packet) { srtp, buffer, length in try? srtp.protectRTCP(buffer, length: length) }
+    }
 
     /// A compound RTCP packet, encrypted, to be sent from wherever.
     func protected(rtcp packet: [UInt8]) -> [UInt8] {
@@ -156,17 +168,21 @@ final class HostilePeer {
         socket.send(UnsafeRawBufferPointer(rebasing: scratch[..<length]), to: server)
     }
 
-    /// Begins with an empty table of streams: libsrtp searches it for each packet, and a flood of SSRCs would slow its sender down.
+    /// Begins with an empty table of streams: libsrtp searches it for each packet, and a flood of SSRCs would slow its
+    /// sender down.
     func forgetStreams() { srtp = keys.flatMap { try? SRTPContext($0) } }
 
     /// Sends an RTP packet of the next number of its stream.
     func send(payload: [UInt8], type: UInt8, ssrc: UInt32, timestamp: UInt32, marker: Bool = false) {
         let sequence = sequences[ssrc] ?? UInt16.random(in: 0..<0x4000)
         sequences[ssrc] = sequence &+ 1
-        send(rtp: Self.packet(payload, type: type, ssrc: ssrc, sequence: sequence, timestamp: timestamp, marker: marker))
+        send(
+            rtp: Self.packet(payload, type: type, ssrc: ssrc, sequence: sequence, timestamp: timestamp, marker: marker))
     }
 
-    static func packet(_ payload: [UInt8], type: UInt8, ssrc: UInt32, sequence: UInt16, timestamp: UInt32, marker: Bool = false) -> [UInt8] {
+    static func packet(
+        _ payload: [UInt8], type: UInt8, ssrc: UInt32, sequence: UInt16, timestamp: UInt32, marker: Bool = false
+    ) -> [UInt8] {
         var bytes: [UInt8] = [0x80, (marker ? 0x80 : 0) | type]
         bytes.append16(sequence)
         bytes.append32(timestamp)
@@ -182,7 +198,8 @@ final class HostilePeer {
 
     /// An authentic check of this peer's, to be sent from wherever.
     func check(nominating: Bool = true) -> [UInt8] {
-        var request = STUNMessage(.request, transaction: .init(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)))
+        var request = STUNMessage(
+            .request, transaction: .init(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)))
         request.username = "\(answer.ice.ufrag):\(offer.ice.ufrag)"
         request.priority = 0x6E7F_FFFF
         request.iceControlling = 1

@@ -28,7 +28,9 @@ enum HostileRTCP {
     }
 
     /// TMMBR (RFC 5104 §4.2.1) with the exponent, mantissa and overhead as they are.
-    static func temporaryLimit(sender: UInt32, stream: UInt32, exponent: UInt32, mantissa: UInt32, overhead: UInt32) -> [UInt8] {
+    static func temporaryLimit(sender: UInt32, stream: UInt32, exponent: UInt32, mantissa: UInt32, overhead: UInt32)
+        -> [UInt8]
+    {
         var content: [UInt8] = []
         content.append32(stream)
         content.append32(exponent << 26 | (mantissa & 0x1FFFF) << 9 | overhead & 0x1FF)
@@ -45,12 +47,15 @@ enum HostileRTCP {
 
     /// "The line carries 5 Mbit/s": 0x13880 × 2⁶. The server then sends the best that it has.
     static func praise(_ peer: HostilePeer) -> [UInt8] {
-        report(peer.offer.videoSSRC) + estimate(sender: peer.offer.videoSSRC, exponent: 6, mantissa: 0x13880, streams: [peer.answer.videoSSRC])
+        report(peer.offer.videoSSRC)
+            + estimate(sender: peer.offer.videoSSRC, exponent: 6, mantissa: 0x13880, streams: [peer.answer.videoSSRC])
     }
 
-    /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions §3.1) in run-length chunks: `count` packets from `base` on,
-    /// all of one `symbol` (0: lost).
-    static func transport(sender: UInt32, media: UInt32, base: UInt16, count: UInt16, symbol: UInt16, number: UInt8, deltas: [UInt8] = []) -> [UInt8] {
+    /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions §3.1) in run-length chunks: `count`
+    /// packets from `base` on, all of one `symbol` (0: lost).
+    static func transport(
+        sender: UInt32, media: UInt32, base: UInt16, count: UInt16, symbol: UInt16, number: UInt8, deltas: [UInt8] = []
+    ) -> [UInt8] {
         var content: [UInt8] = []
         content.append16(base)
         content.append16(count)

@@ -53,7 +53,10 @@ enum Packetizing {
             var bytes: [UInt8] = [0x78]
             for place in 0..<perPacket {
                 let number = packet * perPacket + place
-                bytes += [0, 4, 0x68, UInt8(truncatingIfNeeded: number >> 16 | 0x80), UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+                bytes += [
+                    0, 4, 0x68, UInt8(truncatingIfNeeded: number >> 16 | 0x80), UInt8(truncatingIfNeeded: number >> 8),
+                    UInt8(truncatingIfNeeded: number),
+                ]
             }
             return bytes
         }

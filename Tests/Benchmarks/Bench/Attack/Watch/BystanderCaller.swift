@@ -41,14 +41,17 @@ final class BystanderCaller: Sendable {
     /// Joins; the thread must be one that may wait.
     ///
     /// - Parameter number: 0 or 1: which tone is sent; the other's is listened to.
-    init(_ number: Int, footage: BystanderFootage, server: SocketAddress, source: IPAddress, room: String, token: String?) throws {
+    init(
+        _ number: Int, footage: BystanderFootage, server: SocketAddress, source: IPAddress, room: String, token: String?
+    ) throws {
         let now = MonotonicClock.now()
         let sound = SoundMeter(tone: BystanderFootage.tones[1 - number], at: now)
         let picture = PictureMeter(at: now)
         let state = Guard()
         let fleet = try Fleet(local: source)
         try fleet.start(
-            frames: footage.frames, framesPerSecond: Double(BystanderFootage.framesPerSecond), sound: footage.sounds[number],
+            frames: footage.frames, framesPerSecond: Double(BystanderFootage.framesPerSecond),
+            sound: footage.sounds[number],
             delay: .milliseconds(number * 16))
         let wire = try SignalWire(to: server, from: source)
         try wire.join(room, as: "Bystander \(number + 1)", extra: token.map { ["token": $0] } ?? [:])
@@ -108,7 +111,8 @@ final class BystanderCaller: Sendable {
         guard let list = message["tiles"] as? [[String: Any]], width > 0, height > 0 else { return }
         let tiles = list.map { tile in
             Tile(
-                participant: tile["participant"] as? String ?? "", x: (number(tile, "x") + number(tile, "width") / 2) / width,
+                participant: tile["participant"] as? String ?? "",
+                x: (number(tile, "x") + number(tile, "width") / 2) / width,
                 y: (number(tile, "y") + number(tile, "height") / 2) / height)
         }
         state.state.withLock { $0.tiles = tiles }

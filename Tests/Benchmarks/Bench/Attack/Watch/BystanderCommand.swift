@@ -5,7 +5,8 @@ import Foundation
 import Synchronization
 import Threads
 
-/// The call that must not suffer, in a process of its own so that the attackers' work is not in its way; `bench attack` starts it.
+/// The call that must not suffer, in a process of its own so that the attackers' work is not in its way; `bench attack`
+/// starts it.
 struct BystanderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bystander", abstract: "Holds a call of two on a server and tells its longest gaps.",
@@ -21,7 +22,9 @@ struct BystanderCommand: ParsableCommand {
     var token: String?
 
     func run() throws {
-        guard let server = SocketAddress(http) else { throw ValidationError("--http is HOST:PORT with a numeric address") }
+        guard let server = SocketAddress(http) else {
+            throw ValidationError("--http is HOST:PORT with a numeric address")
+        }
         let watch: BystanderWatch
         do {
             watch = try BystanderWatch(server, token: token)
@@ -72,12 +75,15 @@ private final class BystanderWatch: Sendable {
         footage = try BystanderFootage()
         let wire = HTTPWire(server: server, source: .loopback(0, 4))
         // A small picture: what is measured is the server's work for others, not for this call.
-        for room in [Self.room, Self.lobby] { _ = try wire.request("PUT", "/api/rooms/\(room)", json: #"{"width":640,"height":360}"#) }
+        for room in [Self.room, Self.lobby] {
+            _ = try wire.request("PUT", "/api/rooms/\(room)", json: #"{"width":640,"height":360}"#)
+        }
         var callers: [BystanderCaller] = []
         for number in 0..<2 {
             callers.append(
                 try BystanderCaller(
-                    number, footage: footage, server: server, source: .loopback(0, 2 + number), room: Self.room, token: token))
+                    number, footage: footage, server: server, source: .loopback(0, 2 + number), room: Self.room,
+                    token: token))
         }
         callers[0].watch(callers[1].id)
         callers[1].watch(callers[0].id)
@@ -114,18 +120,23 @@ private final class BystanderWatch: Sendable {
         let turn = loopTurn()
         return BystanderReading(
             soundGap: sounds.map(\.gap).max() ?? 0, pictureGap: callers.map { $0.picture.read(at: now) }.max() ?? 0,
-            packetsLost: sounds.map(\.lost).max() ?? 0, checks: checks.count, failedChecks: checks.failed, slowestCheck: checks.slowest,
+            packetsLost: sounds.map(\.lost).max() ?? 0, checks: checks.count, failedChecks: checks.failed,
+            slowestCheck: checks.slowest,
             loopTurn: turn.wall, loopTurnProcessor: turn.processor, end: callers.lazy.compactMap(\.end).first)
     }
 
     /// In milliseconds, by the clock and in processor time.
     private func loopTurn() -> (wall: Double?, processor: Double?) {
         let wire = HTTPWire(server: server, source: .loopback(0, 4))
-        guard let answer = try? wire.request("GET", "/metrics", timeout: .seconds(2)), answer.status == 200 else { return (nil, nil) }
+        guard let answer = try? wire.request("GET", "/metrics", timeout: .seconds(2)), answer.status == 200 else {
+            return (nil, nil)
+        }
         let turns = ServerMetrics(answer.text).gauges.filter {
             $0.key.hasPrefix("tessera_loop_turn_longest_seconds{") && $0.key.contains("window=\"15s\"")
         }
-        func value(_ clock: String) -> Double? { turns.first { $0.key.contains("clock=\"\(clock)\"") }.map { $0.value * 1000 } }
+        func value(_ clock: String) -> Double? {
+            turns.first { $0.key.contains("clock=\"\(clock)\"") }.map { $0.value * 1000 }
+        }
         return (value("wall"), value("cpu"))
     }
 
@@ -155,7 +166,9 @@ private final class BystanderWatch: Sendable {
             let source = IPAddress.loopback(0, 5)
             let fleet = try Fleet(local: source)
             defer { fleet.stop() }
-            try fleet.start(frames: footage.frames, framesPerSecond: Double(BystanderFootage.framesPerSecond), sound: footage.sounds[0])
+            try fleet.start(
+                frames: footage.frames, framesPerSecond: Double(BystanderFootage.framesPerSecond),
+                sound: footage.sounds[0])
             let wire = try SignalWire(to: server, from: source, timeout: .seconds(10))
             try wire.join(Self.lobby, as: "Newcomer", extra: token.map { ["token": $0] } ?? [:])
             let offer = try waiting {
@@ -171,7 +184,9 @@ private final class BystanderWatch: Sendable {
             try waiting { try await fleet.accept(answer: answer, for: 0) }
             while arrived.all != 3 {
                 guard MonotonicClock.now() - start < .seconds(10) else {
-                    return .init(milliseconds: -1, fault: "joined, but no \(arrived.all & 1 == 0 ? "picture" : "sound") within 10 s")
+                    return .init(
+                        milliseconds: -1,
+                        fault: "joined, but no \(arrived.all & 1 == 0 ? "picture" : "sound") within 10 s")
                 }
                 usleep(5000)
             }

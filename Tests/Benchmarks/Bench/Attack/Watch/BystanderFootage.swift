@@ -2,7 +2,8 @@ import Basics
 import Codecs
 import Foundation
 
-/// What the bystanders send: light to make, light to check. A tone, and a ground whose brightness changes with each frame.
+/// What the bystanders send: light to make, light to check. A tone, and a ground whose brightness changes with each
+/// frame.
 struct BystanderFootage {
     static let width = 320
     static let height = 180
@@ -20,14 +21,17 @@ struct BystanderFootage {
     init() throws(CodecError) {
         let encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(
-                codec: .h264, width: Self.width, height: Self.height, framesPerSecond: Double(Self.framesPerSecond), bitRate: .kilobits(400),
+                codec: .h264, width: Self.width, height: Self.height, framesPerSecond: Double(Self.framesPerSecond),
+                bitRate: .kilobits(400),
                 keyframeInterval: .seconds(1)))
         var frames: [EncodedVideoFrame] = []
         for index in 0..<Self.framesPerSecond * 2 {
             let picture = Picture(width: Self.width, height: Self.height)
             picture.fill(y: Self.levels[index % Self.levels.count], u: 128, v: 128)
             let timestamp = Int64(index * 90_000 / Self.framesPerSecond)
-            if let frame = try encoder.encode(picture, timestamp: timestamp, forceKeyframe: index == 0) { frames.append(frame) }
+            if let frame = try encoder.encode(picture, timestamp: timestamp, forceKeyframe: index == 0) {
+                frames.append(frame)
+            }
         }
         self.frames = frames
         var sounds: [[[UInt8]]] = []
@@ -35,7 +39,9 @@ struct BystanderFootage {
             let encoder = try OpusEncoder(bitRate: .kilobits(32))
             var packets: [[UInt8]] = []
             for tick in 0..<100 {
-                let samples = (0..<960).map { Float(0.3 * sin(2 * Double.pi * tone * Double(tick * 960 + $0) / 48_000)) }
+                let samples = (0..<960).map {
+                    Float(0.3 * sin(2 * Double.pi * tone * Double(tick * 960 + $0) / 48_000))
+                }
                 packets.append(try encoder.encode(samples))
             }
             // The first second is the encoder's run-up.

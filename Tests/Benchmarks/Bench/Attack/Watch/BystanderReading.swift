@@ -21,7 +21,8 @@ struct BystanderReading: Codable, Sendable {
     var failedChecks: Int
     /// The slowest answer in milliseconds.
     var slowestCheck: Double
-    /// The loop's longest turn of the last 15 s in milliseconds, by the clock and in processor time; nil where the server does not tell.
+    /// The loop's longest turn of the last 15 s in milliseconds, by the clock and in processor time; nil where the
+    /// server does not tell.
     var loopTurn: Double?
     var loopTurnProcessor: Double?
     /// Why the call is over; nil while it goes on.

@@ -5,7 +5,8 @@ import Peer
 
 /// The longest time in which the other's voice was not heard: packets that carry its tone must come every 20 ms.
 ///
-/// A packet that holds silence or another's sound counts as missing, so what the server did not receive, or mixed wrongly, is a gap too.
+/// A packet that holds silence or another's sound counts as missing, so what the server did not receive, or mixed
+/// wrongly, is a gap too.
 final class SoundMeter: Sendable {
     private struct State {
         var decoder: Opening<OpusDecoder>?
@@ -59,7 +60,8 @@ final class SoundMeter: Sendable {
     }
 }
 
-/// The longest time in which the other's tile did not change. The other's picture changes its brightness with every frame.
+/// The longest time in which the other's tile did not change. The other's picture changes its brightness with every
+/// frame.
 final class PictureMeter: Sendable {
     private struct State {
         var decoder: Opening<VideoDecoder>?
@@ -78,7 +80,9 @@ final class PictureMeter: Sendable {
 
     func take(_ frame: ReceivedVideoFrame) {
         state.withLock { state in
-            if state.decoder == nil { state.decoder = (try? VideoDecoder(codec: frame.frame.codec)).map { Opening($0) } }
+            if state.decoder == nil {
+                state.decoder = (try? VideoDecoder(codec: frame.frame.codec)).map { Opening($0) }
+            }
             guard let picture = try? state.decoder?.value.decode(frame.frame), let place = state.place else { return }
             let luma = Self.brightness(picture, place)
             guard abs(luma - state.luma) >= Self.visible else { return }
