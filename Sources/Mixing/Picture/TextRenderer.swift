@@ -9,7 +9,7 @@ import CPango
 ///
 /// Cairo and Pango keep every size of every font for as long as the process lives, with the glyphs drawn in it: letters
 /// of discs drawn at each diameter from 16 to 800 pixels took 90 MB. Text is therefore set in few sizes only: those of
-/// ``labelSize(nearest:)``, and one for initials, whose outlines are scaled. Names of random ideographs, a thousand
+/// `labelSize(nearest:)`, and one for initials, whose outlines are scaled. Names of random ideographs, a thousand
 /// after another, then take 40 MB at most.
 public final class TextRenderer: Sendable {
     /// The one that everybody shares.
