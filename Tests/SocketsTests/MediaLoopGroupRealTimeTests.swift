@@ -41,14 +41,34 @@ private final class Answers: MediaLoopDelegate, @unchecked Sendable {
     func closed(_ flow: Flow) { ends.wrappingAdd(1, ordering: .relaxed) }
 }
 
-@Suite("Loops behind one port", .serialized)
-struct MediaLoopGroupRealTimeTests {
-    private func start(_ group: MediaLoopGroup) -> [Member] {
-        let members = group.loops.indices.map { Member($0, group) }
-        for (loop, member) in zip(group.loops, members) { loop.start(delegate: member) }
-        return members
+private func start(_ group: MediaLoopGroup) -> [Member] {
+    let members = group.loops.indices.map { Member($0, group) }
+    for (loop, member) in zip(group.loops, members) { loop.start(delegate: member) }
+    return members
+}
+
+/// A running group, and a client.
+private struct Call {
+    let group: MediaLoopGroup
+    let members: [Member]
+    let client: MediaLoop
+    let answers = Answers()
+
+    init(_ configuration: MediaLoopConfiguration, loops count: Int) throws {
+        group = try MediaLoopGroup(configuration, loops: count)
+        members = start(group)
+        client = try MediaLoop(MediaLoopConfiguration())
+        client.start(delegate: answers)
     }
 
+    func stop() {
+        group.stop()
+        client.stop()
+    }
+}
+
+@Suite("Loops behind one port", .serialized)
+struct MediaLoopGroupRealTimeTests {
     private func wait(_ limit: Duration = .seconds(10), until condition: () -> Bool) async -> Bool {
         let deadline = MonotonicClock.now() + limit
         while !condition() {
@@ -102,15 +122,9 @@ struct MediaLoopGroupRealTimeTests {
     func move() async throws {
         var configuration = MediaLoopConfiguration(tcp: [loopback])
         configuration.connections = 2
-        let group = try MediaLoopGroup(configuration, loops: 3)
-        let members = start(group)
-        let client = try MediaLoop(MediaLoopConfiguration())
-        let answers = Answers()
-        client.start(delegate: answers)
-        defer {
-            group.stop()
-            client.stop()
-        }
+        let call = try Call(configuration, loops: 3)
+        let (group, members, client, answers) = (call.group, call.members, call.client, call.answers)
+        defer { call.stop() }
         let target = group.boundTCP[0]
         let flow = await withCheckedContinuation { continuation in
             client.execute { continuation.resume(returning: client.connectTCP(to: target, at: MonotonicClock.now())) }
@@ -130,7 +144,8 @@ struct MediaLoopGroupRealTimeTests {
         isThere = await wait { group.figures.strangers == 0 }
         #expect(isThere, "it was claimed on the second loop")
         send([[3, 2]])
-        try await Task.sleep(for: .milliseconds(20))
+        isThere = await wait { group.loops[2].figures.connections == 1 }
+        #expect(isThere)
         send([[1]])
         isThere = await wait { answers.all == [0, 1, 2] }
         #expect(isThere)
@@ -143,15 +158,9 @@ struct MediaLoopGroupRealTimeTests {
     func stranger() async throws {
         var configuration = MediaLoopConfiguration(tcp: [loopback])
         configuration.claimTime = .milliseconds(200)
-        let group = try MediaLoopGroup(configuration, loops: 2)
-        let members = start(group)
-        let client = try MediaLoop(MediaLoopConfiguration())
-        let answers = Answers()
-        client.start(delegate: answers)
-        defer {
-            group.stop()
-            client.stop()
-        }
+        let call = try Call(configuration, loops: 2)
+        let (group, members, client, answers) = (call.group, call.members, call.client, call.answers)
+        defer { call.stop() }
         let target = group.boundTCP[0]
         client.execute {
             guard let flow = client.connectTCP(to: target, at: MonotonicClock.now()) else { return }
@@ -166,16 +175,9 @@ struct MediaLoopGroupRealTimeTests {
 
     @Test("sockets can be bound while the loop runs")
     func late() async throws {
-        let group = try MediaLoopGroup(MediaLoopConfiguration(), loops: 1)
-        let members = start(group)
-        let client = try MediaLoop(MediaLoopConfiguration())
-        let answers = Answers()
-        client.start(delegate: answers)
-        defer {
-            group.stop()
-            client.stop()
-            withExtendedLifetime(members) {}
-        }
+        let call = try Call(MediaLoopConfiguration(), loops: 1)
+        let (group, client, answers) = (call.group, call.client, call.answers)
+        defer { call.stop() }
         let (udp, tcp) = (try group.loops[0].bindUDP(loopback), try group.loops[0].listen(on: loopback))
         let own = try client.bindUDP(loopback)
         client.execute {
