@@ -1,6 +1,6 @@
 /// A point on the server's one monotonic clock, in nanoseconds since an arbitrary start.
 ///
-/// Nothing below `Network` reads a clock: time is an argument, so that a whole call runs in virtual time in a test.
+/// Nothing below `Threads` reads a clock: time is an argument, so that a whole call runs in virtual time in a test.
 public struct Instant: Comparable, Hashable, Sendable {
     /// Nanoseconds since the clock's start.
     public var nanoseconds: Int64

@@ -15,8 +15,8 @@ public struct VideoEncoderConfiguration: Sendable, Hashable {
     public var height: Int
     public var framesPerSecond: Double
     public var bitRate: BitRate
-    /// 1 or 2. With 2 every second frame is of layer 1 and may be dropped by anyone. VP8 only: an H.264 encoder has one
-    /// layer.
+    /// 1 or 2. With 2 every second frame is of layer 1 and may be dropped by anyone. An H.264 encoder then says
+    /// in its parameter sets that frame numbers may have gaps (ITU-T H.264 §7.4.2.1.1).
     public var temporalLayers: Int
     /// The largest H.264 NAL unit in bytes, for receivers of packetization-mode 0 (RFC 6184 §6.2); nil for any size.
     public var maxNALSize: Int?

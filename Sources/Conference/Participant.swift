@@ -56,8 +56,8 @@ public final class Participant: Sendable {
     }
 
     /// New ICE credentials without a whole offer (RFC 9725 §4.3.3).
-    public func restartIce(ufrag: String, password: String) async throws(ConferenceError) -> IceRestart {
-        try await conference.peers.restartIce(id, ufrag: ufrag, password: password)
+    public func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
+        try await conference.peers.restartICE(id, ufrag: ufrag, password: password)
     }
 
     // MARK: - What it does

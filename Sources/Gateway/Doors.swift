@@ -9,9 +9,9 @@ struct Doors: Sendable {
     let gate: ConnectionGate
     let limits: RequestLimits
     let responder: GatewayResponder
-    let signalling: SignallingDoor
-    let whip: WHIPDoor
-    let webSocketDoors: [WebSocketDoor]
+    let signalling: SignallingEndpoint
+    let whip: WHIPEndpoint
+    let webSocketEndpoints: [WebSocketEndpoint]
 
     /// - Parameters:
     ///   - budget: what fits into the open files that the system allows.
@@ -25,8 +25,8 @@ struct Doors: Sendable {
         let verifier: TokenVerifier? =
             auth.mode == .token
             ? await TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
-        let doorkeeper = Doorkeeper(verifier: verifier)
-        let iceServers = IceServers(configuration: configuration.ice)
+        let authorizer = JoinAuthorizer(verifier: verifier)
+        let iceServers = ICEServers(configuration: configuration.ice)
         let limiter = JoinLimiter(
             joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: MonotonicClock.now())
         limits = RequestLimits(configuration.limits, at: MonotonicClock.now())
@@ -37,11 +37,11 @@ struct Doors: Sendable {
             connections: budget.connections, perAddress: budget.connectionsPerAddress,
             trustedProxies: configuration.http.trustedProxies)
         rules = RequestRules(configuration.http, machineName: machineName)
-        let signalling = SignallingDoor(
-            conference: conference, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
+        let signalling = SignallingEndpoint(
+            conference: conference, authorizer: authorizer, iceServers: iceServers, limiter: limiter, figures: figures,
             limits: configuration.limits, logger: logger)
-        whip = WHIPDoor(
-            conference: conference, doorkeeper: doorkeeper, iceServers: iceServers, limiter: limiter, figures: figures,
+        whip = WHIPEndpoint(
+            conference: conference, authorizer: authorizer, iceServers: iceServers, limiter: limiter, figures: figures,
             sdpLimit: configuration.limits.sdpBytes)
 
         var table = RouteTable()
@@ -59,8 +59,8 @@ struct Doors: Sendable {
         let (inside, outside) = (
             SignallingBudget.tooLargeInside(configuration.limits), SignallingBudget.tooLargeOutside
         )
-        webSocketDoors = [
-            WebSocketDoor(path: "/signal", checksOrigin: true) { isInside in
+        webSocketEndpoints = [
+            WebSocketEndpoint(path: "/signal", checksOrigin: true) { isInside in
                 String(buffer: ServerMessage.error(isInside ? inside : outside, fatal: true).bytes)
             } serve: {
                 await signalling.serve($0)

@@ -84,7 +84,7 @@ public struct Gateway: Sendable {
     private func application(_ doors: Doors, tls: TLSConfiguration?, budget: DescriptorBudget) -> Application<
         GatewayResponder
     > {
-        let channelDoors = doors.webSocketDoors
+        let channelDoors = doors.webSocketEndpoints
         let (rules, gate, limits) = (doors.rules, doors.gate, doors.limits)
         let maxMessageSize = configuration.limits.messageBytes
         let listen = configuration.http.listen

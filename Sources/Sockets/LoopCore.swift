@@ -38,7 +38,7 @@ final class LoopCore {
     private var leaving: [UInt32: LoopInbox] = [:]
     private var dirty: Set<UInt32> = []
     private var lastSweep = Instant.zero
-    private var door: ConnectionDoor
+    private var admission: ConnectionAdmission
     private var accepts: TokenBucket
     private var restUntil: Instant?
     private var readsLeft = 0
@@ -50,12 +50,12 @@ final class LoopCore {
     private enum Source: UInt64 { case wake, udp, listener, connection }
 
     init(
-        sockets: [UDPSocket], listeners: [TCPListener], door: ConnectionDoor, accepts: TokenBucket,
+        sockets: [UDPSocket], listeners: [TCPListener], admission: ConnectionAdmission, accepts: TokenBucket,
         counters: LoopCounters,
         inbox: LoopInbox, home: LoopInbox?, connections numbers: ConnectionNumbers
     ) throws(NetworkError) {
         self.accepts = accepts
-        self.door = door
+        self.admission = admission
         self.counters = counters
         self.inbox = inbox
         self.home = home
@@ -118,7 +118,7 @@ final class LoopCore {
             deadline = delegate?.advance(to: MonotonicClock.now())
             flush(at: now)
             sweep(at: now)
-            if let end = door.nextDeadline() { deadline = min(deadline ?? end, end) }
+            if let end = admission.nextDeadline() { deadline = min(deadline ?? end, end) }
             if let restUntil { deadline = min(deadline ?? restUntil, restUntil) }
             delegate?.turnEnded(since: now)
             if isStopped { break }
@@ -209,7 +209,7 @@ final class LoopCore {
     func claim(_ flow: Flow) {
         guard flow.transport == .tcp else { return }
         if let home { return home.post(.core { $0.claim(flow) }) }
-        door.claim(flow.connection)
+        admission.claim(flow.connection)
         publish()
     }
 
@@ -218,7 +218,7 @@ final class LoopCore {
         leaving[number] = nil
         home?.post(.core { $0.left(number) })
         moved[number] = nil
-        door.leave(number)
+        admission.leave(number)
         publish()
     }
 
@@ -269,7 +269,7 @@ final class LoopCore {
                 increment(counters.acceptFailures)
                 // A stranger's descriptor may do; otherwise who waits goes on waiting, without keeping this thread
                 // awake.
-                guard let stranger = door.oldestStranger() else { return rest(until: now + LoopCore.listenerRest) }
+                guard let stranger = admission.oldestStranger() else { return rest(until: now + LoopCore.listenerRest) }
                 increment(counters.displaced)
                 end(stranger)
             }
@@ -277,7 +277,7 @@ final class LoopCore {
     }
 
     private func enter(_ fd: Int32, local: SocketAddress, remote: SocketAddress, at now: Instant) {
-        switch door.answer(remote.ip) {
+        switch admission.answer(remote.ip) {
         case .welcome: break
         case .insteadOf(let stranger):
             increment(counters.displaced)
@@ -292,7 +292,7 @@ final class LoopCore {
         }
         increment(counters.accepted)
         let flow = add(fd, local: local, remote: remote, isConnecting: false, at: now)
-        door.enter(flow.connection, from: remote.ip, at: now)
+        admission.enter(flow.connection, from: remote.ip, at: now)
         publish()
     }
 
@@ -305,7 +305,7 @@ final class LoopCore {
     private func publish() {
         counters.connections.store(connections.count, ordering: .relaxed)
         guard home == nil else { return }
-        counters.strangers.store(door.strangerCount, ordering: .relaxed)
+        counters.strangers.store(admission.strangerCount, ordering: .relaxed)
     }
 
     private func add(_ fd: Int32, local: SocketAddress, remote: SocketAddress, isConnecting: Bool, at now: Instant)
@@ -361,7 +361,7 @@ final class LoopCore {
                 change(listener.descriptor, .listener, index, EPOLLIN.rawValue)
             }
         }
-        while let stranger = door.nextExpired(at: now) {
+        while let stranger = admission.nextExpired(at: now) {
             increment(counters.unclaimed)
             end(stranger)
         }

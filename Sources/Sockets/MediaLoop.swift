@@ -89,7 +89,7 @@ public final class MediaLoop: Sendable {
         inbox = try LoopInbox()
         boundUDP = sockets.map(\.address)
         boundTCP = listeners.map(\.address)
-        let door = ConnectionDoor(
+        let admission = ConnectionAdmission(
             limit: configuration.connections, perAddress: configuration.connectionsPerAddress,
             patience: configuration.claimTime)
         let accepts = TokenBucket(
@@ -97,7 +97,7 @@ public final class MediaLoop: Sendable {
         core = Guarded(
             LoopBox(
                 core: try LoopCore(
-                    sockets: sockets, listeners: listeners, door: door, accepts: accepts, counters: counters,
+                    sockets: sockets, listeners: listeners, admission: admission, accepts: accepts, counters: counters,
                     inbox: inbox, home: home,
                     connections: ConnectionNumbers(member: number, of: count))))
     }

@@ -8,7 +8,7 @@ import Testing
 private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
 
 /// Claims the connections whose first byte is 1, and tells what comes and goes.
-private final class Doorkeeper: MediaLoopDelegate {
+private final class JoinAuthorizer: MediaLoopDelegate {
     let loop: MediaLoop
     let closed: @Sendable () -> Void
     init(_ loop: MediaLoop, closed: @escaping @Sendable () -> Void = {}) {
@@ -63,7 +63,7 @@ private final class KeptClient {
         configuration.claimTime = .milliseconds(300)
         let server = try MediaLoop(configuration)
         defer { server.stop() }
-        server.start(delegate: Doorkeeper(server))
+        server.start(delegate: JoinAuthorizer(server))
         let stranger = PlainClient(to: server.boundTCP[0])
         let peer = PlainClient(to: server.boundTCP[0])
         stranger.write([0, 1, 2])
@@ -85,7 +85,7 @@ private final class KeptClient {
         configuration.connections = 2
         let server = try MediaLoop(configuration)
         defer { server.stop() }
-        server.start(delegate: Doorkeeper(server))
+        server.start(delegate: JoinAuthorizer(server))
         let clients = (0..<2)
         let first = PlainClient(to: server.boundTCP[0])
         first.write([0, 1, 2])
@@ -114,7 +114,7 @@ private final class KeptClient {
         // All wait already when the loop begins to take them.
         let clients = (0..<50).map { _ in KeptClient(to: server.boundTCP[0]) }
         for client in clients { client.plain.write([0, 1, 1]) }
-        server.start(delegate: Doorkeeper(server))
+        server.start(delegate: JoinAuthorizer(server))
         for client in clients { #expect(client.plain.read() == 3) }
         #expect(server.figures.accepted == 50)
         #expect(server.figures.heldUp > 0)
@@ -125,7 +125,7 @@ private final class KeptClient {
         let server = try MediaLoop(MediaLoopConfiguration(tcp: [loopback]))
         defer { server.stop() }
         for _ in 0..<30 { _ = PlainClient(to: server.boundTCP[0]) }
-        server.start(delegate: Doorkeeper(server))
+        server.start(delegate: JoinAuthorizer(server))
         let client = PlainClient(to: server.boundTCP[0])
         client.write([0, 1, 1])
         #expect(client.read() == 3)
@@ -243,7 +243,7 @@ private final class KeptClient {
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             var low = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &low)
-            server.start(delegate: Doorkeeper(server))
+            server.start(delegate: JoinAuthorizer(server))
             for _ in 0..<1000 where server.figures.acceptFailures == 0 { usleep(10_000) }
             usleep(500_000)
             let failures = server.figures.acceptFailures

@@ -157,7 +157,7 @@ public struct SDPAnswer: Hashable, Sendable {
 }
 
 /// Our side of an ICE restart.
-public struct IceRestart: Hashable, Sendable {
+public struct ICERestart: Hashable, Sendable {
     public var ufrag: String
     public var password: String
     /// Lines `candidate:…`.

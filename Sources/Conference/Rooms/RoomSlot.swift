@@ -99,7 +99,7 @@ struct RoomSlot {
         for member in room.members where member.kind == .participant {
             let tile = largest[member.id]
             let limit = SenderLimit(
-                rate: TileWorth.rate(area: tile.map { $0.width * $0.height }, isPresenting: member.isPresenting),
+                rate: TileBitRate.rate(area: tile.map { $0.width * $0.height }, isPresenting: member.isPresenting),
                 height: tile?.height)
             let old = limits[member.id]?.rate.bitsPerSecond ?? 0
             guard abs(limit.rate.bitsPerSecond - old) * 10 > old else { continue }

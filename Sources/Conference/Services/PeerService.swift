@@ -164,15 +164,15 @@ final class PeerService: Sendable {
     }
 
     /// New ICE credentials without an offer (RFC 9725 §4.3.3).
-    func restartIce(_ id: String, ufrag: String, password: String) async throws(ConferenceError) -> IceRestart {
+    func restartICE(_ id: String, ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
         try registry.allow(.offer, id, at: MonotonicClock.now())
         let ours = try await onExistingSeat(id, orElse: "There is nothing to restart.") { seat, host, now in
-            let ours = try seat.peer.restartICE(remote: IceCredentials(ufrag: ufrag, password: password), at: now)
+            let ours = try seat.peer.restartICE(remote: ICECredentials(ufrag: ufrag, password: password), at: now)
             host.updateUfrags(seat)
             host.touch(seat)
             return ours
         }
-        return IceRestart(
+        return ICERestart(
             ufrag: ours.ufrag, password: ours.password, candidates: candidates.map(\.description))
     }
 

@@ -14,7 +14,7 @@ final class Figures: Sendable {
         var peersFailed: [LeaveReason: Int] = [:]
     }
     /// The memory of what ended is free this long after it ended: its lanes finish what they run.
-    private static let afterwork = Duration.seconds(2)
+    private static let releaseDelay = Duration.seconds(2)
     /// Giving memory back takes some milliseconds, in which other threads wait for memory.
     private static let releasePeriod = Duration.seconds(10)
     private let state = Guarded(State())
@@ -30,7 +30,7 @@ final class Figures: Sendable {
 
     /// A room or a seat ended: glibc keeps the memory of its pictures for later, which may never come.
     func ended(at now: Instant) {
-        state.withLock { $0.releaseMemory = max($0.releaseMemory ?? .distantPast, now + Self.afterwork) }
+        state.withLock { $0.releaseMemory = max($0.releaseMemory ?? .distantPast, now + Self.releaseDelay) }
     }
 
     /// Whether memory is to be given back now: once after something ended, and not more often than each

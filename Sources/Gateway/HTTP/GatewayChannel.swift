@@ -12,7 +12,8 @@ import Threads
 /// A connection that speaks HTTP/1.1, or WebSocket where a door asks for it.
 struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     enum Spoken: Sendable {
-        case webSocket(NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, WebSocketDoor, WebSocketConnection.Handshake)
+        case webSocket(
+            NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, WebSocketEndpoint, WebSocketConnection.Handshake)
         case http(NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>)
     }
 
@@ -22,7 +23,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     }
 
     let responder: HTTPChannelHandler.Responder
-    let doors: [WebSocketDoor]
+    let doors: [WebSocketEndpoint]
     let rules: RequestRules
     let gate: ConnectionGate
     let limits: RequestLimits
@@ -167,12 +168,12 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
 
 /// Which handshakes are good, and for which door.
 struct WebSocketAdmission: Sendable {
-    var doors: [WebSocketDoor]
+    var doors: [WebSocketEndpoint]
     var rules: RequestRules
 
     /// The door that a complete and allowed WebSocket handshake (RFC 6455 §4.2.1) knocks at; nil for every other
     /// request.
-    func admit(_ head: HTTPRequestHead, _ channel: any Channel) -> (WebSocketDoor, RequestSource)? {
+    func admit(_ head: HTTPRequestHead, _ channel: any Channel) -> (WebSocketEndpoint, RequestSource)? {
         let path = head.uri.prefix { $0 != "?" }
         guard head.method == .GET, let door = doors.first(where: { $0.path == path }),
             head.headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" }),

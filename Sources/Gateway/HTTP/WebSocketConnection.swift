@@ -6,7 +6,7 @@ import NIOWebSocket
 import Synchronization
 
 /// A path on which clients may talk WebSocket, and who talks with them.
-struct WebSocketDoor: Sendable {
+struct WebSocketEndpoint: Sendable {
     /// `/signal`
     var path: String
     /// Whether pages of other origins are turned away.

@@ -16,7 +16,7 @@ enum ServerMessage: Sendable, Equatable {
     }
 
     /// `countsViewers`: the participants are listed as in `PeopleForm.roster`.
-    case joined(Welcome, iceServers: [IceServers.Entry], countsViewers: Bool = false)
+    case joined(Welcome, iceServers: [ICEServers.Entry], countsViewers: Bool = false)
     case answer(sdp: String)
     /// What happened in the room. Its JSON is made once for all who are told.
     case event(SharedEvent, PeopleForm = .everyone)
@@ -68,7 +68,7 @@ struct Welcome: Sendable, Equatable {
     var layout: String
     var recording: RecordingInfo?
 
-    fileprivate func json(_ iceServers: [IceServers.Entry], countsViewers: Bool) -> JSONValue {
+    fileprivate func json(_ iceServers: [ICEServers.Entry], countsViewers: Bool) -> JSONValue {
         let roster = countsViewers ? Roster(participants) : nil
         return .object(
             [

@@ -144,7 +144,7 @@ struct SignallingSession: Sendable {
 
     // MARK: From the conference
 
-    mutating func seated(_ welcome: Welcome, iceServers: [IceServers.Entry]) -> [Action] {
+    mutating func seated(_ welcome: Welcome, iceServers: [ICEServers.Entry]) -> [Action] {
         guard case .joining(let held) = state else { return [.leave] }
         state = .inside
         return [.send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas))]

@@ -83,7 +83,7 @@ struct TokenVerifier: Sendable {
 }
 
 /// Decides who comes in, and as what.
-struct Doorkeeper: Sendable {
+struct JoinAuthorizer: Sendable {
     /// nil in mode `open`.
     var verifier: TokenVerifier?
 

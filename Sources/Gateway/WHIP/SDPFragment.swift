@@ -57,7 +57,7 @@ struct SDPFragment: Sendable, Equatable {
     }
 
     /// What answers an ICE restart: our new credentials and candidates, in the client's first section.
-    func answer(_ restart: IceRestart) -> String {
+    func answer(_ restart: ICERestart) -> String {
         var lines = ["a=ice-lite", "a=ice-ufrag:\(restart.ufrag)", "a=ice-pwd:\(restart.password)"]
         lines.append(media ?? "m=audio 9 UDP/TLS/RTP/SAVPF 0")
         lines.append("a=mid:\(mid ?? "0")")

@@ -2,9 +2,9 @@ import Hummingbird
 
 /// WHIP and WHEP.
 extension RouteTable {
-    mutating func addWHIP(_ door: WHIPDoor) {
+    mutating func addWHIP(_ door: WHIPEndpoint) {
         let sdp: JSONValue = ["type": "string", "description": "SDP (RFC 8866)"]
-        for direction in [WHIPDoor.Direction.whip, .whep] {
+        for direction in [WHIPEndpoint.Direction.whip, .whep] {
             let isWhip = direction == .whip
             let parameters: [RouteDescription.Parameter] =
                 isWhip

@@ -54,7 +54,7 @@ protocol ConferenceSeat: Sendable {
 
     func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer
     func addCandidate(_ line: String?)
-    func restartIce(ufrag: String, password: String) async throws(ConferenceError) -> IceRestart
+    func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart
     func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError)
     func setLayout(_ name: String, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
     func present(_ on: Bool) throws(ConferenceError)

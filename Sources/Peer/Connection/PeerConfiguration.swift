@@ -43,7 +43,7 @@ public struct PeerConfiguration: Sendable {
     /// Bounds and start of the estimate of what the path to the peer carries.
     public var bandwidth = BandwidthEstimatorConfiguration()
     /// Times and limits of ICE.
-    public var ice = IceConfiguration()
+    public var ice = ICEConfiguration()
     /// Times and limits of the DTLS handshake.
     public var dtls = DTLSConfiguration()
     /// Times and limits of video repair.

@@ -12,7 +12,7 @@ public final class PeerConnection {
     package private(set) var negotiated: NegotiatedSession?
     /// What the peer described itself with last.
     private var remoteDescription: SessionDescription?
-    var ice: IceAgent?
+    var ice: ICEAgent?
     var dtls: DTLSTransport?
     var srtp: SRTPContext?
     var channels: PeerChannels
@@ -58,7 +58,7 @@ public final class PeerConnection {
         self.configuration = configuration
         self.identity = identity
         var random = SeededRandom(
-            seed: configuration.seed ?? IceCredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+            seed: configuration.seed ?? ICECredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
         let audioSSRC = SSRC.random(in: 1...0x3FFF_FFFF, using: &random)
         let videoSSRC = SSRC.random(in: 0x4000_0000...0x7FFF_FFFF, using: &random)
         let rtxSSRC = SSRC.random(in: 0x8000_0000...0xBFFF_FFFF, using: &random)
@@ -80,7 +80,7 @@ public final class PeerConnection {
         var settings = NegotiationConfiguration(
             fingerprint: identity.fingerprint, isIceLite: configuration.role == .server, candidates: candidates,
             audioSSRC: audioSSRC,
-            videoSSRC: videoSSRC, videoRTXSSRC: rtxSSRC, cname: IceCredentials.randomToken(16),
+            videoSSRC: videoSSRC, videoRTXSSRC: rtxSSRC, cname: ICECredentials.randomToken(16),
             streamID: configuration.streamID)
         settings.audio = configuration.audio
         settings.video = configuration.video
@@ -135,7 +135,7 @@ public final class PeerConnection {
     /// over the old path until the new one is found.
     ///
     /// - Throws: `SDPError` when nothing is agreed yet or one of the two parts is not new; then nothing has changed.
-    public func restartICE(remote: IceCredentials, at now: Instant) throws(SDPError) -> IceCredentials {
+    public func restartICE(remote: ICECredentials, at now: Instant) throws(SDPError) -> ICECredentials {
         let session = try negotiation.restartICE(remote: remote, newCredentials: .random())
         negotiated = session
         applyPath(session, at: now)
@@ -236,7 +236,7 @@ public final class PeerConnection {
 
     private func applyPath(_ session: NegotiatedSession, at now: Instant) {
         if ice == nil {
-            ice = IceAgent(
+            ice = ICEAgent(
                 mode: configuration.role == .server ? .lite : .controlling, local: session.localIce,
                 localAddresses: configuration.localAddresses, configuration: configuration.ice,
                 seed: configuration.seed, at: now)

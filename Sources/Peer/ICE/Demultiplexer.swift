@@ -75,7 +75,7 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - ufrags: the fragments of the whole server.
     ///   - flowsPerPeer: beyond it a peer's own flow without a check for the longest time is forgotten. More than the
-    ///     paths of an `IceAgent`.
+    ///     paths of an `ICEAgent`.
     public init(ufrags: UfragTable<ID> = UfragTable(), flowsPerPeer: Int = 16) {
         self.ufrags = ufrags
         self.flowsPerPeer = max(1, flowsPerPeer)

@@ -10,7 +10,7 @@ struct NackList: Sendable {
         var tries = 0
         /// … and without the second words.
         var asked = 0
-        var isSaidTwice = false
+        var isDuplicated = false
     }
 
     static let maximumEntries = 1000
@@ -25,7 +25,7 @@ struct NackList: Sendable {
     /// How much the newest first try counts.
     static let weight = 1.0 / 32
     /// From the first word to the second: what takes one shall not take both.
-    static let leastPause: Duration = .milliseconds(10)
+    static let minimumPause: Duration = .milliseconds(10)
     /// What a gap waits before it is asked for, since it may be mere reordering.
     static let minimumReorderDelay: Duration = .milliseconds(10)
     static let maximumReorderDelay: Duration = .milliseconds(60)
@@ -70,19 +70,19 @@ struct NackList: Sendable {
     /// What to ask for now.
     mutating func due(at now: Instant, roundTrip: Duration) -> [Int64] {
         var result: [Int64] = []
-        let pause = max(roundTrip * 0.2, Self.leastPause)
+        let pause = max(roundTrip * 0.2, Self.minimumPause)
         for index in entries.indices where entries[index].due <= now && entries[index].tries < Self.maximumTries {
             entries[index].tries += 1
             result.append(entries[index].sequence)
-            if entries[index].isSaidTwice {
+            if entries[index].isDuplicated {
                 // A sender that heard the first word ignores the second.
-                entries[index].isSaidTwice = false
+                entries[index].isDuplicated = false
                 entries[index].due = now + max(roundTrip - pause, Self.minimumRetry)
             } else {
                 entries[index].asked += 1
                 if entries[index].asked == 2 { judge(failed: true) }
-                entries[index].isSaidTwice = roundTrip >= Self.longRoundTrip || isLossy && roundTrip >= pause * 3
-                entries[index].due = now + (entries[index].isSaidTwice ? pause : max(roundTrip, Self.minimumRetry))
+                entries[index].isDuplicated = roundTrip >= Self.longRoundTrip || isLossy && roundTrip >= pause * 3
+                entries[index].due = now + (entries[index].isDuplicated ? pause : max(roundTrip, Self.minimumRetry))
             }
         }
         return result

@@ -198,8 +198,8 @@ struct NegotiatedSection: Hashable, Sendable {
 
 /// What was agreed with the peer: all that a connection needs.
 package struct NegotiatedSession: Hashable, Sendable {
-    var localIce: IceCredentials
-    var remoteIce: IceCredentials
+    var localIce: ICECredentials
+    var remoteIce: ICECredentials
     /// The peer restarted ICE with this description, or we did.
     var iceRestarted: Bool
     package var remoteCandidates: [Candidate]

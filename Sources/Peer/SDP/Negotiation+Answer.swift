@@ -6,7 +6,7 @@ extension Negotiation {
     /// An offer of ours that still waits is given up: one side offers, so a peer that offers has not seen it.
     /// - Throws: `SDPError`; then nothing has changed.
     mutating func answer(
-        _ offer: SessionDescription, newCredentials: IceCredentials
+        _ offer: SessionDescription, newCredentials: ICECredentials
     ) throws(SDPError) -> (SessionDescription, NegotiatedSession) {
         guard !offer.media.isEmpty else {
             throw SDPError(
@@ -71,7 +71,7 @@ extension Negotiation {
     ///   - remote: the peer's new credentials; both parts must differ from the present ones (RFC 8839 §4.4.1.1.1).
     ///   - newCredentials: ours from here on.
     /// - Throws: `SDPError`; then nothing has changed.
-    mutating func restartICE(remote: IceCredentials, newCredentials: IceCredentials) throws(SDPError)
+    mutating func restartICE(remote: ICECredentials, newCredentials: ICECredentials) throws(SDPError)
         -> NegotiatedSession
     {
         guard var session = agreed else {

@@ -4,7 +4,7 @@ extension Negotiation {
     /// An offer: the first one with a section per accepted kind, later ones with the sections in force.
     ///
     /// - Parameter iceRestart: new credentials, if the path is to be found anew. Must differ in both parts.
-    mutating func makeOffer(iceRestart: IceCredentials? = nil) -> SessionDescription {
+    mutating func makeOffer(iceRestart: ICECredentials? = nil) -> SessionDescription {
         let credentials = iceRestart ?? pendingCredentials ?? localIce ?? configuration.credentials
         let previous = localDescription
         var offer = newDescription()

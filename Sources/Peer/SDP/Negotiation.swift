@@ -11,8 +11,8 @@ struct Negotiation: Sendable {
     var localDescription: SessionDescription?
     /// An offer of ours that waits for its answer.
     var pendingOffer: SessionDescription?
-    var pendingCredentials: IceCredentials?
-    var localIce: IceCredentials?
+    var pendingCredentials: ICECredentials?
+    var localIce: ICECredentials?
     var remoteDescription: SessionDescription?
     /// Settled by the first description and never changed: Chrome cannot (RFC 8842 §5.5 allows it only with a new
     /// association).
@@ -23,7 +23,7 @@ struct Negotiation: Sendable {
     init(configuration: NegotiationConfiguration) {
         self.configuration = configuration
         // RFC 8829 §5.2.1: 64 bits with the highest 0, decimal; never about the machine or the user.
-        let id = IceCredentials.randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 1
+        let id = ICECredentials.randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 1
         sessionID = String(id)
     }
 
@@ -39,7 +39,7 @@ struct Negotiation: Sendable {
 
     /// Fills in what every accepted section says about its transport.
     func addTransport(
-        _ section: inout MediaDescription, credentials: IceCredentials, setup: SetupRole, withCandidates: Bool
+        _ section: inout MediaDescription, credentials: ICECredentials, setup: SetupRole, withCandidates: Bool
     ) {
         section.connection = "IN IP4 0.0.0.0"
         section.iceUfrag = credentials.ufrag
@@ -112,15 +112,15 @@ struct Negotiation: Sendable {
 
     /// The transport of the peer: that of the first section in use; bundled ones all say the same.
     func session(
-        remote: SessionDescription, sections: [NegotiatedSection], localIce: IceCredentials, restarted: Bool,
+        remote: SessionDescription, sections: [NegotiatedSection], localIce: ICECredentials, restarted: Bool,
         role: DTLSRole,
         mixed: Bool
     ) throws(SDPError) -> NegotiatedSession {
         let used = zip(remote.media, sections).filter(\.1.accepted).map(\.0)
         let first = used.first { $0.iceUfrag != nil } ?? used.first
-        let remoteIce: IceCredentials
+        let remoteIce: ICECredentials
         if let ufrag = first?.iceUfrag, let password = first?.icePassword {
-            remoteIce = IceCredentials(ufrag: ufrag, password: password)
+            remoteIce = ICECredentials(ufrag: ufrag, password: password)
         } else if first == nil, let previous = agreed?.remoteIce {
             remoteIce = previous
         } else {

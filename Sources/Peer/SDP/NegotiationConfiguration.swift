@@ -8,7 +8,7 @@ struct NegotiationConfiguration: Sendable {
     /// Ours, best first; they stand in every description.
     var candidates: [Candidate]
     /// For an offer that comes before any answer.
-    var credentials = IceCredentials.random()
+    var credentials = ICECredentials.random()
 
     /// What we are ready to do with audio; nil rejects it.
     var audio: Direction? = .sendReceive

@@ -25,7 +25,7 @@ extension SDPParser {
     mutating func readTransport(_ name: SDPAttributeName, _ value: Substring) throws(SDPError) -> Bool {
         switch name {
         case .iceUfrag, .icePassword:
-            guard name == .iceUfrag ? IceCredentials.isUfrag(value) : IceCredentials.isPassword(value) else {
+            guard name == .iceUfrag ? ICECredentials.isUfrag(value) : ICECredentials.isPassword(value) else {
                 throw error(
                     "\(name.rawValue) must be 4 (pwd: 22) to 256 letters, digits, \"+\" or \"/\"; copy it unchanged")
             }

@@ -40,9 +40,9 @@ extension SessionDescription {
     var fingerprints: Set<Fingerprint> { Set(media.lazy.flatMap(\.fingerprints)) }
 
     /// The ICE credentials of the first section that has some; bundled sections share one path.
-    var iceCredentials: IceCredentials? {
+    var iceCredentials: ICECredentials? {
         media.lazy.compactMap { section in
-            section.iceUfrag.flatMap { ufrag in section.icePassword.map { IceCredentials(ufrag: ufrag, password: $0) } }
+            section.iceUfrag.flatMap { ufrag in section.icePassword.map { ICECredentials(ufrag: ufrag, password: $0) } }
         }.first
     }
 

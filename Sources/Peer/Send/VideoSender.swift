@@ -21,7 +21,7 @@ struct VideoSender: Sendable {
     /// What was asked for and when last, the oldest packets first: a receiver shows frames in order, and waits for
     /// those.
     private var repairs: [(sequence: SequenceNumber, asked: Instant)] = []
-    private var hold = PictureHold()
+    private var hold = PlayoutDelayController()
     /// What is told with the packets of the frame that is leaving.
     private var toldHold: PlayoutDelay?
     /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then,

@@ -92,7 +92,7 @@ final class AudioIntake {
         if let delay = buffer.playoutDelay(at: now, pcmBuffered: max(0, ready - lastAdded)) {
             soundDelay.playing(now - delay - Self.processing, at: now)
             // Where pictures take longer than sound, the sound waits for them.
-            buffer.minimumDelay = PictureWait.soundWait(
+            buffer.minimumDelay = LipSyncDelay.soundWait(
                 picture: soundDelay.pictureDelay(at: now), sound: delay + Self.processing, current: buffer.currentDelay)
         }
         output.removeAll(keepingCapacity: true)

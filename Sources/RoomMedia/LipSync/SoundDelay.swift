@@ -22,7 +22,7 @@ final class SoundDelay: Sendable {
 
     // MARK: - Pictures
 
-    private let wait = Guarded(PictureWait())
+    private let wait = Guarded(LipSyncDelay())
     private let picture = Atomic<Int64>(0)
     private let pictureAt = Atomic<Int64>(.min)
 
@@ -40,7 +40,7 @@ final class SoundDelay: Sendable {
     /// How long after their capture pictures can be shown; nil when none came lately.
     func pictureDelay(at now: Instant) -> Duration? {
         let at = pictureAt.load(ordering: .relaxed)
-        guard at != .min, now.nanoseconds &- at < PictureWait.silence.nanoseconds else { return nil }
+        guard at != .min, now.nanoseconds &- at < LipSyncDelay.silence.nanoseconds else { return nil }
         return .nanoseconds(picture.load(ordering: .relaxed))
     }
 }

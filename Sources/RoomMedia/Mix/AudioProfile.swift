@@ -4,7 +4,7 @@ import Peer
 
 /// What a peer's description asks of the sound that it gets (RFC 7587 §6.1), as far as it changes anything: the mix is
 /// mono, which stereo decoders take, and silence is left out on thin lines only, which every decoder bears.
-package struct SoundWishes: Hashable, Sendable {
+package struct OpusReceiverLimits: Hashable, Sendable {
     /// No more than this, on average; nil: as the room has it.
     package var maxBitRate: BitRate?
     /// A copy of the last packet in each would not be decoded otherwise.
@@ -134,7 +134,7 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     }
 
     /// How it is coded for a peer with these wishes.
-    func coding(_ configured: BitRate, wishes: SoundWishes) -> AudioCoding {
+    func coding(_ configured: BitRate, wishes: OpusReceiverLimits) -> AudioCoding {
         AudioCoding(
             bitRate: min(bitRate(configured), wishes.maxBitRate ?? .kilobits(510)),
             carriesFEC: carriesFEC && wishes.takesFEC,
@@ -156,7 +156,7 @@ struct AudioCoding: Hashable, Sendable {
         bitRate: .kilobits(6), carriesFEC: false, expectedLoss: 0, usesDTX: false, ticksPerPacket: 1)
 
     /// Whether a peer with these wishes, for whom `wanted` would be right, can take it instead.
-    func canReplace(_ wanted: AudioCoding, for wishes: SoundWishes) -> Bool {
+    func canReplace(_ wanted: AudioCoding, for wishes: OpusReceiverLimits) -> Bool {
         bitRate <= wanted.bitRate && (!carriesFEC || wishes.takesFEC)
             && (ticksPerPacket == 1 || wishes.takesLongPackets)
     }

@@ -29,7 +29,7 @@ final class AudioRoom {
         /// Whose voice it does not hear.
         var hearsAs: String
         var profile = AudioProfile.clear
-        var wishes = SoundWishes()
+        var wishes = OpusReceiverLimits()
         /// Where its sound goes; nil: nobody is there to send to.
         var destination: SeatID?
     }

@@ -56,7 +56,7 @@ package final class RoomEngine: Sendable {
         let intake: Intake
         var hearsAs: String
         var profile = AudioProfile.narrow
-        var wishes = SoundWishes()
+        var wishes = OpusReceiverLimits()
         /// Its connected peer.
         var seat: SeatID?
     }
@@ -265,7 +265,7 @@ package final class RoomEngine: Sendable {
     package func intake(_ participant: String) -> Intake? { state.withLock { $0.people[participant]?.intake } }
 
     /// How a participant's sound is coded, and where it goes; nil: it gets none.
-    func setAudio(_ participant: String, profile: AudioProfile, wishes: SoundWishes, to seat: SeatID?) {
+    func setAudio(_ participant: String, profile: AudioProfile, wishes: OpusReceiverLimits, to seat: SeatID?) {
         use(.participant(participant), seat != nil) { state in
             guard var person = state.people[participant] else {
                 // It has left: nothing of it may keep the room running.

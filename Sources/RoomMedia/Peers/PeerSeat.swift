@@ -25,8 +25,8 @@ package final class PeerSeat {
     /// Until something is known of the line: a thin one must bear it beside the first probe.
     var profile = AudioProfile.narrow
     /// What the peer's description asks of its sound.
-    var wishes: SoundWishes {
-        peer.opusParameters.map { SoundWishes($0, roomRate: engine.audioBitRate) } ?? SoundWishes()
+    var wishes: OpusReceiverLimits {
+        peer.opusParameters.map { OpusReceiverLimits($0, roomRate: engine.audioBitRate) } ?? OpusReceiverLimits()
     }
     var estimate: BitRate?
     var loss = 0.0

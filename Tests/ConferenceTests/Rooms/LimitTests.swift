@@ -122,7 +122,7 @@ struct LimitTests {
                     if index % 2 == 0 {
                         _ = try await seat.offer("v=0")
                     } else {
-                        _ = try await seat.restartIce(ufrag: "abcd", password: "x")
+                        _ = try await seat.restartICE(ufrag: "abcd", password: "x")
                     }
                 } catch { codes.append(error.kind) }
             }

@@ -181,9 +181,9 @@ final class FakeConference: ConferenceService {
             return SDPAnswer(text: "v=0\r\ns=answer\r\n", remoteUfrag: "EsAw")
         }
         func addCandidate(_ line: String?) { conference.note("candidate \(line ?? "end")") }
-        func restartIce(ufrag: String, password: String) async throws(ConferenceError) -> IceRestart {
+        func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
             conference.note("restart \(ufrag)")
-            return IceRestart(ufrag: "ours", password: "secret", candidates: ["candidate:1"])
+            return ICERestart(ufrag: "ours", password: "secret", candidates: ["candidate:1"])
         }
         func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {}
         func setLayout(_ name: String, scope: LayoutScope, pins: [String]?) throws(ConferenceError) {}

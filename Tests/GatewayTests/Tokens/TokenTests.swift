@@ -17,7 +17,7 @@ import Testing
     private func admit(_ claims: TokenClaims, role: Role? = nil, room: String = "r", secret: String = "correct")
         async throws -> JoinRequest
     {
-        let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
+        let keeper = JoinAuthorizer(verifier: await TokenVerifier(secret: "correct"))
         var demand = JoinRequest(room: room, name: "Guest")
         if let role { demand.role = role }
         return try await keeper.admit(demand, asksRole: role != nil, token: try await token(claims, secret: secret))
@@ -32,7 +32,7 @@ import Testing
         #expect(known.client.identity == "user-7")
         let claimed = JoinRequest(room: "r", name: "A", role: .moderator)
         #expect(
-            try await Doorkeeper(verifier: nil).admit(claimed, asksRole: true, token: nil) == claimed,
+            try await JoinAuthorizer(verifier: nil).admit(claimed, asksRole: true, token: nil) == claimed,
             "asked for, not proven")
         #expect(try await admit(TokenClaims(room: "*", exp: later)).role == .participant)
         #expect(try await admit(TokenClaims(room: "r", role: "moderator", exp: later), role: .viewer).role == .viewer)
@@ -61,7 +61,7 @@ import Testing
         await #expect { try await admit(TokenClaims(room: "r", role: "king", exp: later)) } throws: {
             isUnauthorized($0)
         }
-        let keeper = Doorkeeper(verifier: await TokenVerifier(secret: "correct"))
+        let keeper = JoinAuthorizer(verifier: await TokenVerifier(secret: "correct"))
         // The second is {"alg":"none"} without a signature.
         for token in [
             nil, "eyJhbGciOiJub25lIn0.eyJyb29tIjoiciJ9.", "a.b.c", "x", String(repeating: "a", count: 10_000),
@@ -94,7 +94,7 @@ import Testing
         var ice = TesseraConfiguration.ICE()
         ice.stun = ["stun:s.example"]
         ice.turn = .init(urls: ["turn:t.example?transport=udp"], secret: "secret", ttl: .seconds(3600))
-        let entries = IceServers(configuration: ice).entries(for: "p1", now: 1000)
+        let entries = ICEServers(configuration: ice).entries(for: "p1", now: 1000)
         // printf %s 4600:p1 | openssl dgst -sha1 -hmac secret -binary | base64
         #expect(
             entries == [
@@ -104,7 +104,7 @@ import Testing
                     credential: "pqhQIC2vJAOxdHwTWbOgtMJN8Ow="),
             ])
         #expect(
-            IceServers(configuration: ice).links(for: "p1", now: 1000).first == "<stun:s.example>; rel=\"ice-server\"")
+            ICEServers(configuration: ice).links(for: "p1", now: 1000).first == "<stun:s.example>; rel=\"ice-server\"")
     }
 
     @Test func `equal is only what is equal`() {

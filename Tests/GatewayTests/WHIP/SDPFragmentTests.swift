@@ -31,7 +31,7 @@ import Testing
 
     @Test func `a restart is answered in the client's section`() throws {
         let answer = try SDPFragment(parsing: trickle).answer(
-            IceRestart(ufrag: "ours", password: "secret", candidates: ["candidate:1"]))
+            ICERestart(ufrag: "ours", password: "secret", candidates: ["candidate:1"]))
         #expect(
             answer
                 == "a=ice-lite\r\na=ice-ufrag:ours\r\na=ice-pwd:secret\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\na=candidate:1\r\na=end-of-candidates\r\n"

@@ -121,7 +121,7 @@ extension SimulatedCall {
 
 extension PeerConnection {
     /// The ICE credentials that this end has told the other.
-    var localCredentials: IceCredentials {
+    var localCredentials: ICECredentials {
         get throws {
             let credentials = ice?.local
             return try #require(credentials)

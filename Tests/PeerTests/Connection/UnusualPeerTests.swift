@@ -120,7 +120,7 @@ import Testing
                 name: .vp8, payloadType: 96, clockRate: 90_000, parameters: FormatParameters(), feedback: feedback)
         ]
         section.remoteSources = [RemoteSource(ssrc: 7)]
-        let ice = IceCredentials.random()
+        let ice = ICECredentials.random()
         let session = NegotiatedSession(
             localIce: ice, remoteIce: ice, iceRestarted: false, remoteCandidates: [], remoteIsLite: false,
             remoteFingerprints: [],

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Peer
 
-@Suite struct IceAgentLiteTests {
-    static let local = IceCredentials(ufrag: "server00", password: "server-password-00000000")
+@Suite struct ICEAgentLiteTests {
+    static let local = ICECredentials(ufrag: "server00", password: "server-password-00000000")
     static let start = Instant(nanoseconds: 1_000_000_000)
 
     static func flow(_ port: UInt16) -> Flow {
@@ -12,7 +12,7 @@ import Testing
     }
 
     static func check(
-        nominate: Bool = false, credentials: IceCredentials = local, change: (inout STUNMessage) -> Void = { _ in }
+        nominate: Bool = false, credentials: ICECredentials = local, change: (inout STUNMessage) -> Void = { _ in }
     ) -> [UInt8] {
         var message = STUNMessage(.request, transaction: .init(high: 9, low: 9))
         message.username = "\(credentials.ufrag):client"
@@ -23,13 +23,13 @@ import Testing
         return message.encoded(password: credentials.password)
     }
 
-    static func feed(_ agent: inout IceAgent, _ bytes: [UInt8], _ port: UInt16, at now: Instant) -> STUNMessage? {
+    static func feed(_ agent: inout ICEAgent, _ bytes: [UInt8], _ port: UInt16, at now: Instant) -> STUNMessage? {
         bytes.withUnsafeBytes { agent.handle(stun: $0, flow: flow(port), at: now) }
         guard let reply = agent.nextTransmit() else { return nil }
         return reply.bytes.withUnsafeBytes { STUNMessage(parsing: $0) }
     }
 
-    static func agent() -> IceAgent { IceAgent(mode: .lite, local: local, seed: 1, at: start) }
+    static func agent() -> ICEAgent { ICEAgent(mode: .lite, local: local, seed: 1, at: start) }
 
     @Test func anAuthenticCheckIsAnsweredAndValidatesItsFlow() {
         var agent = Self.agent()
@@ -134,7 +134,7 @@ import Testing
 
     @Test func oldCredentialsLiveUntilTheFirstNewCheck() {
         var agent = Self.agent()
-        let new = IceCredentials(ufrag: "server01", password: "server-password-11111111")
+        let new = ICECredentials(ufrag: "server01", password: "server-password-11111111")
         agent.restart(local: new, at: Self.start)
         #expect(agent.localUfrags == ["server01", "server00"])
         #expect(Self.feed(&agent, Self.check(), 1, at: Self.start)?.messageClass == .success)
@@ -160,12 +160,12 @@ import Testing
 }
 
 /// A caller and a server in virtual time over a network that loses what a test says.
-@Suite struct IceAgentControllingTests {
+@Suite struct ICEAgentControllingTests {
     struct World: ~Copyable {
         static let client = SocketAddress(.v4(0xC000_0202), port: 5000)
         var now = Instant(nanoseconds: 1_000_000_000)
-        var caller: IceAgent
-        var server: IceAgent
+        var caller: ICEAgent
+        var server: ICEAgent
         var wire: [(at: Instant, toServer: Bool, bytes: [UInt8], flow: Flow)] = []
         var random = SeededRandom(seed: 3)
         var loss = 0.0
@@ -173,10 +173,10 @@ import Testing
         var checks = 0
 
         init(ports: [UInt16]) {
-            let theirs = IceAgentLiteTests.local
-            let ours = IceCredentials(ufrag: "caller00", password: "caller-password-00000000")
-            caller = IceAgent(mode: .controlling, local: ours, localAddresses: [Self.client], seed: 5, at: now)
-            server = IceAgent(mode: .lite, local: theirs, seed: 6, at: now)
+            let theirs = ICEAgentLiteTests.local
+            let ours = ICECredentials(ufrag: "caller00", password: "caller-password-00000000")
+            caller = ICEAgent(mode: .controlling, local: ours, localAddresses: [Self.client], seed: 5, at: now)
+            server = ICEAgent(mode: .lite, local: theirs, seed: 6, at: now)
             server.setRemote(ours, at: now)
             caller.setRemote(
                 theirs, candidates: ports.enumerated().map { .host(Self.server($1), preference: $0) }, at: now)
@@ -277,8 +277,8 @@ import Testing
     @Test func aRestartFindsTheWayAgain() {
         var world = World(ports: [1000])
         world.run(for: .seconds(1))
-        let ours = IceCredentials(ufrag: "caller01", password: "caller-password-11111111")
-        let theirs = IceCredentials(ufrag: "server01", password: "server-password-11111111")
+        let ours = ICECredentials(ufrag: "caller01", password: "caller-password-11111111")
+        let theirs = ICECredentials(ufrag: "server01", password: "server-password-11111111")
         world.server.restart(local: theirs, at: world.now)
         world.caller.restart(local: ours, at: world.now)
         world.caller.setRemote(theirs, candidates: [.host(World.server(2000))], at: world.now)
@@ -301,16 +301,16 @@ import Testing
 
     @Test func theSmallerTieBreakerGivesWay() {
         let now = Instant(nanoseconds: 0)
-        var agent = IceAgent(
-            mode: .controlling, local: IceAgentLiteTests.local, localAddresses: [World.client], seed: 1, at: now)
+        var agent = ICEAgent(
+            mode: .controlling, local: ICEAgentLiteTests.local, localAddresses: [World.client], seed: 1, at: now)
         agent.tieBreaker = 100
-        let flow = IceAgentLiteTests.flow(1)
-        IceAgentLiteTests.check { $0.iceControlling = 5 }.withUnsafeBytes {
+        let flow = ICEAgentLiteTests.flow(1)
+        ICEAgentLiteTests.check { $0.iceControlling = 5 }.withUnsafeBytes {
             agent.handle(stun: $0, flow: flow, at: now)
         }
         let refusal = agent.nextTransmit().flatMap { $0.bytes.withUnsafeBytes { STUNMessage(parsing: $0) } }
         #expect(refusal?.errorCode == 487)
-        IceAgentLiteTests.check { $0.iceControlling = 500 }.withUnsafeBytes {
+        ICEAgentLiteTests.check { $0.iceControlling = 500 }.withUnsafeBytes {
             agent.handle(stun: $0, flow: flow, at: now)
         }
         #expect(agent.isControlling == false)

@@ -6,14 +6,14 @@ import Testing
 /// A lite agent whose peer may forge source addresses.
 @Suite("Where a lite agent lets media go")
 struct PathCheckTests {
-    private static let server = IceAgentLiteTests.local
-    private static let client = IceCredentials(ufrag: "client00", password: "client-password-00000000")
+    private static let server = ICEAgentLiteTests.local
+    private static let client = ICECredentials(ufrag: "client00", password: "client-password-00000000")
     private static let start = Instant(nanoseconds: 1_000_000_000)
     private static let home = IPAddress.v4(0xC000_0201)
     private static let victim = IPAddress.v4(0xC633_6450)
 
-    private func agent() -> IceAgent {
-        var agent = IceAgent(mode: .lite, local: Self.server, seed: 1, at: Self.start)
+    private func agent() -> ICEAgent {
+        var agent = ICEAgent(mode: .lite, local: Self.server, seed: 1, at: Self.start)
         agent.setRemote(Self.client, at: Self.start)
         return agent
     }
@@ -23,17 +23,17 @@ struct PathCheckTests {
     }
 
     @discardableResult
-    private func check(_ agent: inout IceAgent, on flow: Flow, nominate: Bool = true, at now: Instant) -> FlowClaim {
-        handle(IceAgentLiteTests.check(nominate: nominate), &agent, on: flow, at: now)
+    private func check(_ agent: inout ICEAgent, on flow: Flow, nominate: Bool = true, at now: Instant) -> FlowClaim {
+        handle(ICEAgentLiteTests.check(nominate: nominate), &agent, on: flow, at: now)
     }
 
-    private func handle(_ bytes: [UInt8], _ agent: inout IceAgent, on flow: Flow, at now: Instant) -> FlowClaim {
+    private func handle(_ bytes: [UInt8], _ agent: inout ICEAgent, on flow: Flow, at now: Instant) -> FlowClaim {
         bytes.withUnsafeBytes { agent.handle(stun: $0, flow: flow, at: now) }
         return agent.latestClaim
     }
 
     /// The requests that the agent sent.
-    private func requests(_ agent: inout IceAgent) -> [(message: STUNMessage, flow: Flow)] {
+    private func requests(_ agent: inout ICEAgent) -> [(message: STUNMessage, flow: Flow)] {
         var result: [(STUNMessage, Flow)] = []
         while let (bytes, flow) = agent.nextTransmit() {
             let message = bytes.withUnsafeBytes { STUNMessage(parsing: $0) }
@@ -47,7 +47,7 @@ struct PathCheckTests {
 
     /// Answers what the agent asked on `flow`, as whoever holds `password` there would.
     @discardableResult
-    private func answer(_ agent: inout IceAgent, on flow: Flow, password: String = client.password, at now: Instant)
+    private func answer(_ agent: inout ICEAgent, on flow: Flow, password: String = client.password, at now: Instant)
         -> FlowClaim
     {
         var claim = FlowClaim.none
@@ -109,7 +109,7 @@ struct PathCheckTests {
     @Test("Transaction ids are not to be guessed from others")
     func unpredictable() {
         func ids() -> [STUNMessage.TransactionID] {
-            var agent = IceAgent(mode: .lite, local: Self.server, at: Self.start)
+            var agent = ICEAgent(mode: .lite, local: Self.server, at: Self.start)
             return (0..<4).map { _ in agent.newTransactionID() }
         }
         #expect(Set(ids() + ids()).count == 8)
@@ -156,7 +156,7 @@ struct PathCheckTests {
         for isHandshake in [false, true] {
             var agent = agent()
             check(&agent, on: flow(Self.home), at: Self.start)
-            let size = IceAgentLiteTests.check(nominate: true).count
+            let size = ICEAgentLiteTests.check(nominate: true).count
             let isOne = agent.maySend(3 * size)
             let isMore = agent.maySend(1)
             #expect(isOne && !isMore)
@@ -189,7 +189,7 @@ struct PathCheckTests {
         }
         agent.advance(to: now)
         #expect(agent.selected == flow(Self.victim))
-        let received = 24 * (100 + IceAgentLiteTests.check(nominate: true).count)
+        let received = 24 * (100 + ICEAgentLiteTests.check(nominate: true).count)
         let isPaid = agent.maySend(3 * received)
         let isMore = agent.maySend(1)
         #expect(isPaid && !isMore)
@@ -212,7 +212,7 @@ struct PathCheckTests {
                 now += .seconds(1)
                 agent.advance(to: now)
                 check(&agent, on: flow(Self.victim), at: now)
-                received += IceAgentLiteTests.check(nominate: true).count
+                received += ICEAgentLiteTests.check(nominate: true).count
                 agent.advance(to: now)
                 while agent.selected == flow(Self.victim), agent.maySend(100) { sent += 100 }
             }

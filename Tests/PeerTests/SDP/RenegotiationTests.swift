@@ -157,7 +157,7 @@ import Testing
 
 @Suite("ICE restart without an offer") struct ICERestartTests {
     typealias F = SDPFixtures
-    private static let renewed = IceCredentials(ufrag: "wxyz", password: "new-password-new-password")
+    private static let renewed = ICECredentials(ufrag: "wxyz", password: "new-password-new-password")
 
     @Test("It renews both ends' credentials and nothing else")
     func restart() throws {
@@ -189,10 +189,10 @@ import Testing
         let (_, before) = try negotiation.answer(offer, newCredentials: F.credentials)
         let present = before.remoteIce
         for wrong in [
-            present, IceCredentials(ufrag: present.ufrag, password: Self.renewed.password),
-            IceCredentials(ufrag: Self.renewed.ufrag, password: present.password),
-            IceCredentials(ufrag: "abc", password: Self.renewed.password),
-            IceCredentials(ufrag: "wx yz", password: Self.renewed.password),
+            present, ICECredentials(ufrag: present.ufrag, password: Self.renewed.password),
+            ICECredentials(ufrag: Self.renewed.ufrag, password: present.password),
+            ICECredentials(ufrag: "abc", password: Self.renewed.password),
+            ICECredentials(ufrag: "wx yz", password: Self.renewed.password),
         ] {
             #expect(throws: SDPError.self) {
                 try negotiation.restartICE(remote: wrong, newCredentials: F.otherCredentials)

@@ -34,6 +34,6 @@ enum SDPFixtures {
             audioSSRC: 1001, videoSSRC: 2001, videoRTXSSRC: 2002, cname: "mix")
     }
 
-    static let credentials = IceCredentials(ufrag: "SrvUfrag", password: "ServerPassword0123456789")
-    static let otherCredentials = IceCredentials(ufrag: "NewUfrag", password: "AnotherPassword012345678")
+    static let credentials = ICECredentials(ufrag: "SrvUfrag", password: "ServerPassword0123456789")
+    static let otherCredentials = ICECredentials(ufrag: "NewUfrag", password: "AnotherPassword012345678")
 }

@@ -15,7 +15,9 @@ struct AudioRoomTests {
     }
 
     /// What one listener gets of a room in which a tone sounds.
-    private func deliveries(profile: AudioProfile, wishes: SoundWishes, ticks: Int = 100) throws -> [AudioDelivery] {
+    private func deliveries(profile: AudioProfile, wishes: OpusReceiverLimits, ticks: Int = 100) throws
+        -> [AudioDelivery]
+    {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.bitRate = .kilobits(64)
         let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
@@ -50,17 +52,17 @@ struct AudioRoomTests {
     @Test("a peer's maxaveragebitrate is kept to, and its maxptime too")
     func wishes() throws {
         var parameters = OpusParameters(FormatParameters(parsing: "maxaveragebitrate=16000;useinbandfec=1"))
-        var wishes = SoundWishes(parameters, roomRate: .kilobits(64))
+        var wishes = OpusReceiverLimits(parameters, roomRate: .kilobits(64))
         #expect(wishes.maxBitRate == .kilobits(16) && wishes.takesFEC && wishes.takesLongPackets)
         #expect(rate(try deliveries(profile: .clear, wishes: wishes), seconds: 2) < 20_000)
-        #expect(rate(try deliveries(profile: .clear, wishes: SoundWishes()), seconds: 2) > 35_000)
+        #expect(rate(try deliveries(profile: .clear, wishes: OpusReceiverLimits()), seconds: 2) > 35_000)
 
         #expect(try deliveries(profile: .narrow, wishes: wishes).count == 50, "40 ms each")
         parameters.maxPacketTime = 20
-        wishes = SoundWishes(parameters, roomRate: .kilobits(64))
+        wishes = OpusReceiverLimits(parameters, roomRate: .kilobits(64))
         #expect(try deliveries(profile: .narrow, wishes: wishes).count == 100, "no longer than the peer takes")
 
-        let silentOnFEC = SoundWishes(
+        let silentOnFEC = OpusReceiverLimits(
             OpusParameters(FormatParameters(parsing: "maxaveragebitrate=510000")), roomRate: .kilobits(32))
         #expect(
             !silentOnFEC.takesFEC && silentOnFEC.maxBitRate == nil,
@@ -77,7 +79,7 @@ struct AudioRoomTests {
             )
             room.seats[id]?.destination = SeatID(loop: 0, number: number)
             room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
-            var wishes = SoundWishes()
+            var wishes = OpusReceiverLimits()
             wishes.maxBitRate = .kilobits(6 + number / 4)
             wishes.takesFEC = number % 2 == 0
             wishes.takesLongPackets = number % 3 == 0
@@ -97,7 +99,7 @@ struct AudioRoomTests {
         var rates: Set<BitRate> = []
         for rate in stride(from: 6000, to: 32_000, by: 1) {
             let parameters = OpusParameters(FormatParameters(parsing: "maxaveragebitrate=\(rate);useinbandfec=1"))
-            let wish = SoundWishes(parameters, roomRate: .kilobits(32)).maxBitRate ?? .zero
+            let wish = OpusReceiverLimits(parameters, roomRate: .kilobits(32)).maxBitRate ?? .zero
             #expect(wish.bitsPerSecond <= rate)
             rates.insert(wish)
         }
@@ -106,7 +108,7 @@ struct AudioRoomTests {
 
     @Test("each packet says how loud it is")
     func levels() throws {
-        let heard = try deliveries(profile: .clear, wishes: SoundWishes())
+        let heard = try deliveries(profile: .clear, wishes: OpusReceiverLimits())
         // A sine of 0.3 is 13.5 dB below full scale, and before it comes silence.
         #expect(heard.first?.level == 127)
         #expect((12...16).contains(heard.last?.level ?? 0))

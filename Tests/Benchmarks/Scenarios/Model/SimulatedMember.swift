@@ -35,7 +35,7 @@ final class SimulatedMember {
     private(set) var eye = PictureSink()
     private(set) var ear = SoundSink()
     /// What the server gets of it.
-    private(set) var serverEye = TileEye()
+    private(set) var serverEye = TileView()
     private(set) var serverEar = SoundSink()
     private(set) var samples: [Sample] = []
     private(set) var moves: [(at: Instant, change: RenditionSelector.Change)] = []
@@ -68,7 +68,7 @@ final class SimulatedMember {
     func attach(to room: SimulatedRoom) {
         call.onEvent = { [unowned self, unowned room] call, side, event in
             switch side {
-            case .client: clientSaid(event, at: call.now)
+            case .client: handleClient(event, at: call.now)
             case .server: serverSaid(event, room: room, at: call.now)
             }
         }
@@ -80,7 +80,7 @@ final class SimulatedMember {
         }
     }
 
-    private func clientSaid(_ event: PeerEvent, at now: Instant) {
+    private func handleClient(_ event: PeerEvent, at now: Instant) {
         switch event {
         case .video(let frame): eye.receive(frame, soundDelay: ear.delay, at: now)
         case .audio(let packet): ear.receive(packet)

@@ -74,9 +74,9 @@ struct SoundSink {
     }
 
     /// The mix: as the rooms' audio intake.
-    mutating func wait(for pictures: PictureWait, at now: Instant) {
+    mutating func wait(for pictures: LipSyncDelay, at now: Instant) {
         guard let delay = playoutDelay(at: now) else { return }
-        buffer.minimumDelay = PictureWait.soundWait(
+        buffer.minimumDelay = LipSyncDelay.soundWait(
             picture: pictures.delay(at: now), sound: delay, current: buffer.currentDelay)
     }
 

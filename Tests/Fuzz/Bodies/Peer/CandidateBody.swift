@@ -16,11 +16,11 @@ enum CandidateBody {
 
     private static func run(_ input: FuzzInput, _ work: inout Work) {
         let address = SocketAddress(.v4(0xC633_6407), port: 50_000)
-        var agent = IceAgent(
-            mode: .controlling, local: IceCredentials(ufrag: "ours", password: "aPasswordOfEnoughLetters"),
+        var agent = ICEAgent(
+            mode: .controlling, local: ICECredentials(ufrag: "ours", password: "aPasswordOfEnoughLetters"),
             localAddresses: [address],
-            configuration: IceConfiguration(), seed: 1, at: .zero)
-        agent.setRemote(IceCredentials(ufrag: "their", password: "anotherPasswordOfEnoughLetters"), at: .zero)
+            configuration: ICEConfiguration(), seed: 1, at: .zero)
+        agent.setRemote(ICECredentials(ufrag: "their", password: "anotherPasswordOfEnoughLetters"), at: .zero)
         work.start()
         var now = Instant.zero
         for line in input.bytes.split(separator: 10) {

@@ -89,7 +89,7 @@ final class ConnectedPeer {
         return server.isConnected ? keys : nil
     }
 
-    static let credentials = IceCredentials(ufrag: "their", password: "anotherPasswordOfEnoughLetters")
+    static let credentials = ICECredentials(ufrag: "their", password: "anotherPasswordOfEnoughLetters")
 
     /// An offer as its maker wrote it, but with the script's certificate and credentials.
     private static func offer(_ choice: Int, of identity: DTLSIdentity) -> String? {

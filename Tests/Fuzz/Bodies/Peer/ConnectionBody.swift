@@ -139,7 +139,7 @@ enum ConnectionBody {
         case 7: server.closeChannel(ChannelID(input.byte()), at: now)
         case 8:
             _ = try? server.restartICE(
-                remote: IceCredentials(ufrag: "anew\(input.byte())", password: ConnectedPeer.credentials.password),
+                remote: ICECredentials(ufrag: "anew\(input.byte())", password: ConnectedPeer.credentials.password),
                 at: now)
         case 9: server.addRemoteCandidate(String(decoding: input.chunk(), as: UTF8.self), at: now)
         default: server.removeFlow(STUNBody.flow(input.below(8)), at: now)

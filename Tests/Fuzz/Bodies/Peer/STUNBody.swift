@@ -9,8 +9,8 @@ enum STUNBody {
         "stun", covers: "STUN messages, the ICE agent, the demultiplexer", maximumLength: 4096, seeds: { seeds },
         body: run)
 
-    static let ours = IceCredentials(ufrag: "ours", password: "aPasswordOfEnoughLetters")
-    static let theirs = IceCredentials(ufrag: "their", password: "anotherPasswordOfEnoughLetters")
+    static let ours = ICECredentials(ufrag: "ours", password: "aPasswordOfEnoughLetters")
+    static let theirs = ICECredentials(ufrag: "their", password: "anotherPasswordOfEnoughLetters")
 
     static func flow(_ number: Int) -> Flow {
         let remote = SocketAddress(
@@ -21,9 +21,9 @@ enum STUNBody {
     private static func run(_ input: FuzzInput, _ work: inout Work) {
         var input = input
         let isLite = input.byte() & 1 == 0
-        var agent = IceAgent(
+        var agent = ICEAgent(
             mode: isLite ? .lite : .controlling, local: ours, localAddresses: isLite ? [] : [flow(0).local],
-            configuration: IceConfiguration(),
+            configuration: ICEConfiguration(),
             seed: 1,
             at: .zero)
         agent.setRemote(theirs, at: .zero)
@@ -50,7 +50,7 @@ enum STUNBody {
             case 5: agent.authenticMedia(on: flow, at: now)
             case 6: agent.remove(flow, at: now)
             case 7:
-                let next = IceCredentials(ufrag: "next\(input.byte() % 4)", password: ours.password)
+                let next = ICECredentials(ufrag: "next\(input.byte() % 4)", password: ours.password)
                 agent.restart(local: next, at: now)
                 table.setUfrags(agent.localUfrags, of: 0)
             case 8: agent.addFlow(flow, for: .host(flow.remote), at: now)
@@ -75,7 +75,7 @@ enum STUNBody {
     }
 
     private static func receive(
-        _ bytes: [UInt8], _ flow: Flow, into agent: inout IceAgent, _ table: inout Demultiplexer<Int>, at now: Instant
+        _ bytes: [UInt8], _ flow: Flow, into agent: inout ICEAgent, _ table: inout Demultiplexer<Int>, at now: Instant
     ) {
         bytes.withUnsafeBytes { raw in
             let id = table.route(raw, flow: flow)

@@ -7,7 +7,7 @@ enum FloodAttacks {
     static let all: [Attack] = [
         Attack("stun-flood", "Checks that name a fragment of nobody, from 16 addresses, 20 000 a second.") { context in
             try flood(context, perSecond: 20_000) { _ in
-                check(user: "\(IceCredentials.randomToken(8)):abcd", password: "no password of anybody's")
+                check(user: "\(ICECredentials.randomToken(8)):abcd", password: "no password of anybody's")
             }
         },
         Attack(

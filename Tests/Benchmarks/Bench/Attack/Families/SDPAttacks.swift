@@ -115,7 +115,7 @@ enum SDPAttacks {
 
     private static func restart(_ context: AttackContext, _ place: String) {
         while !context.isOver {
-            let ice = IceCredentials.random()
+            let ice = ICECredentials.random()
             let fragment =
                 "a=ice-ufrag:\(ice.ufrag)\r\na=ice-pwd:\(ice.password)\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n"
             do {

@@ -8,7 +8,7 @@ struct HostileOffer {
     static let h264: UInt8 = 102
     static let vp8: UInt8 = 96
 
-    var ice = IceCredentials.random()
+    var ice = ICECredentials.random()
     var fingerprint: Fingerprint
     var audioSSRC = UInt32.random(in: 1...0x3FFF_FFFF)
     var videoSSRC = UInt32.random(in: 0x4000_0000...0x7FFF_FFFF)
@@ -92,7 +92,7 @@ struct HostileOffer {
 
 /// What an attacker reads out of the server's answer.
 struct HostileAnswer {
-    var ice: IceCredentials
+    var ice: ICECredentials
     var fingerprint: Fingerprint
     var candidate: Candidate
     /// What the server sends with, as its answer names it.
@@ -124,7 +124,7 @@ struct HostileAnswer {
             let print = values["fingerprint"].flatMap({ Fingerprint(parsing: $0) }),
             let candidate = candidates.first(where: { $0.transport == .udp && $0.socketAddress?.ip.isLoopback == true })
         else { throw WireError("the answer lacks credentials, fingerprint or a loopback candidate") }
-        ice = IceCredentials(ufrag: ufrag, password: password)
+        ice = ICECredentials(ufrag: ufrag, password: password)
         fingerprint = print
         self.candidate = candidate
         isPassive = values["setup"] == "passive"

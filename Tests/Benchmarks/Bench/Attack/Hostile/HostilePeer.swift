@@ -14,7 +14,7 @@ final class HostilePeer {
     let answer: HostileAnswer
     let socket: DatagramSocket
     let server: SocketAddress
-    private var ice: IceAgent
+    private var ice: ICEAgent
     private let dtls: DTLSTransport
     private var srtp: SRTPContext?
     private var keys: SRTPKeys?
@@ -46,7 +46,7 @@ final class HostilePeer {
         self.offer = offer
         guard let server = answer.candidate.socketAddress else { throw WireError("no candidate") }
         self.server = server
-        ice = IceAgent(mode: .controlling, local: offer.ice, localAddresses: [socket.address], at: now)
+        ice = ICEAgent(mode: .controlling, local: offer.ice, localAddresses: [socket.address], at: now)
         ice.setRemote(answer.ice, candidates: [answer.candidate], at: now)
         do {
             dtls = try DTLSTransport(role: answer.isPassive ? .client : .server, identity: identity, at: now)

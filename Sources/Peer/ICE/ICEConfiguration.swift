@@ -1,7 +1,7 @@
 import Basics
 
-/// The clockwork of an `IceAgent`.
-public struct IceConfiguration: Sendable {
+/// The clockwork of an `ICEAgent`.
+public struct ICEConfiguration: Sendable {
     /// RFC 7675 §5.1: without an authentic check for so long, the peer no longer wants our media.
     public var consentTimeout: Duration = .seconds(30)
     /// When to tell people that the line is interrupted. Firefox checks every 4.65 to 5.92 s; media counts too.
@@ -43,8 +43,8 @@ public struct IceConfiguration: Sendable {
     public init() {}
 }
 
-/// What an `IceAgent` tells its owner.
-package enum IceEvent: Hashable, Sendable {
+/// What an `ICEAgent` tells its owner.
+package enum ICEEvent: Hashable, Sendable {
     /// Send on this flow from now on. Nothing else changes: same DTLS, same SRTP.
     case selected(Flow)
     /// Nothing authentic for a while; it may come back.
@@ -57,11 +57,11 @@ package enum IceEvent: Hashable, Sendable {
 }
 
 /// One way between us and the peer, and what is known about it.
-struct IcePath: Sendable {
+struct ICEPath: Sendable {
     /// RFC 8445 §6.1.2.6, for a controlling agent.
     enum Check: Sendable {
         case waiting(since: Instant)
-        case running(IceTransaction)
+        case running(ICETransaction)
         case succeeded
         /// Not checked by us: an agent that only answers.
         case none
@@ -84,12 +84,12 @@ struct IcePath: Sendable {
     var lastMedia: Instant?
     var created: Instant
     /// Consent checks without retransmission that wait for a response, oldest first.
-    var consentChecks: [IceTransaction] = []
+    var consentChecks: [ICETransaction] = []
     var nextConsent: Instant?
 }
 
 /// A check of ours under way.
-struct IceTransaction: Sendable {
+struct ICETransaction: Sendable {
     var id: STUNMessage.TransactionID
     var bytes: [UInt8]
     var firstSent: Instant

@@ -13,7 +13,7 @@ package struct SenderLimit: Hashable, Sendable {
 }
 
 /// What a sender's tile is worth: asking for more would be scaled away.
-package enum TileWorth {
+package enum TileBitRate {
     /// For 30 frames/s: 640×360 comes to 690 kbit/s, 320×180 to 170.
     private static let bitsPerPixel = 0.1
     private static let least = BitRate.kilobits(120)

@@ -11,7 +11,7 @@ import Basics
 ///   sent.
 /// - TCP needs no check: its handshake was one.
 /// - A peer that never answers stays on its old path. When that is dead it may move, within the same three times.
-extension IceAgent {
+extension ICEAgent {
     /// What an authentic request or answer on `flow` has shown.
     func claim(on flow: Flow) -> FlowClaim {
         guard let index = index(of: flow), paths[index].isValidated else { return .none }

@@ -2,7 +2,7 @@ import Basics
 
 /// Whether the peer is still there and wants our media: by authentic checks, which are its consent (RFC 7675 §5.1), and
 /// by its media.
-struct IceLiveness: Sendable {
+struct ICELiveness: Sendable {
     private let interruptedAfter: Duration
     private let consentTimeout: Duration
     /// The latest authentic check or response; before any, when the waiting began.
@@ -13,7 +13,7 @@ struct IceLiveness: Sendable {
     /// No check came for so long that the peer does not want our media any more.
     private(set) var isExpired = false
 
-    init(_ configuration: IceConfiguration, at now: Instant) {
+    init(_ configuration: ICEConfiguration, at now: Instant) {
         interruptedAfter = configuration.interruptedAfter
         consentTimeout = configuration.consentTimeout
         lastConsent = now

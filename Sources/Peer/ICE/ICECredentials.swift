@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// A user name fragment and its password (RFC 8445 §5.3).
-public struct IceCredentials: Hashable, Sendable {
+public struct ICECredentials: Hashable, Sendable {
     /// The user name fragment, 4–256 characters.
     public var ufrag: String
     /// The password, 22–256 characters.
@@ -19,8 +19,8 @@ public struct IceCredentials: Hashable, Sendable {
     }
 
     /// New credentials from the cryptographic library's generator.
-    public static func random() -> IceCredentials {
-        IceCredentials(ufrag: randomToken(ufragLength), password: randomToken(passwordLength))
+    public static func random() -> ICECredentials {
+        ICECredentials(ufrag: randomToken(ufragLength), password: randomToken(passwordLength))
     }
 
     /// `count` random ice-chars.

@@ -2,7 +2,7 @@ import Basics
 
 /// Checks of ours as transactions (RFC 8489 §6.2.1): made, sent, and sent again until they are answered or given up.
 /// Which path is checked, and what an answer means, is another matter for a caller than for a lite agent.
-extension IceAgent {
+extension ICEAgent {
     /// Sends the first request of a path's check.
     mutating func startCheck(_ index: Int, nominating: Bool, at now: Instant) {
         guard let transaction = makeCheck(nominating: nominating, at: now) else { return }
@@ -28,7 +28,7 @@ extension IceAgent {
     }
 
     /// A request that has not been sent yet; nil before the peer's credentials are known.
-    mutating func makeCheck(nominating: Bool, at now: Instant) -> IceTransaction? {
+    mutating func makeCheck(nominating: Bool, at now: Instant) -> ICETransaction? {
         guard let remote else { return nil }
         var request = STUNMessage(.request, transaction: newTransactionID())
         request.username = "\(remote.ufrag):\(local.ufrag)"
@@ -36,7 +36,7 @@ extension IceAgent {
         request.priority = 110 << 24 | 65_535 << 8 | 255
         if isControlling { request.iceControlling = tieBreaker } else { request.iceControlled = tieBreaker }
         request.useCandidate = nominating && isControlling
-        return IceTransaction(
+        return ICETransaction(
             id: request.transaction, bytes: request.encoded(password: remote.password), firstSent: now,
             nextSend: now + configuration.firstRetransmission, interval: configuration.firstRetransmission, sendings: 1,
             nominates: request.useCandidate, asControlling: isControlling)

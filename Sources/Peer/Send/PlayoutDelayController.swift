@@ -6,7 +6,7 @@ import Basics
 /// Browsers add the round trip to their delay where packets are sent again (libwebrtc's jitter estimator: 0.9 of it),
 /// which covers one lost packet, not a burst that lasts for 100 ms itself. Who sends sees more: when each packet left
 /// first, and when the repair that arrived.
-struct PictureHold: Sendable {
+struct PlayoutDelayController: Sendable {
     /// For so long repairs are remembered, as long bursts are rare.
     static let memory: Duration = .seconds(30)
     /// A picture that comes so much later stands for long enough to be seen standing.

@@ -1,7 +1,7 @@
 import Basics
 
 /// Checking, nominating and keeping consent: the caller's part (RFC 8445 §6 to §8, RFC 7675).
-extension IceAgent {
+extension ICEAgent {
     /// Says that the caller opened `flow` to a passive TCP candidate of the peer.
     package mutating func addFlow(_ flow: Flow, for candidate: Candidate, at now: Instant) {
         guard mode == .controlling else { return }
@@ -19,7 +19,7 @@ extension IceAgent {
 
     private mutating func addPath(_ flow: Flow, remotePriority: UInt32, preference: Int = 0, at now: Instant) {
         guard paths.count < configuration.pairLimit, index(of: flow) == nil else { return }
-        var path = IcePath(flow: flow, lastAlive: now, created: now)
+        var path = ICEPath(flow: flow, lastAlive: now, created: now)
         // RFC 8445 §6.1.2.3 with us controlling: G is our priority, D theirs.
         let ours = UInt64(Candidate.host(flow.local, transport: flow.transport, preference: preference).priority)
         let theirs = UInt64(remotePriority)
@@ -179,7 +179,7 @@ extension IceAgent {
         if needsNomination, let firstSuccess { nominateBest(waitedSince: firstSuccess, at: now) }
     }
 
-    private mutating func answered(_ index: Int, _ transaction: IceTransaction, at now: Instant) {
+    private mutating func answered(_ index: Int, _ transaction: ICETransaction, at now: Instant) {
         paths[index].isValidated = true
         paths[index].lastAlive = now
         consent(at: now)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Peer
 
-@Suite("Whether an ICE peer is still there") struct IceLivenessTests {
-    private let liveness = IceLiveness(IceConfiguration(), at: .zero)
+@Suite("Whether an ICE peer is still there") struct ICELivenessTests {
+    private let liveness = ICELiveness(ICEConfiguration(), at: .zero)
     private func at(_ seconds: Double) -> Instant { .zero + .seconds(seconds) }
 
     @Test("Six seconds without anything are an interruption, once, and only where there was a path")

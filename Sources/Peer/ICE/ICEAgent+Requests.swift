@@ -1,7 +1,7 @@
 import Basics
 
 /// Answering checks (RFC 8445 §7.3, RFC 8489 §6.3 and §9.1.3).
-extension IceAgent {
+extension ICEAgent {
     /// Whether the request was authentic, and was answered.
     mutating func handleRequest(_ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant)
         -> Bool
@@ -85,7 +85,7 @@ extension IceAgent {
             guard let oldest = spare.min(by: { paths[$0].lastAlive < paths[$1].lastAlive }) else { return nil }
             paths.remove(at: oldest)
         }
-        var path = IcePath(flow: flow, lastAlive: now, created: now)
+        var path = ICEPath(flow: flow, lastAlive: now, created: now)
         path.isValidated = true
         path.isAnswered = flow.transport == .tcp
         if mode == .controlling {

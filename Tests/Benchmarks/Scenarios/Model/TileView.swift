@@ -4,10 +4,10 @@ import RoomMedia
 
 /// The eye that looks at a participant's tile in the mix: the rooms' own queue of pictures, stepped on by the ticks of
 /// the canvas.
-struct TileEye {
+struct TileView {
     private(set) var shown = ShownPictures()
     /// What the sound waits for.
-    private(set) var wait = PictureWait()
+    private(set) var wait = LipSyncDelay()
     private var queue = PictureQueue<MediaMark>()
     private var fresh: [ReceivedVideoFrame] = []
 

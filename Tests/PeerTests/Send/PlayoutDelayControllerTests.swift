@@ -4,12 +4,12 @@ import Testing
 @testable import Peer
 
 @Suite("How long pictures are held for their repairs")
-struct PictureHoldTests {
+struct PlayoutDelayControllerTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: (100_000 + milliseconds) * 1_000_000) }
 
     /// Repairs: milliseconds of the call and by how much the packet was late.
-    private func hold(_ repairs: [(at: Int64, late: Int64)]) -> PictureHold {
-        var hold = PictureHold()
+    private func hold(_ repairs: [(at: Int64, late: Int64)]) -> PlayoutDelayController {
+        var hold = PlayoutDelayController()
         for repair in repairs { hold.repaired(after: .milliseconds(repair.late), at: at(repair.at)) }
         return hold
     }
@@ -35,7 +35,7 @@ struct PictureHoldTests {
     @Test("The latest counts, within a limit")
     func worst() {
         #expect(held([(0, 180), (3000, 250), (6000, 190)], after: 7000) == .milliseconds(150))
-        #expect(held([(0, 180), (3000, 900)], after: 7000) == PictureHold.longest)
+        #expect(held([(0, 180), (3000, 900)], after: 7000) == PlayoutDelayController.longest)
     }
 
     @Test("What is long ago is forgotten; the receiver is told so for a while, and on other lines nothing")
@@ -53,7 +53,7 @@ struct PictureHoldTests {
         #expect(over?.minimum == .zero)
         let silent = watched.told(at: at(40_000))
         #expect(silent == nil)
-        var good = PictureHold()
+        var good = PlayoutDelayController()
         let nothing = good.told(at: at(0))
         #expect(nothing == nil)
     }

@@ -7,7 +7,7 @@ import Threads
 
 /// WHIP (RFC 9725) publishes into a room, WHEP (draft-ietf-wish-whep) watches one: HTTP instead of a signalling
 /// connection.
-final class WHIPDoor: Sendable {
+final class WHIPEndpoint: Sendable {
     private struct Session {
         var seat: any ConferenceSeat
         var path: String
@@ -21,8 +21,8 @@ final class WHIPDoor: Sendable {
     }
 
     private let conference: any ConferenceService
-    private let doorkeeper: Doorkeeper
-    private let iceServers: IceServers
+    private let authorizer: JoinAuthorizer
+    private let iceServers: ICEServers
     private let limiter: JoinLimiter
     private let figures: GatewayFigures
     private let sdpLimit: Int
@@ -42,12 +42,12 @@ final class WHIPDoor: Sendable {
     private static let (changeRate, changeBurst) = (5.0, 20.0)
 
     init(
-        conference: any ConferenceService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter,
+        conference: any ConferenceService, authorizer: JoinAuthorizer, iceServers: ICEServers, limiter: JoinLimiter,
         figures: GatewayFigures,
         sdpLimit: Int
     ) {
         self.conference = conference
-        self.doorkeeper = doorkeeper
+        self.authorizer = authorizer
         self.iceServers = iceServers
         self.limiter = limiter
         self.figures = figures
@@ -108,7 +108,7 @@ final class WHIPDoor: Sendable {
 
     private func admit(_ request: JoinRequest, _ direction: Direction, _ token: String?) async throws -> JoinRequest {
         // Before all that could tell a stranger who is here.
-        var admitted = try await doorkeeper.admit(request, asksRole: direction == .whep, token: token)
+        var admitted = try await authorizer.admit(request, asksRole: direction == .whep, token: token)
         if direction == .whip, admitted.role == .viewer { throw Refusal(.forbidden, "the token allows watching only") }
         guard direction == .whep else { return admitted }
         admitted.role = .viewer
@@ -147,7 +147,8 @@ final class WHIPDoor: Sendable {
             "/\(direction.rawValue)/\(request.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? request.room)/\(id)"
         let session = Session(
             seat: seat, path: path, ufrag: answer.remoteUfrag,
-            changes: TokenBucket(rate: WHIPDoor.changeRate, size: WHIPDoor.changeBurst, at: MonotonicClock.now()))
+            changes: TokenBucket(
+                rate: WHIPEndpoint.changeRate, size: WHIPEndpoint.changeBurst, at: MonotonicClock.now()))
         // The seat may have ended between its answer and this line: then its session is over before the client hears of
         // it.
         places.withLock { places in
@@ -217,7 +218,7 @@ final class WHIPDoor: Sendable {
     private func restart(
         _ id: String, _ session: Session, _ fragment: SDPFragment, ufrag: String, password: String
     ) async throws -> Response {
-        let ours = try await session.seat.restartIce(ufrag: ufrag, password: password)
+        let ours = try await session.seat.restartICE(ufrag: ufrag, password: password)
         for candidate in fragment.candidates { session.seat.addCandidate(candidate) }
         let tag = change(id) { session in
             session.ufrag = ufrag
@@ -245,7 +246,8 @@ final class WHIPDoor: Sendable {
         if let wait, wait > .zero {
             throw APIError(
                 Refusal(
-                    .tooFast, "at most \(Int(WHIPDoor.changeRate)) changes a second of one session", retryAfter: wait))
+                    .tooFast, "at most \(Int(WHIPEndpoint.changeRate)) changes a second of one session",
+                    retryAfter: wait))
         }
     }
 

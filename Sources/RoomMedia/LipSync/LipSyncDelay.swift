@@ -7,7 +7,7 @@ import Basics
 /// there a round trip later, and who shows what is left at once and waits then stands still at each loss. A stall that
 /// stays alone moves nothing, and neither does a sender that is busy now and then: its stalls are short, the delay
 /// would be there all the time. (Where the line itself holds packets up the sound has waited for that already.)
-package struct PictureWait: Sendable {
+package struct LipSyncDelay: Sendable {
     /// Pictures of about a second.
     static let window = 32
     /// So few tell enough to begin with.

@@ -4,13 +4,13 @@ import Testing
 @testable import Sockets
 
 @Suite("Which TCP connections are let in")
-struct ConnectionDoorTests {
+struct ConnectionAdmissionTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
     private let one = IPAddress.v4(1)
     private let two = IPAddress.v4(2)
 
-    private func door(_ limit: Int = 4, perAddress: Int = 3) -> ConnectionDoor {
-        ConnectionDoor(limit: limit, perAddress: perAddress, patience: .seconds(5))
+    private func door(_ limit: Int = 4, perAddress: Int = 3) -> ConnectionAdmission {
+        ConnectionAdmission(limit: limit, perAddress: perAddress, patience: .seconds(5))
     }
 
     @Test("A connection that nobody claims has five seconds; a claimed one stays")

@@ -5,28 +5,28 @@ import Logging
 import Threads
 
 /// The native door: `/signal`. Joins its state machine with a WebSocket and the conference.
-final class SignallingDoor: Sendable {
+final class SignallingEndpoint: Sendable {
     private let conference: any ConferenceService
-    private let doorkeeper: Doorkeeper
-    private let iceServers: IceServers
+    private let authorizer: JoinAuthorizer
+    private let iceServers: ICEServers
     private let limiter: JoinLimiter
     private let figures: GatewayFigures
     private let limits: TesseraConfiguration.Limits
     private let logger: Logger
     /// Which connection holds a seat: one that was resumed elsewhere is no longer the old connection's to lose.
     private let holders = Guarded<[String: UInt64]>([:])
-    private let open = Guarded<(next: UInt64, talks: [UInt64: SignallingTalk])>((0, [:]))
+    private let open = Guarded<(next: UInt64, talks: [UInt64: SignallingConnection])>((0, [:]))
 
     /// Reading no further for a moment is what slows a sender down.
     private static let pause = Duration.milliseconds(200)
 
     init(
-        conference: any ConferenceService, doorkeeper: Doorkeeper, iceServers: IceServers, limiter: JoinLimiter,
+        conference: any ConferenceService, authorizer: JoinAuthorizer, iceServers: ICEServers, limiter: JoinLimiter,
         figures: GatewayFigures,
         limits: TesseraConfiguration.Limits, logger: Logger
     ) {
         self.conference = conference
-        self.doorkeeper = doorkeeper
+        self.authorizer = authorizer
         self.iceServers = iceServers
         self.limiter = limiter
         self.figures = figures
@@ -41,7 +41,7 @@ final class SignallingDoor: Sendable {
         let (id, talk) = open.withLock { open in
             let id = open.next
             open.next += 1
-            let talk = SignallingTalk(
+            let talk = SignallingConnection(
                 id: id, connection: connection, session: SignallingSession(sdpLimit: limits.sdpBytes),
                 budget: SignallingBudget(messageBytes: limits.messageBytes, at: MonotonicClock.now()))
             open.talks[id] = talk
@@ -53,7 +53,7 @@ final class SignallingDoor: Sendable {
         _ = open.withLock { $0.talks.removeValue(forKey: id) }
     }
 
-    private func take(_ message: WebSocketConnection.Message, _ talk: SignallingTalk) async {
+    private func take(_ message: WebSocketConnection.Message, _ talk: SignallingConnection) async {
         let verdict = talk.spend {
             $0.received(bytes: message.count, isInside: talk.seat != nil, at: MonotonicClock.now())
         }
@@ -75,13 +75,13 @@ final class SignallingDoor: Sendable {
     }
 
     /// Tells a client that it asks too much.
-    private func hold(_ verdict: SignallingBudget.Verdict, _ talk: SignallingTalk) async {
+    private func hold(_ verdict: SignallingBudget.Verdict, _ talk: SignallingConnection) async {
         switch verdict {
         case .take: return
         case .refuse(let error): await perform(talk.step { $0.failed(error) }, talk)
         case .end(let error): await perform(talk.step { $0.exhausted(error) }, talk)
         }
-        try? await Task.sleep(for: SignallingDoor.pause)
+        try? await Task.sleep(for: SignallingEndpoint.pause)
     }
 
     /// Ends the connections of all who are in no room.
@@ -92,7 +92,7 @@ final class SignallingDoor: Sendable {
 
     // MARK: What the session wants done
 
-    private func perform(_ actions: [SignallingSession.Action], _ talk: SignallingTalk) async {
+    private func perform(_ actions: [SignallingSession.Action], _ talk: SignallingConnection) async {
         for action in actions {
             switch action {
             // Sent and closed by the talk itself, in one order with what the conference reports.
@@ -110,7 +110,7 @@ final class SignallingDoor: Sendable {
         }
     }
 
-    private func join(_ request: JoinRequest, asksRole: Bool, token: String?, _ talk: SignallingTalk) async {
+    private func join(_ request: JoinRequest, asksRole: Bool, token: String?, _ talk: SignallingConnection) async {
         var request = request
         request.client.address = talk.connection.handshake.remote
         do {
@@ -119,7 +119,7 @@ final class SignallingDoor: Sendable {
                 throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
             }
             let (seat, admitted) = try await limiter.join(request) { [request] in
-                try await doorkeeper.admit(request, asksRole: asksRole, token: token)
+                try await authorizer.admit(request, asksRole: asksRole, token: token)
             } join: { admitted in
                 (try conference.seat(admitted) { [weak talk] event in _ = talk?.step { $0.happened(event) } }, admitted)
             }
@@ -136,7 +136,7 @@ final class SignallingDoor: Sendable {
         }
     }
 
-    private func resume(_ claim: ResumeClaim, _ talk: SignallingTalk) async {
+    private func resume(_ claim: ResumeClaim, _ talk: SignallingConnection) async {
         do {
             let pause = talk.spend { $0.join(at: MonotonicClock.now()) }
             guard pause == .zero else {
@@ -150,7 +150,7 @@ final class SignallingDoor: Sendable {
         }
     }
 
-    private func take(_ seat: any ConferenceSeat, _ welcome: Welcome, _ talk: SignallingTalk) async {
+    private func take(_ seat: any ConferenceSeat, _ welcome: Welcome, _ talk: SignallingConnection) async {
         talk.take(seat)
         talk.connection.settle()
         let before = holders.withLock { $0.updateValue(talk.id, forKey: seat.id) }
@@ -164,7 +164,7 @@ final class SignallingDoor: Sendable {
         await perform(talk.step { $0.seated(welcome, iceServers: servers) }, talk)
     }
 
-    private func ask(_ request: SignallingSession.SeatRequest, _ talk: SignallingTalk) async {
+    private func ask(_ request: SignallingSession.SeatRequest, _ talk: SignallingConnection) async {
         guard let seat = talk.seat else { return }
         do {
             switch request {
@@ -186,13 +186,13 @@ final class SignallingDoor: Sendable {
         }
     }
 
-    private func lose(_ talk: SignallingTalk) async {
+    private func lose(_ talk: SignallingConnection) async {
         guard let seat = talk.takeSeat() else { return }
         if giveUp(seat, talk) { seat.signallingLost() }
     }
 
     /// Forgets who holds the seat; false if another connection does by now.
-    private func giveUp(_ seat: any ConferenceSeat, _ talk: SignallingTalk) -> Bool {
+    private func giveUp(_ seat: any ConferenceSeat, _ talk: SignallingConnection) -> Bool {
         holders.withLock { holders in
             guard holders[seat.id] == talk.id else { return false }
             holders[seat.id] = nil
@@ -203,7 +203,7 @@ final class SignallingDoor: Sendable {
 
 /// One connection's session behind its lock. What it has to say is queued on the connection while the lock is held, so
 /// that answers and events leave in the order in which they became true.
-final class SignallingTalk: Sendable {
+final class SignallingConnection: Sendable {
     let id: UInt64
     let connection: WebSocketConnection
     private let session: Guarded<SignallingSession>

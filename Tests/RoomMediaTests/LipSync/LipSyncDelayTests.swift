@@ -3,8 +3,8 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("PictureWait")
-struct PictureWaitTests {
+@Suite("LipSyncDelay")
+struct LipSyncDelayTests {
     /// 30 pictures a second for so long, each 20 ms under way and 10 ms more until it can be shown. At each of these
     /// moments (in ms) a loss holds the pictures up for so long, and then all of them come at once; `isRepaired` false:
     /// it was no loss.
@@ -12,7 +12,7 @@ struct PictureWaitTests {
         after seconds: Int64, stalls: [(at: Int64, length: Int64)] = [], isRepaired: Bool = true,
         handling: [Int64] = [10]
     ) -> Duration {
-        var wait = PictureWait()
+        var wait = LipSyncDelay()
         for index in 0..<seconds * 30 {
             let capture = Instant(nanoseconds: index * 33_333_333)
             var arrival = capture + .milliseconds(20)
@@ -70,12 +70,12 @@ struct PictureWaitTests {
     @Test("the sound waits by what it is ahead, and no longer than 200 ms")
     func soundWait() {
         func wait(_ picture: Int64?, sound: Int64, current: Int64) -> Duration {
-            PictureWait.soundWait(
+            LipSyncDelay.soundWait(
                 picture: picture.map { .milliseconds($0) }, sound: .milliseconds(sound), current: .milliseconds(current)
             )
         }
         #expect(wait(nil, sound: 60, current: 20) == .zero)
-        #expect(wait(100, sound: 60, current: 20) == .milliseconds(60) + PictureWait.behindPicture)
+        #expect(wait(100, sound: 60, current: 20) == .milliseconds(60) + LipSyncDelay.behindPicture)
         #expect(wait(60, sound: 110, current: 30) == .zero)
         #expect(wait(900, sound: 60, current: 20) == .milliseconds(200))
     }

@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 
 /// The STUN and TURN servers that clients are told of, with TURN REST credentials (draft-uberti-behave-turn-rest).
-struct IceServers: Sendable {
+struct ICEServers: Sendable {
     var configuration: TesseraConfiguration.ICE
 
     /// An entry of RTCPeerConnection's `iceServers`.

@@ -7,7 +7,7 @@ import Basics
 /// It needs no candidates of the peer: the first authentic check tells where the peer is, so mDNS names do not matter.
 /// `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates, nominates, and keeps
 /// consent.
-package struct IceAgent: ~Copyable, Sendable {
+package struct ICEAgent: ~Copyable, Sendable {
     /// Whether the agent checks on its own.
     package enum Mode: Sendable {
         case lite, controlling
@@ -15,10 +15,10 @@ package struct IceAgent: ~Copyable, Sendable {
 
     package let mode: Mode
     /// What we offered last.
-    package private(set) var local: IceCredentials
+    package private(set) var local: ICECredentials
     /// Valid until the first check with the new ones.
-    package private(set) var previousLocal: IceCredentials?
-    package private(set) var remote: IceCredentials?
+    package private(set) var previousLocal: ICECredentials?
+    package private(set) var remote: ICECredentials?
     /// Where to send. Before nomination: where authentic media came from.
     package private(set) var selected: Flow?
     /// Smoothed, of our checks; nil for a lite agent, which sends none.
@@ -28,8 +28,8 @@ package struct IceAgent: ~Copyable, Sendable {
     /// What the message that was handled last has shown of its flow; `.none` if it is not authentic.
     package private(set) var latestClaim = FlowClaim.none
 
-    let configuration: IceConfiguration
-    var paths: [IcePath] = []
+    let configuration: ICEConfiguration
+    var paths: [ICEPath] = []
     var localAddresses: [SocketAddress]
     var remoteCandidates: [Candidate] = []
     var random: SeededRandom
@@ -45,8 +45,8 @@ package struct IceAgent: ~Copyable, Sendable {
     private(set) var hasMoved = false
     private let isSeeded: Bool
     private var transmits: [(bytes: [UInt8], flow: Flow)] = []
-    private var events: [IceEvent] = []
-    private var liveness: IceLiveness
+    private var events: [ICEEvent] = []
+    private var liveness: ICELiveness
     private var replies: ReplyLimiter
     private var refusals: ReplyLimiter
 
@@ -55,19 +55,19 @@ package struct IceAgent: ~Copyable, Sendable {
     ///   - seed: for tests: spreads consent checks in time and makes transaction ids. nil draws from the system, so
     ///     that nobody can guess the id of a check that was sent to somebody else.
     package init(
-        mode: Mode, local: IceCredentials, localAddresses: [SocketAddress] = [],
-        configuration: IceConfiguration = IceConfiguration(),
+        mode: Mode, local: ICECredentials, localAddresses: [SocketAddress] = [],
+        configuration: ICEConfiguration = ICEConfiguration(),
         seed: UInt64? = nil, at now: Instant
     ) {
         self.mode = mode
         self.local = local
         self.localAddresses = localAddresses
         self.configuration = configuration
-        random = SeededRandom(seed: seed ?? IceCredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+        random = SeededRandom(seed: seed ?? ICECredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
         isSeeded = seed != nil
         isControlling = mode == .controlling
         tieBreaker = random.next()
-        liveness = IceLiveness(configuration, at: now)
+        liveness = ICELiveness(configuration, at: now)
         replies = ReplyLimiter(perSecond: configuration.repliesPerSecond)
         refusals = ReplyLimiter(perSecond: configuration.refusalsPerSecond)
     }
@@ -78,7 +78,7 @@ package struct IceAgent: ~Copyable, Sendable {
     // MARK: From the negotiation
 
     /// The peer's side of a description. New credentials in `.controlling` mode begin the checks anew.
-    package mutating func setRemote(_ credentials: IceCredentials, candidates: [Candidate] = [], at now: Instant) {
+    package mutating func setRemote(_ credentials: ICECredentials, candidates: [Candidate] = [], at now: Instant) {
         let isNew = remote != credentials
         remote = credentials
         guard mode == .controlling else {
@@ -111,7 +111,7 @@ package struct IceAgent: ~Copyable, Sendable {
 
     /// New credentials of ours (ICE restart, RFC 8445 §9). The flow in use stays selected until the peer nominates
     /// again.
-    package mutating func restart(local credentials: IceCredentials, at now: Instant) {
+    package mutating func restart(local credentials: ICECredentials, at now: Instant) {
         guard credentials != local else { return }
         previousLocal = local
         local = credentials
@@ -240,7 +240,7 @@ package struct IceAgent: ~Copyable, Sendable {
     }
 
     /// What happened next; nil when all is told.
-    package mutating func nextEvent() -> IceEvent? { events.isEmpty ? nil : events.removeFirst() }
+    package mutating func nextEvent() -> ICEEvent? { events.isEmpty ? nil : events.removeFirst() }
 
     // MARK: Within
 
@@ -283,7 +283,7 @@ package struct IceAgent: ~Copyable, Sendable {
 
     mutating func newTransactionID() -> STUNMessage.TransactionID {
         guard !isSeeded else { return .init(high: UInt32(truncatingIfNeeded: random.next()), low: random.next()) }
-        let bytes = IceCredentials.randomBytes(12)
+        let bytes = ICECredentials.randomBytes(12)
         return .init(
             high: bytes[..<4].reduce(0) { $0 << 8 | UInt32($1) }, low: bytes[4...].reduce(0) { $0 << 8 | UInt64($1) })
     }

@@ -5,7 +5,7 @@ import Basics
 /// A connection is a stranger's until a peer claims it: the first authentic check does. Strangers get a few seconds,
 /// and are the first to go where a place is needed, so that whoever opens connections by the thousand keeps nobody out
 /// who has something to say.
-struct ConnectionDoor {
+struct ConnectionAdmission {
     /// What one more connection gets.
     enum Answer: Equatable {
         case welcome
