@@ -35,14 +35,14 @@ struct ManyLoopsRealTimeTests {
             let places = seats.compactMap { conference.media.peers.host(of: $0.id)?.index }
             #expect(Set(places) == [0, 1, 2, 3])
             #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 10 } })
-            // The last one's tone reaches the first, on another loop, and not its own sender.
+            // Each hears somebody on another loop, and not itself. A busy machine covers holes: it may take a while.
             for client in clients { client.forgetSound() }
-            #expect(await eventually { clients.allSatisfy { $0.seen.sound.count > 72_000 } })
-            let heard = { (number: Int, tone: Double) in
-                strength(of: tone, in: clients[number].seen.sound.suffix(24_000))
+            let heard = { (number: Int, tone: Double) -> Double? in
+                let sound = clients[number].seen.sound
+                return sound.count < 24_000 ? nil : strength(of: tone, in: sound.suffix(24_000))
             }
-            #expect(heard(0, 1400) > 0.03 && heard(3, 500) > 0.03)
-            #expect(heard(0, 500) < 0.01 && heard(3, 1400) < 0.01)
+            #expect(await eventually(.seconds(30)) { (heard(0, 1400) ?? 0) > 0.03 && (heard(3, 500) ?? 0) > 0.03 })
+            #expect((heard(0, 500) ?? 1) < 0.01 && (heard(3, 1400) ?? 1) < 0.01)
 
             #expect(
                 await eventually { await clients[1].onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
