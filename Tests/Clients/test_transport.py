@@ -109,7 +109,7 @@ def test_tcp_only_ice_restart_and_a_changed_address_in_browsers(server, pages):
             # ICE restarts over UDP and TCP.
             for peer in (tcp, moved, fox):
                 before = await peer.browser.evaluate("iceLine(pc.remoteDescription.sdp, 'ice-ufrag')")
-                await peer.browser.evaluate("(pc.restartICE(), 1)")
+                await peer.browser.evaluate("(pc.restartIce(), 1)")
                 await peer.browser.evaluate("offerAgain().then(() => 1)")
                 assert await peer.browser.evaluate("iceLine(pc.remoteDescription.sdp, 'ice-ufrag')") != before
             for peer in (tcp, moved, fox):
