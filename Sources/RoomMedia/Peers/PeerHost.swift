@@ -450,7 +450,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     /// The same to those on this loop: on the peer's own channel where it opened one, since some clients listen on that
     /// alone. Returns how many got it.
-    func relayHere(_ message: RelayedMessage, in room: String, at now: Instant) -> Int {
+    private func relayHere(_ message: RelayedMessage, in room: String, at now: Instant) -> Int {
         let content: DataChannelMessage =
             switch message.content {
             case .text(let text): .text(text)

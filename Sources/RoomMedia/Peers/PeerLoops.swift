@@ -119,12 +119,10 @@ package final class PeerLoops: Sendable {
 
     /// A data channel message to everyone else in the room, as if it had come on one of the sender's.
     package func relay(_ message: RelayedMessage, in room: RoomEngine) {
-        if let host = host(of: message.from) {
-            run(on: host) { host, now in host.relay(message, in: room, at: now) }
-        } else {
-            for loop in room.loops {
-                run(on: hosts[loop]) { host, now in _ = host.relayHere(message, in: room.id, at: now) }
-            }
+        // Who has no peer has no loop: any will do.
+        run(on: host(of: message.from) ?? hosts[0]) { host, now in
+            guard let sender = host.seat(message.from) else { return host.relay(message, in: room, at: now) }
+            host.charging(sender) { host.relay(message, in: room, at: now) }
         }
     }
 
