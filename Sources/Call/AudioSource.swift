@@ -23,7 +23,7 @@ final class PatternAudioSource: AudioSource {
 
     func packet(at time: Instant) throws -> [UInt8]? {
         let samples = pattern.samples(at: time)
-        level = LevelMeter.headerValue(LevelMeter.level(samples))
+        level = LevelMeter.headerValue(of: samples)
         return try encoder.encode(samples)
     }
 }
@@ -42,7 +42,7 @@ final class LoopedAudioSource: AudioSource {
         levels = packets.map { packet in
             var samples: [Float] = []
             guard let decoder, (try? decoder.decode(packet, into: &samples)) != nil else { return nil }
-            return LevelMeter.headerValue(LevelMeter.level(samples))
+            return LevelMeter.headerValue(of: samples)
         }
     }
 
@@ -90,7 +90,7 @@ final class FileAudioSource: AudioSource {
             if let encoder, samples.count >= 960 {
                 defer { samples.removeFirst(960) }
                 let tick = Array(samples[..<960])
-                level = LevelMeter.headerValue(LevelMeter.level(tick))
+                level = LevelMeter.headerValue(of: tick)
                 return try encoder.encode(tick)
             }
             switch try reader.next() {

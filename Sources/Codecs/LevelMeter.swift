@@ -19,6 +19,9 @@ public enum LevelMeter {
     /// The same of an array.
     public static func level(_ samples: [Float]) -> Double { samples.withUnsafeBufferPointer { level($0) } }
 
+    /// Of samples, as the header extension of RFC 6464 carries it.
+    public static func headerValue(of samples: [Float]) -> UInt8 { headerValue(level(samples)) }
+
     /// As the header extension of RFC 6464 carries it: 0 (loudest) … 127.
     public static func headerValue(_ level: Double) -> UInt8 { UInt8(clamping: Int((-level).rounded())) }
 }

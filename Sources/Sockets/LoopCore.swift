@@ -233,8 +233,8 @@ final class LoopCore {
         dirty.remove(number)
         epoll_ctl(poll, EPOLL_CTL_DEL, connection.descriptor, nil)
         moves(number, to: other)
-        let box = ConnectionBox(connection: connection)
-        other.post(.core { $0.adopt(box.connection, number) })
+        let moving = Confined(connection)
+        other.post(.core { $0.adopt(moving.value, number) })
         publish()
     }
 
@@ -403,11 +403,6 @@ final class LoopCore {
         let left = (deadline - MonotonicClock.now()).nanoseconds
         return left <= 0 ? 0 : Int32(min(left / 1_000_000 + 1, 60_000))
     }
-}
-
-/// A connection between two loops. `@unchecked Sendable`: the first has let go of it when the second gets it.
-private struct ConnectionBox: @unchecked Sendable {
-    let connection: TCPConnection
 }
 
 /// Names connections so that no two of a group of loops have the same number.

@@ -57,7 +57,7 @@ public final class MediaLoop: Sendable {
     private let counters = LoopCounters()
     let inbox: LoopInbox
     /// Handed to the thread at start; from then on only the thread touches it.
-    private let core: Guarded<LoopBox?>
+    private let core: Guarded<Confined<LoopCore>?>
     /// Written by the thread alone: its name while it runs, and then what lives on it, so that asking for the one shows
     /// that the other may be touched. Every datagram that is sent comes this way.
     private let thread = Atomic<UInt>(0)
@@ -95,8 +95,8 @@ public final class MediaLoop: Sendable {
         let accepts = TokenBucket(
             rate: configuration.acceptsPerSecond, size: configuration.acceptsPerSecond * 2, at: MonotonicClock.now())
         core = Guarded(
-            LoopBox(
-                core: try LoopCore(
+            Confined(
+                try LoopCore(
                     sockets: sockets, listeners: listeners, admission: admission, accepts: accepts, counters: counters,
                     inbox: inbox, home: home,
                     connections: ConnectionNumbers(member: number, of: count))))
@@ -106,12 +106,12 @@ public final class MediaLoop: Sendable {
     ///
     /// - Parameter niceness: as `DedicatedThread` takes it; where the system refuses it, the thread runs as usual.
     public func start(named name: String = "media", niceness: Int32 = 0, delegate: sending any MediaLoopDelegate) {
-        guard let box = core.withLock({ $0.take() }) else { return }
-        box.core.delegate = delegate
+        guard let core = core.withLock({ $0.take() }) else { return }
+        core.value.delegate = delegate
         DedicatedThread.start(name, niceness: niceness) { [self] in
-            running = box.core
+            running = core.value
             thread.store(UInt(pthread_self()), ordering: .relaxed)
-            box.core.run()
+            core.value.run()
             thread.store(0, ordering: .relaxed)
             running = nil
         }
@@ -158,16 +158,16 @@ public final class MediaLoop: Sendable {
 
     /// Binds one more UDP socket while the loop runs, and returns where.
     public func bindUDP(_ address: SocketAddress) throws(NetworkError) -> SocketAddress {
-        let bound = Bound(socket: try UDPSocket(binding: address, counters: counters))
-        defer { inbox.post(.core { $0.add(bound.socket) }) }
-        return bound.socket.address
+        let socket = Confined(try UDPSocket(binding: address, counters: counters))
+        defer { inbox.post(.core { $0.add(socket.value) }) }
+        return socket.value.address
     }
 
     /// Listens on one more TCP address while the loop runs, and returns where.
     public func listen(on address: SocketAddress) throws(NetworkError) -> SocketAddress {
-        let bound = Bound(socket: try TCPListener(binding: address))
-        defer { inbox.post(.core { $0.add(bound.socket) }) }
-        return bound.socket.address
+        let listener = Confined(try TCPListener(binding: address))
+        defer { inbox.post(.core { $0.add(listener.value) }) }
+        return listener.value.address
     }
 
     /// What the sockets counted. From any thread.
@@ -184,16 +184,4 @@ public final class MediaLoop: Sendable {
         }
         return body(running)
     }
-}
-
-/// Carries the core to its thread; `start` hands it over exactly once and keeps no other way to it but `withCore`,
-/// which asks for the thread.
-private struct LoopBox: @unchecked Sendable {
-    let core: LoopCore
-}
-
-/// What was bound, on its way to the loop that will use it. `@unchecked Sendable`: who made it lets go of it as it is
-/// posted.
-private struct Bound<Socket>: @unchecked Sendable {
-    let socket: Socket
 }

@@ -12,11 +12,12 @@ public final class MediaLoopGroup: Sendable {
     ///
     /// - Parameter count: how many loops; at least 1.
     public init(_ configuration: MediaLoopConfiguration, loops count: Int) throws(NetworkError) {
-        let first = try MediaLoop(configuration, member: 0, of: max(1, count), home: nil)
+        let count = max(1, count)
+        let first = try MediaLoop(configuration, member: 0, of: count, home: nil)
         var loops = [first]
         // Port 0 is a port by now, the same one for all.
         let others = MediaLoopConfiguration(udp: first.boundUDP)
-        for number in 1..<max(1, count) {
+        for number in 1..<count {
             loops.append(try MediaLoop(others, member: number, of: count, home: first.inbox))
         }
         self.loops = loops

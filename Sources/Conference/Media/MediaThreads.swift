@@ -30,7 +30,7 @@ final class MediaThreads: Sendable {
         let peers: PeerLoops
         do {
             peers = try PeerLoops(
-                sockets, loops: configuration.media.loops ?? Self.loops(cores: Processors.available), events: events,
+                sockets, loops: configuration.media.loops ?? Processors.available, events: events,
                 meters: meters)
         } catch {
             throw .configuration("\(error)")
@@ -51,11 +51,8 @@ final class MediaThreads: Sendable {
         }
     }
 
-    /// How many loops a machine of so many cores gets.
-    static func loops(cores: Int) -> Int { max(1, cores) }
-
     /// How many audio threads: one bears the sound of the people whom four cores' codecs bear.
-    static func audioThreads(cores: Int) -> Int { max(1, (cores + 3) / 4) }
+    private static func audioThreads(cores: Int) -> Int { (cores + 3) / 4 }
 
     func start() {
         pool.start()

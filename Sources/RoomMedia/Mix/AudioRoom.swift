@@ -239,7 +239,7 @@ final class AudioRoom {
             if isSilence { silent.insert(key) } else { silent.remove(key) }
             if isSilence && wasSilent { return nothing }
             return Packet(
-                payload: packet, level: LevelMeter.headerValue(sound.withUnsafeBufferPointer { LevelMeter.level($0) }))
+                payload: packet, level: LevelMeter.headerValue(of: sound))
         } catch {
             encoders[key] = nil
             return nothing

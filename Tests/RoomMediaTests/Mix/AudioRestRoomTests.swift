@@ -36,7 +36,7 @@ struct AudioRestRoomTests {
             for number in 0..<talkers {
                 let strength = amplitude(number, tick)
                 let sound = (0..<960).map { strength * Float(sin(Self.pitch * Double(tick * 960 + $0))) }
-                let said = level?(number, tick) ?? LevelMeter.headerValue(LevelMeter.level(sound))
+                let said = level?(number, tick) ?? LevelMeter.headerValue(of: sound)
                 inboxes[number].post(
                     ReceivedAudioPacket(
                         payload: try encoders[number].encode(sound), sequence: Int64(tick),

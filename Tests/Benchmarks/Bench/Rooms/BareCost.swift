@@ -86,6 +86,13 @@ final class BareCost {
     private var tick = 0
     private var soundTicks = 0
 
+    /// Of two peers side by side: a fixed piece of work, by which machines and moments are compared.
+    static func pair(_ footage: Footage) throws(BenchError) -> BareCost {
+        let half = RoomPlan.width / 2
+        let places = (0..<2).map { Place(tile: PixelRectangle(x: $0 * half, y: 0, width: half, height: half * 9 / 16)) }
+        return try BareCost(RoomPlan(peers: 2, footage: footage), places: places)
+    }
+
     init(_ plan: RoomPlan, places: [Place]) throws(BenchError) {
         self.plan = plan
         self.places = places

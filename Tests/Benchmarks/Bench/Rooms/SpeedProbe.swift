@@ -18,11 +18,8 @@ final class SpeedProbe: Sendable {
 
     /// Begins on a thread of its own.
     init(_ footage: Footage) throws(BenchError) {
-        let plan = RoomPlan(peers: 2, footage: footage)
-        let half = RoomPlan.width / 2
-        let places = (0..<2).map { Place(tile: PixelRectangle(x: $0 * half, y: 0, width: half, height: half * 9 / 16)) }
         DedicatedThread.start("probe") { [self] in
-            guard let work = try? BareCost(plan, places: places) else { return }
+            guard let work = try? BareCost.pair(footage) else { return }
             var next = MonotonicClock.now()
             while !state.withLock({ $0.isStopped }) {
                 var times = StageTimes()

@@ -35,9 +35,7 @@ enum MachineScale {
     }
 
     private static func run(_ footage: Footage, until end: Instant, _ done: Counter) throws {
-        let half = RoomPlan.width / 2
-        let places = (0..<2).map { Place(tile: PixelRectangle(x: $0 * half, y: 0, width: half, height: half * 9 / 16)) }
-        let work = try BareCost(RoomPlan(peers: 2, footage: footage), places: places)
+        let work = try BareCost.pair(footage)
         var times = StageTimes()
         while MonotonicClock.now() < end {
             try work.run(&times)

@@ -47,10 +47,11 @@ struct ScaleRun: Sendable {
             for room in 0..<mostPeople / Self.peoplePerRoom {
                 for seat in 0..<Self.peoplePerRoom {
                     let place = room * Self.peoplePerRoom + seat
-                    guard let source = footage.source(seat % 2 == 0 ? .h264 : .vp8, isLoud: seat == 0) else { continue }
+                    let codec = seat % 2 == 0 ? VideoCodec.h264 : .vp8
+                    guard let source = footage.source(codec, isLoud: seat == 0) else { continue }
                     let guest = ScaleGuest(
                         place: place, room: "room-\(room)", address: address, crowd: crowd, source: source,
-                        options: Crowd.Options(codec: seat % 2 == 0 ? .h264 : .vp8))
+                        options: Crowd.Options(codec: codec))
                     group.addTask {
                         // Its end is the run's, not a fault.
                         do { try await guest.run() } catch { if !Task.isCancelled { throw error } }
