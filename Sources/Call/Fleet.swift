@@ -61,16 +61,16 @@ public final class Fleet: Sendable {
     ///
     /// - Parameters:
     ///   - frames: begins with a keyframe.
-    ///   - sound: Opus packets of 20 ms.
+    ///   - audio: Opus packets of 20 ms.
     ///   - delay: between a tick of sound and the first frame, so that fleets differ as cameras do.
     public func start(
-        frames: [EncodedVideoFrame], framesPerSecond: Double, sound: [[UInt8]], delay: Duration = .zero
+        frames: [EncodedVideoFrame], framesPerSecond: Double, audio: [[UInt8]], delay: Duration = .zero
     ) throws(CallError) {
-        guard let video = PassthroughVideoSource(frames: frames, framesPerSecond: framesPerSecond), !sound.isEmpty
+        guard let video = PassthroughVideoSource(frames: frames, framesPerSecond: framesPerSecond), !audio.isEmpty
         else {
-            throw CallError("a fleet's frames must begin with a keyframe, and it needs sound")
+            throw CallError("a fleet's frames must begin with a keyframe, and it needs audio")
         }
-        start(SourceBox(video: video, audio: LoopedAudioSource(packets: sound)), delay: delay)
+        start(SourceBox(video: video, audio: LoopedAudioSource(packets: audio)), delay: delay)
     }
 
     private func start(_ sources: SourceBox, delay: Duration = .zero) {

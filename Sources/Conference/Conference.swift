@@ -24,7 +24,7 @@ public final class Conference: Sendable {
     let peers: PeerService
     let recordingService: RecordingService
     let control = ControlThread()
-    let figures = Figures()
+    let statistics = ServerStatistics()
     private let layoutService: LayoutService
     private let snapshots: Snapshots
     private let logger: Logger
@@ -42,8 +42,8 @@ public final class Conference: Sendable {
         self.configuration = configuration
         self.logger = logger
         let events = MediaEvents(control)
-        media = try MediaThreads(configuration, events: events.forHost) { [figures] text in
-            figures.encodeFailed(text, logger)
+        media = try MediaThreads(configuration, events: events.forHost) { [statistics] text in
+            statistics.encodeFailed(text, logger)
         }
         let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
         for fault in layouts.poll().faults { logger.warning("\(fault)") }
@@ -54,14 +54,16 @@ public final class Conference: Sendable {
         let recordings = RecordingControl(
             configuration.recording, disk: disk, patience: diskPatience, logger: logger, log: log)
         roomService = RoomService(
-            configuration, media: media, layouts: layouts, control: control, figures: figures, recordings: recordings,
+            configuration, media: media, layouts: layouts, control: control, statistics: statistics,
+            recordings: recordings,
             log: log)
-        seats = SeatService(configuration, rooms: roomService, media: media, figures: figures, log: log)
+        seats = SeatService(configuration, rooms: roomService, media: media, statistics: statistics, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         layoutService = LayoutService(
             layouts, rooms: roomService, standard: configuration.rooms.settings.layout, logger: logger)
         recordingService = RecordingService(
-            configuration, control: recordings, rooms: roomService, thread: control, figures: figures, logger: logger,
+            configuration, control: recordings, rooms: roomService, thread: control, statistics: statistics,
+            logger: logger,
             log: log)
         snapshots = Snapshots(pool: media.pool, meter: media.meters.snapshot)
         events.set(roomService, seats)
@@ -116,12 +118,12 @@ public final class Conference: Sendable {
     /// A few times a second, on the control thread.
     private func runHousekeeping(at now: Instant) {
         seats.expire(at: now)
-        if figures.mustReleaseMemory(at: now) { SystemMemory.release() }
-        if figures.isDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
-        if figures.isDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
-        if figures.isDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
+        if statistics.mustReleaseMemory(at: now) { SystemMemory.release() }
+        if statistics.startIfDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
+        if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
+        if statistics.startIfDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
         recordingService.watch(at: now)
-        if configuration.savesWorkWhenOverloaded, figures.isDue(.overload, every: .seconds(1), at: now),
+        if configuration.savesWorkWhenOverloaded, statistics.startIfDue(.overload, every: .seconds(1), at: now),
             let level = media.overload.evaluate(at: now)
         {
             logger.warning("overload: \(level)")

@@ -36,14 +36,14 @@ extension Conference {
                 Double(media.videoClock.skipped.load(ordering: .relaxed))),
             MetricSample(
                 "tessera_encode_failures_total", "Frames that an encoder could not make.", .counter,
-                Double(figures.encodeFailures)),
+                Double(statistics.encodeFailures)),
             MetricSample(
                 "tessera_text_cache_bytes", "Names and marks kept drawn, for all rooms.", .gauge,
                 Double(TextRenderer.shared.cachedBytes)),
         ]
         let backlogs = [
-            ("loop", BacklogFigures.worst(of: media.peers.backlogs)),
-            ("audio", BacklogFigures.worst(of: media.audioClocks.map(\.backlog))), ("control", control.backlog),
+            ("loop", BacklogStatistics.worst(of: media.peers.backlogs)),
+            ("audio", BacklogStatistics.worst(of: media.audioClocks.map(\.backlog))), ("control", control.backlog),
         ]
         for (name, backlog) in backlogs {
             samples.append(
@@ -73,7 +73,7 @@ extension Conference {
         }
         samples += media.meters.delays.samples
         samples += registry.samples + media.peers.samples(at: MonotonicClock.now()) + intakeSamples
-        samples += media.peers.sockets.figures.samples(configuration.limits)
+        samples += media.peers.sockets.statistics.samples(configuration.limits)
         samples.append(MetricSample.limit("views_per_room", of: configuration.limits.viewsPerRoom))
         samples.append(
             MetricSample(
@@ -94,23 +94,24 @@ extension Conference {
                     "height": "\(rendition.rung.height)",
                     "view": view.id == .room ? "room" : "personal",
                 ]
-                let figures = rendition.figures
+                let statistics = rendition.statistics
                 samples += [
                     MetricSample(
                         "tessera_rendition_members", "Peers and recordings that take a rendition.", .gauge,
                         Double(rendition.memberCount), labels: labels),
                     MetricSample(
-                        "tessera_rendition_frames_total", "Frames encoded.", .counter, Double(figures.frames),
+                        "tessera_rendition_frames_total", "Frames encoded.", .counter, Double(statistics.frames),
                         labels: labels),
                     MetricSample(
-                        "tessera_rendition_keyframes_total", "Keyframes encoded.", .counter, Double(figures.keyframes),
+                        "tessera_rendition_keyframes_total", "Keyframes encoded.", .counter,
+                        Double(statistics.keyframes),
                         labels: labels),
                     MetricSample(
-                        "tessera_rendition_bytes_total", "Bytes encoded.", .counter, Double(figures.bytes),
+                        "tessera_rendition_bytes_total", "Bytes encoded.", .counter, Double(statistics.bytes),
                         labels: labels),
                     MetricSample(
                         "tessera_rendition_encode_seconds", "Time of an encode, averaged lately.", .gauge,
-                        figures.encodeTime.inSeconds, labels: labels),
+                        statistics.encodeTime.inSeconds, labels: labels),
                 ]
             }
         }
@@ -125,7 +126,7 @@ extension Conference {
                 "tessera_video_frames_refused_total", "Frames of senders that were not decoded, by reason.", .counter,
                 Double(intake.frames(refusal)), labels: ["reason": refusal.rawValue])
         }
-        for (reason, count) in figures.peersFailed {
+        for (reason, count) in statistics.peersFailed {
             samples.append(
                 MetricSample(
                     "tessera_peers_failed_total", "Peers whose connection failed, by what became of them.", .counter,

@@ -42,15 +42,16 @@ public struct Gateway: Sendable {
         } catch {
             throw ConfigurationFaults([startFault(error)])
         }
-        let doors = await Doors(
+        let endpoints = await Endpoints(
             configuration, conference: conference, usesTLS: tls != nil, budget: budget, logger: logger)
         let lifecycle = ServiceGroup(
             configuration: .init(
-                services: [application(doors, tls: tls, budget: budget)], gracefulShutdownSignals: [], logger: logger))
+                services: [application(endpoints, tls: tls, budget: budget)], gracefulShutdownSignals: [],
+                logger: logger))
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await lifecycle.run() }
-                group.addTask { await waitAndDrain(signals, conference, doors, lifecycle) }
+                group.addTask { await waitAndDrain(signals, conference, endpoints, lifecycle) }
                 try await group.next()
                 group.cancelAll()
             }
@@ -81,22 +82,23 @@ public struct Gateway: Sendable {
         return budget
     }
 
-    private func application(_ doors: Doors, tls: TLSConfiguration?, budget: DescriptorBudget) -> Application<
+    private func application(_ endpoints: Endpoints, tls: TLSConfiguration?, budget: DescriptorBudget) -> Application<
         GatewayResponder
     > {
-        let channelDoors = doors.webSocketEndpoints
-        let (rules, gate, limits) = (doors.rules, doors.gate, doors.limits)
+        let channelEndpoints = endpoints.webSocketEndpoints
+        let (rules, gate, limits) = (endpoints.rules, endpoints.gate, endpoints.limits)
         let maxMessageSize = configuration.limits.messageBytes
         let listen = configuration.http.listen
         let builder = HTTPServerBuilder { responder -> any ServerChildChannel in
             let channel = GatewayChannel(
-                responder: responder, doors: channelDoors, rules: rules, gate: gate, limits: limits, isTLS: tls != nil,
+                responder: responder, endpoints: channelEndpoints, rules: rules, gate: gate, limits: limits,
+                isTLS: tls != nil,
                 maxMessageSize: maxMessageSize)
             if let tls { return try TLSChannel(channel, tlsConfiguration: tls) }
             return channel
         }
         return Application(
-            responder: doors.responder, server: builder,
+            responder: endpoints.responder, server: builder,
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: Int(listen.port)), serverName: "Tessera", backlog: 512,
                 // Beyond the gate's own cap nothing is accepted until what it refused, or closed, is gone: then
@@ -122,7 +124,7 @@ public struct Gateway: Sendable {
     }
 
     private func waitAndDrain(
-        _ signals: UnixSignalsSequence, _ conference: Conference, _ doors: Doors, _ lifecycle: ServiceGroup
+        _ signals: UnixSignalsSequence, _ conference: Conference, _ endpoints: Endpoints, _ lifecycle: ServiceGroup
     ) async {
         await withTaskGroup(of: Void.self) { group in
             var count = 0
@@ -133,7 +135,7 @@ public struct Gateway: Sendable {
                         "Draining: no new joins, recordings are being closed", metadata: ["signal": "\(signal)"])
                     group.addTask {
                         await conference.drain(within: Gateway.drainLimit)
-                        doors.signalling.drain()
+                        endpoints.signalling.drain()
                         // Half a second for the goodbyes to leave; connections that linger end with the process.
                         try? await Task.sleep(for: .milliseconds(500))
                         await lifecycle.triggerGracefulShutdown()

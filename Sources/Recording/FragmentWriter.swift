@@ -2,7 +2,7 @@ import CFFmpeg
 import Codecs
 
 /// One coded block of sound on its way into a file.
-struct SoundPacket {
+struct AudioPacket {
     var data: [UInt8]
     /// Its first sample at 48 kHz; negative for what only primes the decoder.
     var position: Int64
@@ -31,7 +31,7 @@ final class FragmentWriter {
 
     /// `parameterSets`: SPS and PPS as Annex B. `changesInBand`: keyframes may bring others.
     init(
-        sink: FileSink, width: Int, height: Int, parameterSets: [UInt8], changesInBand: Bool, sound: SoundEncoder
+        sink: FileSink, width: Int, height: Int, parameterSets: [UInt8], changesInBand: Bool, audio: AudioEncoder
     ) throws(RecordingError) {
         self.sink = sink
         var format: UnsafeMutablePointer<AVFormatContext>?
@@ -46,7 +46,7 @@ final class FragmentWriter {
         self.packet = packetPointer
         // From here on `deinit` runs also when this throws.
         try addVideo(width: width, height: height, parameterSets: parameterSets, tag: changesInBand ? Self.avc3 : 0)
-        try addSound(sound)
+        try addAudio(audio)
         try openOutput()
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
@@ -81,19 +81,19 @@ final class FragmentWriter {
         try setExtraData(parameterSets, parameters)
     }
 
-    private func addSound(_ sound: SoundEncoder) throws(RecordingError) {
+    private func addAudio(_ audio: AudioEncoder) throws(RecordingError) {
         guard let stream = avformat_new_stream(format, nil), let parameters = stream.pointee.codecpar else {
             throw .codec("out of memory")
         }
         stream.pointee.time_base = AVRational(num: 1, den: 48_000)
         parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
-        parameters.pointee.codec_id = sound.isOpus ? AV_CODEC_ID_OPUS : AV_CODEC_ID_AAC
+        parameters.pointee.codec_id = audio.isOpus ? AV_CODEC_ID_OPUS : AV_CODEC_ID_AAC
         parameters.pointee.sample_rate = 48_000
         cffmpeg_set_mono(&parameters.pointee.ch_layout)
-        parameters.pointee.frame_size = Int32(sound.frameSize)
-        parameters.pointee.initial_padding = Int32(sound.priming)
-        parameters.pointee.bit_rate = Int64(sound.bitRate.bitsPerSecond)
-        try setExtraData(sound.description, parameters)
+        parameters.pointee.frame_size = Int32(audio.frameSize)
+        parameters.pointee.initial_padding = Int32(audio.priming)
+        parameters.pointee.bit_rate = Int64(audio.bitRate.bitsPerSecond)
+        try setExtraData(audio.description, parameters)
     }
 
     private func setExtraData(_ bytes: [UInt8], _ parameters: UnsafeMutablePointer<AVCodecParameters>)
@@ -135,9 +135,9 @@ final class FragmentWriter {
         try write(data, stream: Self.videoIndex, rate: 90_000, time: time, duration: duration, isKeyframe: isKeyframe)
     }
 
-    func write(_ sound: SoundPacket) throws(RecordingError) {
+    func write(_ audio: AudioPacket) throws(RecordingError) {
         try write(
-            sound.data, stream: Self.audioIndex, rate: 48_000, time: sound.position, duration: Int64(sound.sampleCount),
+            audio.data, stream: Self.audioIndex, rate: 48_000, time: audio.position, duration: Int64(audio.sampleCount),
             isKeyframe: true)
     }
 

@@ -48,7 +48,7 @@ public final class MP4Recorder: Sendable {
     /// Takes mono samples; `timestamp` is room time at 48 kHz.
     public func append(audio samples: [Float], timestamp: Int64) {
         let size = samples.count * MemoryLayout<Float>.stride
-        if backlog.takeSound(size) { run(size) { $0.append(audio: samples, timestamp: timestamp) } }
+        if backlog.takeAudio(size) { run(size) { $0.append(audio: samples, timestamp: timestamp) } }
     }
 
     /// Leaves out what happens from `instant` on …

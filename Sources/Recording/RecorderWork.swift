@@ -104,13 +104,13 @@ final class RecorderWork: @unchecked Sendable {
 
     private func startNextPart(at keyframe: EncodedVideoFrame) throws(RecordingError) {
         let cut = keyframe.timestamp &* 8
-        let soundAhead = try session.finish(at: cut)
+        let audioAhead = try session.finish(at: cut)
         closePart(inBackground: true)
         earlierLength += session.length
         partNumber += 1
         sink = try FileSink(path: path(partNumber), disk: shape.disk, reserve: shape.reserve)
         session = try Self.makeSession(shape, sink)
-        session.adopt(soundAhead)
+        session.adopt(audioAhead)
     }
 
     /// `name.mp4`, `name-2.mp4`, `name-3.mp4` …

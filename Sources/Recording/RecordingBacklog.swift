@@ -83,7 +83,7 @@ final class RecordingBacklog: Sendable {
         }
     }
 
-    func takeSound(_ size: Int) -> Bool {
+    func takeAudio(_ size: Int) -> Bool {
         load.withLock { load in
             guard load.bytes + size <= memory.perRecording, memory.take(size) else {
                 load.losses.audio += 1

@@ -24,7 +24,7 @@ final class RecordingSession: @unchecked Sendable {
     private let width: Int
     private let height: Int
     private let sizeMayChange: Bool
-    private let sound: SoundEncoder
+    private let audioEncoder: AudioEncoder
     private let fragment: Time
     private let frameTime: Time
 
@@ -34,13 +34,13 @@ final class RecordingSession: @unchecked Sendable {
     /// Waits for the next frame, which tells how long it is shown.
     private var held: (frame: EncodedVideoFrame, time: Time)?
     /// Samples in the file so far.
-    private var soundPosition: Int64 = 0
+    private var audioPosition: Int64 = 0
     private var fragmentStart: Time = 0
     /// Sound that is ahead of the pictures, since encoding them takes longer than mixing: it waits for them, so that a
     /// keyframe that starts a file, ends one or ends a pause finds all sound from its own time on still here.
-    private var ahead: [SoundBlock] = []
+    private var ahead: [AudioBlock] = []
 
-    struct SoundBlock {
+    struct AudioBlock {
         var samples: [Float]
         var time: Time
         var end: Time { time + Time(samples.count) * RecordingSession.ticksPerSample }
@@ -51,7 +51,7 @@ final class RecordingSession: @unchecked Sendable {
     /// Sound waits no longer than this for pictures.
     private static let maxLead = ticksPerSecond
     /// Samples after which any of the encoders has given out a packet.
-    private static let minFirstSound: Int64 = 4096
+    private static let minFirstAudio: Int64 = 4096
     /// Jitter of this many samples between ticks (1 ms) is rounding, not a hole.
     private static let tolerance: Int64 = 48
 
@@ -63,7 +63,7 @@ final class RecordingSession: @unchecked Sendable {
         self.width = width
         self.height = height
         self.sizeMayChange = sizeMayChange
-        sound = try SoundEncoder(audio)
+        audioEncoder = try AudioEncoder(audio)
         self.fragment = max(fragment.nanoseconds, 100_000_000) * 9 / 12_500
         frameTime = Time(Double(Self.ticksPerSecond) / max(framesPerSecond, 1))
     }
@@ -75,7 +75,7 @@ final class RecordingSession: @unchecked Sendable {
     /// Something is in the file.
     var hasStarted: Bool { writer != nil }
     /// How long the file is so far.
-    var length: Time { max(held?.time ?? 0, soundPosition * Self.ticksPerSample) }
+    var length: Time { max(held?.time ?? 0, audioPosition * Self.ticksPerSample) }
     /// A keyframe would let the recording go on.
     var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
@@ -105,12 +105,12 @@ final class RecordingSession: @unchecked Sendable {
         try placeDue()
         // Without any sound the track goes on in silence, half a second behind so that late ticks still fit.
         let second = Self.ticksPerSecond
-        if place - soundPosition * Self.ticksPerSample > second * 3 / 2 { try silence(until: place - second / 2) }
+        if place - audioPosition * Self.ticksPerSample > second * 3 / 2 { try silence(until: place - second / 2) }
         try endFragmentIfDue(place)
     }
 
     func append(audio samples: [Float], time: Time) throws(RecordingError) {
-        let block = SoundBlock(samples: samples, time: time)
+        let block = AudioBlock(samples: samples, time: time)
         switch state {
         case .running:
             ahead.append(block)
@@ -150,7 +150,7 @@ final class RecordingSession: @unchecked Sendable {
 
     /// Writes what is held back; both tracks end together, at `cut` when it is given. Gives the sound from there on.
     @discardableResult
-    func finish(at cut: Time? = nil) throws(RecordingError) -> [SoundBlock] {
+    func finish(at cut: Time? = nil) throws(RecordingError) -> [AudioBlock] {
         guard let writer, let held else { return ahead }
         let pausedAt: Time? =
             switch state {
@@ -159,19 +159,19 @@ final class RecordingSession: @unchecked Sendable {
             }
         let left = cut.map { cut in ahead.filter { $0.end > cut } } ?? []
         if !isWaiting { try placeAll(before: cut ?? pausedAt) }
-        var end = max(held.time + frameTime, soundPosition * Self.ticksPerSample)
+        var end = max(held.time + frameTime, audioPosition * Self.ticksPerSample)
         if let stop = cut ?? pausedAt { end = max(stop - origin, held.time + Self.ticksPerVideoTick) }
         try write(held.frame, from: held.time, to: end)
         self.held = (held.frame, end)
         try silence(until: end)
-        for packet in try sound.finish() { try writer.write(packet) }
+        for packet in try audioEncoder.finish() { try writer.write(packet) }
         try writer.endFragment()
         self.writer = nil
         return left
     }
 
     /// Sound that came before this file began and may belong to it.
-    func adopt(_ blocks: [SoundBlock]) { ahead = blocks }
+    func adopt(_ blocks: [AudioBlock]) { ahead = blocks }
 
     /// Lets the file go as it is.
     func abandon() {
@@ -185,7 +185,7 @@ final class RecordingSession: @unchecked Sendable {
             guard !sets.isEmpty else { return }
             writer = try FragmentWriter(
                 sink: sink, width: width, height: height, parameterSets: sets, changesInBand: sizeMayChange,
-                sound: sound)
+                audio: audioEncoder)
             origin = time
         } else if let pausedAt {
             try silence(until: pausedAt - origin)
@@ -212,7 +212,7 @@ final class RecordingSession: @unchecked Sendable {
     }
 
     /// Puts samples where they belong, cut to what the file shows; a hole before them becomes silence.
-    private func place(_ block: SoundBlock, before end: Time?) throws(RecordingError) {
+    private func place(_ block: AudioBlock, before end: Time?) throws(RecordingError) {
         guard writer != nil else { return }
         var samples = block.samples[...]
         if let end {
@@ -220,7 +220,7 @@ final class RecordingSession: @unchecked Sendable {
             samples = samples.prefix(Int(min(room, Int64(samples.count))))
         }
         guard !samples.isEmpty else { return }
-        let hole = (block.time - origin) / Self.ticksPerSample - soundPosition
+        let hole = (block.time - origin) / Self.ticksPerSample - audioPosition
         if hole > Self.tolerance {
             try silence(samples: hole)
         } else if hole < -Self.tolerance {
@@ -228,11 +228,11 @@ final class RecordingSession: @unchecked Sendable {
         }
         guard !samples.isEmpty else { return }
         try encode(Array(samples))
-        try endFragmentIfDue(soundPosition * Self.ticksPerSample)
+        try endFragmentIfDue(audioPosition * Self.ticksPerSample)
     }
 
     private func silence(until time: Time) throws(RecordingError) {
-        try silence(samples: time / Self.ticksPerSample - soundPosition)
+        try silence(samples: time / Self.ticksPerSample - audioPosition)
     }
 
     private func silence(samples: Int64) throws(RecordingError) {
@@ -245,8 +245,8 @@ final class RecordingSession: @unchecked Sendable {
     }
 
     private func encode(_ samples: [Float]) throws(RecordingError) {
-        for packet in try sound.encode(samples) { try writer?.write(packet) }
-        soundPosition += Int64(samples.count)
+        for packet in try audioEncoder.encode(samples) { try writer?.write(packet) }
+        audioPosition += Int64(samples.count)
     }
 
     private func write(_ frame: EncodedVideoFrame, from start: Time, to end: Time) throws(RecordingError) {
@@ -257,9 +257,9 @@ final class RecordingSession: @unchecked Sendable {
 
     private func endFragmentIfDue(_ time: Time) throws(RecordingError) {
         guard time - fragmentStart >= fragment else { return }
-        if fragmentStart == 0, soundPosition < Self.minFirstSound {
+        if fragmentStart == 0, audioPosition < Self.minFirstAudio {
             // The header, written with the first fragment, must have seen sound to say how it is primed.
-            try silence(until: max(time - Self.ticksPerSecond / 2, Self.minFirstSound * Self.ticksPerSample))
+            try silence(until: max(time - Self.ticksPerSecond / 2, Self.minFirstAudio * Self.ticksPerSample))
         }
         fragmentStart = time
         try writer?.endFragment()

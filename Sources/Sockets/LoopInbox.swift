@@ -41,7 +41,7 @@ final class LoopInbox: Sendable {
         wakeUp()
     }
 
-    var backlog: BacklogFigures { mailbox.backlog }
+    var backlog: BacklogStatistics { mailbox.backlog }
 
     private func wakeUp() {
         var one: UInt64 = 1

@@ -123,7 +123,7 @@ public final class MediaLoop: Sendable {
     }
 
     /// Work that was handed over and not yet begun.
-    public var backlog: BacklogFigures { inbox.backlog }
+    public var backlog: BacklogStatistics { inbox.backlog }
 
     /// Queues a datagram; it leaves at the end of the loop's turn, together with its neighbours. On the loop's thread
     /// only.
@@ -171,7 +171,7 @@ public final class MediaLoop: Sendable {
     }
 
     /// What the sockets counted. From any thread.
-    public var figures: MediaLoopFigures { counters.figures }
+    public var statistics: MediaLoopStatistics { counters.statistics }
 
     /// Ends the thread after what is queued was sent.
     public func stop() { inbox.stop() }

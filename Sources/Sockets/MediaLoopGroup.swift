@@ -27,8 +27,8 @@ public final class MediaLoopGroup: Sendable {
     public var boundTCP: [SocketAddress] { loops[0].boundTCP }
 
     /// What the sockets of all loops counted.
-    public var figures: MediaLoopFigures {
-        loops.dropFirst().reduce(into: loops[0].figures) { $0.add($1.figures) }
+    public var statistics: MediaLoopStatistics {
+        loops.dropFirst().reduce(into: loops[0].statistics) { $0.add($1.statistics) }
     }
 
     /// Ends all threads after what is queued was sent.

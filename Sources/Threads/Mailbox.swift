@@ -80,8 +80,8 @@ public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendabl
     public func stop() { contents.withLock(waking: .one) { $0.isStopped = true } }
 
     /// How the thread keeps up: a box without a limit must at least show when its thread falls behind.
-    public var backlog: BacklogFigures {
-        contents.withLock { BacklogFigures(waiting: $0.messages.count, peak: $0.peak) }
+    public var backlog: BacklogStatistics {
+        contents.withLock { BacklogStatistics(waiting: $0.messages.count, peak: $0.peak) }
     }
 
     /// Messages that a limit left out.
@@ -89,7 +89,7 @@ public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendabl
 }
 
 /// How a thread keeps up with what is posted for it.
-public struct BacklogFigures: Hashable, Sendable {
+public struct BacklogStatistics: Hashable, Sendable {
     /// What waits now.
     public var waiting: Int
     /// The most that ever waited at once.
@@ -101,7 +101,7 @@ public struct BacklogFigures: Hashable, Sendable {
     }
 
     /// Of several threads, those of the one that keeps up worst.
-    public static func worst(of all: [BacklogFigures]) -> BacklogFigures {
-        BacklogFigures(waiting: all.map(\.waiting).max() ?? 0, peak: all.map(\.peak).max() ?? 0)
+    public static func worst(of all: [BacklogStatistics]) -> BacklogStatistics {
+        BacklogStatistics(waiting: all.map(\.waiting).max() ?? 0, peak: all.map(\.peak).max() ?? 0)
     }
 }

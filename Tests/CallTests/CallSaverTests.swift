@@ -28,10 +28,10 @@ import Testing
                     (coded.width, coded.height) = coded.isKeyframe ? (width, height) : (0, 0)
                     saver.append(ReceivedVideoFrame(frame: coded, captureTime: now, arrival: now))
                 }
-                let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(sequence * 960 + $0))) }
+                let audio = (0..<960).map { Float(0.3 * sin(pitch * Double(sequence * 960 + $0))) }
                 saver.append(
                     ReceivedAudioPacket(
-                        payload: try opus.encode(sound), sequence: Int64(sequence), timestamp: Int64(sequence * 960),
+                        payload: try opus.encode(audio), sequence: Int64(sequence), timestamp: Int64(sequence * 960),
                         captureTime: now,
                         arrival: now))
             }
@@ -57,7 +57,7 @@ import Testing
             case .picture(let picture, let timestamp):
                 pictures.append(timestamp)
                 if sizes.last != [picture.width, picture.height] { sizes.append([picture.width, picture.height]) }
-            case .pcm(let sound, _): samples += sound.count
+            case .pcm(let audio, _): samples += audio.count
             default: break
             }
         }

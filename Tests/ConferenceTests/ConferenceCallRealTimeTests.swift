@@ -79,10 +79,10 @@ struct ConferenceCallRealTimeTests {
         }
 
         let recording = try await conference.startRecording("r")
-        ann.forgetSound()
-        bob.forgetSound()
-        #expect(await eventually { ann.seen.sound.count > 96_000 && bob.seen.sound.count > 96_000 })
-        let heard = (ann.seen.sound.suffix(48_000), bob.seen.sound.suffix(48_000))
+        ann.forgetAudio()
+        bob.forgetAudio()
+        #expect(await eventually { ann.seen.audio.count > 96_000 && bob.seen.audio.count > 96_000 })
+        let heard = (ann.seen.audio.suffix(48_000), bob.seen.audio.suffix(48_000))
         #expect(strength(of: 1400, in: heard.0) > 0.1)
         #expect(strength(of: 600, in: heard.0) < 0.01)
         #expect(strength(of: 600, in: heard.1) > 0.1)
@@ -94,8 +94,8 @@ struct ConferenceCallRealTimeTests {
 
         let png = try await conference.snapshot("r")
         #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
-        let figures = try await conference.statistics(annSeat.id, in: "r")
-        #expect(figures.receivedVideo.frames > 0 && figures.sentVideo.frames > 0)
+        let statistics = try await conference.statistics(annSeat.id, in: "r")
+        #expect(statistics.receivedVideo.frames > 0 && statistics.sentVideo.frames > 0)
 
         let finished = try await conference.stopRecording(recording.id)
         #expect(finished.state == .finished)
@@ -118,8 +118,8 @@ struct ConferenceCallRealTimeTests {
             JoinRequest(room: "r", name: "Eve", role: .viewer, kind: .viewer, asParticipant: annSeat.id)
         ) { _ in }
         try await eve.call { try await viewer.offer($0) }
-        #expect(await eventually { eve.seen.sound.count > 96_000 && eve.seen.frames > 5 })
-        let eveHears = eve.seen.sound.suffix(24_000)
+        #expect(await eventually { eve.seen.audio.count > 96_000 && eve.seen.frames > 5 })
+        let eveHears = eve.seen.audio.suffix(24_000)
         #expect(strength(of: 1400, in: eveHears) > 0.1)
         #expect(strength(of: 600, in: eveHears) < 0.01)
         #expect(strength(of: 2500, in: eveHears) < 0.01)

@@ -107,7 +107,7 @@ import Testing
         let recorder = try recorder(file)
         try FlashAndBeep().feed(
             recorder, 0..<10_000,
-            sound: { !(1200..<3900).contains($0) && $0 % 460 != 0 },
+            audio: { !(1200..<3900).contains($0) && $0 % 460 != 0 },
             video: { !(5200..<6900).contains($0) || $0 % 1000 < 200 })
         let summary = try await recorder.finish()
         #expect(abs(summary.duration.inSeconds - 10) < 0.1)
@@ -118,10 +118,10 @@ import Testing
     }
 
     @Test("A recording without any sound has a silent track as long as its pictures")
-    func noSound() async throws {
+    func noAudio() async throws {
         let directory = try ScratchDirectory()
         let recorder = try recorder(directory.file("a.mp4"))
-        try FlashAndBeep().feed(recorder, 0..<5000, sound: { _ in false })
+        try FlashAndBeep().feed(recorder, 0..<5000, audio: { _ in false })
         _ = try await recorder.finish()
         let report = try RecordingRepair.check(file: directory.file("a.mp4"))
         let offset = try #require(report.avOffsetAtEnd).inSeconds
@@ -129,11 +129,11 @@ import Testing
     }
 
     @Test("Sound that begins seconds later is where it belongs, in the fragments too")
-    func lateSound() async throws {
+    func lateAudio() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try recorder(file)
-        try FlashAndBeep().feed(recorder, 0..<6000, sound: { $0 >= 2600 })
+        try FlashAndBeep().feed(recorder, 0..<6000, audio: { $0 >= 2600 })
         _ = await recorder.duration()
         try FileManager.default.copyItem(atPath: file, toPath: directory.file("open.mp4"))
         _ = try await recorder.finish()
@@ -222,7 +222,7 @@ import Testing
     func empty() async throws {
         let directory = try ScratchDirectory()
         let recorder = try recorder(directory.file("a.mp4"))
-        recorder.append(audio: FlashAndBeep.sound(0).samples, timestamp: FlashAndBeep.sound(0).timestamp)
+        recorder.append(audio: FlashAndBeep.audio(0).samples, timestamp: FlashAndBeep.audio(0).timestamp)
         await #expect(throws: RecordingError.self) { try await recorder.finish() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
     }

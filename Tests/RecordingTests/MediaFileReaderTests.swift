@@ -23,21 +23,21 @@ import Testing
             let decoder = try VideoDecoder(codec: .h264)
             var times: [Int64] = []
             var pictures = 0
-            var soundSamples = 0
+            var audioSamples = 0
             while let sample = try reader.next() {
                 switch sample {
                 case .video(let frame):
                     times.append(frame.timestamp)
                     if frame.isKeyframe { #expect(!AnnexB.parameterSets(frame.data).isEmpty) }
                     if try decoder.decode(frame) != nil { pictures += 1 }
-                case .opus(let packet, _): soundSamples += OpusDecoder.sampleCount(of: packet) ?? 0
-                case .pcm(let samples, _): soundSamples += samples.count
+                case .opus(let packet, _): audioSamples += OpusDecoder.sampleCount(of: packet) ?? 0
+                case .pcm(let samples, _): audioSamples += samples.count
                 case .picture: Issue.record("decoded though it could pass")
                 }
             }
             #expect(times.count == 75 && pictures == 75)
             #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 3600 })
-            #expect(abs(soundSamples - 144_000) < 3000, "\(soundSamples)")
+            #expect(abs(audioSamples - 144_000) < 3000, "\(audioSamples)")
             try reader.rewind()
         }
     }

@@ -73,8 +73,8 @@ private final class KeptClient {
         #expect(stranger.read() == 0)
         peer.write([0, 1, 1])
         #expect(peer.read() == 3)
-        #expect(server.figures.unclaimed == 1)
-        #expect(server.figures.connections == 1 && server.figures.strangers == 0)
+        #expect(server.statistics.unclaimed == 1)
+        #expect(server.statistics.connections == 1 && server.statistics.strangers == 0)
     }
 
     @Test(
@@ -100,9 +100,9 @@ private final class KeptClient {
         let fourth = PlainClient(to: server.boundTCP[0])
         fourth.write([0, 1, 1])
         #expect(fourth.read() <= 0)
-        #expect(server.figures.displaced == 1)
-        #expect(server.figures.refusedInAll == 1)
-        #expect(server.figures.connections == clients.count)
+        #expect(server.statistics.displaced == 1)
+        #expect(server.statistics.refusedInAll == 1)
+        #expect(server.statistics.connections == clients.count)
     }
 
     @Test("So many are taken a second; those who wait come in afterwards", .timeLimit(.minutes(1)))
@@ -116,8 +116,8 @@ private final class KeptClient {
         for client in clients { client.plain.write([0, 1, 1]) }
         server.start(delegate: JoinAuthorizer(server))
         for client in clients { #expect(client.plain.read() == 3) }
-        #expect(server.figures.accepted == 50)
-        #expect(server.figures.heldUp > 0)
+        #expect(server.statistics.accepted == 50)
+        #expect(server.statistics.heldUp > 0)
     }
 
     @Test("Who opens and closes without a word is let in by nobody", .timeLimit(.minutes(1)))
@@ -129,7 +129,7 @@ private final class KeptClient {
         let client = PlainClient(to: server.boundTCP[0])
         client.write([0, 1, 1])
         #expect(client.read() == 3)
-        #expect(server.figures.accepted == 1)
+        #expect(server.statistics.accepted == 1)
     }
 
     @Test("Half frames keep nothing alive: only whole ones count")
@@ -244,15 +244,15 @@ private final class KeptClient {
             var low = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &low)
             server.start(delegate: JoinAuthorizer(server))
-            for _ in 0..<1000 where server.figures.acceptFailures == 0 { usleep(10_000) }
+            for _ in 0..<1000 where server.statistics.acceptFailures == 0 { usleep(10_000) }
             usleep(500_000)
-            let failures = server.figures.acceptFailures
+            let failures = server.statistics.acceptFailures
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             // One each second; without a rest it would be thousands. A busy machine may sleep for longer than it was
             // told.
-            guard (1...10).contains(failures), server.figures.accepted == 0 else { exit(2) }
+            guard (1...10).contains(failures), server.statistics.accepted == 0 else { exit(2) }
             guard first.read() == 3, second.read() == 3 else { exit(3) }
-            exit(server.figures.accepted == 2 ? 0 : 4)
+            exit(server.statistics.accepted == 2 ? 0 : 4)
         }
     }
 }

@@ -140,17 +140,17 @@ struct MediaLoopGroupRealTimeTests {
         #expect(isThere)
         send([[2]])
         isThere = await wait { answers.all == [0, 1] }
-        #expect(isThere && group.figures.connections == 1 && group.figures.accepted == 1)
-        isThere = await wait { group.figures.strangers == 0 }
+        #expect(isThere && group.statistics.connections == 1 && group.statistics.accepted == 1)
+        isThere = await wait { group.statistics.strangers == 0 }
         #expect(isThere, "it was claimed on the second loop")
         send([[3, 2]])
-        isThere = await wait { group.loops[2].figures.connections == 1 }
+        isThere = await wait { group.loops[2].statistics.connections == 1 }
         #expect(isThere)
         send([[1]])
         isThere = await wait { answers.all == [0, 1, 2] }
         #expect(isThere)
         client.execute { client.closeConnection(connection) }
-        isThere = await wait { members[2].closed.load(ordering: .relaxed) == 1 && group.figures.connections == 0 }
+        isThere = await wait { members[2].closed.load(ordering: .relaxed) == 1 && group.statistics.connections == 0 }
         #expect(isThere && members[0].closed.load(ordering: .relaxed) == 0)
     }
 
@@ -169,7 +169,8 @@ struct MediaLoopGroupRealTimeTests {
         }
         let isOver = await wait { answers.ended == 1 }
         #expect(
-            isOver && group.figures.connections == 0 && group.figures.strangers == 0 && group.figures.unclaimed == 1)
+            isOver && group.statistics.connections == 0 && group.statistics.strangers == 0
+                && group.statistics.unclaimed == 1)
         #expect(members[1].closed.load(ordering: .relaxed) == 1)
     }
 

@@ -44,7 +44,7 @@ struct MailboxTests {
         for number in 0..<5 { box.post(number) }
         _ = box.take()
         box.post(1)
-        #expect(box.backlog == BacklogFigures(waiting: 1, peak: 5))
+        #expect(box.backlog == BacklogStatistics(waiting: 1, peak: 5))
     }
 
     @Test("after the stop nothing is taken in, and the last batch says that it is the last")

@@ -7,7 +7,7 @@ import Threads
 final class ControlThread: Sendable {
     /// Names work of which only the newest matters.
     enum Key: Hashable, Sendable {
-        case line(String)
+        case link(String)
         case tiles(room: String, ViewID)
         case speakers(room: String)
     }
@@ -69,7 +69,7 @@ final class ControlThread: Sendable {
         }
     }
 
-    var backlog: BacklogFigures { inbox.backlog }
+    var backlog: BacklogStatistics { inbox.backlog }
     var dropped: Int { inbox.dropped }
 
     /// Ends the thread after what was posted.

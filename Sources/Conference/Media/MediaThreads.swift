@@ -20,7 +20,8 @@ final class MediaThreads: Sendable {
     ///
     /// - Parameter encodeFailed: is told why a frame could not be made, on a thread of the pool.
     init(
-        _ configuration: ConferenceConfiguration, events: HostEvents, encodeFailed: @escaping @Sendable (String) -> Void
+        _ configuration: ConferenceConfiguration, events: PeerLoopEvents,
+        encodeFailed: @escaping @Sendable (String) -> Void
     ) throws(ConferenceError) {
         self.configuration = configuration
         self.encodeFailed = encodeFailed

@@ -4,7 +4,7 @@ import RoomMedia
 extension PeerLoops {
     /// Runs `body` on a loop and waits for what it gives.
     func result<Value: Sendable>(
-        on host: PeerHost, of body: @escaping @Sendable (PeerHost, Instant) -> Result<Value, ConferenceError>
+        on host: PeerLoop, of body: @escaping @Sendable (PeerLoop, Instant) -> Result<Value, ConferenceError>
     ) async throws(ConferenceError) -> Value {
         let result = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Value, ConferenceError>, Never>) in

@@ -14,7 +14,7 @@ public enum ParticipantEvent: Hashable, Sendable {
     case recording(RecordingInfo?)
     case chat(ChatMessage)
     case role(Role)
-    case line(LineState)
+    case link(LinkState)
     /// A data channel message of another participant, only for those who joined with `receivesMessages`.
     case message(RelayedMessage)
     /// Media flows (true) or stopped flowing (false).

@@ -34,7 +34,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
     /// "720", "360", … or "audio".
     public var rendition = ""
     /// Why that one.
-    public var renditionReason = LineReason.none
+    public var renditionReason = LinkReason.none
     /// "udp" or "tcp", and where the peer is.
     public var transport = ""
     public var audioDelay = Duration.zero

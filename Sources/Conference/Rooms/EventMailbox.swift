@@ -78,7 +78,7 @@ final class EventCounters: Sendable {
 }
 
 extension ParticipantEvent {
-    fileprivate enum StateKind { case participants, tiles, speaker, layout, recording, role, line, connection }
+    fileprivate enum StateKind { case participants, tiles, speaker, layout, recording, role, link, connection }
 
     /// What it tells the present state of; nil: it tells that something happened.
     fileprivate var stateKind: StateKind? {
@@ -89,7 +89,7 @@ extension ParticipantEvent {
         case .layout: .layout
         case .recording: .recording
         case .role: .role
-        case .line: .line
+        case .link: .link
         case .connection: .connection
         case .chat, .message, .left, .error: nil
         }

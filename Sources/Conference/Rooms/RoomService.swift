@@ -12,20 +12,20 @@ final class RoomService: Sendable {
     private let media: MediaThreads
     private let layouts: LayoutLibrary
     private let control: ControlThread
-    private let figures: Figures
+    private let statistics: ServerStatistics
     private let recordings: RecordingControl
     private let log: RoomLog
 
     init(
         _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread,
-        figures: Figures,
+        statistics: ServerStatistics,
         recordings: RecordingControl, log: RoomLog
     ) {
         self.configuration = configuration
         self.media = media
         self.layouts = layouts
         self.control = control
-        self.figures = figures
+        self.statistics = statistics
         self.recordings = recordings
         self.log = log
         registry = RoomRegistry(configuration.limits)
@@ -76,7 +76,7 @@ final class RoomService: Sendable {
         for member in members { media.peers.leave(member) }
         if let recording = last.recording { recordings.finish(recording, last.engine) }
         last.engine.close()
-        figures.ended(at: MonotonicClock.now())
+        statistics.ended(at: MonotonicClock.now())
     }
 
     // MARK: - Changing

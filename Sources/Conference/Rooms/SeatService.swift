@@ -8,18 +8,18 @@ final class SeatService: Sendable {
     private let configuration: ConferenceConfiguration
     private let rooms: RoomService
     private let media: MediaThreads
-    private let figures: Figures
+    private let statistics: ServerStatistics
     private let log: RoomLog
     private var registry: RoomRegistry { rooms.registry }
 
     init(
-        _ configuration: ConferenceConfiguration, rooms: RoomService, media: MediaThreads, figures: Figures,
+        _ configuration: ConferenceConfiguration, rooms: RoomService, media: MediaThreads, statistics: ServerStatistics,
         log: RoomLog
     ) {
         self.configuration = configuration
         self.rooms = rooms
         self.media = media
-        self.figures = figures
+        self.statistics = statistics
         self.log = log
     }
 
@@ -144,7 +144,7 @@ final class SeatService: Sendable {
         log.left(id, room: room, reason)
         registry.removeSeat(id)
         media.peers.leave(id)
-        figures.ended(at: MonotonicClock.now())
+        statistics.ended(at: MonotonicClock.now())
     }
 
     /// Undoes a join that led to nothing: the room is as before, and one that was made for it is gone.
@@ -200,7 +200,7 @@ final class SeatService: Sendable {
         guard let room = registry.room(of: participant), let member = room.read({ $0.room.member(participant) }) ?? nil
         else { return }
         if let why {
-            figures.countFailedPeer(reason)
+            statistics.countFailedPeer(reason)
             log.peerFailed(participant, room: room.id, reason, why: why)
         }
         if !member.staysWithoutMedia || reason == .overBudget { leave(participant, reason) }

@@ -26,16 +26,16 @@ final class MediaEvents: Sendable {
     private var rooms: RoomService? { receivers.withLock { $0.rooms } }
     private var seats: SeatService? { receivers.withLock { $0.seats } }
 
-    var forHost: HostEvents {
-        HostEvents(
+    var forHost: PeerLoopEvents {
+        PeerLoopEvents(
             media: { [self] id, isConnected, since in
                 control.post { [self] in seats?.mediaChanged(id, isConnected, since: since) }
             },
             ended: { [self] id, end, why in
                 control.post { [self] in seats?.mediaEnded(id, LeaveReason(end), why) }
             },
-            line: { [self] id, line in
-                control.post(.line(id)) { [self] in rooms?.tell(id, .line(line)) }
+            link: { [self] id, link in
+                control.post(.link(id)) { [self] in rooms?.tell(id, .link(link)) }
             },
             relayed: { [self] room, message in
                 control.postIfRoom { [self] in rooms?.relayed(message, in: room) }

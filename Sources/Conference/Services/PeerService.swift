@@ -80,7 +80,7 @@ final class PeerService: Sendable {
     /// Runs `body` on the loop at the expense of the participant's seat there, which is made where it has none yet.
     private func onSeat<Value: Sendable>(
         _ id: String, _ plan: Plan, after description: SessionDescription? = nil,
-        _ body: @escaping @Sendable (PeerSeat, PeerHost, Instant) throws -> Value
+        _ body: @escaping @Sendable (HostedPeer, PeerLoop, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
         do {
             return try await loops.result(on: loops.place(id)) { [self] host, now in
@@ -106,7 +106,8 @@ final class PeerService: Sendable {
     }
 
     /// The seat of a participant, on the loop; made where it has none yet.
-    private func seat(_ id: String, _ plan: Plan, _ host: PeerHost, _ now: Instant) throws(ConferenceError) -> PeerSeat
+    private func seat(_ id: String, _ plan: Plan, _ host: PeerLoop, _ now: Instant) throws(ConferenceError)
+        -> HostedPeer
     {
         if let seat = host.seat(id) { return seat }
         // Who left while this waited for the loop gets none.
@@ -114,7 +115,7 @@ final class PeerService: Sendable {
             loops.leave(id)
             throw .participantNotFound(id)
         }
-        let seat = PeerSeat(
+        let seat = HostedPeer(
             id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, at: now), engine: plan.engine,
             intake: plan.intake, view: plan.view,
             opensChannels: plan.opensChannels, mayTalk: plan.mayTalk,
@@ -177,7 +178,7 @@ final class PeerService: Sendable {
     }
 
     private func onExistingSeat<Value: Sendable>(
-        _ id: String, orElse fault: String, _ body: @escaping @Sendable (PeerSeat, PeerHost, Instant) throws -> Value
+        _ id: String, orElse fault: String, _ body: @escaping @Sendable (HostedPeer, PeerLoop, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
         guard let host = loops.host(of: id) else { throw .badSDP(fault) }
         return try await loops.result(on: host) { host, now in
@@ -188,7 +189,7 @@ final class PeerService: Sendable {
 
     /// Runs `body` at the expense of the seat.
     private static func outcome<Value>(
-        of body: (PeerSeat, PeerHost, Instant) throws -> Value, _ seat: PeerSeat, _ host: PeerHost, _ now: Instant
+        of body: (HostedPeer, PeerLoop, Instant) throws -> Value, _ seat: HostedPeer, _ host: PeerLoop, _ now: Instant
     ) -> Result<Value, ConferenceError> {
         var result: Result<Value, any Error>?
         host.charging(seat) { result = Result { try body(seat, host, now) } }
@@ -217,19 +218,20 @@ final class PeerService: Sendable {
     /// - Parameter engine: the media of the participant's room.
     func statistics(_ id: String, _ engine: RoomEngine) async throws(ConferenceError) -> ParticipantStatistics {
         let intake = engine.intake(id)
-        var figures = ParticipantStatistics()
+        var statistics = ParticipantStatistics()
         if let host = loops.host(of: id) {
-            figures = try await loops.result(on: host) { host, now in
-                .success(host.seat(id).map { PeerFigures.statistics(of: $0, at: now) } ?? ParticipantStatistics())
+            statistics = try await loops.result(on: host) { host, now in
+                .success(host.seat(id).map { ParticipantStatistics(of: $0, at: now) } ?? ParticipantStatistics())
             }
         }
         if let intake {
-            (figures.receivedVideo.width, figures.receivedVideo.height) = intake.video.size
-            figures.audioDelay = .nanoseconds(intake.figures.delay.load(ordering: .relaxed))
-            figures.concealed = .nanoseconds(intake.figures.concealed.load(ordering: .relaxed) * 1_000_000_000 / 48_000)
-            figures.freezes = intake.video.freezes
-            figures.audioVideoOffset = intake.video.audioVideoOffset(at: MonotonicClock.now())
+            (statistics.receivedVideo.width, statistics.receivedVideo.height) = intake.video.size
+            statistics.audioDelay = .nanoseconds(intake.statistics.delay.load(ordering: .relaxed))
+            statistics.concealed = .nanoseconds(
+                intake.statistics.concealed.load(ordering: .relaxed) * 1_000_000_000 / 48_000)
+            statistics.freezes = intake.video.freezes
+            statistics.audioVideoOffset = intake.video.audioVideoOffset(at: MonotonicClock.now())
         }
-        return figures
+        return statistics
     }
 }

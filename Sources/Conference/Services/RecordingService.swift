@@ -13,20 +13,20 @@ final class RecordingService: Sendable {
     private let configuration: ConferenceConfiguration
     private let rooms: RoomService
     private let thread: ControlThread
-    private let figures: Figures
+    private let statistics: ServerStatistics
     private let logger: Logger
     let log: RoomLog
 
     init(
         _ configuration: ConferenceConfiguration, control: RecordingControl, rooms: RoomService, thread: ControlThread,
-        figures: Figures,
+        statistics: ServerStatistics,
         logger: Logger, log: RoomLog
     ) {
         self.configuration = configuration
         self.control = control
         self.rooms = rooms
         self.thread = thread
-        self.figures = figures
+        self.statistics = statistics
         self.logger = logger
         self.log = log
     }
@@ -177,8 +177,8 @@ final class RecordingService: Sendable {
     /// Several times a second, on the control thread: what a slow disk lost is told, and who is on a disk that gets
     /// full is ended.
     func watch(at now: Instant) {
-        guard figures.isDue(.recordings, every: .seconds(1), at: now) else { return }
-        if figures.isDue(.lossLog, every: .seconds(10), at: now), let text = control.newLosses() {
+        guard statistics.startIfDue(.recordings, every: .seconds(1), at: now) else { return }
+        if statistics.startIfDue(.lossLog, every: .seconds(10), at: now), let text = control.newLosses() {
             logger.warning("\(text)")
         }
         control.look { [weak self] error in

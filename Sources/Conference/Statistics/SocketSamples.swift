@@ -1,7 +1,7 @@
 import Basics
 import Sockets
 
-extension MediaLoopFigures {
+extension MediaLoopStatistics {
     /// For the metrics page; the caps are those of the configuration.
     func samples(_ limits: ConferenceConfiguration.Limits) -> [MetricSample] {
         let closed = "tessera_media_connections_closed_total"

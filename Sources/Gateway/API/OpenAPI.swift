@@ -64,7 +64,7 @@ enum OpenAPI {
         if route.access != .everyone { failures += [429] }
         switch route.access {
         case .admin, .recordings, .recordingFile, .reader, .guest: failures += [401, 403]
-        case .door: failures += [403]
+        case .endpoint: failures += [403]
         case .everyone: break
         }
         if !route.isHealthCheck { failures += [421] }
@@ -87,7 +87,7 @@ enum OpenAPI {
         case .admin: operation["security"] = [["adminToken": []]]
         case .reader, .guest: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
         case .recordings, .recordingFile: operation["security"] = [[:], ["adminToken": []]]
-        case .everyone, .door: break
+        case .everyone, .endpoint: break
         }
         return .object(operation)
     }
@@ -190,7 +190,7 @@ enum OpenAPI {
             "connected": Schema.boolean, "transport": Schema.string, "roundTripMs": Schema.number,
             "estimate": Schema.integer,
             "rendition": Schema.string, "renditionReason": Schema.string,
-            "renditionReasonCode": Schema.choice(LineReason.Code.allCases.map(\.rawValue)),
+            "renditionReasonCode": Schema.choice(LinkReason.Code.allCases.map(\.rawValue)),
             "audioDelayMs": Schema.number, "concealedMs": Schema.number,
             "freezes": Schema.integer, "audioVideoOffsetMs": Schema.number,
             "received": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),

@@ -3,7 +3,7 @@ import Hummingbird
 
 /// Health, figures and the description of the API.
 extension RouteTable {
-    mutating func addServer(_ conference: any ConferenceService, figures: @escaping @Sendable () -> [MetricSample]) {
+    mutating func addServer(_ conference: any ConferenceService, statistics: @escaping @Sendable () -> [MetricSample]) {
         let ok = RouteDescription.Answer.file("ok", "text/plain")
         add(
             Route(
@@ -30,7 +30,8 @@ extension RouteTable {
                 RouteDescription(
                     tag: "server", summary: "Figures for Prometheus", answers: [.file("Prometheus text.", "text/plain")]
                 )
-            ) { _ in .text(PrometheusText.write(conference.metrics() + figures()), type: PrometheusText.contentType) })
+            ) { _ in .text(PrometheusText.write(conference.metrics() + statistics()), type: PrometheusText.contentType)
+            })
     }
 
     /// Last, since it describes what was added before.

@@ -7,7 +7,7 @@ enum Access: Sendable, Equatable, CaseIterable {
     /// Pages, health, the description of the API.
     case everyone
     /// WHIP, WHEP and signalling: they look at tokens themselves.
-    case door
+    case endpoint
     /// Reading: free in mode `open`; in mode `token` the admin token, or a guest's for that guest's room.
     case reader
     /// What every page needs, whatever its room: as `reader`, and in mode `token` for every guest.
@@ -39,7 +39,7 @@ struct AccessPolicy: Sendable {
         let principal = await principal(of: asked, access)
         if principal == .admin { return }
         switch access {
-        case .everyone, .door:
+        case .everyone, .endpoint:
             return
         case .reader:
             if verifier == nil { return }

@@ -23,7 +23,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     }
 
     let responder: HTTPChannelHandler.Responder
-    let doors: [WebSocketEndpoint]
+    let endpoints: [WebSocketEndpoint]
     let rules: RequestRules
     let gate: ConnectionGate
     let limits: RequestLimits
@@ -58,7 +58,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                 try options.setOption(.maxMessagesPerRead, value: 1)
                 try options.setOption(.socketOption(.so_rcvbuf), value: GatewayChannel.receiveBuffer)
             }
-            let admission = WebSocketAdmission(doors: doors, rules: rules)
+            let admission = WebSocketAdmission(endpoints: endpoints, rules: rules)
             let connection = ConnectionGuard(ticket, wait: isTLS ? .tls : .head)
             let here = NIOLoopBound(connection, eventLoop: channel.eventLoop)
             let maxMessageSize = maxMessageSize
@@ -69,7 +69,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                 },
                 upgradePipelineHandler: { channel, head in
                     channel.eventLoop.makeCompletedFuture {
-                        guard let (door, source) = admission.admit(head, channel) else {
+                        guard let (endpoint, source) = admission.admit(head, channel) else {
                             throw ChannelError.inappropriateOperationForState
                         }
                         ticket.become(.outside)
@@ -82,14 +82,14 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                                 maxAccumulatedFrameSize: maxMessageSize),
                             WebSocketFaultHandler {
                                 ticket.count(.bodySize)
-                                return door.oversized(here.value.isUnlimited)
+                                return endpoint.oversized(here.value.isUnlimited)
                             },
                         ])
                         return .webSocket(
                             try NIOAsyncChannel(
                                 wrappingChannelSynchronously: channel,
                                 configuration: .init(backPressureStrategy: GatewayChannel.waitingMessages)),
-                            door,
+                            endpoint,
                             WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) {
                                 isInside in
                                 ticket.become(isInside ? .busy : .outside)
@@ -158,8 +158,8 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
         switch try? await value.result.get() {
         case .http(let channel)?:
             await handleHTTP(asyncChannel: channel, logger: logger)
-        case .webSocket(let channel, let door, let handshake)?:
-            await door.serve(WebSocketConnection(channel, handshake: handshake))
+        case .webSocket(let channel, let endpoint, let handshake)?:
+            await endpoint.serve(WebSocketConnection(channel, handshake: handshake))
         case nil:
             break
         }
@@ -168,14 +168,14 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
 
 /// Which handshakes are good, and for which door.
 struct WebSocketAdmission: Sendable {
-    var doors: [WebSocketEndpoint]
+    var endpoints: [WebSocketEndpoint]
     var rules: RequestRules
 
     /// The door that a complete and allowed WebSocket handshake (RFC 6455 §4.2.1) knocks at; nil for every other
     /// request.
     func admit(_ head: HTTPRequestHead, _ channel: any Channel) -> (WebSocketEndpoint, RequestSource)? {
         let path = head.uri.prefix { $0 != "?" }
-        guard head.method == .GET, let door = doors.first(where: { $0.path == path }),
+        guard head.method == .GET, let endpoint = endpoints.first(where: { $0.path == path }),
             head.headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" }),
             head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" }),
             head.headers["sec-websocket-version"] == ["13"],
@@ -187,9 +187,9 @@ struct WebSocketAdmission: Sendable {
             headers: ProxyHeaders(head.headers))
         let origin = head.headers.first(name: "origin")
         guard !rules.hosts.mayBeRebinding(source),
-            !door.checksOrigin || rules.origins.allows(origin: origin, hosts: source.hosts)
+            !endpoint.checksOrigin || rules.origins.allows(origin: origin, hosts: source.hosts)
         else { return nil }
-        return (door, source)
+        return (endpoint, source)
     }
 }
 

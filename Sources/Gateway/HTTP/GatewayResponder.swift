@@ -11,7 +11,7 @@ struct GatewayResponder: HTTPResponder {
     var rules: RequestRules
     var access: AccessPolicy
     var limits: RequestLimits
-    var figures: GatewayFigures
+    var statistics: GatewayMetrics
     var usesTLS: Bool
     /// What an operator should hear of once.
     var notices: Notices
@@ -19,7 +19,7 @@ struct GatewayResponder: HTTPResponder {
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         var response = await answer(request, context)
         decorate(&response, request)
-        figures.countRequest(status: response.status.code)
+        statistics.countRequest(status: response.status.code)
         return response
     }
 
@@ -66,7 +66,7 @@ struct GatewayResponder: HTTPResponder {
     private func checkHost(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         guard !route.isHealthCheck, rules.hosts.mayBeRebinding(asked.source) else { return }
         let name = asked.source.hosts.first ?? ""
-        figures.countRefusedRequest(.host)
+        statistics.countRefusedRequest(.host)
         notices.once("host") { $0.warning("A request was refused: \(HostPolicy.explanation(name))") }
         throw APIError(.misdirected, HostPolicy.explanation(name))
     }
@@ -75,7 +75,7 @@ struct GatewayResponder: HTTPResponder {
         do {
             try limits.check(route, asked, hasAdminToken: access.hasAdminToken(asked))
         } catch {
-            figures.countRefusedRequest(.rate)
+            statistics.countRefusedRequest(.rate)
             throw error
         }
     }
@@ -89,7 +89,7 @@ struct GatewayResponder: HTTPResponder {
         else { return }
         let origin = asked.pageOrigin
         guard !rules.origins.allows(origin: origin, hosts: asked.source.hosts) else { return }
-        figures.countRefusedRequest(.origin)
+        statistics.countRefusedRequest(.origin)
         throw APIError(
             .forbidden, "pages of \(origin ?? "other sites") may not use this server; http.allowedOrigins lists who may"
         )

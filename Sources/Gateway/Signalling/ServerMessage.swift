@@ -102,7 +102,7 @@ extension Outbox.State {
     static let speaker = Self(name: "speaker")
     static let layout = Self(name: "layout")
     static let recording = Self(name: "recording")
-    static let line = Self(name: "line")
+    static let link = Self(name: "line")
 }
 
 extension ParticipantEvent {
@@ -114,7 +114,7 @@ extension ParticipantEvent {
         case .speaker: .speaker
         case .layout: .layout
         case .recording: .recording
-        case .line: .line
+        case .link: .link
         case .role, .chat, .message, .connection, .left, .error: nil
         }
     }
@@ -152,15 +152,15 @@ extension ParticipantEvent {
                     "text": .string(chat.text),
                     "at": .date(chat.at),
                 ], where: ["to": chat.to.map { .string($0) }])
-        case .line(let line):
+        case .link(let link):
             [
-                "type": "line", "estimate": .integer(line.estimate.bitsPerSecond),
-                "sent": .integer(line.sent.bitsPerSecond),
-                "received": .integer(line.received.bitsPerSecond), "lossDown": .number(line.lossDown),
-                "lossUp": .number(line.lossUp),
-                "roundTripMs": .number(line.roundTrip.inMilliseconds), "rung": .integer(line.rung),
-                "reason": .string(line.reason.sentence),
-                "reasonCode": .string(line.reason.code.rawValue), "mode": .string(line.mode.rawValue),
+                "type": "line", "estimate": .integer(link.estimate.bitsPerSecond),
+                "sent": .integer(link.sent.bitsPerSecond),
+                "received": .integer(link.received.bitsPerSecond), "lossDown": .number(link.lossDown),
+                "lossUp": .number(link.lossUp),
+                "roundTripMs": .number(link.roundTrip.inMilliseconds), "rung": .integer(link.rung),
+                "reason": .string(link.reason.sentence),
+                "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
             ]
         // No message of ours: the session tells these otherwise, or not at all.
         case .role, .message, .connection, .left, .error: [:]

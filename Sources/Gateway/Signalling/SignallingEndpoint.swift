@@ -10,7 +10,7 @@ final class SignallingEndpoint: Sendable {
     private let authorizer: JoinAuthorizer
     private let iceServers: ICEServers
     private let limiter: JoinLimiter
-    private let figures: GatewayFigures
+    private let statistics: GatewayMetrics
     private let limits: TesseraConfiguration.Limits
     private let logger: Logger
     /// Which connection holds a seat: one that was resumed elsewhere is no longer the old connection's to lose.
@@ -22,22 +22,22 @@ final class SignallingEndpoint: Sendable {
 
     init(
         conference: any ConferenceService, authorizer: JoinAuthorizer, iceServers: ICEServers, limiter: JoinLimiter,
-        figures: GatewayFigures,
+        statistics: GatewayMetrics,
         limits: TesseraConfiguration.Limits, logger: Logger
     ) {
         self.conference = conference
         self.authorizer = authorizer
         self.iceServers = iceServers
         self.limiter = limiter
-        self.figures = figures
+        self.statistics = statistics
         self.limits = limits
         self.logger = logger
     }
 
     /// Serves one client until its connection ends.
     func serve(_ connection: WebSocketConnection) async {
-        figures.connectionOpened()
-        defer { figures.connectionClosed() }
+        statistics.connectionOpened()
+        defer { statistics.connectionClosed() }
         let (id, talk) = open.withLock { open in
             let id = open.next
             open.next += 1
@@ -58,7 +58,7 @@ final class SignallingEndpoint: Sendable {
             $0.received(bytes: message.count, isInside: talk.seat != nil, at: MonotonicClock.now())
         }
         guard verdict == .take else {
-            figures.countMessage(isBad: true)
+            statistics.countMessage(isBad: true)
             await hold(verdict, talk)
             return
         }
@@ -67,7 +67,7 @@ final class SignallingEndpoint: Sendable {
             case .text(let text): talk.step { $0.received(text) }
             case .binary: talk.step { $0.receivedBinary() }
             }
-        figures.countMessage(isBad: actions.isBadMessage)
+        statistics.countMessage(isBad: actions.isBadMessage)
         await perform(actions, talk)
         if actions.isBadMessage, let verdict = talk.spend({ $0.wasBad(at: MonotonicClock.now()) }) {
             await hold(verdict, talk)
@@ -126,7 +126,7 @@ final class SignallingEndpoint: Sendable {
             await take(seat, Welcome(seat, admitted), talk)
         } catch {
             let error = Refusal(any: error)
-            figures.refused(error, request)
+            statistics.refused(error, request)
             // The client may try again on this connection, but not for ever.
             if talk.spend({ $0.joinFailed() }) {
                 await perform(talk.step { $0.exhausted(error) }, talk)

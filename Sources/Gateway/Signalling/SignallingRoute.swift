@@ -9,7 +9,7 @@ extension RouteTable {
                 "Native signalling over WebSocket: one JSON object per text frame. With deltas in join: ParticipantsChanged",
             answers: [.empty(101, "The connection is a WebSocket now.")], failures: [403, 426])
         add(
-            Route(.get, "/signal", .door, description) { _ in
+            Route(.get, "/signal", .endpoint, description) { _ in
                 throw APIError(
                     .upgradeRequired, "this is a WebSocket endpoint, version 13",
                     headers: [.upgrade: "websocket", .connection: "Upgrade"])

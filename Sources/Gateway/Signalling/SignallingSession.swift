@@ -203,7 +203,7 @@ struct SignallingSession: Sendable {
         }
         switch told.event {
         case .participants(let update): return announced(update, told)
-        case .tiles, .speaker, .layout, .recording, .chat, .line: return [.send(.event(told))]
+        case .tiles, .speaker, .layout, .recording, .chat, .link: return [.send(.event(told))]
         // A new role is in the list of participants too; relayed messages are for endpoints that asked for them.
         case .role, .message, .connection: return []
         case .error(let error):

@@ -24,7 +24,7 @@ final class WHIPEndpoint: Sendable {
     private let authorizer: JoinAuthorizer
     private let iceServers: ICEServers
     private let limiter: JoinLimiter
-    private let figures: GatewayFigures
+    private let statistics: GatewayMetrics
     private let sdpLimit: Int
     private let places = Guarded<[String: Place]>([:])
 
@@ -43,14 +43,14 @@ final class WHIPEndpoint: Sendable {
 
     init(
         conference: any ConferenceService, authorizer: JoinAuthorizer, iceServers: ICEServers, limiter: JoinLimiter,
-        figures: GatewayFigures,
+        statistics: GatewayMetrics,
         sdpLimit: Int
     ) {
         self.conference = conference
         self.authorizer = authorizer
         self.iceServers = iceServers
         self.limiter = limiter
-        self.figures = figures
+        self.statistics = statistics
         self.sdpLimit = sdpLimit
     }
 
@@ -80,7 +80,7 @@ final class WHIPEndpoint: Sendable {
             }
         } catch let error where error is Refusal || error is ConferenceError {
             let refusal = Refusal(any: error)
-            figures.refused(refusal, request)
+            statistics.refused(refusal, request)
             // What RFC 9725 §4.2 has for an offer that is well-formed and leads nowhere.
             throw refusal.code == .noCommonCodec
                 ? APIError(refusal.code, refusal.message, status: .notAcceptable) : APIError(refusal)

@@ -2,7 +2,7 @@ import Hummingbird
 
 /// WHIP and WHEP.
 extension RouteTable {
-    mutating func addWHIP(_ door: WHIPEndpoint) {
+    mutating func addWHIP(_ endpoint: WHIPEndpoint) {
         let sdp: JSONValue = ["type": "string", "description": "SDP (RFC 8866)"]
         for direction in [WHIPEndpoint.Direction.whip, .whep] {
             let isWhip = direction == .whip
@@ -15,7 +15,7 @@ extension RouteTable {
                 ]
             add(
                 Route(
-                    .post, "/\(direction.rawValue)/{room}", .door,
+                    .post, "/\(direction.rawValue)/{room}", .endpoint,
                     RouteDescription(
                         tag: "doors",
                         summary: isWhip ? "Publishes into a room (WHIP, RFC 9725)" : "Watches a room (WHEP)",
@@ -26,26 +26,26 @@ extension RouteTable {
                                 "application/sdp")
                         ],
                         failures: [400, 401, 403, 404, 406, 409, 413, 415, 429, 503])
-                ) { asked in try await door.start(direction, asked) })
-            add(Route(.options, "/\(direction.rawValue)/{room}", .everyone, nil) { asked in door.options(asked) })
+                ) { asked in try await endpoint.start(direction, asked) })
+            add(Route(.options, "/\(direction.rawValue)/{room}", .everyone, nil) { asked in endpoint.options(asked) })
             let session = "/\(direction.rawValue)/{room}/{session}"
             add(
                 Route(
-                    .patch, session, .door,
+                    .patch, session, .endpoint,
                     RouteDescription(
                         tag: "doors", summary: "Candidates, or an ICE restart",
                         parameters: [.header("If-Match", "The session's ETag, or * for a restart.")],
                         body: (SDPFragment.contentType, sdp),
                         answers: [.empty(204, "Taken."), .file(200, "The restart's answer.", SDPFragment.contentType)],
                         failures: [400, 404, 409, 412, 415, 428, 429])
-                ) { asked in try await door.trickle(direction, asked) })
+                ) { asked in try await endpoint.trickle(direction, asked) })
             add(
                 Route(
-                    .delete, session, .door,
+                    .delete, session, .endpoint,
                     RouteDescription(
                         tag: "doors", summary: "Ends the session", answers: [.empty(200, "Ended.")], failures: [404])
-                ) { asked in try await door.stop(direction, asked) })
-            add(Route(.options, session, .everyone, nil) { asked in door.sessionOptions(asked) })
+                ) { asked in try await endpoint.stop(direction, asked) })
+            add(Route(.options, session, .everyone, nil) { asked in endpoint.sessionOptions(asked) })
         }
     }
 }

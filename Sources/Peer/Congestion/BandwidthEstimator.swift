@@ -102,23 +102,23 @@ struct BandwidthEstimator: Sendable {
     var estimate: BitRate {
         // A receiver's own wish may lie below our floor.
         let wished = min(receiverLimit ?? .infinity, peerLimit)
-        guard wished < Double(lineEstimate.bitsPerSecond) else { return lineEstimate }
+        guard wished < Double(linkEstimate.bitsPerSecond) else { return linkEstimate }
         return BitRate(bitsPerSecond: Int(saturating: wished))
     }
 
     /// What the line carries, whatever the receiver wishes to have of it.
-    var lineEstimate: BitRate {
+    var linkEstimate: BitRate {
         let value = min(delay.rate, loss.ceiling ?? .infinity)
         return BitRate(bitsPerSecond: Int(saturating: max(value, Double(configuration.minimum.bitsPerSecond))))
     }
     /// The line carries all that would be of use, nothing waits on it, and hardly anything is lost.
     var isAmple: Bool {
-        Double(lineEstimate.bitsPerSecond) >= Double(configuration.maximum.bitsPerSecond) * Self.ample
+        Double(linkEstimate.bitsPerSecond) >= Double(configuration.maximum.bitsPerSecond) * Self.ample
             && queue.delay < StandingQueue.harmless && detector.usage != .overused
             && loss.smoothed ?? 0 < Self.ampleLoss
     }
     var lossFraction: Double { loss.fraction }
-    var usage: LineUsage { detector.usage }
+    var usage: LinkUsage { detector.usage }
 
     /// The line is up: the first probes may go.
     ///
@@ -184,7 +184,7 @@ struct BandwidthEstimator: Sendable {
         var lost = 0
         var newestArrived: PacketResult?
         var probed: (cluster: Int, rate: Double)?
-        var usage: LineUsage?
+        var usage: LinkUsage?
         var through: Double?
         for result in results {
             guard let arrival = result.arrival else {

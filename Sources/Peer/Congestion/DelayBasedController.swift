@@ -39,7 +39,7 @@ struct DelayBasedController: Sendable {
     /// - Parameter isLimited: little is sent: what gets through raises the rate up to the headroom above it, anything
     ///   further a probe.
     mutating func update(
-        usage: LineUsage, acknowledged: Double?, isLimited: Bool = false, roundTrip: Duration, at now: Instant
+        usage: LinkUsage, acknowledged: Double?, isLimited: Bool = false, roundTrip: Duration, at now: Instant
     ) -> Bool {
         let elapsed = updated.map { min((now - $0).inSeconds, 1) } ?? 0
         updated = now

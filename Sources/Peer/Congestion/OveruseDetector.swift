@@ -1,7 +1,7 @@
 import Basics
 
 /// What the delay says about how the line is used.
-enum LineUsage: Sendable {
+enum LinkUsage: Sendable {
     case underused, normal, overused
 }
 
@@ -24,12 +24,12 @@ struct OveruseDetector: Sendable {
     private var timeOver: Double?
     private var count = 0
     private var updated: Instant?
-    private(set) var usage: LineUsage = .normal
+    private(set) var usage: LinkUsage = .normal
 
     /// - Parameters:
     ///   - trend: the modified trend in ms.
     ///   - sendDelta: time between the two groups' departures.
-    mutating func update(trend: Double, sendDelta: Duration, at now: Instant) -> LineUsage {
+    mutating func update(trend: Double, sendDelta: Duration, at now: Instant) -> LinkUsage {
         if trend > threshold {
             timeOver = timeOver.map { $0 + sendDelta.inMilliseconds } ?? sendDelta.inMilliseconds / 2
             count += 1

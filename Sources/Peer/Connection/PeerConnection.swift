@@ -216,11 +216,11 @@ public final class PeerConnection {
     private static func describedLimit(audio: NegotiatedSection?, video: NegotiatedSection?) -> BitRate? {
         guard let video, video.direction.sends, let picture = video.remoteBandwidth, picture > .zero else { return nil }
         guard let audio, audio.direction.sends else { return picture }
-        return picture + (audio.remoteBandwidth ?? soundAllowance)
+        return picture + (audio.remoteBandwidth ?? audioAllowance)
     }
 
     /// Opus at 32 kbit/s and its packets' headers.
-    private static let soundAllowance = BitRate.kilobits(64)
+    private static let audioAllowance = BitRate.kilobits(64)
 
     private func extensions(of section: NegotiatedSection?, usesFeedback: Bool) -> OutgoingExtensions {
         var result = OutgoingExtensions()

@@ -8,7 +8,7 @@
 enum SDPLimits {
     // MARK: Errors
 
-    /// Bytes of a whole description. Doors may allow less (`limits.sdpBytes`, 64 KiB unless configured).
+    /// Bytes of a whole description. Endpoints may allow less (`limits.sdpBytes`, 64 KiB unless configured).
     static let bytes = 1_048_576
     /// Lines, empty ones too. Chromium's offer of audio, two pictures and data has 693.
     static let lines = 4096

@@ -137,7 +137,7 @@ struct MediaSender: ~Copyable, Sendable {
         estimator.advance(to: now)
         if !limits.bounding.isEmpty { limitEstimate(at: now) }
         // A receiver's wish is for the encoder: repairs go beside it, as long as the line carries them.
-        pacer.rate = estimator.lineEstimate * Pacer.factor(at: estimator.lineEstimate)
+        pacer.rate = estimator.linkEstimate * Pacer.factor(at: estimator.linkEstimate)
         pacer.isAmple = estimator.isAmple
         pacer.advance(to: now)
         if let current = probe, now - current.started > .milliseconds(200) { probe = nil }

@@ -7,8 +7,8 @@ struct Pacer: Sendable {
     static let factor = 1.1
     /// Nothing above it where the line carries little more than a voice: what exceeds it waits on the line before the
     /// sound, and pushes the last packets of a picture, which comes once in seconds, out of the line's queue.
-    static let thinLine = BitRate.kilobits(100)
-    static func factor(at rate: BitRate) -> Double { rate < thinLine ? 1 : factor }
+    static let thinLink = BitRate.kilobits(100)
+    static func factor(at rate: BitRate) -> Double { rate < thinLink ? 1 : factor }
     /// No finer than this.
     static let tick: Duration = .milliseconds(5)
     /// What may leave at once after a pause: an ordinary frame of a stream well below the estimate. What is larger, a

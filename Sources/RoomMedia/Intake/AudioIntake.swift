@@ -5,7 +5,7 @@ import Peer
 import Synchronization
 
 /// What of a participant's sound is told outside of the audio thread.
-package final class AudioFigures: Sendable {
+package final class AudioIntakeStatistics: Sendable {
     package let delay = Atomic<Int64>(0)
     /// Samples at 48 kHz.
     package let concealed = Atomic<Int64>(0)
@@ -23,8 +23,8 @@ final class AudioIntake {
     private static let fade = Duration.milliseconds(100)
 
     private let inbox: AudioInbox
-    private let figures: AudioFigures
-    private let soundDelay: SoundDelay
+    private let statistics: AudioIntakeStatistics
+    private let audioDelay: AudioDelay
     private var buffer = AudioReceiveBuffer()
     private var decoder: OpusDecoder?
     private var stretcher = TimeStretcher()
@@ -43,10 +43,10 @@ final class AudioIntake {
     /// which comes out at the decoder, and the mixer's limiter (2.5 ms).
     private static let processing = Duration.milliseconds(9)
 
-    init(inbox: AudioInbox, figures: AudioFigures, soundDelay: SoundDelay) {
+    init(inbox: AudioInbox, statistics: AudioIntakeStatistics, audioDelay: AudioDelay) {
         self.inbox = inbox
-        self.figures = figures
-        self.soundDelay = soundDelay
+        self.statistics = statistics
+        self.audioDelay = audioDelay
     }
 
     private var ready: Int { samples.count - head }
@@ -85,15 +85,15 @@ final class AudioIntake {
             if case .silence = playout {} else if isHeard { isSilent = false }
             if mayRest { skip(playout) } else { play(playout) }
         }
-        figures.delay.store(buffer.currentDelay.nanoseconds, ordering: .relaxed)
-        figures.concealed.store(Int64(buffer.statistics.concealedSamples), ordering: .relaxed)
+        statistics.delay.store(buffer.currentDelay.nanoseconds, ordering: .relaxed)
+        statistics.concealed.store(Int64(buffer.statistics.concealedSamples), ordering: .relaxed)
         let count = min(ready, Self.samplesPerTick)
         guard count > 0 else { return false }
         if let delay = buffer.playoutDelay(at: now, pcmBuffered: max(0, ready - lastAdded)) {
-            soundDelay.playing(now - delay - Self.processing, at: now)
+            audioDelay.playing(now - delay - Self.processing, at: now)
             // Where pictures take longer than sound, the sound waits for them.
-            buffer.minimumDelay = LipSyncDelay.soundWait(
-                picture: soundDelay.pictureDelay(at: now), sound: delay + Self.processing, current: buffer.currentDelay)
+            buffer.minimumDelay = LipSyncDelay.audioWait(
+                picture: audioDelay.pictureDelay(at: now), audio: delay + Self.processing, current: buffer.currentDelay)
         }
         output.removeAll(keepingCapacity: true)
         output.append(contentsOf: samples[head..<head + count])
@@ -115,7 +115,7 @@ final class AudioIntake {
         switch playout {
         case .decode(let packet, _):
             count = OpusDecoder.sampleCount(of: packet.payload) ?? Self.samplesPerTick
-            figures.counters.restedAudioPackets.wrappingAdd(1, ordering: .relaxed)
+            statistics.counters.restedAudioPackets.wrappingAdd(1, ordering: .relaxed)
         case .decodeFEC(_, let samples), .conceal(let samples), .silence(let samples): count = samples
         case .reset: return
         }
@@ -150,7 +150,7 @@ final class AudioIntake {
                 return
             }
         } catch {
-            figures.counters.audioFailures.wrappingAdd(1, ordering: .relaxed)
+            statistics.counters.audioFailures.wrappingAdd(1, ordering: .relaxed)
             decoded.append(contentsOf: repeatElement(0, count: Self.samplesPerTick))
         }
         append(tempo: playout.tempo)

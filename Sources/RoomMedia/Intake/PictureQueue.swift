@@ -52,11 +52,11 @@ package struct PictureQueue<Content> {
         }
     }
 
-    /// Moves on to the newest picture that is due. `soundDelay`: from capture to playing; nil: no sound to wait for.
-    package mutating func advance(to now: Instant, soundDelay: Duration?) {
+    /// Moves on to the newest picture that is due. `audioDelay`: from capture to playing; nil: no sound to wait for.
+    package mutating func advance(to now: Instant, audioDelay: Duration?) {
         var last = -1
         for (index, picture) in waiting.enumerated() {
-            let isDue = soundDelay.map { picture.captureTime + $0 - Self.lead <= now } ?? true
+            let isDue = audioDelay.map { picture.captureTime + $0 - Self.lead <= now } ?? true
             if isDue || now - picture.arrival >= Self.longestHold { last = index }
         }
         guard last >= 0 else { return }

@@ -76,12 +76,12 @@ package final class VideoIntake: Sendable {
 
         /// A picture has just taken its place in the mix. As long as it is shown, and as long as it stands for, are no
         /// offset.
-        mutating func measure(_ soundDelay: Duration?, at now: Instant) {
-            guard let soundDelay, let capture = pictures.current?.captureTime else {
+        mutating func measure(_ audioDelay: Duration?, at now: Instant) {
+            guard let audioDelay, let capture = pictures.current?.captureTime else {
                 offset = nil
                 return
             }
-            let sample = (now - soundDelay) - capture
+            let sample = (now - audioDelay) - capture
             offset = offset.map { $0 + (sample - $0) / 16 } ?? sample
         }
     }
@@ -110,7 +110,7 @@ package final class VideoIntake: Sendable {
 
     /// Decodes; busy as long as a frame waits.
     let lane: SerialLane
-    private let soundDelay: SoundDelay
+    private let audioDelay: AudioDelay
     private let state = Guarded(State())
     private let decoding: Confined<Decoding>
     private let shared: SharedDecodeBudget
@@ -124,7 +124,7 @@ package final class VideoIntake: Sendable {
     /// Asks the sender for a keyframe; from any thread.
     private let requestKeyframe: @Sendable () -> Void
 
-    init(services: DecodeServices, soundDelay: SoundDelay, requestKeyframe: @escaping @Sendable () -> Void) {
+    init(services: DecodeServices, audioDelay: AudioDelay, requestKeyframe: @escaping @Sendable () -> Void) {
         lane = SerialLane(
             pool: services.pool, meter: services.meter, limit: Self.backlog + 1, patience: SerialLane.behindEncoders,
             isForeign: true)
@@ -132,7 +132,7 @@ package final class VideoIntake: Sendable {
             Decoding(budget: DecodeBudget(pixelsPerSecond: services.pixelsPerSecond, at: MonotonicClock.now())))
         shared = services.shared
         counters = services.counters
-        self.soundDelay = soundDelay
+        self.audioDelay = audioDelay
         self.requestKeyframe = requestKeyframe
     }
 
@@ -302,14 +302,14 @@ package final class VideoIntake: Sendable {
 
     /// The picture for the tick at `now`.
     func view(at now: Instant) -> View {
-        let delay = soundDelay.current(at: now)
+        let delay = audioDelay.current(at: now)
         return state.withLock { state in
             for (capture, arrival, isRepaired) in state.fresh {
-                soundDelay.picture(of: capture, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)
+                audioDelay.picture(of: capture, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)
             }
             state.fresh.removeAll(keepingCapacity: true)
             let before = state.pictures.generation
-            state.pictures.advance(to: now, soundDelay: delay)
+            state.pictures.advance(to: now, audioDelay: delay)
             let current = state.pictures.current
             if state.pictures.generation != before {
                 state.measure(delay, at: now)
@@ -332,7 +332,7 @@ package final class VideoIntake: Sendable {
 
     /// By how much the sound is ahead of the picture (positive) or behind it, in the mix; zero without one of them.
     package func audioVideoOffset(at now: Instant) -> Duration {
-        soundDelay.current(at: now) == nil ? .zero : state.withLock { $0.offset } ?? .zero
+        audioDelay.current(at: now) == nil ? .zero : state.withLock { $0.offset } ?? .zero
     }
 
     func close() {

@@ -79,9 +79,9 @@ package struct LipSyncDelay: Sendable {
     ///
     /// - Parameters:
     ///   - picture: how long after its capture a picture can be shown; nil: there is none.
-    ///   - sound: the same of the sound that plays now.
+    ///   - audio: the same of the sound that plays now.
     ///   - current: the buffer's own delay now.
-    package static func soundWait(picture: Duration?, sound: Duration, current: Duration) -> Duration {
-        picture.map { min(max(current + ($0 + behindPicture - sound), .zero), longest) } ?? .zero
+    package static func audioWait(picture: Duration?, audio: Duration, current: Duration) -> Duration {
+        picture.map { min(max(current + ($0 + behindPicture - audio), .zero), longest) } ?? .zero
     }
 }

@@ -44,7 +44,7 @@ package final class AudioClock: Sendable {
         self.people.wrappingAdd(people, ordering: .relaxed)
     }
 
-    package var backlog: BacklogFigures { inbox.backlog }
+    package var backlog: BacklogStatistics { inbox.backlog }
     package func stop() { inbox.stop() }
 
     package func start() {

@@ -123,11 +123,11 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
 
     /// What a line leaves for video: the rest beside the sound, less what is lost and sent again.
     package func videoBudget(of estimate: BitRate, loss: Double, roomRate: BitRate) -> BitRate {
-        max((estimate - lineRate(roomRate)) * (1 - loss), .kilobits(1))
+        max((estimate - linkRate(roomRate)) * (1 - loss), .kilobits(1))
     }
 
     /// What it takes of the line, headers and copies included.
-    package func lineRate(_ configured: BitRate) -> BitRate {
+    package func linkRate(_ configured: BitRate) -> BitRate {
         let rate = bitRate(configured)
         let headers = BitRate(bitsPerSecond: Self.headers * 8 * 50 / ticksPerPacket)
         return repeats ? rate * 2 + headers + BitRate(bitsPerSecond: Self.copyHeader * 8 * 50) : rate + headers

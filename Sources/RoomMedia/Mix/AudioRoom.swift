@@ -53,7 +53,7 @@ final class AudioRoom {
         /// For those who were in the mix.
         var own: [String: [Float]] = [:]
 
-        func sound(without id: String?) -> [Float] { id.flatMap { own[$0] } ?? full }
+        func audio(without id: String?) -> [Float] { id.flatMap { own[$0] } ?? full }
     }
 
     /// So many settings are coded in one room, and one more for those who can take none of them: each costs 0.1 ms of
@@ -228,18 +228,18 @@ final class AudioRoom {
             encoders[key] = encoder
             if !isRunning {
                 let earlier = key.ticksPerPacket > 1 ? beforePair : before
-                try encoder.restart(after: earlier.sound(without: key.without))
+                try encoder.restart(after: earlier.audio(without: key.without))
                 silent.remove(key)
             }
-            guard let sound = gather(key) else { return nothing }
-            let packet = try encoder.encode(sound)
+            guard let audio = gather(key) else { return nothing }
+            let packet = try encoder.encode(audio)
             // DTX: the first empty packet says that silence begins, the others need not be sent (RFC 7587 §3.1.3).
             let isSilence = key.coding.usesDTX && packet.count <= 2
             let wasSilent = silent.contains(key)
             if isSilence { silent.insert(key) } else { silent.remove(key) }
             if isSilence && wasSilent { return nothing }
             return Packet(
-                payload: packet, level: LevelMeter.headerValue(of: sound))
+                payload: packet, level: LevelMeter.headerValue(of: audio))
         } catch {
             encoders[key] = nil
             return nothing

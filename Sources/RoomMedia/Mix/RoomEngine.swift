@@ -40,8 +40,8 @@ package struct MediaServices: Sendable {
 package struct Intake: Sendable {
     package let video: VideoIntake
     let inbox: AudioInbox
-    package let figures: AudioFigures
-    let soundDelay: SoundDelay
+    package let statistics: AudioIntakeStatistics
+    let audioDelay: AudioDelay
 }
 
 /// The media of one room: intakes, views with their renditions, and its share of the two clocks.
@@ -237,11 +237,12 @@ package final class RoomEngine: Sendable {
 
     package func add(_ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable () -> Void) -> Intake
     {
-        let delay = SoundDelay()
+        let delay = AudioDelay()
         let counters = services.decode.counters
         let intake = Intake(
-            video: VideoIntake(services: services.decode, soundDelay: delay, requestKeyframe: requestKeyframe),
-            inbox: AudioInbox(counters: counters), figures: AudioFigures(counters: counters), soundDelay: delay)
+            video: VideoIntake(services: services.decode, audioDelay: delay, requestKeyframe: requestKeyframe),
+            inbox: AudioInbox(counters: counters), statistics: AudioIntakeStatistics(counters: counters),
+            audioDelay: delay)
         let person = Person(intake: intake, hearsAs: hearsAs)
         state.withLock { state in
             intake.video.setCanvas(width: state.scene.width, height: state.scene.height)
@@ -401,7 +402,7 @@ package final class RoomEngine: Sendable {
 extension RoomEngine.Person {
     var audioSeat: AudioRoom.Seat {
         var seat = AudioRoom.Seat(
-            intake: AudioIntake(inbox: intake.inbox, figures: intake.figures, soundDelay: intake.soundDelay),
+            intake: AudioIntake(inbox: intake.inbox, statistics: intake.statistics, audioDelay: intake.audioDelay),
             hearsAs: hearsAs)
         (seat.profile, seat.wishes, seat.destination) = (profile, wishes, self.seat)
         return seat

@@ -17,8 +17,8 @@ package final class PeerLoops: Sendable {
     }
 
     package let sockets: MediaLoopGroup
-    package let hosts: [PeerHost]
-    private let table = HostTable()
+    package let hosts: [PeerLoop]
+    private let table = PeerLoopTable()
     private let state: Guarded<State>
 
     /// A loop works for a tenth of a millisecond at a time, and everything waits for it. Beside busy encoders, and
@@ -30,12 +30,12 @@ package final class PeerLoops: Sendable {
     ///
     /// - Parameter count: how many loops.
     package init(
-        _ configuration: MediaLoopConfiguration, loops count: Int, events: HostEvents, meters: StageMeters
+        _ configuration: MediaLoopConfiguration, loops count: Int, events: PeerLoopEvents, meters: StageMeters
     ) throws(NetworkError) {
         sockets = try MediaLoopGroup(configuration, loops: count)
-        let ufrags = HostUfrags()
+        let ufrags = LoopUfrags()
         hosts = sockets.loops.enumerated().map { [table] index, loop in
-            PeerHost(loop: loop, index: index, others: table, ufrags: ufrags, events: events, meters: meters)
+            PeerLoop(loop: loop, index: index, others: table, ufrags: ufrags, events: events, meters: meters)
         }
         state = Guarded(State(counts: Array(repeating: 0, count: hosts.count)))
         table.set(hosts)
@@ -57,12 +57,12 @@ package final class PeerLoops: Sendable {
     // MARK: - One participant
 
     /// The loop of a participant; nil where it has none.
-    package func host(of participant: String) -> PeerHost? {
+    package func host(of participant: String) -> PeerLoop? {
         state.withLock { $0.places[participant] }.map { hosts[$0] }
     }
 
     /// The same, which it gets where it has none yet. `leave` gives it back.
-    package func place(_ participant: String) -> PeerHost {
+    package func place(_ participant: String) -> PeerLoop {
         state.withLock { state in
             if let place = state.places[participant] { return hosts[place] }
             let place = state.counts.indices.min { state.counts[$0] < state.counts[$1] } ?? 0
@@ -83,13 +83,13 @@ package final class PeerLoops: Sendable {
     }
 
     /// Runs `body` on the loop of a participant; not where it has none.
-    package func run(_ participant: String, _ body: @escaping @Sendable (PeerHost, Instant) -> Void) {
+    package func run(_ participant: String, _ body: @escaping @Sendable (PeerLoop, Instant) -> Void) {
         if let host = host(of: participant) { run(on: host, body) }
     }
 
     /// Runs `body` on a loop. Returns whether it will be run: not after the end.
     @discardableResult
-    package func run(on host: PeerHost, _ body: @escaping @Sendable (PeerHost, Instant) -> Void) -> Bool {
+    package func run(on host: PeerLoop, _ body: @escaping @Sendable (PeerLoop, Instant) -> Void) -> Bool {
         state.withLock { state in
             if state.isClosed { return false }
             host.execute(body)
@@ -100,7 +100,7 @@ package final class PeerLoops: Sendable {
     // MARK: - All of a room
 
     /// Runs `body` on every loop.
-    package func everywhere(_ body: @escaping @Sendable (PeerHost, Instant) -> Void) {
+    package func everywhere(_ body: @escaping @Sendable (PeerLoop, Instant) -> Void) {
         for host in hosts { run(on: host, body) }
     }
 
@@ -110,9 +110,9 @@ package final class PeerLoops: Sendable {
     }
 
     /// Coded sound; that of each packet's `seat`.
-    package func deliver(_ sound: [AudioDelivery]) {
-        guard hosts.count > 1 else { return hosts[0].execute { $0.deliver(sound, at: $1) } }
-        for (loop, packets) in Dictionary(grouping: sound, by: \.seat.loop) where hosts.indices.contains(loop) {
+    package func deliver(_ audio: [AudioDelivery]) {
+        guard hosts.count > 1 else { return hosts[0].execute { $0.deliver(audio, at: $1) } }
+        for (loop, packets) in Dictionary(grouping: audio, by: \.seat.loop) where hosts.indices.contains(loop) {
             hosts[loop].execute { $0.deliver(packets, at: $1) }
         }
     }
@@ -128,7 +128,7 @@ package final class PeerLoops: Sendable {
 
     // MARK: - Figures
 
-    package var backlogs: [BacklogFigures] { hosts.map(\.loop.backlog) }
+    package var backlogs: [BacklogStatistics] { hosts.map(\.loop.backlog) }
 
     package func samples(at now: Instant) -> [MetricSample] {
         LoopTurns.samples(of: hosts.map(\.turns), at: now) + HostCounters.samples(of: hosts.map(\.counters))

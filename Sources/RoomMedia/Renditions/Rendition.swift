@@ -105,7 +105,7 @@ package final class Rendition: Sendable {
     }
 
     package var memberCount: Int { state.withLock { $0.control.memberCount } }
-    package var figures: (frames: Int, bytes: Int, keyframes: Int, encodeTime: Duration) {
+    package var statistics: (frames: Int, bytes: Int, keyframes: Int, encodeTime: Duration) {
         state.withLock { ($0.framesSent, $0.bytesSent, $0.keyframes, $0.encodeTime) }
     }
 

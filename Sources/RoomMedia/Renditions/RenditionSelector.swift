@@ -14,7 +14,7 @@ package struct RenditionSelector: Sendable {
     }
 
     /// What a participant's client tells in words.
-    package var mode: LineMode {
+    package var mode: LinkMode {
         switch choice {
         case .rung(let index): index > 0 ? .reduced : .full
         case .slides: .stills
@@ -53,7 +53,7 @@ package struct RenditionSelector: Sendable {
 
     package struct Change: Hashable, Sendable {
         package var choice: Choice
-        package var reason: LineReason
+        package var reason: LinkReason
     }
 
     package let rates: [BitRate]
@@ -77,7 +77,7 @@ package struct RenditionSelector: Sendable {
     package mutating func setCeiling(_ rung: Int) -> Change? {
         ceiling = max(0, min(rung, rates.count - 1))
         guard case .rung(let index) = choice, index < ceiling else { return nil }
-        return move(to: .rung(ceiling), LineReason(.serverBusy, "The server is busy and makes no larger picture."))
+        return move(to: .rung(ceiling), LinkReason(.serverBusy, "The server is busy and makes no larger picture."))
     }
 
     /// A new estimate of what the line carries, sound included.
@@ -94,8 +94,8 @@ package struct RenditionSelector: Sendable {
             }
             return move(
                 to: best,
-                LineReason(
-                    .lineWorse,
+                LinkReason(
+                    .linkWorse,
                     "The line's estimate of \(estimate)bit/s is below the \(lowestRate(of: choice))bit/s that \(name(of: choice)) needs."
                 ))
         }
@@ -112,13 +112,13 @@ package struct RenditionSelector: Sendable {
         while let higher = stepUp(from: target), estimate >= needed(for: higher) { target = higher }
         return move(
             to: target,
-            LineReason(
-                .lineBetter,
+            LinkReason(
+                .linkBetter,
                 "The line's estimate of \(estimate)bit/s is enough for \(name(of: target)) (\(needed(for: target))bit/s)."
             ))
     }
 
-    private mutating func move(to choice: Choice, _ reason: LineReason) -> Change {
+    private mutating func move(to choice: Choice, _ reason: LinkReason) -> Change {
         self.choice = choice
         betterSince = nil
         shortSince = nil

@@ -62,9 +62,9 @@ struct ScenarioTests {
     @Test("Random loss is repaired before anyone sees it", arguments: [0.02, 0.05, 0.10])
     func loss(part: Double) throws {
         let outcome = try run(.loss(part), for: .seconds(25))
-        for figures in [outcome.down(0), outcome.up(0)] {
-            #expect(figures.freezesOver500 <= (part > 0.06 ? 6 : 0))
-            #expect(figures.concealed < (part > 0.06 ? 2.5 : 1))
+        for statistics in [outcome.down(0), outcome.up(0)] {
+            #expect(statistics.freezesOver500 <= (part > 0.06 ? 6 : 0))
+            #expect(statistics.concealed < (part > 0.06 ? 2.5 : 1))
         }
         // Loss alone is no reason to give a rung up.
         #expect(outcome.down(0).shares.first { $0.rung == "720p" }?.share ?? 0 > 0.7)
@@ -89,10 +89,10 @@ struct ScenarioTests {
     @Test("Jitter with reordering provokes no keyframes and hardly a request for repair, and hides no line")
     func jitter() throws {
         let outcome = try run(.jitter, for: .seconds(25))
-        for figures in [outcome.down(0), outcome.up(0)] {
-            #expect(figures.keyframesAsked <= 1)
-            #expect(figures.nacks < 2)
-            #expect(figures.freezesOver200 == 0)
+        for statistics in [outcome.down(0), outcome.up(0)] {
+            #expect(statistics.keyframesAsked <= 1)
+            #expect(statistics.nacks < 2)
+            #expect(statistics.freezesOver200 == 0)
         }
         #expect(try #require(outcome.secondsToTop(of: 0)) <= 20)
     }
@@ -107,8 +107,8 @@ struct ScenarioTests {
             #expect(picture.at - back < .milliseconds(1500))
         }
         for ear in [member.ear, member.serverEar] {
-            let sound = try #require(ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 })
-            #expect(sound.at - back < .seconds(1))
+            let audio = try #require(ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 })
+            #expect(audio.at - back < .seconds(1))
         }
         let normal = try #require(Scenario.outage.verdict(outcome).first { $0.name == "delay normal after" })
         #expect(normal.value <= 6)
@@ -117,9 +117,9 @@ struct ScenarioTests {
     @Test("Five bad lines cost the good ones of a room nothing")
     func crowd() throws {
         var scenario = Scenario.crowd
-        scenario.lines =
-            (0..<5).map { _ in SimulatedRoom.Line(Scenario.cleanLine) }
-            + Scenario.badLines.map { SimulatedRoom.Line($0) }
+        scenario.links =
+            (0..<5).map { _ in SimulatedRoom.Link(Scenario.cleanLink) }
+            + Scenario.badLinks.map { SimulatedRoom.Link($0) }
         scenario.shown = 0..<5
         let outcome = try run(scenario, for: .seconds(10))
         for member in 0..<5 {

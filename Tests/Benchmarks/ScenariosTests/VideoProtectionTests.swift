@@ -80,11 +80,11 @@ struct VideoProtectionTests {
 
 @Suite("Retransmission and XOR packets")
 struct RepairTrialTests {
-    private func figures(
+    private func statistics(
         _ loss: LossModel, _ protection: VideoProtection = .none, roundTrip: Int = 200, shape: VideoShape = .large,
         seed: UInt64 = 7,
         retransmits: Bool = true
-    ) -> RepairFigures {
+    ) -> RepairStatistics {
         RepairTrial(
             shape: shape, loss: loss, roundTrip: .milliseconds(roundTrip), protection: protection,
             retransmits: retransmits
@@ -93,10 +93,10 @@ struct RepairTrialTests {
 
     @Test("Without loss nothing is sent again and nothing is late")
     func noLoss() {
-        let figures = figures(.none)
-        #expect(figures.repairs == 0 && figures.parity == 0)
-        #expect(figures.late == [0, 0, 0] && figures.broken == 0 && figures.freezes == 0)
-        #expect(figures.p99 == 0)
+        let statistics = statistics(.none)
+        #expect(statistics.repairs == 0 && statistics.parity == 0)
+        #expect(statistics.late == [0, 0, 0] && statistics.broken == 0 && statistics.freezes == 0)
+        #expect(statistics.p99 == 0)
     }
 
     @Test(
@@ -106,30 +106,30 @@ struct RepairTrialTests {
     func overhead(protection: VideoProtection) throws {
         let overhead = try #require(protection.overhead)
         for loss in [LossModel.none, .random(0.05)] {
-            #expect(abs(figures(loss, protection).parity - overhead * 100) < 0.5)
+            #expect(abs(statistics(loss, protection).parity - overhead * 100) < 0.5)
         }
-        #expect(figures(.none, protection).p99 == 0)
+        #expect(statistics(.none, protection).p99 == 0)
     }
 
     @Test("The same seed gives the same figures, another one others")
     func deterministic() {
         let burst = LossModel.bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8))
-        #expect(figures(burst, .rows(5)) == figures(burst, .rows(5)))
-        #expect(figures(burst, .rows(5)) != figures(burst, .rows(5), seed: 8))
+        #expect(statistics(burst, .rows(5)) == statistics(burst, .rows(5)))
+        #expect(statistics(burst, .rows(5)) != statistics(burst, .rows(5), seed: 8))
     }
 
     @Test("Retransmission costs what is lost, the repairs that are lost too", arguments: [0.02, 0.05, 0.10])
     func cost(part: Double) {
-        let repairs = figures(.random(part)).repairs
+        let repairs = statistics(.random(part)).repairs
         #expect(abs(repairs - 100 * part / (1 - part)) < 0.6)
-        #expect(figures(.random(part)).broken == 0)
+        #expect(statistics(.random(part)).broken == 0)
     }
 
     @Test("A repair takes a round trip, and every try another")
     func roundTrips() {
-        let near = figures(.random(0.02), roundTrip: 20)
+        let near = statistics(.random(0.02), roundTrip: 20)
         #expect(near.late[1] < 0.2 && near.late[0] < 5)
-        let far = figures(.random(0.02), roundTrip: 200)
+        let far = statistics(.random(0.02), roundTrip: 200)
         // The gap shows a millisecond later, within a frame.
         #expect((200...235).contains(far.p95))
         #expect(far.p99 > 235)
@@ -146,14 +146,15 @@ struct RepairTrialTests {
 
     @Test("Against random loss on a long way XOR packets help more than they cost; against bursts they do not")
     func decision() {
-        let far = figures(.random(0.05)), farProtected = figures(.random(0.05), .rows(5))
+        let far = statistics(.random(0.05)), farProtected = statistics(.random(0.05), .rows(5))
         #expect(farProtected.late[1] < far.late[1] / 3)
         #expect(farProtected.freezes < far.freezes / 2)
-        let near = figures(.random(0.05), roundTrip: 20)
+        let near = statistics(.random(0.05), roundTrip: 20)
         #expect(near.late[1] < 0.5 && near.freezes == 0)
         let burst = LossModel.bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8))
-        #expect(figures(burst, .rows(5)).late[1] > figures(burst).late[1] / 2)
-        #expect(figures(burst, .rows(5), retransmits: false).broken > figures(burst, retransmits: false).broken * 0.7)
+        #expect(statistics(burst, .rows(5)).late[1] > statistics(burst).late[1] / 2)
+        #expect(
+            statistics(burst, .rows(5), retransmits: false).broken > statistics(burst, retransmits: false).broken * 0.7)
     }
 
     @Test("The table has a line for each stream, line and round trip")

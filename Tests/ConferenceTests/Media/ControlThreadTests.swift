@@ -10,9 +10,9 @@ struct ControlThreadTests {
     func control() async {
         let control = ControlThread()
         let seen = Guarded<[Int]>([])
-        for number in 0..<1000 { control.post(.line("a")) { seen.withLock { $0.append(number) } } }
-        control.post(.line("b")) { seen.withLock { $0.append(-1) } }
-        #expect(control.backlog == BacklogFigures(waiting: 2, peak: 2))
+        for number in 0..<1000 { control.post(.link("a")) { seen.withLock { $0.append(number) } } }
+        control.post(.link("b")) { seen.withLock { $0.append(-1) } }
+        #expect(control.backlog == BacklogStatistics(waiting: 2, peak: 2))
         for _ in 0..<2 * ControlThread.limit { control.postIfRoom {} }
         #expect(control.backlog.waiting == ControlThread.limit && control.dropped == ControlThread.limit + 2)
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in

@@ -36,10 +36,10 @@ struct ManyLoopsRealTimeTests {
             #expect(Set(places) == [0, 1, 2, 3])
             #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 10 } })
             // Each hears somebody on another loop, and not itself. A busy machine covers holes: it may take a while.
-            for client in clients { client.forgetSound() }
+            for client in clients { client.forgetAudio() }
             let heard = { (number: Int, tone: Double) -> Double? in
-                let sound = clients[number].seen.sound
-                return sound.count < 24_000 ? nil : strength(of: tone, in: sound.suffix(24_000))
+                let audio = clients[number].seen.audio
+                return audio.count < 24_000 ? nil : strength(of: tone, in: audio.suffix(24_000))
             }
             #expect(await eventually(.seconds(30)) { (heard(0, 1400) ?? 0) > 0.03 && (heard(3, 500) ?? 0) > 0.03 })
             #expect((heard(0, 500) ?? 1) < 0.01 && (heard(3, 1400) ?? 1) < 0.01)

@@ -13,7 +13,7 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     struct Seen {
         var picture: Picture?
         var frames = 0
-        var sound: [Float] = []
+        var audio: [Float] = []
         var messages: [DataChannelMessage] = []
         var isConnected = false
         var failure: String?
@@ -27,16 +27,16 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     private let encoder: any VideoEncoder
     private let opus: OpusEncoder
     private var decoder: VideoDecoder?
-    private let sound: OpusDecoder
+    private let audioDecoder: OpusDecoder
     private var phase = 0.0
     private var nextFrame: Instant?
-    private var nextSound: Instant?
+    private var nextAudio: Instant?
     private var wantsKeyframe = true
     private let lock = NSLock()
     private var kept = Seen()
 
     var seen: Seen { lock.withLock { kept } }
-    func forgetSound() { lock.withLock { kept.sound.removeAll() } }
+    func forgetAudio() { lock.withLock { kept.audio.removeAll() } }
 
     init(codec: VideoCodec, colour: (y: UInt8, u: UInt8, v: UInt8), tone: Double) throws {
         loop = try MediaLoop(MediaLoopConfiguration(udp: [SocketAddress(.v4(0x7F00_0001), port: 0)]))
@@ -50,7 +50,7 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
             VideoEncoderConfiguration(
                 codec: codec, width: 320, height: 180, framesPerSecond: 30, bitRate: .kilobits(300)))
         opus = try OpusEncoder(bitRate: .kilobits(32))
-        sound = try OpusDecoder()
+        audioDecoder = try OpusDecoder()
         loop.start(named: "client", delegate: LoopbackClient.passing(self))
     }
 
@@ -73,11 +73,11 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
         peer.advance(to: now)
         while let event = peer.nextEvent() { handle(event) }
         if peer.isConnected {
-            sendSound(at: now)
+            sendAudio(at: now)
             sendFrame(at: now)
         }
         peer.flush { bytes, flow in loop.send(bytes, flow: flow) }
-        let deadlines = [peer.nextDeadline(after: now), nextFrame, nextSound].compactMap { $0 }
+        let deadlines = [peer.nextDeadline(after: now), nextFrame, nextAudio].compactMap { $0 }
         return deadlines.min()
     }
 
@@ -94,10 +94,10 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
         peer.send(PacketizedVideoFrame(frame), at: now)
     }
 
-    private func sendSound(at now: Instant) {
-        guard now >= nextSound ?? now else { return }
-        let tick = nextSound ?? now
-        nextSound = tick + .milliseconds(20)
+    private func sendAudio(at now: Instant) {
+        guard now >= nextAudio ?? now else { return }
+        let tick = nextAudio ?? now
+        nextAudio = tick + .milliseconds(20)
         let samples = (0..<960).map { _ -> Float in
             phase += 2 * .pi * tone / 48_000
             return Float(0.3 * sin(phase))
@@ -121,8 +121,8 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
             }
         case .audio(let packet):
             var samples: [Float] = []
-            try? sound.decode(packet.payload, into: &samples)
-            lock.withLock { kept.sound += samples }
+            try? audioDecoder.decode(packet.payload, into: &samples)
+            lock.withLock { kept.audio += samples }
         case .message(_, _, let message): lock.withLock { kept.messages.append(message) }
         default: break
         }
@@ -146,8 +146,8 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
 
 /// How strong a tone is in a sound: 1 for a sine of amplitude 1. By tenths of a second, so that a jump of its phase, as
 /// a busy machine's concealment makes it, does not count as silence.
-func strength(of tone: Double, in sound: some Collection<Float>) -> Double {
-    var rest = sound[...]
+func strength(of tone: Double, in audio: some Collection<Float>) -> Double {
+    var rest = audio[...]
     var blocks: [Double] = []
     while rest.count >= 4800 {
         blocks.append(coherentStrength(of: tone, in: rest.prefix(4800)))
@@ -157,10 +157,10 @@ func strength(of tone: Double, in sound: some Collection<Float>) -> Double {
 }
 
 /// Goertzel's algorithm.
-private func coherentStrength(of tone: Double, in sound: some Collection<Float>) -> Double {
+private func coherentStrength(of tone: Double, in audio: some Collection<Float>) -> Double {
     let coefficient = 2 * cos(2 * .pi * tone / 48_000)
     var (s1, s2) = (0.0, 0.0)
-    for sample in sound { (s1, s2) = (Double(sample) + coefficient * s1 - s2, s1) }
+    for sample in audio { (s1, s2) = (Double(sample) + coefficient * s1 - s2, s1) }
     let power = s1 * s1 + s2 * s2 - coefficient * s1 * s2
-    return 2 * max(0, power).squareRoot() / Double(max(sound.count, 1))
+    return 2 * max(0, power).squareRoot() / Double(max(audio.count, 1))
 }

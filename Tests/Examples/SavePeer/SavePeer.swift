@@ -22,13 +22,13 @@ import Peer
 
 /// Writes to the disk on the network thread, as befits one peer; a server would hand it to another thread.
 final class Files: PeerHandler {
-    private var sound: OggOpusFile
+    private var audioFile: OggOpusFile
     private let pictures: FileHandle
     /// The sequence number of the packet that was written last.
     private var lastSequence = Int64.min
 
     init(_ name: String) throws {
-        sound = try OggOpusFile(path: name + ".opus")
+        audioFile = try OggOpusFile(path: name + ".opus")
         pictures = try FileHandle.creating(name + ".h264")
     }
 
@@ -39,7 +39,7 @@ final class Files: PeerHandler {
             // and so fills its gap; what was overtaken is left out.
             case .audio(let packet) where packet.sequence > lastSequence:
                 lastSequence = packet.sequence
-                try sound.append(packet.payload, timestamp: packet.timestamp)
+                try audioFile.append(packet.payload, timestamp: packet.timestamp)
             // Frames come in decoding order, the first one is a keyframe, and none is given out whose references did
             // not come.
             case .video(let received): try pictures.write(contentsOf: received.frame.data)
@@ -55,7 +55,7 @@ final class Files: PeerHandler {
 
     private func finish(_ reason: String) throws {
         Invocation.note(reason)
-        try sound.finish()
+        try audioFile.finish()
         try pictures.close()
     }
 }

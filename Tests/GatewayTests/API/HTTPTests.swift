@@ -166,12 +166,14 @@ import Testing
     @Test func `the document has every route of the API`() async throws {
         let host = await Host()
         let paths = try #require(try await host.ask(.get, "/api/openapi.json").json["paths"])
-        for route in host.doors.responder.table.routes where route.description != nil {
+        for route in host.endpoints.responder.table.routes where route.description != nil {
             #expect(
                 paths[route.path]?[route.method.rawValue.lowercased()]?["responses"] != nil,
                 "\(route.method) \(route.path)")
         }
-        let described = host.doors.responder.table.routes.filter { $0.path.hasPrefix("/api/") && $0.description == nil }
+        let described = host.endpoints.responder.table.routes.filter {
+            $0.path.hasPrefix("/api/") && $0.description == nil
+        }
         #expect(described.isEmpty)
         for path in [
             "/healthz", "/readyz", "/metrics", "/signal", "/whip/{room}", "/whep/{room}",
@@ -356,14 +358,14 @@ import Testing
             let location = try #require(try await host.ask(.post, "/whip/r", sdp, body: offer).headers[.location])
             #expect(try await host.ask(.delete, location).status == 404)
         }
-        #expect(host.doors.whip.sessionCount == 0)
+        #expect(host.endpoints.whip.sessionCount == 0)
     }
 
     @Test func `a join that was refused leaves nothing`() async throws {
         let host = await Host()
         host.service.state.withLock { $0.joinError = .roomFull("r") }
         _ = try await host.ask(.post, "/whip/r", sdp, body: offer)
-        #expect(host.doors.whip.sessionCount == 0)
+        #expect(host.endpoints.whip.sessionCount == 0)
     }
 
     @Test func `one session changes five times a second and no faster`() async throws {

@@ -36,7 +36,7 @@ private final class LockedBytes: @unchecked Sendable {
 
 /// The doors without a socket.
 struct Host {
-    var doors: Doors
+    var endpoints: Endpoints
     var service: FakeConference
 
     init(_ service: FakeConference = FakeConference(), change: (inout TesseraConfiguration) -> Void = { _ in }) async {
@@ -45,7 +45,7 @@ struct Host {
         settings.limits.requestsPerSecondPerAddress = 100_000
         change(&settings)
         self.service = service
-        doors = await Doors(
+        endpoints = await Endpoints(
             settings, conference: service,
             assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
             machineName: "machine", logger: Logger(label: "test"))
@@ -67,7 +67,7 @@ struct Host {
         channel.localAddress = try NIOCore.SocketAddress(ipAddress: local, port: 8080)
         let context = GatewayContext(
             source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
-        let response = try await doors.responder.respond(to: request, context: context)
+        let response = try await endpoints.responder.respond(to: request, context: context)
         let box = Collector.Box()
         try await response.body.write(Collector(box: box))
         return Answer(status: response.status.code, headers: response.headers, body: box.bytes.all)

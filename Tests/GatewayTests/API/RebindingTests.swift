@@ -7,7 +7,7 @@ import Testing
 @Suite struct RebindingTests {
     @Test func `every route is closed to a name that is not this server's`() async throws {
         let host = await Host()
-        for route in host.doors.responder.table.routes where !route.isHealthCheck {
+        for route in host.endpoints.responder.table.routes where !route.isHealthCheck {
             let path = route.path.replacing("{room}", with: "r").replacing("{id}", with: "p1").replacing(
                 "{name}", with: "grid"
             )

@@ -79,7 +79,7 @@ import Testing
     @Test func `the page has every route of the server, and no other`() async {
         let listed = Set(WhoCanDoWhatTests.routes.map { $0[0] })
         let host = await Host()
-        let all = host.doors.responder.table.routes.filter { $0.method != .options }.map {
+        let all = host.endpoints.responder.table.routes.filter { $0.method != .options }.map {
             "\($0.method.rawValue) \($0.path)"
         }
         #expect(Set(all).subtracting(listed).isEmpty)

@@ -338,11 +338,11 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
             ])
         #expect(try object(.left(.removed)) == ["type": "left", "reason": "removed"])
         #expect(try object(.event(SharedEvent(.recording(nil)))) == ["type": "recording", "recording": .null])
-        let line = LineState(
+        let link = LinkState(
             estimate: .kilobits(3), sent: .kilobits(2), received: .kilobits(1), lossDown: 0.5, lossUp: 0,
             roundTrip: .milliseconds(20), rung: 720,
-            reason: LineReason(.serverBusy, "The server is busy."))
-        let told = try object(.event(SharedEvent(.line(line))))
+            reason: LinkReason(.serverBusy, "The server is busy."))
+        let told = try object(.event(SharedEvent(.link(link))))
         #expect(told["sent"] == 2000 && told["reason"] == "The server is busy." && told["reasonCode"] == "server_busy")
         #expect(
             try object(

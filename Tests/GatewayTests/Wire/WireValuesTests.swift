@@ -8,7 +8,7 @@ import Testing
     @Test func `statistics tell what of the participant's was not taken`() {
         var statistics = ParticipantStatistics()
         (statistics.faults[.overBudget], statistics.faults[.sources]) = (7, 3)
-        statistics.renditionReason = LineReason(.lineWorse, "The line.")
+        statistics.renditionReason = LinkReason(.linkWorse, "The line.")
         #expect(
             statistics.json["renditionReason"] == "The line." && statistics.json["renditionReasonCode"] == "line_worse")
         let refused = statistics.json["refused"]

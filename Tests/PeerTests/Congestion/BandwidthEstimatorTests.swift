@@ -5,7 +5,7 @@ import Testing
 @testable import Peer
 
 /// A sender that follows its estimate, a line, and a receiver that answers with transport-wide feedback every 100 ms.
-private struct EstimatedLine {
+private struct EstimatedLink {
     var estimator: BandwidthEstimator
     var forward: SimulatedLink<(SequenceNumber, Int)>
     var backward: SimulatedLink<(SequenceNumber, [Duration?])>
@@ -99,68 +99,68 @@ private struct EstimatedLine {
 
 @Suite("Bandwidth estimation over a simulated line")
 struct BandwidthEstimatorTests {
-    private func average(_ line: inout EstimatedLine, over duration: Duration) -> Double {
+    private func average(_ link: inout EstimatedLink, over duration: Duration) -> Double {
         var samples: [Double] = []
-        line.run(for: duration) { _, estimate in samples.append(Double(estimate.bitsPerSecond)) }
+        link.run(for: duration) { _, estimate in samples.append(Double(estimate.bitsPerSecond)) }
         return samples.reduce(0, +) / Double(max(samples.count, 1))
     }
 
     @Test("It settles between 70 and 100 % of a line of 1 Mbit/s", arguments: [20, 100])
     func converges(delay: Int) {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(delay), rate: .megabits(1)))
-        line.run(for: .seconds(10))
-        let settled = average(&line, over: .seconds(20))
+        var link = EstimatedLink(LinkConditions(delay: .milliseconds(delay), rate: .megabits(1)))
+        link.run(for: .seconds(10))
+        let settled = average(&link, over: .seconds(20))
         #expect((700_000...1_000_000).contains(settled))
     }
 
     @Test("A fall of the line to 300 kbit/s is followed within two seconds, and its rise within ten")
     func follows() {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(1)))
-        line.run(for: .seconds(15))
-        #expect(line.estimator.estimate > .kilobits(600))
-        line.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .kilobits(300)))
-        line.run(for: .seconds(2))
-        #expect(line.estimator.estimate < .kilobits(360))
-        line.run(for: .seconds(8))
-        #expect(line.estimator.estimate > .kilobits(150))
-        #expect(line.estimator.estimate < .kilobits(400))
-        line.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .megabits(1)))
-        line.run(for: .seconds(10))
-        #expect(line.estimator.estimate > .kilobits(600))
+        var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(1)))
+        link.run(for: .seconds(15))
+        #expect(link.estimator.estimate > .kilobits(600))
+        link.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .kilobits(300)))
+        link.run(for: .seconds(2))
+        #expect(link.estimator.estimate < .kilobits(360))
+        link.run(for: .seconds(8))
+        #expect(link.estimator.estimate > .kilobits(150))
+        #expect(link.estimator.estimate < .kilobits(400))
+        link.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .megabits(1)))
+        link.run(for: .seconds(10))
+        #expect(link.estimator.estimate > .kilobits(600))
     }
 
     @Test("Random loss of 2 % does not make it collapse")
     func standsLoss() {
-        var line = EstimatedLine(
+        var link = EstimatedLink(
             LinkConditions(delay: .milliseconds(30), loss: .random(0.02), rate: .megabits(2)), seed: 7)
-        line.run(for: .seconds(15))
-        #expect(average(&line, over: .seconds(10)) > 1_000_000)
+        link.run(for: .seconds(15))
+        #expect(average(&link, over: .seconds(10)) > 1_000_000)
     }
 
     @Test("Loss of 25 % brings it down, although the delay never grows")
     func yieldsToLoss() {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30)), seed: 3)
-        line.run(for: .seconds(5))
-        let before = line.estimator.estimate
-        line.forward.change(to: LinkConditions(delay: .milliseconds(30), loss: .random(0.25)))
-        line.run(for: .seconds(5))
-        #expect(line.estimator.estimate < before * 0.6)
+        var link = EstimatedLink(LinkConditions(delay: .milliseconds(30)), seed: 3)
+        link.run(for: .seconds(5))
+        let before = link.estimator.estimate
+        link.forward.change(to: LinkConditions(delay: .milliseconds(30), loss: .random(0.25)))
+        link.run(for: .seconds(5))
+        #expect(link.estimator.estimate < before * 0.6)
     }
 
     @Test("Probes find a fast line within two seconds of the start")
     func probes() {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(10)))
-        line.run(for: .seconds(2))
-        #expect(line.estimator.estimate > .megabits(1))
+        var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(10)))
+        link.run(for: .seconds(2))
+        #expect(link.estimator.estimate > .megabits(1))
     }
 
     @Test("A line is ample once all that is of use was measured on it, and a thinner one never is")
     func ample() {
-        var fast = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(20)))
+        var fast = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(20)))
         #expect(!fast.estimator.isAmple)
         fast.run(for: .seconds(10))
         #expect(fast.estimator.isAmple)
-        var thin = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
+        var thin = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
         var seen = false
         for _ in 0..<200 {
             thin.run(for: .milliseconds(100))
@@ -171,71 +171,71 @@ struct BandwidthEstimatorTests {
 
     @Test("A receiver that looks into its socket only every 25 ms hides no line", arguments: [1, 2, 3] as [UInt64])
     func clumps(seed: UInt64) {
-        var line = EstimatedLine(
+        var link = EstimatedLink(
             LinkConditions(delay: .milliseconds(10), jitter: .milliseconds(5), rate: .megabits(5)), seed: seed)
-        line.wakeUp = .milliseconds(25)
-        line.applicationRate = .kilobits(170)
-        line.run(for: .seconds(4))
-        #expect(line.estimator.estimate > .megabits(1))
+        link.wakeUp = .milliseconds(25)
+        link.applicationRate = .kilobits(170)
+        link.run(for: .seconds(4))
+        #expect(link.estimator.estimate > .megabits(1))
     }
 
     @Test("An application that sends little is not taken for a slow line")
     func applicationLimited() {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(3)))
-        line.run(for: .seconds(5))
-        line.applicationRate = .kilobits(100)
-        line.run(for: .seconds(20))
-        #expect(line.estimator.estimate > .megabits(1))
+        var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(3)))
+        link.run(for: .seconds(5))
+        link.applicationRate = .kilobits(100)
+        link.run(for: .seconds(20))
+        #expect(link.estimator.estimate > .megabits(1))
     }
 
     @Test("Without any feedback it fades, and comes back with it")
     func silence() {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
-        line.run(for: .seconds(5))
-        let before = line.estimator.estimate
-        line.forward.change(to: LinkConditions(delay: .milliseconds(30), loss: .random(1)))
-        line.run(for: .seconds(8))
-        #expect(line.estimator.estimate < before * 0.6)
-        line.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
-        line.run(for: .seconds(15))
-        #expect(line.estimator.estimate > before * 0.6)
+        var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
+        link.run(for: .seconds(5))
+        let before = link.estimator.estimate
+        link.forward.change(to: LinkConditions(delay: .milliseconds(30), loss: .random(1)))
+        link.run(for: .seconds(8))
+        #expect(link.estimator.estimate < before * 0.6)
+        link.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
+        link.run(for: .seconds(15))
+        #expect(link.estimator.estimate > before * 0.6)
     }
 
     @Test("An estimate that little traffic tests is taken back when the line has become thin")
     func untested() {
-        var line = EstimatedLine(LinkConditions(delay: .milliseconds(30), rate: .megabits(3)))
-        line.run(for: .seconds(8))
-        #expect(line.estimator.estimate > .megabits(1))
-        line.applicationRate = .kilobits(100)
-        line.run(for: .seconds(5))
-        line.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .kilobits(200)))
-        line.run(for: .seconds(10))
-        #expect(line.estimator.estimate < .kilobits(300))
-        #expect(line.estimator.estimate > .kilobits(100))
+        var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(3)))
+        link.run(for: .seconds(8))
+        #expect(link.estimator.estimate > .megabits(1))
+        link.applicationRate = .kilobits(100)
+        link.run(for: .seconds(5))
+        link.forward.change(to: LinkConditions(delay: .milliseconds(30), rate: .kilobits(200)))
+        link.run(for: .seconds(10))
+        #expect(link.estimator.estimate < .kilobits(300))
+        #expect(link.estimator.estimate > .kilobits(100))
     }
 
     @Test("Jitter of 30 ms hides no line", arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func jitter(seed: UInt64) {
-        var line = EstimatedLine(
+        var link = EstimatedLink(
             LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3)),
             seed: seed)
-        line.applicationRate = .kilobits(500)
-        line.run(for: .seconds(15))
-        #expect(line.estimator.estimate > .kilobits(1900))
+        link.applicationRate = .kilobits(500)
+        link.run(for: .seconds(15))
+        #expect(link.estimator.estimate > .kilobits(1900))
     }
 
     @Test("A line that was dead for three seconds bears at once what it bore before")
     func outage() {
         let good = LinkConditions(delay: .milliseconds(30), rate: .megabits(2))
-        var line = EstimatedLine(good)
-        line.applicationRate = .kilobits(500)
-        line.run(for: .seconds(10))
-        let before = line.estimator.estimate
-        line.forward.change(to: LinkConditions(delay: .milliseconds(30), loss: .random(1)))
-        line.run(for: .seconds(3))
-        line.forward.change(to: good)
-        line.run(for: .seconds(1))
-        #expect(line.estimator.estimate > before * 0.75)
+        var link = EstimatedLink(good)
+        link.applicationRate = .kilobits(500)
+        link.run(for: .seconds(10))
+        let before = link.estimator.estimate
+        link.forward.change(to: LinkConditions(delay: .milliseconds(30), loss: .random(1)))
+        link.run(for: .seconds(3))
+        link.forward.change(to: good)
+        link.run(for: .seconds(1))
+        #expect(link.estimator.estimate > before * 0.75)
     }
 
     @Test("A REMB below the least rate is obeyed without feedback too")

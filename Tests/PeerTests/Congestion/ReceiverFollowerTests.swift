@@ -5,9 +5,9 @@ import Testing
 
 /// A sender with three rungs that obeys its estimate, a line with a queue, and a receiver that tells REMB as aiortc
 /// does, or only reports as GStreamer does.
-private struct ReceiverLine {
+private struct ReceiverLink {
     static let rungs = [110_000.0, 450_000, 1_500_000]
-    static let sound = 30_000.0
+    static let audio = 30_000.0
     static let step = Duration.milliseconds(20)
 
     var estimator = BandwidthEstimator(BandwidthEstimatorConfiguration(), usesFeedback: false)
@@ -56,8 +56,8 @@ private struct ReceiverLine {
         ticks += 1
         let estimate = Double(estimator.estimate.bitsPerSecond)
         choose(estimate)
-        let video = min(Self.rungs[rung], max(estimate - Self.sound, Self.rungs[rung] * 0.7), limit)
-        let bits = (video + Self.sound) * Self.step.inSeconds
+        let video = min(Self.rungs[rung], max(estimate - Self.audio, Self.rungs[rung] * 0.7), limit)
+        let bits = (video + Self.audio) * Self.step.inSeconds
         estimator.packetSent(unnumbered: Int(bits / 8), at: now)
         let fits = max(0, 0.3 * capacity - queue + capacity * Self.step.inSeconds)
         let lost = max(0, bits - fits)
@@ -92,8 +92,8 @@ private struct ReceiverLine {
     /// Up with a quarter of room after half a second, down at once when less than three quarters are there.
     private mutating func choose(_ estimate: Double) {
         let before = rung
-        while rung > 0, estimate < Self.rungs[rung] * 0.75 + Self.sound { rung -= 1 }
-        if rung < 2, estimate >= Self.rungs[rung + 1] * 1.25 + Self.sound {
+        while rung > 0, estimate < Self.rungs[rung] * 0.75 + Self.audio { rung -= 1 }
+        if rung < 2, estimate >= Self.rungs[rung + 1] * 1.25 + Self.audio {
             let since = betterSince ?? ticks
             betterSince = since
             if ticks - since >= 25 { rung += 1 }
@@ -133,239 +133,239 @@ private struct ReceiverLine {
 struct ReceiverFollowerTests {
     @Test("A good line is on the top rung within ten seconds and stays there")
     func climbs() {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.run(for: 10)
-        #expect(line.rung == 2)
-        let moves = line.moves.count
-        line.run(for: 50)
-        #expect(line.rung == 2)
-        #expect(line.moves.count == moves)
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.run(for: 10)
+        #expect(link.rung == 2)
+        let moves = link.moves.count
+        link.run(for: 50)
+        #expect(link.rung == 2)
+        #expect(link.moves.count == moves)
     }
 
     @Test("A thin line is tried once in half a minute", arguments: [200_000.0, 300_000, 400_000])
     func thin(capacity: Double) {
-        var line = ReceiverLine(capacity: capacity)
-        line.run(for: 30)
-        #expect(line.moves.count(where: { $0.rung > 0 }) <= 1)
-        line.run(for: 90)
+        var link = ReceiverLink(capacity: capacity)
+        link.run(for: 30)
+        #expect(link.moves.count(where: { $0.rung > 0 }) <= 1)
+        link.run(for: 90)
         // Half a minute, then a minute, then two.
-        #expect(line.moves.count(where: { $0.rung > 0 }) <= 4)
-        #expect(line.rung == 0)
+        #expect(link.moves.count(where: { $0.rung > 0 }) <= 4)
+        #expect(link.rung == 0)
     }
 
     @Test("A middling line keeps the middle rung")
     func middling() {
-        var line = ReceiverLine(capacity: 900_000)
-        line.run(for: 30)
-        #expect(line.rung == 1)
-        #expect(line.moves.count(where: { $0.rung == 2 }) <= 1)
+        var link = ReceiverLink(capacity: 900_000)
+        link.run(for: 30)
+        #expect(link.rung == 1)
+        #expect(link.moves.count(where: { $0.rung == 2 }) <= 1)
         // At most for the moment in which the top was tried.
-        #expect(line.moves.count(where: { $0.rung == 0 }) <= 1)
+        #expect(link.moves.count(where: { $0.rung == 0 }) <= 1)
     }
 
     @Test("A picture that is quiet from the start reaches the middle rung all the same")
     func quietStart() {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.limit = 10_000
-        line.run(for: 10)
-        #expect(line.rung == 1)
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.limit = 10_000
+        link.run(for: 10)
+        #expect(link.rung == 1)
     }
 
     @Test("A quiet picture does not lower the estimate, and motion finds it as it was")
     func quiet() {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.run(for: 15)
-        let before = line.estimator.estimate
-        line.limit = 20_000
-        line.run(for: 30)
-        #expect(line.estimator.estimate >= before)
-        line.limit = .infinity
-        line.run(for: 5)
-        #expect(line.rung == 2)
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.run(for: 15)
+        let before = link.estimator.estimate
+        link.limit = 20_000
+        link.run(for: 30)
+        #expect(link.estimator.estimate >= before)
+        link.limit = .infinity
+        link.run(for: 5)
+        #expect(link.rung == 2)
     }
 
     @Test("A line that becomes thin is left within three seconds")
     func falls() {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.run(for: 15)
-        line.capacity = 400_000
-        line.run(for: 3)
-        #expect(line.rung == 0)
-        #expect(line.estimator.estimate < .kilobits(400))
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.run(for: 15)
+        link.capacity = 400_000
+        link.run(for: 3)
+        #expect(link.rung == 0)
+        #expect(link.estimator.estimate < .kilobits(400))
     }
 
     @Test(
         "A still picture comes to the top rung within a minute; what it let us believe of a thin line is taken back as motion begins"
     )
     func still() {
-        var line = ReceiverLine(capacity: 500_000)
-        line.limit = 20_000
-        line.run(for: 60)
-        #expect(line.rung == 2)
-        line.limit = .infinity
-        line.run(for: 3)
-        #expect(line.rung < 2)
-        #expect(line.estimator.estimate < .kilobits(500))
+        var link = ReceiverLink(capacity: 500_000)
+        link.limit = 20_000
+        link.run(for: 60)
+        #expect(link.rung == 2)
+        link.limit = .infinity
+        link.run(for: 3)
+        #expect(link.rung < 2)
+        #expect(link.estimator.estimate < .kilobits(500))
     }
 
     @Test("A fixed wish is obeyed")
     func wish() {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.wish = 300_000
-        line.run(for: 60)
-        #expect(line.moves.isEmpty)
-        #expect(line.estimator.estimate == .kilobits(300))
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.wish = 300_000
+        link.run(for: 60)
+        #expect(link.moves.isEmpty)
+        #expect(link.estimator.estimate == .kilobits(300))
     }
 
     @Test("A new wish is tried once, since it could be an estimate, and not again")
     func newWish() {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.wish = 2_000_000
-        line.run(for: 15)
-        #expect(line.rung == 2)
-        line.wish = 300_000
-        line.run(for: 60)
-        #expect(line.rung == 0)
-        #expect(line.moves.count(where: { $0.rung > 0 }) <= 3)
-        #expect(line.estimator.estimate <= .kilobits(300))
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.wish = 2_000_000
+        link.run(for: 15)
+        #expect(link.rung == 2)
+        link.wish = 300_000
+        link.run(for: 60)
+        #expect(link.rung == 0)
+        #expect(link.moves.count(where: { $0.rung > 0 }) <= 3)
+        #expect(link.estimator.estimate <= .kilobits(300))
     }
 
     @Test(
         "A receiver that answers late now and then has the top rung of a good line, and keeps it",
         arguments: UInt64(1)...8)
     func late(seed: UInt64) {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.random = SeededRandom(seed: seed)
-        line.stallInterval = 1.5
-        line.run(for: 15)
-        #expect(line.rung == 2)
-        let moves = line.moves.count
-        line.run(for: 105)
-        #expect(line.moves.count == moves)
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.random = SeededRandom(seed: seed)
+        link.stallInterval = 1.5
+        link.run(for: 15)
+        #expect(link.rung == 2)
+        let moves = link.moves.count
+        link.run(for: 105)
+        #expect(link.moves.count == moves)
     }
 
     @Test("A quiet picture of a receiver that answers late keeps its rung", arguments: UInt64(1)...8)
     func quietAndLate(seed: UInt64) {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.random = SeededRandom(seed: seed)
-        line.stallInterval = 1.5
-        line.run(for: 15)
-        line.limit = 20_000
-        line.run(for: 60)
-        #expect(line.rung == 2)
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.random = SeededRandom(seed: seed)
+        link.stallInterval = 1.5
+        link.run(for: 15)
+        link.limit = 20_000
+        link.run(for: 60)
+        #expect(link.rung == 2)
     }
 
     @Test("A thin line is found behind late answers too", arguments: UInt64(1)...8)
     func thinAndLate(seed: UInt64) {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.random = SeededRandom(seed: seed)
-        line.stallInterval = 1.5
-        line.run(for: 30)
-        line.capacity = 400_000
-        line.run(for: 6)
-        #expect(line.rung == 0)
-        #expect(line.estimator.estimate < .kilobits(400))
-        line.run(for: 114)
-        #expect(line.moves.count(where: { $0.rung > 0 && $0.seconds > 36 }) <= 4)
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.random = SeededRandom(seed: seed)
+        link.stallInterval = 1.5
+        link.run(for: 30)
+        link.capacity = 400_000
+        link.run(for: 6)
+        #expect(link.rung == 0)
+        #expect(link.estimator.estimate < .kilobits(400))
+        link.run(for: 114)
+        #expect(link.moves.count(where: { $0.rung > 0 && $0.seconds > 36 }) <= 4)
     }
 
     @Test("Where only sound is left, of which no REMB comes, reports alone bring the picture back")
     func silentREMB() {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.run(for: 15)
-        line.capacity = 60_000
-        line.run(for: 15)
-        #expect(line.estimator.estimate < .kilobits(60))
-        line.capacity = 10_000_000
-        line.tellsREMB = false
-        line.run(for: 60)
-        #expect(line.rung == 2)
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.run(for: 15)
+        link.capacity = 60_000
+        link.run(for: 15)
+        #expect(link.estimator.estimate < .kilobits(60))
+        link.capacity = 10_000_000
+        link.tellsREMB = false
+        link.run(for: 60)
+        #expect(link.rung == 2)
     }
 
     @Test("An estimate that stands still below what is sent is no wish")
     func stuck() {
-        var line = ReceiverLine(capacity: 10_000_000)
-        line.run(for: 15)
+        var link = ReceiverLink(capacity: 10_000_000)
+        link.run(for: 15)
         // aiortc 1.14 after its process stood still for two seconds.
-        line.wish = 51_000
-        line.run(for: 60)
-        #expect(line.rung == 2)
+        link.wish = 51_000
+        link.run(for: 60)
+        #expect(link.rung == 2)
     }
 
     @Test("A line that has become better is found")
     func recovers() {
-        var line = ReceiverLine(capacity: 300_000)
-        line.run(for: 20)
-        line.capacity = 10_000_000
-        line.run(for: 60)
-        #expect(line.rung == 2)
+        var link = ReceiverLink(capacity: 300_000)
+        link.run(for: 20)
+        link.capacity = 10_000_000
+        link.run(for: 60)
+        #expect(link.rung == 2)
     }
 }
 
 @Suite("A peer that sends reports only")
 struct ReportsOnlyTests {
-    private func line(capacity: Double, reportInterval: Int) -> ReceiverLine {
-        var line = ReceiverLine(capacity: capacity)
-        line.tellsREMB = false
-        line.reportInterval = reportInterval
-        return line
+    private func link(capacity: Double, reportInterval: Int) -> ReceiverLink {
+        var link = ReceiverLink(capacity: capacity)
+        link.tellsREMB = false
+        link.reportInterval = reportInterval
+        return link
     }
 
     @Test("A good line is on the top rung, and stays there", arguments: [(1, 10.0), (5, 25)])
     func climbs(reportInterval: Int, seconds: Double) {
-        var line = line(capacity: 10_000_000, reportInterval: reportInterval)
-        line.run(for: seconds)
-        #expect(line.rung == 2)
-        let moves = line.moves.count
-        line.run(for: 60)
-        #expect(line.moves.count == moves)
+        var link = link(capacity: 10_000_000, reportInterval: reportInterval)
+        link.run(for: seconds)
+        #expect(link.rung == 2)
+        let moves = link.moves.count
+        link.run(for: 60)
+        #expect(link.moves.count == moves)
     }
 
     @Test("A thin line is tried seldom", arguments: [1, 5], [150_000.0, 200_000, 300_000])
     func thin(reportInterval: Int, capacity: Double) {
-        var line = line(capacity: capacity, reportInterval: reportInterval)
-        line.run(for: 120)
-        #expect(line.moves.count(where: { $0.rung > 0 }) <= 5)
-        #expect(line.rung == 0)
+        var link = link(capacity: capacity, reportInterval: reportInterval)
+        link.run(for: 120)
+        #expect(link.moves.count(where: { $0.rung > 0 }) <= 5)
+        #expect(link.rung == 0)
     }
 
     @Test("A line that becomes thin is left with the second report", arguments: [1, 5])
     func falls(reportInterval: Int) {
-        var line = line(capacity: 10_000_000, reportInterval: reportInterval)
-        line.run(for: 30)
-        line.capacity = 300_000
-        line.run(for: Double(2 * reportInterval) + 1)
-        #expect(line.rung == 0)
-        #expect(line.estimator.estimate < .kilobits(330))
+        var link = link(capacity: 10_000_000, reportInterval: reportInterval)
+        link.run(for: 30)
+        link.capacity = 300_000
+        link.run(for: Double(2 * reportInterval) + 1)
+        #expect(link.rung == 0)
+        #expect(link.estimator.estimate < .kilobits(330))
     }
 
     @Test(
         "150 kbit/s from the start are found by their queue, however late the answers",
         arguments: [nil, 1.5] as [Double?], UInt64(1)...4)
     func thinQueue(stallInterval: Double?, seed: UInt64) {
-        var line = line(capacity: 150_000, reportInterval: 1)
-        line.random = SeededRandom(seed: seed)
-        line.stallInterval = stallInterval
+        var link = link(capacity: 150_000, reportInterval: 1)
+        link.random = SeededRandom(seed: seed)
+        link.stallInterval = stallInterval
         // What is above the lowest rung is tried once.
-        line.run(for: 10)
-        #expect(line.moves.count(where: { $0.rung > 0 }) <= 1)
-        #expect(line.estimator.estimate < .kilobits(300), "the next rung needs twice as much")
-        let moves = line.moves.count
-        line.longestQueue = 0
-        line.run(for: 20)
-        #expect(line.longestQueue < 0.15)
-        #expect(line.moves.count == moves)
+        link.run(for: 10)
+        #expect(link.moves.count(where: { $0.rung > 0 }) <= 1)
+        #expect(link.estimator.estimate < .kilobits(300), "the next rung needs twice as much")
+        let moves = link.moves.count
+        link.longestQueue = 0
+        link.run(for: 20)
+        #expect(link.longestQueue < 0.15)
+        #expect(link.moves.count == moves)
     }
 
     @Test("Late answers do not keep from the top rung", arguments: UInt64(1)...8)
     func late(seed: UInt64) {
-        var line = line(capacity: 10_000_000, reportInterval: 1)
-        line.random = SeededRandom(seed: seed)
-        line.stallInterval = 1.5
-        line.run(for: 15)
-        #expect(line.rung == 2)
-        let moves = line.moves.count
-        line.run(for: 105)
-        #expect(line.moves.count == moves)
+        var link = link(capacity: 10_000_000, reportInterval: 1)
+        link.random = SeededRandom(seed: seed)
+        link.stallInterval = 1.5
+        link.run(for: 15)
+        #expect(link.rung == 2)
+        let moves = link.moves.count
+        link.run(for: 105)
+        #expect(link.moves.count == moves)
     }
 }

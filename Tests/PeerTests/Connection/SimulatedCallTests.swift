@@ -36,14 +36,14 @@ struct SimulatedCallTests {
         "Bursts of 5 % loss, reordering, duplicates and 200 ms round trip: media goes on",
         arguments: [11, 12, 13, 14] as [UInt64])
     func bad(seed: UInt64) throws {
-        var line = LinkConditions(
+        var link = LinkConditions(
             delay: .milliseconds(100), jitter: .milliseconds(10),
             loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 3)),
             reordering: 0.02, duplication: 0.01)
-        line.reorderingDelay = .milliseconds(15)
+        link.reorderingDelay = .milliseconds(15)
         let media = CallMedia()
         media.frameBytes = 1500
-        let call = try SimulatedCall.connected(up: line, down: line, seed: seed, media: media, within: .seconds(20))
+        let call = try SimulatedCall.connected(up: link, down: link, seed: seed, media: media, within: .seconds(20))
         call.run(for: .seconds(2))
         let start = call.now
         call.run(for: .seconds(20))
@@ -71,9 +71,9 @@ struct SimulatedCallTests {
         var server = PeerConfiguration(role: .server)
         server.initialNumbers = numbers
         let media = CallMedia()
-        let line = LinkConditions(delay: .milliseconds(20), loss: .random(0.02))
+        let link = LinkConditions(delay: .milliseconds(20), loss: .random(0.02))
         let call = try SimulatedCall.connected(
-            up: line, down: line, seed: 21, media: media, client: client, server: server)
+            up: link, down: link, seed: 21, media: media, client: client, server: server)
         let start = call.now
         call.run(for: .seconds(6))
         #expect(call.frames(.server, since: start) >= 135)
@@ -131,8 +131,8 @@ struct SimulatedCallTests {
 
     @Test("Messages of data channels arrive both ways, in order, over a lossy line")
     func dataChannels() throws {
-        let line = LinkConditions(delay: .milliseconds(40), loss: .random(0.05))
-        let call = try SimulatedCall.make(up: line, down: line, seed: 61)
+        let link = LinkConditions(delay: .milliseconds(40), loss: .random(0.05))
+        let call = try SimulatedCall.make(up: link, down: link, seed: 61)
         call.client.openChannel(label: "chat", at: call.now)
         try call.negotiate()
         try #require(call.run(atMost: .seconds(20)) { $0.areConnected })
@@ -150,7 +150,7 @@ struct SimulatedCallTests {
     }
 
     @Test("A thin line is not flooded: the estimate follows it and the picture goes on")
-    func thinLine() throws {
+    func thinLink() throws {
         var down = LinkConditions(delay: .milliseconds(30), rate: .kilobits(1500))
         let media = CallMedia()
         media.frameBytes = 1800
@@ -170,8 +170,8 @@ struct SimulatedCallTests {
     @Test("Statistics say what went over the line")
     func statistics() throws {
         let media = CallMedia()
-        let line = LinkConditions(delay: .milliseconds(50))
-        let call = try SimulatedCall.connected(up: line, down: line, seed: 81, media: media)
+        let link = LinkConditions(delay: .milliseconds(50))
+        let call = try SimulatedCall.connected(up: link, down: link, seed: 81, media: media)
         call.run(for: .seconds(10))
         let server = call.server.statistics(at: call.now)
         let client = call.client.statistics(at: call.now)
@@ -193,8 +193,8 @@ struct SimulatedCallTests {
     @Test("Capture times tie sound and picture of the sender together")
     func captureTimes() throws {
         let media = CallMedia()
-        let line = LinkConditions(delay: .milliseconds(60), jitter: .milliseconds(15))
-        let call = try SimulatedCall.connected(up: line, down: line, seed: 91, media: media)
+        let link = LinkConditions(delay: .milliseconds(60), jitter: .milliseconds(15))
+        let call = try SimulatedCall.connected(up: link, down: link, seed: 91, media: media)
         call.run(for: .seconds(5))
         let start = call.now
         call.run(for: .seconds(5))
@@ -262,8 +262,8 @@ struct SimulatedCallTests {
     @Test("The same seed makes the same call")
     func replays() throws {
         func run() throws -> [Int] {
-            let line = LinkConditions(delay: .milliseconds(30), loss: .random(0.03))
-            let call = try SimulatedCall.connected(up: line, down: line, seed: 121, media: CallMedia())
+            let link = LinkConditions(delay: .milliseconds(30), loss: .random(0.03))
+            let call = try SimulatedCall.connected(up: link, down: link, seed: 121, media: CallMedia())
             call.run(for: .seconds(3))
             return [call.frames(.client) / 4, call.frames(.server) / 4]
         }

@@ -8,28 +8,28 @@ import Testing
 @Suite("Calls with unusual peers") struct UnusualPeerTests {
     /// A call whose offer was changed on its way.
     private func call(
-        seed: UInt64, line: LinkConditions = LinkConditions(), client: PeerConfiguration? = nil,
+        seed: UInt64, link: LinkConditions = LinkConditions(), client: PeerConfiguration? = nil,
         media: CallMedia = CallMedia(),
         dropping unwanted: (String) -> Bool
     ) throws -> SimulatedCall {
-        let call = try SimulatedCall.make(up: line, down: line, seed: seed, client: client)
+        let call = try SimulatedCall.make(up: link, down: link, seed: seed, client: client)
         media.attach(to: call)
         let offer = call.client.makeOffer(at: call.now)
-        let lines = offer.split(separator: "\r\n").map(String.init).filter { !unwanted($0) }
-        #expect(lines.joined(separator: "\r\n").utf8.count < offer.utf8.count - 2, "nothing was taken out")
+        let links = offer.split(separator: "\r\n").map(String.init).filter { !unwanted($0) }
+        #expect(links.joined(separator: "\r\n").utf8.count < offer.utf8.count - 2, "nothing was taken out")
         try call.client.accept(
-            answer: call.server.answer(lines.joined(separator: "\r\n") + "\r\n", at: call.now), at: call.now)
+            answer: call.server.answer(links.joined(separator: "\r\n") + "\r\n", at: call.now), at: call.now)
         try #require(call.run(atMost: .seconds(20)) { $0.areConnected })
         return call
     }
 
     @Test("Without RTX a lost packet goes out again as the very same bytes")
     func withoutRTX() throws {
-        let line = LinkConditions(delay: .milliseconds(30), loss: .random(0.05))
+        let link = LinkConditions(delay: .milliseconds(30), loss: .random(0.05))
         // Below the estimate at the start: without RTX there is no padding either, so the line is not probed for more.
         let media = CallMedia()
         media.frameBytes = 1500
-        let call = try call(seed: 1, line: line, media: media) {
+        let call = try call(seed: 1, link: link, media: media) {
             $0.contains(" rtx/") || $0.contains("apt=") || $0.hasPrefix("a=ssrc-group")
         }
         #expect(call.server.negotiated?.section(.video)?.codecs.allSatisfy { $0.rtxPayloadType == nil } == true)
@@ -83,8 +83,8 @@ import Testing
     @Test(
         "No more is sent than the peer's b= takes, and no probe goes beyond it",
         arguments: ["b=AS:200", "b=TIAS:200000"])
-    func describedLimit(line: String) throws {
-        let call = try call(seed: 9) { $0.replacing("a=mid:1", with: "\(line)\r\na=mid:1") }
+    func describedLimit(link: String) throws {
+        let call = try call(seed: 9) { $0.replacing("a=mid:1", with: "\(link)\r\na=mid:1") }
         #expect(call.server.negotiated?.section(.video)?.remoteBandwidth == .kilobits(200))
         var most = BitRate.zero
         for _ in 0..<30 {
@@ -173,8 +173,8 @@ import Testing
 
     @Test("An ICE restart on a lossy line keeps the call", arguments: [5, 6, 7] as [UInt64])
     func restartUnderLoss(seed: UInt64) throws {
-        let line = LinkConditions(delay: .milliseconds(50), loss: .random(0.15))
-        let call = try SimulatedCall.connected(up: line, down: line, seed: seed, within: .seconds(20), for: .seconds(2))
+        let link = LinkConditions(delay: .milliseconds(50), loss: .random(0.15))
+        let call = try SimulatedCall.connected(up: link, down: link, seed: seed, within: .seconds(20), for: .seconds(2))
         try call.negotiate(iceRestart: true)
         call.run(for: .seconds(4))
         let start = call.now

@@ -295,14 +295,14 @@ private struct AudioLink {
                 )
             }
             // The picture comes 80 ms after the sound.
-            func soundTaken() -> Instant {
+            func audioTaken() -> Instant {
                 clock.captureTime(ssrc: 1, timestamp: audio, clockRate: 48_000, arrival: now + .milliseconds(60))
             }
             // Any packet may move the one offset, for both: the two are compared under the same.
-            _ = soundTaken()
+            _ = audioTaken()
             let second = clock.captureTime(
                 ssrc: 2, timestamp: video, clockRate: 90_000, arrival: now + .milliseconds(140))
-            let first = soundTaken()
+            let first = audioTaken()
             if step > 100 { worst = max(worst, first < second ? second - first : first - second) }
             if step > 500 { #expect(abs((first - now).inMilliseconds - 20) < 30) }
         }

@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func redundantSoundIsTakenWhereItIsOfferedAndNeverPreferred() throws {
+    @Test func redundantAudioIsTakenWhereItIsOfferedAndNeverPreferred() throws {
         for name in F.answerable {
             var negotiation = Negotiation(configuration: F.configuration())
             let offer = try F.parsed(name)
@@ -115,7 +115,7 @@ import Testing
             ("111/", false),
             ("111/111;x=1", true), ("x=111/111", false),
         ])
-    func redundantSoundMustBeOfOpus(_ parameters: String, isTaken: Bool) throws {
+    func redundantAudioMustBeOfOpus(_ parameters: String, isTaken: Bool) throws {
         let text = try F.text("chromium156-audio-only").replacing("a=fmtp:63 111/111", with: "a=fmtp:63 \(parameters)")
         var negotiation = Negotiation(configuration: F.configuration())
         let (_, session) = try negotiation.answer(SessionDescription(parsing: text), newCredentials: F.credentials)
@@ -128,7 +128,7 @@ import Testing
                 .contains("red/48000"))
     }
 
-    @Test func anOfferOfOursHasRedundantSoundAndTakesTheAnswersWord() throws {
+    @Test func anOfferOfOursHasRedundantAudioAndTakesTheAnswersWord() throws {
         for takes in [true, false] {
             var ours = Negotiation(configuration: F.configuration())
             var other = F.configuration(lite: false)

@@ -39,7 +39,7 @@ struct FlashAndBeep {
     }
 
     /// The 20 ms of sound from a time on.
-    static func sound(_ millisecond: Int) -> (samples: [Float], timestamp: Int64) {
+    static func audio(_ millisecond: Int) -> (samples: [Float], timestamp: Int64) {
         let on = isOn(millisecond)
         return (
             (0..<960).map { on ? 0.6 * Float(sin(2 * Double.pi * 1000 * Double($0) / 48_000)) : 0 },
@@ -49,12 +49,12 @@ struct FlashAndBeep {
 
     /// Feeds a recorder with the time from `range`, sound ahead of the pictures as in life.
     func feed(
-        _ recorder: MP4Recorder, _ range: Range<Int>, sound: (Int) -> Bool = { _ in true },
+        _ recorder: MP4Recorder, _ range: Range<Int>, audio: (Int) -> Bool = { _ in true },
         video: (Int) -> Bool = { _ in true }
     ) throws {
         for time in stride(from: range.lowerBound, to: range.upperBound, by: 20) {
-            if sound(time) {
-                let block = Self.sound(time)
+            if audio(time) {
+                let block = Self.audio(time)
                 recorder.append(audio: block.samples, timestamp: block.timestamp)
             }
             // Pictures come 60 ms late.

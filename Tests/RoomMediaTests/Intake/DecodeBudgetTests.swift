@@ -105,7 +105,7 @@ struct VideoIntakeTests {
                 services: DecodeServices(
                     pool: pool, meter: StageMeter("decode"), pixelsPerSecond: pixelsPerSecond,
                     shared: SharedDecodeBudget(pixelsPerSecond: 1 << 40, at: MonotonicClock.now()), counters: counters),
-                soundDelay: SoundDelay(), requestKeyframe: { requests.withLock { $0 += 1 } })
+                audioDelay: AudioDelay(), requestKeyframe: { requests.withLock { $0 += 1 } })
             pool.start()
             intake.setShown(true)
         }
@@ -181,7 +181,7 @@ struct VideoIntakeTests {
             services: DecodeServices(
                 pool: pool, meter: StageMeter("decode"), pixelsPerSecond: 1 << 30,
                 shared: SharedDecodeBudget(pixelsPerSecond: 1 << 30, at: MonotonicClock.now()), counters: counters),
-            soundDelay: SoundDelay(), requestKeyframe: {})
+            audioDelay: AudioDelay(), requestKeyframe: {})
         intake.setShown(true)
         // The pool does not run: everything waits.
         let now = MonotonicClock.now()

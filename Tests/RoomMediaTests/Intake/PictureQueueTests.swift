@@ -30,11 +30,11 @@ struct PictureQueueTests {
     @Test("a picture is shown 38 ms before the sound of its moment is played, at the earliest")
     func due() {
         var queue = queue([0, 33, 66, 99])
-        queue.advance(to: at(41), soundDelay: .milliseconds(80))
+        queue.advance(to: at(41), audioDelay: .milliseconds(80))
         #expect(queue.current == nil)
-        queue.advance(to: at(42), soundDelay: .milliseconds(80))
+        queue.advance(to: at(42), audioDelay: .milliseconds(80))
         #expect(queue.current?.content == 0)
-        queue.advance(to: at(120), soundDelay: .milliseconds(80))
+        queue.advance(to: at(120), audioDelay: .milliseconds(80))
         #expect(queue.current?.content == 66)
         #expect(queue.skipped == 1)
         #expect(queue.generation == 2)
@@ -43,16 +43,16 @@ struct PictureQueueTests {
     @Test("without sound the newest picture is shown at once")
     func silent() {
         var queue = queue([0, 33, 66])
-        queue.advance(to: at(86), soundDelay: nil)
+        queue.advance(to: at(86), audioDelay: nil)
         #expect(queue.current?.content == 66)
     }
 
     @Test("nonsense in the sender's clock holds no picture for ever")
     func nonsense() {
         var queue = queue([0])
-        queue.advance(to: at(290), soundDelay: .seconds(3600))
+        queue.advance(to: at(290), audioDelay: .seconds(3600))
         #expect(queue.current == nil)
-        queue.advance(to: at(300), soundDelay: .seconds(3600))
+        queue.advance(to: at(300), audioDelay: .seconds(3600))
         #expect(queue.current?.content == 0)
     }
 
@@ -60,9 +60,9 @@ struct PictureQueueTests {
     func bounded() {
         var queue = queue(Array(0..<40))
         #expect(queue.skipped == 40 - PictureQueue<Int64>.limit)
-        queue.advance(to: at(1000), soundDelay: nil)
+        queue.advance(to: at(1000), audioDelay: nil)
         #expect(queue.current?.content == 39)
-        queue.advance(to: at(9000), soundDelay: nil)
+        queue.advance(to: at(9000), audioDelay: nil)
         #expect(queue.current?.content == 39)
         #expect(queue.generation == 1)
     }

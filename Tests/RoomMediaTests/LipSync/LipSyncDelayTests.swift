@@ -68,15 +68,15 @@ struct LipSyncDelayTests {
     }
 
     @Test("the sound waits by what it is ahead, and no longer than 200 ms")
-    func soundWait() {
-        func wait(_ picture: Int64?, sound: Int64, current: Int64) -> Duration {
-            LipSyncDelay.soundWait(
-                picture: picture.map { .milliseconds($0) }, sound: .milliseconds(sound), current: .milliseconds(current)
+    func audioWait() {
+        func wait(_ picture: Int64?, audio: Int64, current: Int64) -> Duration {
+            LipSyncDelay.audioWait(
+                picture: picture.map { .milliseconds($0) }, audio: .milliseconds(audio), current: .milliseconds(current)
             )
         }
-        #expect(wait(nil, sound: 60, current: 20) == .zero)
-        #expect(wait(100, sound: 60, current: 20) == .milliseconds(60) + LipSyncDelay.behindPicture)
-        #expect(wait(60, sound: 110, current: 30) == .zero)
-        #expect(wait(900, sound: 60, current: 20) == .milliseconds(200))
+        #expect(wait(nil, audio: 60, current: 20) == .zero)
+        #expect(wait(100, audio: 60, current: 20) == .milliseconds(60) + LipSyncDelay.behindPicture)
+        #expect(wait(60, audio: 110, current: 30) == .zero)
+        #expect(wait(900, audio: 60, current: 20) == .milliseconds(200))
     }
 }

@@ -21,7 +21,8 @@ struct AudioRestRoomTests {
         let inboxes = (0..<talkers).map { _ in AudioInbox(counters: counters) }
         func seat(_ id: String, _ inbox: AudioInbox) -> AudioRoom.Seat {
             AudioRoom.Seat(
-                intake: AudioIntake(inbox: inbox, figures: AudioFigures(counters: counters), soundDelay: SoundDelay()),
+                intake: AudioIntake(
+                    inbox: inbox, statistics: AudioIntakeStatistics(counters: counters), audioDelay: AudioDelay()),
                 hearsAs: id)
         }
         for (number, inbox) in inboxes.enumerated() { room.seats["\(number)"] = seat("\(number)", inbox) }

@@ -23,9 +23,11 @@ struct AudioRoomTests {
         let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
         let inbox = AudioInbox()
         room.seats["a"] = AudioRoom.Seat(
-            intake: AudioIntake(inbox: inbox, figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "a")
+            intake: AudioIntake(inbox: inbox, statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
+            hearsAs: "a")
         room.seats["b"] = AudioRoom.Seat(
-            intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "b")
+            intake: AudioIntake(inbox: AudioInbox(), statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
+            hearsAs: "b")
         room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
         room.seats["b"]?.profile = profile
         room.seats["b"]?.wishes = wishes
@@ -75,7 +77,8 @@ struct AudioRoomTests {
         for number in 0..<100 {
             let id = "v\(number)"
             room.seats[id] = AudioRoom.Seat(
-                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id
+                intake: AudioIntake(inbox: AudioInbox(), statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
+                hearsAs: id
             )
             room.seats[id]?.destination = SeatID(loop: 0, number: number)
             room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
@@ -123,7 +126,8 @@ struct AudioRoomTests {
         room.recorder = { samples, _ in tape.append(samples) }
         let inbox = AudioInbox()
         room.seats["a"] = AudioRoom.Seat(
-            intake: AudioIntake(inbox: inbox, figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: "a")
+            intake: AudioIntake(inbox: inbox, statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
+            hearsAs: "a")
         let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
         let pitch = 2 * Double.pi * 600 / 48_000
         var deliveries: [AudioDelivery] = []
@@ -177,8 +181,8 @@ struct AudioProfileTests {
         #expect(
             AudioProfile.repeated.coding == .clear && !AudioProfile.repeated.carriesFEC
                 && AudioProfile.repeated.expectedLoss == 0)
-        #expect(AudioProfile.clear.lineRate(.kilobits(32)) == BitRate(bitsPerSecond: 60_800))
-        #expect(AudioProfile.repeated.lineRate(.kilobits(32)) == BitRate(bitsPerSecond: 94_800))
+        #expect(AudioProfile.clear.linkRate(.kilobits(32)) == BitRate(bitsPerSecond: 60_800))
+        #expect(AudioProfile.repeated.linkRate(.kilobits(32)) == BitRate(bitsPerSecond: 94_800))
         #expect(AudioProfile.allCases.filter(\.repeats) == [.repeated])
     }
 
@@ -187,7 +191,8 @@ struct AudioProfileTests {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         for (number, (id, profile)) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)].enumerated() {
             room.seats[id] = AudioRoom.Seat(
-                intake: AudioIntake(inbox: AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id
+                intake: AudioIntake(inbox: AudioInbox(), statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
+                hearsAs: id
             )
             room.seats[id]?.destination = SeatID(loop: number, number: 1)
             room.seats[id]?.profile = profile

@@ -26,7 +26,8 @@ struct EncoderChangeTests {
         for id in ["a", "b", "c"] {
             room.seats[id] = AudioRoom.Seat(
                 intake: AudioIntake(
-                    inbox: inboxes[id] ?? AudioInbox(), figures: AudioFigures(), soundDelay: SoundDelay()), hearsAs: id)
+                    inbox: inboxes[id] ?? AudioInbox(), statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
+                hearsAs: id)
             room.seats[id]?.profile = profile
         }
         room.seats["b"]?.destination = SeatID(loop: 0, number: 2)

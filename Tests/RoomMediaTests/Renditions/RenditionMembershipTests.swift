@@ -33,7 +33,7 @@ struct RenditionMembershipTests {
     }
 
     @Test("sound alone leaves all at once")
-    func sound() {
+    func audio() {
         var membership = RenditionMembership<String>()
         _ = membership.choose("high")
         _ = membership.takes("high", isKeyframe: true)

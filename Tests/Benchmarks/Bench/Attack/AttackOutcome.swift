@@ -11,7 +11,7 @@ struct AttackOutcome: Codable, Sendable {
     /// What is worth knowing beside it.
     var remarks: [String] = []
     /// The bystanders' longest gaps, in milliseconds.
-    var soundGap = 0.0
+    var audioGap = 0.0
     var pictureGap = 0.0
     var packetsLost = 0
     /// The loop's longest turn in milliseconds, and what of it the thread had a processor; nil where the server does
@@ -45,7 +45,7 @@ struct AttackOutcome: Codable, Sendable {
     /// What a row must keep to be held.
     struct Bounds: Sendable {
         /// Above the undisturbed run's, in milliseconds.
-        var soundGap = 40.0
+        var audioGap = 40.0
         var undisturbed = 0.0
         var pictureGap = 500.0
         var loopTurn = 20.0
@@ -62,7 +62,7 @@ struct AttackOutcome: Codable, Sendable {
     /// Adds what the figures say.
     mutating func judge(_ bounds: Bounds) {
         let whole = { (value: Double) in String(format: "%.0f", value) }
-        if soundGap > bounds.undisturbed + bounds.soundGap { faults.append("silence of \(whole(soundGap)) ms") }
+        if audioGap > bounds.undisturbed + bounds.audioGap { faults.append("silence of \(whole(audioGap)) ms") }
         if pictureGap > bounds.pictureGap { faults.append("the picture stood for \(whole(pictureGap)) ms") }
         if let loopTurn, loopTurn >= bounds.loopTurn { faults.append("a turn of the loop took \(whole(loopTurn)) ms") }
         if failedChecks > bounds.failedChecks { faults.append("healthz failed \(failedChecks) of \(checks) times") }
@@ -135,7 +135,7 @@ enum AttackTable {
             "\($0.key) \(whole($0.value)) %"
         }
         return [
-            row.name, row.verdict == .held ? "held" : row.verdict.rawValue.uppercased(), whole(row.soundGap),
+            row.name, row.verdict == .held ? "held" : row.verdict.rawValue.uppercased(), whole(row.audioGap),
             whole(row.pictureGap),
             turn(row), memory, row.failedChecks == 0 ? "ok" : "\(row.failedChecks) of \(row.checks) failed",
             "\(whole(row.newcomerMeanwhile)) / \(whole(row.newcomerAfterwards))", "\(row.descriptors), \(row.files)",

@@ -65,7 +65,7 @@ final class AttackRunner {
                 row = try attempt(attack, index: rows.count)
                 row.tries = tries + 1
             }
-            if rows.isEmpty { self.bounds.undisturbed = row.soundGap }
+            if rows.isEmpty { self.bounds.undisturbed = row.audioGap }
             rows.append(row)
             lookAtParked(&rows, wait: false)
             note(Self.line(rows[rows.count - 1], isOpen: parked.contains { $0.row == rows.count - 1 }))
@@ -85,7 +85,7 @@ final class AttackRunner {
             format:
                 "%@: sound %.0f ms, picture %.0f ms, loop %@ ms, %.0f > %.0f > %.0f MB%@, newcomer %.0f / %.0f ms, healthz %d of %d failed%@ %@",
             row.name,
-            row.soundGap, row.pictureGap, AttackTable.turn(row), row.memoryBefore, row.memoryPeak, row.memoryAfter,
+            row.audioGap, row.pictureGap, AttackTable.turn(row), row.memoryBefore, row.memoryPeak, row.memoryAfter,
             isOpen ? " so far" : "", row.newcomerMeanwhile, row.newcomerAfterwards, row.failedChecks, row.checks,
             row.stolen + row.others > 0.05 ? String(format: ", others %.0f %%", (row.stolen + row.others) * 100) : "",
             (row.faults + row.remarks).joined(separator: "; "))
@@ -96,7 +96,7 @@ final class AttackRunner {
         let now = MonotonicClock.now()
         parked.removeAll { entry in
             let age = now - entry.ended
-            let memory = entry.server.figures.memory
+            let memory = entry.server.statistics.memory
             if age <= Self.memoryReading || rows[entry.row].memoryAfter == 0 { rows[entry.row].memoryAfter = memory }
             let isBack = memory <= rows[entry.row].memoryBefore + bounds.memory
             if isBack { rows[entry.row].memoryBack = age.inSeconds }
@@ -140,18 +140,18 @@ final class AttackRunner {
         try attack.prepare?()
         let stage = try stage(attack.shape)
         var row = AttackOutcome(name: attack.name)
-        let figures = stage.server.figures
+        let statistics = stage.server.statistics
         waitForShortTurns(stage)
-        figures.resetPeak()
+        statistics.resetPeak()
         stage.bystander.write("mark")
-        row.memoryBefore = figures.memory
+        row.memoryBefore = statistics.memory
         row.memoryLimit = attack.memory
-        let descriptors = figures.descriptors, files = stage.server.files
+        let descriptors = statistics.descriptors, files = stage.server.files
         let before = (
-            machine: MachineTime.now(), server: figures.time, bystander: stage.bystander.figures.time,
-            own: ProcessFigures.own.time
+            machine: MachineTime.now(), server: statistics.time, bystander: stage.bystander.statistics.time,
+            own: ProcessStatistics.own.time
         )
-        let threads = figures.threads
+        let threads = statistics.threads
         let start = MonotonicClock.now()
         let context = AttackContext(
             http: stage.server.http, media: stage.server.media, bystanders: stage.addresses,
@@ -176,7 +176,7 @@ final class AttackRunner {
         if !context.failures.isEmpty, stage.server.isAlive {
             row.remarks.append("the attack: " + context.failures.joined(separator: ", "))
         }
-        for (name, time) in figures.threads {
+        for (name, time) in statistics.threads {
             let percent = (time - (threads[name] ?? 0)) / took * 100
             if percent >= 1 { row.threads[name] = percent }
         }
@@ -191,11 +191,11 @@ final class AttackRunner {
         row.newcomerAfterwards = after.map { $0.fault == nil ? $0.milliseconds : -1 } ?? -1
         if let fault = after?.fault { row.remarks.append("newcomer afterwards: \(fault)") }
         let known = [
-            figures.time - before.server, stage.bystander.figures.time - before.bystander,
-            ProcessFigures.own.time - before.own,
+            statistics.time - before.server, stage.bystander.statistics.time - before.bystander,
+            ProcessStatistics.own.time - before.own,
         ]
         account(&row, since: before.machine, known: known)
-        row.memoryPeak = figures.peak
+        row.memoryPeak = statistics.peak
         settle(&row, stage, attack, index: index, ended: ended, descriptors: descriptors, files: files)
         return row
     }
@@ -217,7 +217,7 @@ final class AttackRunner {
             row.faults.append("the bystanders do not answer")
             return
         }
-        row.soundGap = reading.soundGap
+        row.audioGap = reading.audioGap
         row.pictureGap = reading.pictureGap
         row.packetsLost = reading.packetsLost
         row.loopTurn = reading.loopTurn
@@ -238,20 +238,20 @@ final class AttackRunner {
         _ row: inout AttackOutcome, _ stage: Stage, _ attack: Attack, index: Int, ended: Instant, descriptors: Int,
         files: Int
     ) {
-        let figures = stage.server.figures
+        let statistics = stage.server.statistics
         let limit = row.memoryBefore + bounds.memory
         let patience = ended + .seconds(5)
         while MonotonicClock.now() < patience,
-            figures.memory > limit || figures.descriptors > descriptors + bounds.descriptors
+            statistics.memory > limit || statistics.descriptors > descriptors + bounds.descriptors
         { usleep(200_000) }
-        row.memoryAfter = figures.memory
-        row.descriptors = max(0, figures.descriptors - descriptors)
+        row.memoryAfter = statistics.memory
+        row.descriptors = max(0, statistics.descriptors - descriptors)
         row.files = max(0, stage.server.files - files)
         if row.memoryAfter <= limit { row.memoryBack = (MonotonicClock.now() - ended).inSeconds }
         var probe = row
         probe.memoryBack = probe.memoryBack ?? 0
         var bounds = bounds
-        if index == 0 { bounds.undisturbed = row.soundGap }
+        if index == 0 { bounds.undisturbed = row.audioGap }
         probe.judge(bounds)
         guard probe.verdict != .held || row.memoryBack == nil || attack.shape != .shipped else { return }
         // Harmed, or not yet back: nothing of it must fall on the next row.
@@ -266,9 +266,9 @@ final class AttackRunner {
     /// A server that still works on what it was sent would take the next one's time.
     private func waitUntilQuiet(_ server: ServerProcess) {
         for _ in 0..<30 {
-            let before = server.figures.time
+            let before = server.statistics.time
             usleep(1_000_000)
-            if server.figures.time - before < 0.2 { return }
+            if server.statistics.time - before < 0.2 { return }
         }
     }
 }

@@ -41,7 +41,7 @@ struct RoomPlan: Sendable {
     /// Every second peer speaks VP8, both ways.
     func codec(of peer: Int) -> VideoCodec { peer.isMultiple(of: 2) ? .h264 : .vp8 }
     func frames(of peer: Int) -> [EncodedVideoFrame] { footage.frames[codec(of: peer)] ?? [] }
-    func sound(of peer: Int) -> [[UInt8]] { peer < Self.speakers ? footage.voice : footage.hush }
+    func audio(of peer: Int) -> [[UInt8]] { peer < Self.speakers ? footage.voice : footage.hush }
 }
 
 /// Processor time by stage, in seconds.
@@ -68,7 +68,7 @@ struct StageTimes: Sendable {
 
     static func median(_ all: [StageTimes]) -> StageTimes {
         var result = StageTimes()
-        for part in parts { result[keyPath: part] = Figures.median(all.map { $0[keyPath: part] }) }
+        for part in parts { result[keyPath: part] = Statistics.median(all.map { $0[keyPath: part] }) }
         return result
     }
 }
@@ -82,9 +82,9 @@ final class BareCost {
     private let canvas: BareCanvas
     private let h264: BareH264Encoder
     private let vp8: BareVP8Encoder
-    private let sound: BareSound
+    private let bareAudio: BareAudio
     private var tick = 0
-    private var soundTicks = 0
+    private var audioTicks = 0
 
     /// Of two peers side by side: a fixed piece of work, by which machines and moments are compared.
     static func pair(_ footage: Footage) throws(BenchError) -> BareCost {
@@ -106,8 +106,8 @@ final class BareCost {
         vp8 = try BareVP8Encoder(
             width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond,
             bitRate: RoomPlan.bitRate)
-        sound = try BareSound(
-            packets: (0..<plan.peers).map { plan.sound(of: $0) }, speakers: min(RoomPlan.speakers, plan.peers))
+        bareAudio = try BareAudio(
+            packets: (0..<plan.peers).map { plan.audio(of: $0) }, speakers: min(RoomPlan.speakers, plan.peers))
     }
 
     /// Runs for so long and returns the cost of each window, per second of call. The ticks come 30 times a second, as a
@@ -154,9 +154,9 @@ final class BareCost {
         try vp8.encode(canvas, timestamp: timestamp)
         lap(\.encode)
         tick += 1
-        while soundTicks * RoomPlan.framesPerSecond < tick * 50 {
-            try sound.run()
-            soundTicks += 1
+        while audioTicks * RoomPlan.framesPerSecond < tick * 50 {
+            try bareAudio.run()
+            audioTicks += 1
         }
         lap(\.audio)
     }

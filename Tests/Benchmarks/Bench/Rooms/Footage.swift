@@ -10,7 +10,7 @@ struct Footage: Sendable {
     static let framesPerSecond = 30
     static let seconds = 10
     static let bitRate = BitRate.kilobits(500)
-    static let soundRate = BitRate.kilobits(32)
+    static let audioRate = BitRate.kilobits(32)
 
     /// Loops without a seam; a keyframe each five seconds.
     let frames: [VideoCodec: [EncodedVideoFrame]]
@@ -39,12 +39,12 @@ struct Footage: Sendable {
             frames[codec] = coded
         }
         self.frames = frames
-        voice = try Self.sound(level: 0.2)
-        hush = try Self.sound(level: 0.0001)
+        voice = try Self.audio(level: 0.2)
+        hush = try Self.audio(level: 0.0001)
     }
 
-    private static func sound(level: Float) throws(CodecError) -> [[UInt8]] {
-        let encoder = try OpusEncoder(bitRate: soundRate)
+    private static func audio(level: Float) throws(CodecError) -> [[UInt8]] {
+        let encoder = try OpusEncoder(bitRate: audioRate)
         var random = SeededRandom(seed: 7)
         var packets: [[UInt8]] = []
         for tick in 0..<seconds * 50 {

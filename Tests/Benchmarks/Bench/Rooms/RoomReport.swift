@@ -2,12 +2,12 @@ import Foundation
 
 /// The tables.
 enum RoomReport {
-    static func costs(_ all: [RoomFigures]) -> String {
+    static func costs(_ all: [RoomStatistics]) -> String {
         var table = MarkdownTable("people", "", "network", "decode", "compose", "encode", "audio", "other", "sum")
-        for figures in all {
-            let server = figures.server, floor = figures.floor
+        for statistics in all {
+            let server = statistics.server, floor = statistics.floor
             table.add(
-                ["\(figures.peers)", "Tessera"] + StageTimes.parts.map { milliseconds(server[keyPath: $0]) } + [
+                ["\(statistics.peers)", "Tessera"] + StageTimes.parts.map { milliseconds(server[keyPath: $0]) } + [
                     milliseconds(server.total)
                 ])
             table.add(["", "bare"] + bare(floor))
@@ -22,41 +22,41 @@ enum RoomReport {
         return table.text
     }
 
-    static func ratios(_ all: [RoomFigures]) -> String {
+    static func ratios(_ all: [RoomStatistics]) -> String {
         var table = MarkdownTable(
             "people", "decode + compose + encode over bare", "whole server over bare", "machine slower by",
             "the first at equal speed", "the second", "decoded/s", "composed/s", "encoded/s",
             "dropped/s")
-        for figures in all {
-            let server = figures.server, floor = figures.floor
+        for statistics in all {
+            let server = statistics.server, floor = statistics.floor
             table.add([
-                "\(figures.peers)", ratio(server.video, floor.video), ratio(server.total, floor.total),
-                ratio(figures.slowdown, 1), ratio(server.video / figures.slowdown, floor.video),
-                ratio(server.total / figures.slowdown, floor.total),
-                number(figures.perSecond(\.decodes)), number(figures.perSecond(\.composes)),
-                number(figures.perSecond(\.encodes)),
-                number(figures.perSecond(\.dropped), 1),
+                "\(statistics.peers)", ratio(server.video, floor.video), ratio(server.total, floor.total),
+                ratio(statistics.slowdown, 1), ratio(server.video / statistics.slowdown, floor.video),
+                ratio(server.total / statistics.slowdown, floor.total),
+                number(statistics.perSecond(\.decodes)), number(statistics.perSecond(\.composes)),
+                number(statistics.perSecond(\.encodes)),
+                number(statistics.perSecond(\.dropped), 1),
             ])
         }
         return table.text
     }
 
-    static func delays(_ all: [RoomFigures]) -> String {
+    static func delays(_ all: [RoomStatistics]) -> String {
         var table = MarkdownTable(
             "people", "delay median", "p95", "decode", "wait", "encode", "send", "sound's own",
             "join to picture, median",
             "worst", "memory", "of it the room")
-        for figures in all {
+        for statistics in all {
             table.add(
-                ["\(figures.peers)", number(figures.delay(0.5)), number(figures.delay(0.95))]
+                ["\(statistics.peers)", number(statistics.delay(0.5)), number(statistics.delay(0.95))]
                     + ["decode", "wait", "encode", "send"].map {
-                        "\(number(figures.delay(0.5, of: $0))) / \(number(figures.delay(0.95, of: $0)))"
+                        "\(number(statistics.delay(0.5, of: $0))) / \(number(statistics.delay(0.95, of: $0)))"
                     }
                     + [
-                        number(figures.perSecond(\.sound)), number(Figures.median(figures.firstPictures)),
-                        number(figures.firstPictures.max() ?? 0),
-                        number(figures.memory.with) + " MB",
-                        number(figures.memory.with - figures.memory.before) + " MB",
+                        number(statistics.perSecond(\.audioDelay)), number(Statistics.median(statistics.firstPictures)),
+                        number(statistics.firstPictures.max() ?? 0),
+                        number(statistics.memory.with) + " MB",
+                        number(statistics.memory.with - statistics.memory.before) + " MB",
                     ])
         }
         return table.text

@@ -33,7 +33,7 @@ final class RoomSession {
         var encodes = 0.0
         var dropped = 0.0
         /// How long sound waits for late packets, at the median peer, in milliseconds.
-        var sound = 0.0
+        var audioDelay = 0.0
         /// Counts up to each bound in seconds, by part of the way.
         var delays: [String: [(bound: Double, count: Double)]] = [:]
     }
@@ -53,7 +53,7 @@ final class RoomSession {
         settings.workers = workers
         settings.recording.directory = directory
         settings.layoutsDirectory = directory
-        memory.before = ProcessFigures.own.memory
+        memory.before = ProcessStatistics.own.memory
         conference = try Conference(settings, logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
         try conference.start()
     }
@@ -67,7 +67,7 @@ final class RoomSession {
             fleets.append(fleet)
             let delay = Duration.nanoseconds(Int64(peer) * 33_333_333 / Int64(plan.peers))
             try fleet.start(
-                frames: plan.frames(of: peer), framesPerSecond: Self.cameraRate, sound: plan.sound(of: peer),
+                frames: plan.frames(of: peer), framesPerSecond: Self.cameraRate, audio: plan.audio(of: peer),
                 delay: delay)
             firstPictures.append(try await join(peer, fleet))
             // Apart from one another: a keyframe for one must not be the next one's too, and ticks are met at any
@@ -128,7 +128,7 @@ final class RoomSession {
     }
 
     func close() async {
-        memory.with = ProcessFigures.own.memory
+        memory.with = ProcessStatistics.own.memory
         for fleet in fleets { fleet.stop() }
         await conference.drain(within: .seconds(3))
         try? FileManager.default.removeItem(atPath: directory)
@@ -157,7 +157,7 @@ final class RoomSession {
             for seat in seats {
                 delays.append(try await conference.statistics(seat.id, in: Self.room).audioDelay.inMilliseconds)
             }
-            reading.sound = Figures.median(delays)
+            reading.audioDelay = Statistics.median(delays)
             readings.append(reading)
         }
         return readings
@@ -165,7 +165,7 @@ final class RoomSession {
 
     private struct Snapshot {
         let at = MonotonicClock.now()
-        let threads = ProcessFigures.own.threads
+        let threads = ProcessStatistics.own.threads
         let metrics: [MetricSample]
 
         init(_ conference: Conference) { metrics = conference.metrics() }

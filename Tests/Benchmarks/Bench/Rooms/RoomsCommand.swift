@@ -44,7 +44,7 @@ struct RoomsCommand: AsyncParsableCommand {
         let different = try SettingsCheck.differences()
         let probe = try SpeedProbe(footage)
         defer { probe.stop() }
-        var all: [RoomFigures] = []
+        var all: [RoomStatistics] = []
         for size in try parsedSizes() { all.append(try await measure(RoomPlan(peers: size, footage: footage), probe)) }
         print(Self.heading + "\n")
         print("Processor time in ms per second of call:\n\n" + RoomReport.costs(all) + "\n")
@@ -64,8 +64,8 @@ struct RoomsCommand: AsyncParsableCommand {
         (two talk), and get 1280×720 at 30 frames/s and 1.5 Mbit/s, one H.264 and one VP8 rendition.
         """
 
-    private func measure(_ plan: RoomPlan, _ probe: SpeedProbe) async throws -> RoomFigures {
-        var figures = RoomFigures(peers: plan.peers)
+    private func measure(_ plan: RoomPlan, _ probe: SpeedProbe) async throws -> RoomStatistics {
+        var statistics = RoomStatistics(peers: plan.peers)
         let windows = max(1, Int(seconds / Self.window.inSeconds))
         for round in 1...rounds {
             note("\(plan.peers) peers, round \(round) of \(rounds): the room")
@@ -74,22 +74,22 @@ struct RoomsCommand: AsyncParsableCommand {
                 try await session.open()
                 if let fault = try await session.settle() { note(fault) }
                 _ = probe.take()
-                figures.readings += try await session.measure(windows: windows, of: Self.window)
-                figures.probes.room.append(probe.take())
+                statistics.readings += try await session.measure(windows: windows, of: Self.window)
+                statistics.probes.room.append(probe.take())
             } catch {
                 await session.close()
                 throw error
             }
             let places = session.places
-            figures.firstPictures += session.firstPictures
+            statistics.firstPictures += session.firstPictures
             await session.close()
-            if round == 1 { figures.memory = session.memory }
+            if round == 1 { statistics.memory = session.memory }
             note("\(plan.peers) peers, round \(round) of \(rounds): the bare work")
             _ = probe.take()
-            figures.bare += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window)
-            figures.probes.bare.append(probe.take())
+            statistics.bare += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window)
+            statistics.probes.bare.append(probe.take())
         }
-        return figures
+        return statistics
     }
 
     /// Progress goes to standard error, so that the tables alone can be kept.

@@ -35,7 +35,7 @@ final class SpeedProbe: Sendable {
     func take() -> Double {
         state.withLock { state in
             defer { state.seconds.removeAll() }
-            return Figures.median(state.seconds)
+            return Statistics.median(state.seconds)
         }
     }
 

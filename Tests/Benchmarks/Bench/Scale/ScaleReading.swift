@@ -18,7 +18,7 @@ struct ScaleReading: Sendable {
     var handedOver = 0.0
     /// Of the picture ticks, how many found composing behind; audio ticks that were skipped.
     var lateTicks = 0.0
-    var skippedSound = 0.0
+    var skippedAudio = 0.0
 
     /// What is read at its begin and its end.
     struct Moment {
@@ -28,9 +28,9 @@ struct ScaleReading: Sendable {
         private let threads: [String: Double]
         private let metrics: ServerMetrics
 
-        init(_ process: ProcessFigures, _ metrics: ServerMetrics) {
+        init(_ process: ProcessStatistics, _ metrics: ServerMetrics) {
             server = process.time
-            callers = ProcessFigures.own.time
+            callers = ProcessStatistics.own.time
             threads = process.eachThread
             self.metrics = metrics
         }
@@ -42,7 +42,7 @@ struct ScaleReading: Sendable {
             reading.callerLoad = (callers - old.callers) / elapsed
             for (thread, time) in threads {
                 let load = (time - (old.threads[thread] ?? 0)) / elapsed
-                let name = ProcessFigures.group(thread)
+                let name = ProcessStatistics.group(thread)
                 reading.threads[name, default: 0] += load
                 reading.busiest[name] = max(reading.busiest[name] ?? 0, load)
             }
@@ -50,7 +50,7 @@ struct ScaleReading: Sendable {
             reading.overload = Int(metrics.gauges["tessera_overload_level"] ?? 0)
             reading.handedOver = counted("tessera_datagrams_handed_over_total") / elapsed
             reading.lateTicks = counted("tessera_compose_late_ticks_total") / elapsed
-            reading.skippedSound = counted("tessera_audio_ticks_skipped_total") / elapsed
+            reading.skippedAudio = counted("tessera_audio_ticks_skipped_total") / elapsed
             return reading
         }
     }

@@ -59,9 +59,9 @@ struct ScaleRun: Sendable {
                     try await Task.sleep(for: .milliseconds(100))
                 }
                 try await Task.sleep(for: Self.settling)
-                let before = ScaleReading.Moment(server.figures, try await metrics(http))
+                let before = ScaleReading.Moment(server.statistics, try await metrics(http))
                 try await Task.sleep(for: window)
-                let after = ScaleReading.Moment(server.figures, try await metrics(http))
+                let after = ScaleReading.Moment(server.statistics, try await metrics(http))
                 guard server.isAlive else { throw BenchError("the server ended by itself: see \(server.logFile)") }
                 let people = (room + 1) * Self.peoplePerRoom
                 try await check(crowd, people)
@@ -100,6 +100,6 @@ struct ScaleRun: Sendable {
 extension ScaleReading {
     /// More than a hundredth of one room's ticks came late, sound was left out, or the server began to save work.
     var isTooMuch: Bool {
-        overload > 0 || lateTicks > 0.01 * 30 * Double(people) / Double(ScaleRun.peoplePerRoom) || skippedSound > 0
+        overload > 0 || lateTicks > 0.01 * 30 * Double(people) / Double(ScaleRun.peoplePerRoom) || skippedAudio > 0
     }
 }

@@ -82,7 +82,7 @@ final class ChildProcess {
         close(output)
     }
 
-    var figures: ProcessFigures { ProcessFigures(id: id) }
+    var statistics: ProcessStatistics { ProcessStatistics(id: id) }
 
     /// The wait status once it has ended; nil while it runs.
     var status: Int32? {

@@ -14,7 +14,7 @@ final class ServerProcess {
     private let recordings: String
     private let process: ChildProcess
 
-    var figures: ProcessFigures { process.figures }
+    var statistics: ProcessStatistics { process.statistics }
     var isAlive: Bool { process.status == nil }
     var obituary: String { process.obituary }
 

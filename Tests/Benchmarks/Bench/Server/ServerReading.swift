@@ -10,7 +10,7 @@ struct ServerReading: Sendable {
     var processorTime: Double
     var metrics: ServerMetrics
 
-    init(_ process: ProcessFigures, metrics: ServerMetrics) {
+    init(_ process: ProcessStatistics, metrics: ServerMetrics) {
         (resident, proportional, anonymous) = (process.memory, process.proportionalMemory, process.anonymousMemory)
         (descriptors, threads) = (process.descriptors, process.threadCount)
         processorTime = process.time

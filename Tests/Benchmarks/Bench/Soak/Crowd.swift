@@ -75,7 +75,7 @@ private final class CrowdCore: MediaLoopDelegate {
     private var placesByConnection: [UInt32: Int] = [:]
     private(set) var legs: [Int: SoakLeg] = [:]
     /// The next tick of sound, of 20 ms.
-    private var nextSound: Int64 = 0
+    private var nextAudio: Int64 = 0
 
     init(loop: MediaLoop, identity: DTLSIdentity) {
         self.loop = loop
@@ -133,12 +133,12 @@ private final class CrowdCore: MediaLoopDelegate {
 
     func advance(to now: Instant) -> Instant? {
         let tick = now.ticks(at: 50)
-        if nextSound < tick - 10 { nextSound = tick }
-        while nextSound <= tick {
-            for leg in legs.values { leg.sendSound(nextSound, at: now) }
-            nextSound += 1
+        if nextAudio < tick - 10 { nextAudio = tick }
+        while nextAudio <= tick {
+            for leg in legs.values { leg.sendAudio(nextAudio, at: now) }
+            nextAudio += 1
         }
-        var deadline = Instant(ticks: nextSound, at: 50) + .nanoseconds(1)
+        var deadline = Instant(ticks: nextAudio, at: 50) + .nanoseconds(1)
         for leg in legs.values {
             if let next = leg.advance(to: now, send: { loop.send($0, flow: $1) }) { deadline = min(deadline, next) }
         }

@@ -15,7 +15,7 @@ final class LipWatch: Sendable {
         var flashes = 0
         var beeps = 0
         /// In milliseconds, between arrivals.
-        var soundGap = 0.0
+        var audioGap = 0.0
         var pictureGap = 0.0
         /// Packets of sound that never came.
         var lostPackets = 0
@@ -58,7 +58,7 @@ final class LipWatch: Sendable {
         private var envelope = Envelope()
         private var pairing = LipPairing()
         private var lastPicture: Instant?
-        private var lastSound: Instant?
+        private var lastAudio: Instant?
         private var lastSequence: Int64?
         private var reading = Reading()
 
@@ -74,8 +74,8 @@ final class LipWatch: Sendable {
 
         func take(_ packet: ReceivedAudioPacket) {
             if packet.isCopy { return }
-            reading.soundGap = max(reading.soundGap, Self.gap(lastSound, packet.arrival))
-            lastSound = packet.arrival
+            reading.audioGap = max(reading.audioGap, Self.gap(lastAudio, packet.arrival))
+            lastAudio = packet.arrival
             if let last = lastSequence, packet.sequence > last {
                 reading.lostPackets += Int(clamping: packet.sequence - last - 1)
             }
@@ -97,7 +97,7 @@ final class LipWatch: Sendable {
             // A silence that still lasts counts too.
             let now = MonotonicClock.now()
             reading.pictureGap = max(reading.pictureGap, Self.gap(lastPicture, now))
-            reading.soundGap = max(reading.soundGap, Self.gap(lastSound, now))
+            reading.audioGap = max(reading.audioGap, Self.gap(lastAudio, now))
             let found = pairing.take()
             reading.offsets = found.offsets.map { $0 * 1000 }
             (reading.flashes, reading.beeps) = (found.flashes, found.beeps)

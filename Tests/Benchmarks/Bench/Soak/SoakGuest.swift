@@ -157,7 +157,7 @@ struct SoakGuest: Sendable {
         stage.tally.count(deed.name)
         switch deed {
         case .microphone(let isOn):
-            _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.sendsSound = isOn }
+            _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.sendsAudio = isOn }
             try await sender.send(["type": "state", "audio": isOn])
         case .camera(let isOn):
             _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.sendsPicture = isOn }
@@ -173,9 +173,9 @@ struct SoakGuest: Sendable {
             }
             if let sdp { try await sender.send(["type": "offer", "sdp": sdp]) }
         case .move(let address): _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.shown = address }
-        case .line(let conditions):
+        case .link(let conditions):
             let seed = UInt64(visit.place)
-            _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.change(line: conditions, seed: seed) }
+            _ = try await stage.crowd.perform(visit.place) { leg, _ in leg.change(link: conditions, seed: seed) }
         case .message(let bytes):
             _ = try await stage.crowd.perform(visit.place) { leg, now in
                 leg.connection.sendMessage(
@@ -237,7 +237,7 @@ extension SoakPlan.Deed {
         case .offer: "offered again"
         case .restartICE: "ICE restarted"
         case .move: "address changed"
-        case .line: "line changed"
+        case .link: "line changed"
         case .message: "data channel message"
         case .chat: "chat"
         case .record(let action): "recording: \(action)"

@@ -26,11 +26,11 @@ final class SoakLeg {
     let addresses: [SocketAddress]
     /// Which of them the server sees now.
     var shown = 0
-    var sendsSound = true
+    var sendsAudio = true
     var sendsPicture = true
     private(set) var tally = Tally()
     private var nextPicture: Int64 = 0
-    private var line:
+    private var link:
         (down: SimulatedLink<(bytes: [UInt8], flow: Flow)>, up: SimulatedLink<(bytes: [UInt8], flow: Flow)>)?
 
     /// The label of the data channel that all of them have.
@@ -63,10 +63,10 @@ final class SoakLeg {
     // MARK: - The line
 
     /// How the line is from now on.
-    func change(line conditions: LinkConditions, seed: UInt64) {
-        if line == nil { line = (SimulatedLink(conditions, seed: seed), SimulatedLink(conditions, seed: seed &+ 1)) }
-        line?.down.change(to: conditions)
-        line?.up.change(to: conditions)
+    func change(link conditions: LinkConditions, seed: UInt64) {
+        if link == nil { link = (SimulatedLink(conditions, seed: seed), SimulatedLink(conditions, seed: seed &+ 1)) }
+        link?.down.change(to: conditions)
+        link?.up.change(to: conditions)
     }
 
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
@@ -76,20 +76,20 @@ final class SoakLeg {
             guard addresses.indices.contains(shown), flow.local == addresses[shown] else { return }
             flow.local = addresses[0]
         }
-        guard line != nil else { return connection.receive(datagram, flow: flow, at: now) }
-        line?.down.send(([UInt8](datagram), flow), size: datagram.count, at: now)
+        guard link != nil else { return connection.receive(datagram, flow: flow, at: now) }
+        link?.down.send(([UInt8](datagram), flow), size: datagram.count, at: now)
     }
 
     /// Sends what is due, takes what has come, and hands out what leaves. Returns when it wants to be called again.
     func advance(to now: Instant, send: (UnsafeRawBufferPointer, Flow) -> Void) -> Instant? {
-        while var arrived = line?.down.receive(at: now) {
+        while var arrived = link?.down.receive(at: now) {
             arrived.bytes.withUnsafeMutableBytes { connection.receive($0, flow: arrived.flow, at: now) }
         }
         connection.advance(to: now)
         while let event = connection.nextEvent() { take(event) }
         let next = sendPictures(at: now)
         flush(at: now, send: send)
-        return [next, connection.nextDeadline(after: now), line?.up.nextDelivery, line?.down.nextDelivery].compactMap {
+        return [next, connection.nextDeadline(after: now), link?.up.nextDelivery, link?.down.nextDelivery].compactMap {
             $0
         }.min()
     }
@@ -98,17 +98,17 @@ final class SoakLeg {
         connection.flush { bytes, flow in
             var flow = flow
             if flow.transport == .udp, addresses.indices.contains(shown) { flow.local = addresses[shown] }
-            if line == nil { return send(bytes, flow) }
-            line?.up.send(([UInt8](bytes), flow), size: bytes.count, at: now)
+            if link == nil { return send(bytes, flow) }
+            link?.up.send(([UInt8](bytes), flow), size: bytes.count, at: now)
         }
-        while let leaving = line?.up.receive(at: now) { leaving.bytes.withUnsafeBytes { send($0, leaving.flow) } }
+        while let leaving = link?.up.receive(at: now) { leaving.bytes.withUnsafeBytes { send($0, leaving.flow) } }
     }
 
     // MARK: - Media
 
     /// The tick of 20 ms with this number.
-    func sendSound(_ tick: Int64, at now: Instant) {
-        guard isConnected, sendsSound else { return }
+    func sendAudio(_ tick: Int64, at now: Instant) {
+        guard isConnected, sendsAudio else { return }
         connection.send(
             audio: source.packet(tick), timestamp: Instant(ticks: tick, at: 50).ticks(at: 48_000), marker: false,
             level: source.level, at: now)

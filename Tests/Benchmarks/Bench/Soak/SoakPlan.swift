@@ -17,7 +17,7 @@ struct SoakPlan: Sendable {
         case restartICE
         /// To the address with this index, see `Crowd.addressesPerPlace`.
         case move(Int)
-        case line(LinkConditions)
+        case link(LinkConditions)
         /// On the data channel, in bytes.
         case message(Int)
         case chat
@@ -71,14 +71,14 @@ struct SoakPlan: Sendable {
     var errands: [(at: Double, what: Errand)] = []
 
     private static let layouts = ["speaker", "grid", "filmstrip", "sidebar", "side-by-side", "picture-in-picture"]
-    private static let badLines = [
+    private static let badLinks = [
         LinkConditions(delay: .milliseconds(40), rate: .kilobits(220)),
         LinkConditions(delay: .milliseconds(60), loss: .random(0.05), rate: .kilobits(120)),
         LinkConditions(
             delay: .milliseconds(30), jitter: .milliseconds(30),
             loss: .bursts(GilbertElliott(averageLoss: 0.03, burstLength: 6))),
     ]
-    private static let goodLine = LinkConditions(delay: .zero)
+    private static let goodLink = LinkConditions(delay: .zero)
 
     /// - Parameter people: beside the pair.
     init(people: Int, cycle: Int, seed: UInt64) {
@@ -153,10 +153,10 @@ struct SoakPlan: Sendable {
                 visit.leaves = soon(84...88)
                 visit.exit = .hangUp
             case .thin:
-                for (start, line) in zip([14.0, 40, 66], badLines.shuffled(using: &random)) {
-                    visit.add(soon(start...start + 2), .line(line))
+                for (start, link) in zip([14.0, 40, 66], badLinks.shuffled(using: &random)) {
+                    visit.add(soon(start...start + 2), .link(link))
                     visit.add(soon(start + 8...start + 9), .layout(layout(), everyone: true))
-                    visit.add(soon(start + 16...start + 18), .line(goodLine))
+                    visit.add(soon(start + 16...start + 18), .link(goodLink))
                 }
             case .ghost:
                 visit.add(soon(12...16), .layout(layout(), everyone: false))

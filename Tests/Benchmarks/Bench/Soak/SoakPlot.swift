@@ -60,7 +60,7 @@ struct SoakPlot {
                 limits: [-SoakVerdict.offsetLimit, SoakVerdict.offsetLimit], shows: [-50, 50]),
             Panel(
                 title: "Longest time between two arrivals at the pair, ms",
-                series: [series("sound", 0) { $0.soundGap }, series("picture", 1) { $0.pictureGap }]),
+                series: [series("sound", 0) { $0.audioGap }, series("picture", 1) { $0.pictureGap }]),
         ]
     }
 

@@ -32,10 +32,10 @@ struct SoakRun: Sendable {
         let server = try ServerProcess(
             program: program, directory: directory, arguments: ["--layouts", layouts], settings: Self.settings,
             endsWithThread: false)
-        note("the server is process \(server.figures.id), on \(server.http); its log: \(server.logFile)")
+        note("the server is process \(server.statistics.id), on \(server.http); its log: \(server.logFile)")
         let samples = SampleBox()
         do {
-            try await play(HTTPWire(server: server.http, source: server.http.ip), server.figures, footage, samples)
+            try await play(HTTPWire(server: server.http, source: server.http.ip), server.statistics, footage, samples)
         } catch is CancellationError {
             tally.fault("the run was cut short")
         } catch {
@@ -46,7 +46,7 @@ struct SoakRun: Sendable {
         return try await report(samples.all, status)
     }
 
-    private func play(_ http: HTTPWire, _ process: ProcessFigures, _ footage: SoakFootage, _ samples: SampleBox)
+    private func play(_ http: HTTPWire, _ process: ProcessStatistics, _ footage: SoakFootage, _ samples: SampleBox)
         async throws
     {
         let address = try SignallingAddress("http://\(http.server)")
@@ -95,12 +95,12 @@ struct SoakRun: Sendable {
     // MARK: - The measurement
 
     private func watch(
-        _ http: HTTPWire, _ process: ProcessFigures, _ pair: SoakPair, from begin: ContinuousClock.Instant,
+        _ http: HTTPWire, _ process: ProcessStatistics, _ pair: SoakPair, from begin: ContinuousClock.Instant,
         into samples: SampleBox
     ) async throws {
         let log = try SoakLog(directory: directory)
         for watch in pair.watches { _ = watch.read() }
-        var before = (server: process.time, own: ProcessFigures.own.time)
+        var before = (server: process.time, own: ProcessStatistics.own.time)
         var last = ContinuousClock.now
         for number in 1...max(1, Int(minutes * 60 / SoakSample.interval)) {
             let time = Double(number) * SoakSample.interval
@@ -109,7 +109,7 @@ struct SoakRun: Sendable {
             let now = ContinuousClock.now
             let elapsed = (now - last).inSeconds
             let reading = ServerReading(process, metrics: ServerMetrics(metrics.text))
-            let ownTime = ProcessFigures.own.time
+            let ownTime = ProcessStatistics.own.time
             let sample = SoakSample(
                 time: time, server: reading, serverLoad: (reading.processorTime - before.server) / elapsed,
                 clientLoad: (ownTime - before.own) / elapsed, taken: Machine.taken, lips: pair.watches.map { $0.read() }
@@ -130,7 +130,7 @@ struct SoakRun: Sendable {
             + "\(sample.server.threads) threads, \(number(sample.gauge("tessera_participants"))) people in \(number(sample.gauge("tessera_rooms"))) rooms, "
             + "cores \(number(sample.serverLoad, 2)) + \(number(sample.clientLoad, 2)), sound behind by "
             + sample.offsets.map { $0.map { number($0) } ?? "?" }.joined(separator: "/")
-            + " ms, gaps \(number(sample.soundGap))/\(number(sample.pictureGap)) ms, \(tally.faults.count) faults"
+            + " ms, gaps \(number(sample.audioGap))/\(number(sample.pictureGap)) ms, \(tally.faults.count) faults"
     }
 
     private func report(_ samples: [SoakSample], _ status: Int32?) async throws -> Bool {
@@ -138,10 +138,10 @@ struct SoakRun: Sendable {
         let verdict = SoakVerdict(samples, faults: faults.count, exitStatus: status)
         var text =
             "Soak test of \(people) people beside a pair for \(Int((samples.last?.time ?? 0) / 60)) minutes, seed \(seed).\n\n\(verdict.text)\n\n"
-        let sound = samples.map(\.soundGap), picture = samples.map(\.pictureGap)
+        let audio = samples.map(\.audioGap), picture = samples.map(\.pictureGap)
         text +=
-            "Longest time without at the pair, in ms: sound \(Int(sound.max() ?? 0)) (median of 10 s \(Int(Figures.median(sound)))), "
-        text += "picture \(Int(picture.max() ?? 0)) (\(Int(Figures.median(picture)))); packets of sound lost: "
+            "Longest time without at the pair, in ms: audio \(Int(audio.max() ?? 0)) (median of 10 s \(Int(Statistics.median(audio)))), "
+        text += "picture \(Int(picture.max() ?? 0)) (\(Int(Statistics.median(picture)))); packets of audio lost: "
         text += "\(samples.reduce(0) { $0 + $1.lips.reduce(0) { $0 + $1.lostPackets } }).\n"
         text += "Cores in use, mean: server \(String(format: "%.2f", mean(samples.map(\.serverLoad)))), clients "
         text += "\(String(format: "%.2f", mean(samples.map(\.clientLoad)))).\n"

@@ -23,13 +23,13 @@ struct SoakSample: Sendable {
     var isQuiet: Bool { phase > SoakPlan.quiet }
 
     /// The usual offset of each direction, in milliseconds; nil where nothing was seen.
-    var offsets: [Double?] { lips.map { $0.offsets.isEmpty ? nil : Figures.median($0.offsets) } }
+    var offsets: [Double?] { lips.map { $0.offsets.isEmpty ? nil : Statistics.median($0.offsets) } }
     /// The farthest from zero of the two; nil where one is missing.
     var worstOffset: Double? {
         let known = offsets.compactMap { $0 }
         return known.count == lips.count ? known.max { abs($0) < abs($1) } : nil
     }
-    var soundGap: Double { lips.map(\.soundGap).max() ?? 0 }
+    var audioGap: Double { lips.map(\.audioGap).max() ?? 0 }
     var pictureGap: Double { lips.map(\.pictureGap).max() ?? 0 }
 
     func gauge(_ name: String) -> Double { server.metrics.gauges[name] ?? 0 }
@@ -48,7 +48,7 @@ struct SoakLog {
         ("connections", { $0.gauge("tessera_signalling_connections") }),
         ("overload", { $0.gauge("tessera_overload_level") }),
         ("av_offset_1_ms", { $0.offsets.first ?? nil }), ("av_offset_2_ms", { $0.offsets.last ?? nil }),
-        ("sound_gap_ms", { $0.soundGap }), ("picture_gap_ms", { $0.pictureGap }),
+        ("sound_gap_ms", { $0.audioGap }), ("picture_gap_ms", { $0.pictureGap }),
         ("sound_lost", { Double($0.lips.reduce(0) { $0 + $1.lostPackets }) }),
     ]
 

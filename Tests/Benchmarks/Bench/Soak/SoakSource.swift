@@ -9,7 +9,7 @@ struct SoakSource: Sendable {
     /// Begins with a keyframe; nil where the encoder dropped one to hold its rate.
     var frames: [EncodedVideoFrame?]
     /// 20 ms each.
-    var sound: [[UInt8]]
+    var audio: [[UInt8]]
     /// −dBov (RFC 6464); nil says nothing about it.
     var level: UInt8?
 
@@ -20,7 +20,7 @@ struct SoakSource: Sendable {
         return frame
     }
 
-    func packet(_ tick: Int64) -> [UInt8] { sound[Int(tick % Int64(sound.count))] }
+    func packet(_ tick: Int64) -> [UInt8] { audio[Int(tick % Int64(audio.count))] }
 }
 
 /// The sources of a whole run.
@@ -38,20 +38,20 @@ struct SoakFootage: Sendable {
     init() throws(CodecError) {
         let scene = HeadScene(width: Self.size.width, height: Self.size.height, loop: Self.loop)
         let pictures = (0..<Self.loop).map { scene.picture($0) }
-        let voice = try Self.sound { 0.2 * Float(sin($0 * 2 * .pi * 180) * (0.6 + 0.4 * sin($0 * 2 * .pi * 3))) }
-        let hush = try Self.sound { _ in 0 }
+        let voice = try Self.audio { 0.2 * Float(sin($0 * 2 * .pi * 180) * (0.6 + 0.4 * sin($0 * 2 * .pi * 3))) }
+        let hush = try Self.audio { _ in 0 }
         for codec in VideoCodec.allCases {
             let frames = try encodeLoop(
                 pictures, codec: codec, framesPerSecond: Self.framesPerSecond, bitRate: Self.bitRate)
-            voices[codec] = SoakSource(framesPerSecond: Self.framesPerSecond, frames: frames, sound: voice, level: 20)
-            listeners[codec] = SoakSource(framesPerSecond: Self.framesPerSecond, frames: frames, sound: hush, level: 90)
+            voices[codec] = SoakSource(framesPerSecond: Self.framesPerSecond, frames: frames, audio: voice, level: 20)
+            listeners[codec] = SoakSource(framesPerSecond: Self.framesPerSecond, frames: frames, audio: hush, level: 90)
         }
     }
 
     func source(_ codec: VideoCodec, isLoud: Bool) -> SoakSource? { isLoud ? voices[codec] : listeners[codec] }
 
     /// As long as the pictures' loop. `value` is asked for each time in seconds.
-    private static func sound(_ value: (Double) -> Float) throws(CodecError) -> [[UInt8]] {
+    private static func audio(_ value: (Double) -> Float) throws(CodecError) -> [[UInt8]] {
         let encoder = try OpusEncoder(bitRate: .kilobits(24))
         var packets: [[UInt8]] = []
         for tick in 0..<loop / framesPerSecond * 50 {
@@ -101,7 +101,7 @@ enum FlashAndBeep {
         let frames = try encodeLoop(pictures, codec: codec, framesPerSecond: framesPerSecond, bitRate: .kilobits(400))
         let encoder = try OpusEncoder(bitRate: .kilobits(32))
         let first = isOffset ? 25 : 0
-        var sound: [[UInt8]] = []
+        var audio: [[UInt8]] = []
         // The second time round: the encoder comes from the loop's end then, as it does in each later one.
         for tick in 0..<100 {
             let samples = (0..<960).map { index -> Float in
@@ -112,8 +112,8 @@ enum FlashAndBeep {
                 return amplitude * min(edge, 1) * Float(sin(2 * .pi * frequency * Double(sample) / 48_000))
             }
             let packet = try encoder.encode(samples)
-            if tick >= 50 { sound.append(packet) }
+            if tick >= 50 { audio.append(packet) }
         }
-        return SoakSource(framesPerSecond: framesPerSecond, frames: frames, sound: sound, level: nil)
+        return SoakSource(framesPerSecond: framesPerSecond, frames: frames, audio: audio, level: nil)
     }
 }

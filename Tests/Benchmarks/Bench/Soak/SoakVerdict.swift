@@ -61,7 +61,7 @@ struct SoakVerdict {
     }
 
     private static func memory(_ what: String, _ cycles: [[SoakSample]], _ values: ([SoakSample]) -> [Double]) -> Line {
-        let medians = cycles.map { Figures.median(values($0)) }
+        let medians = cycles.map { Statistics.median(values($0)) }
         guard let (first, rest) = windows(medians), let worst = rest.max(), let last = rest.last else {
             return Line(what: what, first: medians.first.map { number($0) } ?? "", last: "", limit: "", holds: nil)
         }
@@ -92,7 +92,7 @@ struct SoakVerdict {
         return Line(
             what: "A/V offset, median of 10 s, ms", first: known.first.map { number($0) } ?? "",
             last:
-                "\(known.last.map { number($0) } ?? "none") (worst \(number(worst)), single p95 \(number(Figures.quantile(0.95, of: single))), "
+                "\(known.last.map { number($0) } ?? "none") (worst \(number(worst)), single p95 \(number(Statistics.quantile(0.95, of: single))), "
                 + "intervals without \(missing))",
             limit: "\(number(offsetLimit))", holds: !known.isEmpty && missing == 0 && worst < offsetLimit)
     }
@@ -101,8 +101,8 @@ struct SoakVerdict {
     private static func windows(_ values: [Double]) -> (first: Double, rest: [Double])? {
         let size = min(window, values.count / 2)
         guard size > 0 else { return nil }
-        let rest = (size...values.count - size).map { Figures.median(Array(values[$0..<$0 + size])) }
-        return (Figures.median(Array(values[..<size])), rest)
+        let rest = (size...values.count - size).map { Statistics.median(Array(values[$0..<$0 + size])) }
+        return (Statistics.median(Array(values[..<size])), rest)
     }
 
     private static func number(_ value: Double) -> String {

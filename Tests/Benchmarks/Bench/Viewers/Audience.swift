@@ -6,7 +6,7 @@ import Threads
 /// One room with its senders and viewers, by signalling alone. Used by one thread.
 final class Audience {
     /// Each per second; bytes and messages for one viewer, processor time in seconds.
-    struct Figures {
+    struct Statistics {
         var bytes = 0.0
         var messages = 0.0
         var control = 0.0
@@ -57,8 +57,8 @@ final class Audience {
         return (bytes, messages)
     }
 
-    func measure(seconds: Double) throws(WireError) -> Figures {
-        let (threads, process) = (server.figures.threads, server.figures.time)
+    func measure(seconds: Double) throws(WireError) -> Statistics {
+        let (threads, process) = (server.statistics.threads, server.statistics.time)
         let start = MonotonicClock.now()
         var next = start
         var (bytes, messages, turn) = (0, 0, 0)
@@ -76,8 +76,8 @@ final class Audience {
             usleep(2000)
         }
         let spent = (MonotonicClock.now() - start).inSeconds
-        let now = server.figures
-        return Figures(
+        let now = server.statistics
+        return Statistics(
             bytes: Double(bytes) / Double(viewers.count) / spent,
             messages: Double(messages) / Double(viewers.count) / spent,
             control: ((now.threads["control"] ?? 0) - (threads["control"] ?? 0)) / spent,

@@ -43,12 +43,12 @@ struct ViewersCommand: AsyncParsableCommand {
         for isWhole in [true, false] {
             let audience = try Audience(
                 program: server, directory: directory, viewers: viewers, senders: senders, followsChanges: !isWhole)
-            let figures = try audience.measure(seconds: seconds)
+            let statistics = try audience.measure(seconds: seconds)
             _ = audience.server.stop()
             table.add([
-                "\(viewers)", isWhole ? "whole lists" : "changes", "\(Int(figures.bytes))",
-                String(format: "%.1f", figures.messages),
-                String(format: "%.1f", figures.control * 1000), String(format: "%.0f", figures.process * 1000),
+                "\(viewers)", isWhole ? "whole lists" : "changes", "\(Int(statistics.bytes))",
+                String(format: "%.1f", statistics.messages),
+                String(format: "%.1f", statistics.control * 1000), String(format: "%.0f", statistics.process * 1000),
             ])
         }
         print(table.text + "\n" + Machine.description)

@@ -12,7 +12,8 @@ struct SoakVerdictTests {
         (1...minutes * 6).map { number in
             let time = Double(number) * SoakSample.interval
             var sample = SoakSample(
-                time: time, server: ServerReading(ProcessFigures(id: 0), metrics: ServerMetrics("")), serverLoad: 0.5,
+                time: time, server: ServerReading(ProcessStatistics(id: 0), metrics: ServerMetrics("")),
+                serverLoad: 0.5,
                 clientLoad: 0.1, taken: 0,
                 lips: [LipWatch.Reading(), LipWatch.Reading()])
             sample.server.resident = memory(time / 60) + (sample.isQuiet ? 0 : 60)

@@ -16,8 +16,8 @@ struct ShownPictures {
     var last: Picture? { all.last }
 
     /// - Parameter soundDelay: from capture to ear, when sound plays.
-    mutating func append(_ mark: MediaMark, soundDelay: Duration?, at now: Instant) {
-        all.append(Picture(at: now, made: mark.made, tag: mark.tag, offset: soundDelay.map { (now - mark.made) - $0 }))
+    mutating func append(_ mark: MediaMark, audioDelay: Duration?, at now: Instant) {
+        all.append(Picture(at: now, made: mark.made, tag: mark.tag, offset: audioDelay.map { (now - mark.made) - $0 }))
     }
 
     /// Gaps between pictures of motion that both lie in the window, longer than `limit`.
@@ -51,7 +51,7 @@ struct PictureSink {
     private var owns: [Duration] = []
 
     /// - Parameter soundDelay: from capture to ear, when sound plays.
-    mutating func receive(_ frame: ReceivedVideoFrame, soundDelay: Duration?, at now: Instant) {
+    mutating func receive(_ frame: ReceivedVideoFrame, audioDelay: Duration?, at now: Instant) {
         guard let mark = SyntheticEncoder.mark(of: frame.frame) else { return }
         let own = now - mark.made
         if owns.count >= Self.memory { owns.removeFirst() }
@@ -61,8 +61,8 @@ struct PictureSink {
         delay = held > old ? held : old - (old - held) / 64
         // A picture waits for the sound of its moment; it never shows before the one before it.
         var at = mark.made + held
-        if let soundDelay, mark.made + soundDelay > at { at = min(mark.made + soundDelay, now + .milliseconds(250)) }
+        if let audioDelay, mark.made + audioDelay > at { at = min(mark.made + audioDelay, now + .milliseconds(250)) }
         if let last = shown.last, last.at > at { at = last.at }
-        shown.append(mark, soundDelay: soundDelay, at: at)
+        shown.append(mark, audioDelay: audioDelay, at: at)
     }
 }

@@ -12,7 +12,7 @@ final class SimulatedMember {
         var choice: RenditionSelector.Choice
         var estimate: BitRate
         /// What waits in the line's own buffer, and before it in our pacer.
-        var lineQueue: Duration
+        var linkQueue: Duration
         var pacerQueue: Duration
         var deliveredBytes: Int
     }
@@ -33,10 +33,10 @@ final class SimulatedMember {
     private(set) var connectedAt: Instant?
     /// The picture and sound that the client gets.
     private(set) var eye = PictureSink()
-    private(set) var ear = SoundSink()
+    private(set) var ear = AudioSink()
     /// What the server gets of it.
     private(set) var serverEye = TileView()
-    private(set) var serverEar = SoundSink()
+    private(set) var serverEar = AudioSink()
     private(set) var samples: [Sample] = []
     private(set) var moves: [(at: Instant, change: RenditionSelector.Change)] = []
     private(set) var keyframesAsked = 0
@@ -82,7 +82,7 @@ final class SimulatedMember {
 
     private func handleClient(_ event: PeerEvent, at now: Instant) {
         switch event {
-        case .video(let frame): eye.receive(frame, soundDelay: ear.delay, at: now)
+        case .video(let frame): eye.receive(frame, audioDelay: ear.delay, at: now)
         case .audio(let packet): ear.receive(packet)
         case .keyframeRequested:
             cameraWantsKeyframe = true
@@ -154,7 +154,7 @@ final class SimulatedMember {
     // MARK: - Ticks
 
     /// Sound both ways; `tick` counts 20 ms.
-    func sendSound(tick: Int, at now: Instant) {
+    func sendAudio(tick: Int, at now: Instant) {
         guard isConnected else { return }
         if let (payload, start) = Self.sound(profile, tick: tick, at: now) {
             call.server.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: nil, at: now)
@@ -189,7 +189,7 @@ final class SimulatedMember {
     func sendCamera(at now: Instant) {
         guard isConnected, call.client.isConnected, camera != nil else { return }
         let rate = min(
-            cameraLimit, max((call.client.estimate - clientProfile.lineRate(Self.roomAudio)) * 0.92, .kilobits(10)))
+            cameraLimit, max((call.client.estimate - clientProfile.linkRate(Self.roomAudio)) * 0.92, .kilobits(10)))
         camera?.rate = rate
         guard let frame = camera?.frame(at: now, isKeyframe: cameraWantsKeyframe) else { return }
         cameraWantsKeyframe = false
@@ -203,7 +203,7 @@ final class SimulatedMember {
         samples.append(
             Sample(
                 at: now, choice: selector.choice, estimate: call.server.estimate,
-                lineQueue: call.down.queueDelay(at: now),
+                linkQueue: call.down.queueDelay(at: now),
                 pacerQueue: call.server.statistics(at: now).pacerQueue, deliveredBytes: call.down.deliveredBytes))
     }
 }

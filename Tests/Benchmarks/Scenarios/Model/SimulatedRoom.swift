@@ -20,13 +20,13 @@ final class SimulatedRoom {
     let start: Instant
     private var renditions: [RenditionSelector.Choice: Rendition] = [:]
     private(set) var keyframesSent = 0
-    private var soundTick = 0
+    private var audioTick = 0
     private var pictureTick: Int64
     private var nextSample: Instant
     private var seed: UInt64
 
     /// One member for each line.
-    init(lines: [Line], sendsPicture: BitRate?, seed: UInt64) throws {
+    init(links: [Link], sendsPicture: BitRate?, seed: UInt64) throws {
         ladder = Ladder(
             RoomMediaConfiguration.Rung.standard, width: 1280, height: 720, framesPerSecond: Int(Self.framesPerSecond))
         start = Instant(nanoseconds: 1_000_000_000_000)
@@ -34,7 +34,7 @@ final class SimulatedRoom {
         nextSample = start
         pictureTick = start.ticks(at: Self.framesPerSecond)
         self.seed = seed
-        for (index, line) in lines.enumerated() {
+        for (index, link) in links.enumerated() {
             let own = seed &* 1000 &+ UInt64(index)
             var client = PeerConfiguration(role: .client)
             client.videoCodecs = [.vp8]
@@ -44,7 +44,7 @@ final class SimulatedRoom {
             let call = try SimulatedCall(
                 client: client, server: server, clientIdentity: SimulatedIdentities.get().client,
                 serverIdentity: SimulatedIdentities.get().server,
-                up: line.up, down: line.down, seed: own, start: start)
+                up: link.up, down: link.down, seed: own, start: start)
             let member = SimulatedMember(
                 id: "m\(index)", call: call, ladder: ladder, sendsPicture: sendsPicture, seed: own)
             member.attach(to: self)
@@ -53,7 +53,7 @@ final class SimulatedRoom {
         }
     }
 
-    struct Line {
+    struct Link {
         var up: LinkConditions
         var down: LinkConditions
     }
@@ -63,14 +63,14 @@ final class SimulatedRoom {
     func run(for duration: Duration) {
         let end = now + duration
         while true {
-            let sound = start + .milliseconds(20) * soundTick
+            let audio = start + .milliseconds(20) * audioTick
             let picture = Instant(ticks: pictureTick, at: Self.framesPerSecond)
-            let next = min(sound, picture, nextSample)
+            let next = min(audio, picture, nextSample)
             guard next <= end else { break }
             advance(to: next)
-            if next == sound {
-                for member in members { member.sendSound(tick: soundTick, at: now) }
-                soundTick += 1
+            if next == audio {
+                for member in members { member.sendAudio(tick: audioTick, at: now) }
+                audioTick += 1
             }
             if next == picture {
                 for member in members { member.compose(at: now) }

@@ -18,15 +18,15 @@ struct TileView {
     }
 
     /// A tick of the canvas.
-    mutating func tick(at now: Instant, ear: SoundSink) {
+    mutating func tick(at now: Instant, ear: AudioSink) {
         for frame in fresh {
             wait.picture(
                 of: frame.captureTime, arrival: frame.arrival, isRepaired: frame.isRepaired, couldBeShownAt: now)
         }
         fresh.removeAll(keepingCapacity: true)
         let before = queue.generation
-        queue.advance(to: now, soundDelay: ear.playoutDelay(at: now))
+        queue.advance(to: now, audioDelay: ear.playoutDelay(at: now))
         guard queue.generation != before, let picture = queue.current else { return }
-        shown.append(picture.content, soundDelay: ear.delay, at: now)
+        shown.append(picture.content, audioDelay: ear.delay, at: now)
     }
 }

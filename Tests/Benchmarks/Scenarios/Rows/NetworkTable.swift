@@ -1,15 +1,15 @@
 import Basics
 
 /// What one row showed with one seed.
-struct RowFigures: Sendable {
-    var down: DirectionFigures
-    var up: DirectionFigures
+struct RowStatistics: Sendable {
+    var down: DirectionStatistics
+    var up: DirectionStatistics
     var checks: [Check]
 
     init(_ scenario: Scenario, seed: UInt64) throws {
         let outcome = try scenario.run(seed: seed)
-        down = DirectionFigures(meanOf: scenario.shown.map { outcome.down($0) })
-        up = DirectionFigures(meanOf: scenario.shown.map { outcome.up($0) })
+        down = DirectionStatistics(meanOf: scenario.shown.map { outcome.down($0) })
+        up = DirectionStatistics(meanOf: scenario.shown.map { outcome.up($0) })
         checks = scenario.verdict(outcome)
     }
 }
@@ -17,19 +17,19 @@ struct RowFigures: Sendable {
 /// A row over several seeds.
 public struct NetworkRow: Sendable {
     public let scenario: Scenario
-    var runs: [RowFigures]
+    var runs: [RowStatistics]
 
     /// Runs the row with each seed, as many at a time as asked for.
     public static func run(_ scenario: Scenario, seeds: Range<UInt64>, atOnce: Int) async throws -> NetworkRow {
-        let runs = try await withThrowingTaskGroup(of: (UInt64, RowFigures).self) { group in
-            var results: [UInt64: RowFigures] = [:]
+        let runs = try await withThrowingTaskGroup(of: (UInt64, RowStatistics).self) { group in
+            var results: [UInt64: RowStatistics] = [:]
             for seed in seeds {
-                if seed >= seeds.lowerBound + UInt64(max(atOnce, 1)), let (seed, figures) = try await group.next() {
-                    results[seed] = figures
+                if seed >= seeds.lowerBound + UInt64(max(atOnce, 1)), let (seed, statistics) = try await group.next() {
+                    results[seed] = statistics
                 }
-                group.addTask { (seed, try RowFigures(scenario, seed: seed)) }
+                group.addTask { (seed, try RowStatistics(scenario, seed: seed)) }
             }
-            for try await (seed, figures) in group { results[seed] = figures }
+            for try await (seed, statistics) in group { results[seed] = statistics }
             return results
         }
         return NetworkRow(scenario: scenario, runs: seeds.compactMap { runs[$0] })
@@ -58,7 +58,7 @@ public struct NetworkRow: Sendable {
 
     var aims: String { "| \(scenario.name) | \(scenario.aim) | \(verdicts.joined(separator: "<br>")) |" }
 
-    var figures: [String] {
+    var statistics: [String] {
         ["| \(scenario.name) | down | \(cells(runs.map(\.down))) |", "| | up | \(cells(runs.map(\.up))) |"]
     }
 }
@@ -69,7 +69,7 @@ public func networkTable(
     _ scenarios: [Scenario] = Scenario.all, seeds: Range<UInt64>, atOnce: Int = 1, progress: (String) -> Void = { _ in }
 ) async throws -> String {
     var aims = ["| line, both ways alike | aim | measured |", "|---|---|---|"]
-    var figures = [
+    var statistics = [
         "| line | way | rungs (mean) | freezes/min over 200 ms | over 500 ms | sound concealed % | picture delay p95 ms | sound delay p95 ms "
             + "| A/V offset p95 ms | queue p95 ms | NACKs % | keyframes asked | kbit/s |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
@@ -78,47 +78,47 @@ public func networkTable(
         progress(scenario.name)
         let row = try await NetworkRow.run(scenario, seeds: seeds, atOnce: atOnce)
         aims.append(row.aims)
-        figures += row.figures
+        statistics += row.statistics
     }
-    return aims.joined(separator: "\n") + "\n\n" + figures.joined(separator: "\n") + "\n"
+    return aims.joined(separator: "\n") + "\n\n" + statistics.joined(separator: "\n") + "\n"
 }
 
-private func cells(_ runs: [DirectionFigures]) -> String {
+private func cells(_ runs: [DirectionStatistics]) -> String {
     func number(_ value: Double) -> String {
         let rounded = abs(value) < 10 ? (value * 10).rounded() / 10 : value.rounded()
         return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
     }
-    func cell(_ value: (DirectionFigures) -> Double) -> String {
+    func cell(_ value: (DirectionStatistics) -> Double) -> String {
         let sorted = runs.map(value).sorted()
         guard let worst = sorted.last else { return "" }
         let median = number(sorted[(sorted.count - 1) / 2])
         return sorted.count == 1 || median == number(worst) ? median : "\(median) (\(number(worst)))"
     }
-    let shares = DirectionFigures(meanOf: runs).shares.filter { $0.share >= 0.005 }
+    let shares = DirectionStatistics(meanOf: runs).shares.filter { $0.share >= 0.005 }
     return [
         shares.map { "\($0.rung) \(number(($0.share * 100).rounded())) %" }.joined(separator: ", "),
         cell(\.freezesOver200), cell(\.freezesOver500), cell(\.concealed), cell(\.pictureDelay.p95),
-        cell(\.soundDelay.p95),
+        cell(\.audioDelay.p95),
         cell(\.offset.p95), cell(\.queue.p95), cell(\.nacks), cell { Double($0.keyframesAsked) },
         cell { Double($0.bitRate.bitsPerSecond) / 1000 },
     ].joined(separator: " | ")
 }
 
-extension DirectionFigures {
+extension DirectionStatistics {
     /// Of several members or runs alike.
-    init(meanOf all: [DirectionFigures]) {
-        self = all.first ?? DirectionFigures()
+    init(meanOf all: [DirectionStatistics]) {
+        self = all.first ?? DirectionStatistics()
         guard all.count > 1 else { return }
         let count = Double(all.count)
-        func mean(_ value: (DirectionFigures) -> Double) -> Double { all.reduce(0) { $0 + value($1) } / count }
+        func mean(_ value: (DirectionStatistics) -> Double) -> Double { all.reduce(0) { $0 + value($1) } / count }
         freezesOver200 = mean(\.freezesOver200)
         freezesOver500 = mean(\.freezesOver500)
         concealed = mean(\.concealed)
         recovered = mean(\.recovered)
         pictureDelay.median = mean(\.pictureDelay.median)
         pictureDelay.p95 = mean(\.pictureDelay.p95)
-        soundDelay.median = mean(\.soundDelay.median)
-        soundDelay.p95 = mean(\.soundDelay.p95)
+        audioDelay.median = mean(\.audioDelay.median)
+        audioDelay.p95 = mean(\.audioDelay.p95)
         offset.p95 = mean(\.offset.p95)
         queue.p95 = mean(\.queue.p95)
         nacks = mean(\.nacks)

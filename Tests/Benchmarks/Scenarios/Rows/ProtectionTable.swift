@@ -26,8 +26,9 @@ public enum ProtectionComparison {
                     let trial = RepairTrial(
                         shape: shape, loss: loss, roundTrip: .milliseconds(60), protection: protection,
                         retransmits: false)
-                    let figures = trial.run(frames: frames, seed: seed)
-                    return "\(text(figures.broken)) %" + (protection == .none ? "" : " for \(text(figures.parity)) %")
+                    let statistics = trial.run(frames: frames, seed: seed)
+                    return "\(text(statistics.broken)) %"
+                        + (protection == .none ? "" : " for \(text(statistics.parity)) %")
                 }
                 rows.append("| \(shape.name), \(name) | \(cells.joined(separator: " | ")) |")
             }
@@ -66,7 +67,7 @@ public enum ProtectionComparison {
     }
 }
 
-extension RepairFigures {
+extension RepairStatistics {
     fileprivate var cell: String {
         let late = late.map(ProtectionComparison.text).joined(separator: " / ")
         return

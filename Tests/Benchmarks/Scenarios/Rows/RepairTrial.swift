@@ -52,7 +52,7 @@ public struct RepairTrial: Sendable {
     }
 
     /// Runs so many frames; the same seed gives the same figures.
-    public func run(frames: Int, seed: UInt64) -> RepairFigures {
+    public func run(frames: Int, seed: UInt64) -> RepairStatistics {
         var sender = Sender(trial: self, frames: frames + Int(epilogue / Self.interval), seed: seed)
         var receiver = Receiver(trial: self, packets: sender.media)
         var down = Way<Packet>(delay: roundTrip / 2, loss: loss, seed: seed &+ 1)
@@ -80,7 +80,7 @@ public struct RepairTrial: Sendable {
                 sender.advance()
             }
         }
-        return RepairFigures(
+        return RepairStatistics(
             sender.frames.prefix(frames).map { ($0.packets, $0.end + roundTrip / 2) }, came: receiver.came,
             overhead: (parity: sender.parity, repairs: Double(sender.repairs) / Double(sender.media)))
     }

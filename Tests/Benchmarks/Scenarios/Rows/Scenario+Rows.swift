@@ -8,17 +8,17 @@ extension Scenario {
         clean, steps, thin, floor, loss(0.02), loss(0.05), loss(0.10), bursts, jitter, outage, crowd,
     ]
 
-    static let cleanLine = LinkConditions(delay: .milliseconds(10), rate: .megabits(5))
+    static let cleanLink = LinkConditions(delay: .milliseconds(10), rate: .megabits(5))
 
     public static let clean = Scenario(
         name: "clean 5 Mbit/s, 20 ms round trip", aim: "top rung within 4 s of joining; no freeze",
-        lines: [.init(cleanLine)],
+        links: [.init(cleanLink)],
         duration: .seconds(60)
     ) { outcome in
-        let figures = outcome.down(0)
+        let statistics = outcome.down(0)
         return [
             Check("top rung after", outcome.secondsToTop(of: 0), "s", .atMost(4)),
-            Check("freezes a minute", figures.freezesOver200, "", .atMost(0)),
+            Check("freezes a minute", statistics.freezesOver200, "", .atMost(0)),
         ]
     }
 
@@ -31,7 +31,7 @@ extension Scenario {
     public static let steps = Scenario(
         name: "1 Mbit/s → 300 kbit/s → 1 Mbit/s",
         aim: "leaves the rung within 2 s, queue under 150 ms within 3 s; returns within 10 s",
-        lines: [.init(rate(1000))],
+        links: [.init(rate(1000))],
         changes: [
             .init(after: drop, up: rate(1000), down: rate(300)), .init(after: rise, up: rate(1000), down: rate(1000)),
         ], duration: .seconds(60)
@@ -49,54 +49,54 @@ extension Scenario {
     public static let thin = Scenario(
         name: "150 kbit/s, 100 ms round trip",
         aim: "picture and sound continuous; under 150 kbit/s; delay under 400 ms",
-        lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)))], duration: .seconds(60),
+        links: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)))], duration: .seconds(60),
         settled: .seconds(8)
     ) { outcome in
-        let figures = outcome.down(0)
+        let statistics = outcome.down(0)
         return [
-            Check("freezes over 500 ms a minute", figures.freezesOver500, "", .atMost(1)),
+            Check("freezes over 500 ms a minute", statistics.freezesOver500, "", .atMost(1)),
             Check(
-                "motion", figures.shares.filter { $0.rung.hasSuffix("p") }.reduce(0) { $0 + $1.share } * 100, "%",
+                "motion", statistics.shares.filter { $0.rung.hasSuffix("p") }.reduce(0) { $0 + $1.share } * 100, "%",
                 .above(90)),
-            Check("sound concealed", figures.concealed, "%", .below(1)),
-            Check("rate", Double(figures.bitRate.bitsPerSecond) / 1000, "kbit/s", .below(150)),
-            Check("picture delay p95", figures.pictureDelay.p95, "ms", .below(400)),
+            Check("sound concealed", statistics.concealed, "%", .below(1)),
+            Check("rate", Double(statistics.bitRate.bitsPerSecond) / 1000, "kbit/s", .below(150)),
+            Check("picture delay p95", statistics.pictureDelay.p95, "ms", .below(400)),
         ]
     }
 
     public static let floor = Scenario(
         name: "60 kbit/s, 100 ms round trip", aim: "speech without gaps, a picture at least every 5 s",
-        lines: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)))], duration: .seconds(60),
+        links: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)))], duration: .seconds(60),
         settled: .seconds(10)
     ) { outcome in
-        let figures = outcome.down(0)
+        let statistics = outcome.down(0)
         return [
-            Check("sound concealed or missing", figures.concealed + figures.silent, "%", .below(1)),
-            Check("longest wait for a picture", figures.longestGap.inSeconds, "s", .atMost(5)),
+            Check("sound concealed or missing", statistics.concealed + statistics.silent, "%", .below(1)),
+            Check("longest wait for a picture", statistics.longestGap.inSeconds, "s", .atMost(5)),
         ]
     }
 
     public static func loss(_ part: Double) -> Scenario {
-        let line = LinkConditions(delay: .milliseconds(30), loss: .random(part), rate: .megabits(3))
+        let link = LinkConditions(delay: .milliseconds(30), loss: .random(part), rate: .megabits(3))
         let aim =
             part < 0.04
             ? "no freeze over 500 ms"
             : part < 0.08
                 ? "no freeze over 500 ms; sound concealed under 1 % with FEC" : "under 2 freezes over 500 ms a minute"
         return Scenario(
-            name: "\(Int((part * 100).rounded())) % random loss, 60 ms round trip", aim: aim, lines: [.init(line)],
+            name: "\(Int((part * 100).rounded())) % random loss, 60 ms round trip", aim: aim, links: [.init(link)],
             duration: .seconds(60)
         ) { outcome in
-            let figures = outcome.down(0)
+            let statistics = outcome.down(0)
             let up = outcome.up(0)
             var checks = [
                 Check(
-                    "freezes over 500 ms a minute", max(figures.freezesOver500, up.freezesOver500), "",
+                    "freezes over 500 ms a minute", max(statistics.freezesOver500, up.freezesOver500), "",
                     part < 0.08 ? .atMost(0) : .below(2)),
-                Check("over 200 ms", max(figures.freezesOver200, up.freezesOver200)),
+                Check("over 200 ms", max(statistics.freezesOver200, up.freezesOver200)),
             ]
             if part < 0.08 {
-                checks.append(Check("sound concealed", max(figures.concealed, up.concealed), "%", .below(1)))
+                checks.append(Check("sound concealed", max(statistics.concealed, up.concealed), "%", .below(1)))
             }
             return checks
         }
@@ -104,7 +104,7 @@ extension Scenario {
 
     public static let bursts = Scenario(
         name: "bursts: 5 % in mean, 8 packets each", aim: "under 2 freezes a minute",
-        lines: [
+        links: [
             .init(
                 LinkConditions(
                     delay: .milliseconds(30), loss: .bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8)),
@@ -113,30 +113,30 @@ extension Scenario {
         ],
         duration: .seconds(60)
     ) { outcome in
-        let figures = outcome.down(0)
+        let statistics = outcome.down(0)
         let up = outcome.up(0)
         return [
-            Check("freezes over 200 ms a minute, down", figures.freezesOver200, "", .below(2)),
+            Check("freezes over 200 ms a minute, down", statistics.freezesOver200, "", .below(2)),
             Check("up", up.freezesOver200, "", .below(2)),
-            Check("over 500 ms", max(figures.freezesOver500, up.freezesOver500)),
+            Check("over 500 ms", max(statistics.freezesOver500, up.freezesOver500)),
         ]
     }
 
     /// As `tc netem delay 30ms 15ms` does it: every packet on its own, so that they overtake each other.
     public static let jitter: Scenario = {
-        var line = LinkConditions(
+        var link = LinkConditions(
             delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3))
-        line.reorderingDelay = .zero
+        link.reorderingDelay = .zero
         return Scenario(
             name: "30 ms jitter with reordering", aim: "no spurious keyframes; NACKs under 1 % of packets",
-            lines: [.init(line)],
+            links: [.init(link)],
             duration: .seconds(60)
         ) { outcome in
-            let figures = outcome.down(0)
+            let statistics = outcome.down(0)
             let up = outcome.up(0)
             return [
-                Check("keyframes asked", Double(max(figures.keyframesAsked, up.keyframesAsked)), "", .atMost(1)),
-                Check("NACKs", max(figures.nacks, up.nacks), "%", .below(1)),
+                Check("keyframes asked", Double(max(statistics.keyframesAsked, up.keyframesAsked)), "", .atMost(1)),
+                Check("NACKs", max(statistics.nacks, up.nacks), "%", .below(1)),
                 Check("top rung after", outcome.secondsToTop(of: 0), "s", .atMost(15)),
             ]
         }
@@ -146,22 +146,22 @@ extension Scenario {
     private static let return_ = Duration.seconds(23)
 
     public static let outage: Scenario = {
-        let line = LinkConditions(delay: .milliseconds(25), rate: .megabits(2))
-        var dead = line
+        let link = LinkConditions(delay: .milliseconds(25), rate: .megabits(2))
+        var dead = link
         dead.loss = .random(1)
         return Scenario(
             name: "dead for 3 s, then back", aim: "sound and picture back within 1 s, delay normal within 5 s",
-            lines: [.init(line)],
-            changes: [.init(after: death, up: dead, down: dead), .init(after: return_, up: line, down: line)],
+            links: [.init(link)],
+            changes: [.init(after: death, up: dead, down: dead), .init(after: return_, up: link, down: link)],
             duration: .seconds(50)
         ) { outcome in
             let member = outcome.room.members[0]
             let back = outcome.room.start + return_
             func since(_ instant: Instant?) -> Double? { instant.map { ($0 - back).inSeconds } }
             let picture = since(member.eye.shown.all.first { $0.at > back && $0.made > back }?.at)
-            let sound = since(member.ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
+            let audio = since(member.ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
             let pictureUp = since(member.serverEye.shown.all.first { $0.at > back && $0.made > back }?.at)
-            let soundUp = since(member.serverEar.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
+            let audioUp = since(member.serverEar.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
             let before = outcome.down(0, in: outcome.room.start + .seconds(10)..<outcome.room.start + death)
                 .pictureDelay
             let limit = Duration.nanoseconds(Int64((before.p95 + 60) * 1e6))
@@ -175,14 +175,14 @@ extension Scenario {
             let normal = (0..<34).first { half in !isLate[half..<half + 6].contains(true) }.map { Double($0) / 2 }
             return [
                 Check("picture back after", max(picture ?? .infinity, pictureUp ?? .infinity), "s", .atMost(1)),
-                Check("sound back after", max(sound ?? .infinity, soundUp ?? .infinity), "s", .atMost(1)),
+                Check("sound back after", max(audio ?? .infinity, audioUp ?? .infinity), "s", .atMost(1)),
                 Check("delay normal after", normal, "s", .atMost(5)),
             ]
         }
     }()
 
     /// The five bad lines of a crowded room.
-    static let badLines: [LinkConditions] = [
+    static let badLinks: [LinkConditions] = [
         LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)),
         LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)),
         LinkConditions(delay: .milliseconds(30), loss: .random(0.10), rate: .megabits(3)),
@@ -194,7 +194,7 @@ extension Scenario {
 
     public static let crowd = Scenario(
         name: "20 peers, 5 of them bad", aim: "the other 15 are as in the clean row",
-        lines: (0..<15).map { _ in .init(cleanLine) } + badLines.map { .init($0) }, duration: .seconds(30),
+        links: (0..<15).map { _ in .init(cleanLink) } + badLinks.map { .init($0) }, duration: .seconds(30),
         camera: .kilobits(120),
         shown: 0..<15
     ) { outcome in

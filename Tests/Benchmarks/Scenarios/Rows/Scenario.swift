@@ -13,7 +13,7 @@ public struct Scenario: Sendable {
     public let name: String
     /// As the table says it.
     public let aim: String
-    var lines: [SimulatedRoom.Line]
+    var links: [SimulatedRoom.Link]
     var changes: [Change] = []
     var duration: Duration
     /// Steady figures are taken from here on; what happens at a moment is judged by itself.
@@ -26,7 +26,7 @@ public struct Scenario: Sendable {
 
     /// Runs the call in virtual time; the seed decides every loss and every frame's size.
     public func run(seed: UInt64) throws -> ScenarioOutcome {
-        let room = try SimulatedRoom(lines: lines, sendsPicture: camera, seed: seed)
+        let room = try SimulatedRoom(links: links, sendsPicture: camera, seed: seed)
         var passed = Duration.zero
         for change in changes {
             room.run(for: change.after - passed)
@@ -41,7 +41,7 @@ public struct Scenario: Sendable {
     public func verdict(_ outcome: ScenarioOutcome) -> [Check] { judge(outcome) }
 }
 
-extension SimulatedRoom.Line {
+extension SimulatedRoom.Link {
     /// The same both ways.
     init(_ both: LinkConditions) { self.init(up: both, down: both) }
 }

@@ -3,8 +3,8 @@ import Peer
 import RoomMedia
 
 /// What one direction of a call was like for one member.
-public struct DirectionFigures: Sendable {
-    /// Of the settled time, per step: `720p`, `360p`, `180p`, `stills`, `sound`.
+public struct DirectionStatistics: Sendable {
+    /// Of the settled time, per step: `720p`, `360p`, `180p`, `stills`, `audio`.
     public var shares: [(rung: String, share: Double)] = []
     public var freezesOver200 = 0.0
     public var freezesOver500 = 0.0
@@ -14,7 +14,7 @@ public struct DirectionFigures: Sendable {
     public var recovered = 0.0
     public var silent = 0.0
     public var pictureDelay = Quantiles()
-    public var soundDelay = Quantiles()
+    public var audioDelay = Quantiles()
     /// Picture after sound, without sign.
     public var offset = Quantiles()
     /// In the line's own buffer.
@@ -50,52 +50,52 @@ public struct ScenarioOutcome {
     var window: Range<Instant> { room.start + scenario.settled..<room.start + scenario.duration }
     private var minutes: Double { (scenario.duration - scenario.settled).inSeconds / 60 }
 
-    func down(_ member: Int, in part: Range<Instant>? = nil) -> DirectionFigures {
+    func down(_ member: Int, in part: Range<Instant>? = nil) -> DirectionStatistics {
         let member = room.members[member]
         let window = part ?? window
         let minutes = (window.upperBound - window.lowerBound).inSeconds / 60
-        var figures = common(member.eye.shown, member.ear, in: window, minutes: minutes)
+        var statistics = common(member.eye.shown, member.ear, in: window, minutes: minutes)
         let samples = member.samples.filter { window.contains($0.at) }
-        figures.shares = shares(samples)
-        figures.queue = Quantiles(samples.map(\.lineQueue))
+        statistics.shares = shares(samples)
+        statistics.queue = Quantiles(samples.map(\.linkQueue))
         if let first = samples.first, let last = samples.last, last.at > first.at {
-            figures.bitRate = BitRate(bytes: last.deliveredBytes - first.deliveredBytes, in: last.at - first.at)
+            statistics.bitRate = BitRate(bytes: last.deliveredBytes - first.deliveredBytes, in: last.at - first.at)
         }
         let received = member.call.client.statistics(at: room.now).videoReceived
-        figures.nacks = 100 * Double(received.nacks) / Double(max(received.packets, 1))
-        figures.keyframesAsked = received.pictureLossIndications
-        figures.keyframesSent = member.call.server.statistics(at: room.now).videoSent.counters.keyframes
-        return figures
+        statistics.nacks = 100 * Double(received.nacks) / Double(max(received.packets, 1))
+        statistics.keyframesAsked = received.pictureLossIndications
+        statistics.keyframesSent = member.call.server.statistics(at: room.now).videoSent.counters.keyframes
+        return statistics
     }
 
-    func up(_ member: Int) -> DirectionFigures {
+    func up(_ member: Int) -> DirectionStatistics {
         let member = room.members[member]
-        var figures = common(member.serverEye.shown, member.serverEar, in: window, minutes: minutes)
+        var statistics = common(member.serverEye.shown, member.serverEar, in: window, minutes: minutes)
         let received = member.call.server.statistics(at: room.now).videoReceived
-        figures.nacks = 100 * Double(received.nacks) / Double(max(received.packets, 1))
-        figures.keyframesAsked = received.pictureLossIndications
+        statistics.nacks = 100 * Double(received.nacks) / Double(max(received.packets, 1))
+        statistics.keyframesAsked = received.pictureLossIndications
         let sent = member.call.client.statistics(at: room.now)
-        figures.keyframesSent = sent.videoSent.counters.keyframes
-        figures.bitRate = BitRate(bytes: member.call.up.deliveredBytes, in: room.now - room.start)
-        return figures
+        statistics.keyframesSent = sent.videoSent.counters.keyframes
+        statistics.bitRate = BitRate(bytes: member.call.up.deliveredBytes, in: room.now - room.start)
+        return statistics
     }
 
-    private func common(_ eye: ShownPictures, _ ear: SoundSink, in window: Range<Instant>, minutes: Double)
-        -> DirectionFigures
+    private func common(_ eye: ShownPictures, _ ear: AudioSink, in window: Range<Instant>, minutes: Double)
+        -> DirectionStatistics
     {
-        var figures = DirectionFigures()
+        var statistics = DirectionStatistics()
         let slides = SimulatedRoom.slidesTag
-        figures.freezesOver200 = Double(eye.freezes(over: .milliseconds(200), in: window, slides: slides)) / minutes
-        figures.freezesOver500 = Double(eye.freezes(over: .milliseconds(500), in: window, slides: slides)) / minutes
-        figures.longestGap = eye.longestGap(in: window)
-        figures.concealed = ear.concealed(in: window)
-        figures.recovered = ear.recovered(in: window)
-        figures.silent = ear.silent(in: window)
+        statistics.freezesOver200 = Double(eye.freezes(over: .milliseconds(200), in: window, slides: slides)) / minutes
+        statistics.freezesOver500 = Double(eye.freezes(over: .milliseconds(500), in: window, slides: slides)) / minutes
+        statistics.longestGap = eye.longestGap(in: window)
+        statistics.concealed = ear.concealed(in: window)
+        statistics.recovered = ear.recovered(in: window)
+        statistics.silent = ear.silent(in: window)
         let shown = eye.all.filter { window.contains($0.at) }
-        figures.pictureDelay = Quantiles(shown.map { $0.at - $0.made })
-        figures.offset = Quantiles(shown.compactMap(\.offset).map { $0 < .zero ? .zero - $0 : $0 })
-        figures.soundDelay = Quantiles(ear.ticks.filter { window.contains($0.at) }.compactMap(\.delay))
-        return figures
+        statistics.pictureDelay = Quantiles(shown.map { $0.at - $0.made })
+        statistics.offset = Quantiles(shown.compactMap(\.offset).map { $0 < .zero ? .zero - $0 : $0 })
+        statistics.audioDelay = Quantiles(ear.ticks.filter { window.contains($0.at) }.compactMap(\.delay))
+        return statistics
     }
 
     private func shares(_ samples: [SimulatedMember.Sample]) -> [(rung: String, share: Double)] {
@@ -130,7 +130,7 @@ public struct ScenarioOutcome {
     func queueSeconds(from time: Duration, to end: Duration, over limit: Duration, of member: Int = 0) -> Double {
         let start = room.start + time
         let last = room.members[member].samples.last {
-            $0.at >= start && $0.at < room.start + end && $0.lineQueue > limit
+            $0.at >= start && $0.at < room.start + end && $0.linkQueue > limit
         }
         return last.map { ($0.at - start).inSeconds } ?? 0
     }
@@ -160,7 +160,7 @@ extension ScenarioOutcome {
         let every = max(1, member.samples.count / 30)
         for (number, sample) in member.samples.enumerated() where number % every == 0 {
             lines.append(
-                "  \(time(sample.at)): \(name(of: sample.choice)) estimate \(sample.estimate), queue \(Int(sample.lineQueue.inMilliseconds)) ms, pacer \(Int(sample.pacerQueue.inMilliseconds)) ms"
+                "  \(time(sample.at)): \(name(of: sample.choice)) estimate \(sample.estimate), queue \(Int(sample.linkQueue.inMilliseconds)) ms, pacer \(Int(sample.pacerQueue.inMilliseconds)) ms"
             )
         }
         for (eye, way) in [(member.eye.shown, "down"), (member.serverEye.shown, "up")] {

@@ -232,7 +232,7 @@ final class ConnectedPeer {
             SimulatedFrame.make(codec, isKeyframe: isKeyframe, bytes: size, timestamp: now.ticks(at: 90_000)), at: now)
     }
 
-    func sendSound(_ payload: [UInt8], _ work: inout Work) {
+    func sendAudio(_ payload: [UInt8], _ work: inout Work) {
         work.step(bytes: payload.count)
         server.send(audio: payload, timestamp: now.ticks(at: 48_000), marker: false, level: 30, at: now)
     }

@@ -71,7 +71,7 @@ enum ConnectionBody {
             }
         case .sound:
             for _ in 0..<input.repetitions(upTo: 50) {
-                peer.sendSound([UInt8](repeating: 1, count: 80), &work)
+                peer.sendAudio([UInt8](repeating: 1, count: 80), &work)
                 peer.wait(.milliseconds(20), &work)
             }
         case .setting: set(&input, peer, &work)

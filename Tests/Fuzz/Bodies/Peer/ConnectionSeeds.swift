@@ -114,7 +114,7 @@ enum ConnectionSeeds {
         var datagrams: [[UInt8]] = []
         for _ in 0..<4 {
             peer.sendFrame(bytes: 2000, &work)
-            peer.sendSound([UInt8](repeating: 1, count: 60), &work)
+            peer.sendAudio([UInt8](repeating: 1, count: 60), &work)
             peer.server.flush { bytes, _ in datagrams.append(Array(bytes)) }
             peer.wait(.milliseconds(40), &work)
         }

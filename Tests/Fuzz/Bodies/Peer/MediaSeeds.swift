@@ -43,7 +43,7 @@ enum MediaSeeds {
     }
 
     /// Two Opus packets in one, as RFC 2198 and Chromium pack them: an older one of three bytes and one of two.
-    static let redundantSound: [[UInt8]] = [[0x80 | 111, 0x0F, 0x00, 0x03, 111, 0x78, 1, 2, 0x78, 3], [111, 0x78, 1]]
+    static let redundantAudio: [[UInt8]] = [[0x80 | 111, 0x0F, 0x00, 0x03, 111, 0x78, 1, 2, 0x78, 3], [111, 0x78, 1]]
 
     static func payloads(_ codec: VideoCodec) -> [[UInt8]] { pictures(codec).flatMap(\.self) }
 

@@ -12,7 +12,7 @@ enum RTPBody {
 
     static let sound = FuzzTarget(
         "audio", covers: "the receive buffer of sound: order, loss, copies, playout", maximumLength: 4096,
-        seeds: { soundSeeds }, body: runSound)
+        seeds: { audioSeeds }, body: runAudio)
 
     private static func runHeader(_ input: FuzzInput, _ work: inout Work) {
         let bytes = input.bytes
@@ -35,7 +35,7 @@ enum RTPBody {
     }
 
     /// Packets in the order and at the times that the script says, with playout in between.
-    private static func runSound(_ input: FuzzInput, _ work: inout Work) {
+    private static func runAudio(_ input: FuzzInput, _ work: inout Work) {
         var input = input
         var buffer = AudioReceiveBuffer()
         var now = Instant.zero
@@ -88,11 +88,11 @@ enum RTPBody {
             return length.map { Array(bytes[..<$0]) }
         }
         let plain: [UInt8] = [0x80, 111, 0, 1, 0, 0, 0, 1, 0, 0, 0, 9]
-        return packets + MediaSeeds.redundantSound.map { plain + $0 } + MediaSeeds.payloads(.vp8).map { plain + $0 }
+        return packets + MediaSeeds.redundantAudio.map { plain + $0 } + MediaSeeds.payloads(.vp8).map { plain + $0 }
             + MediaSeeds.payloads(.h264).map { plain + $0 }
     }
 
-    private static var soundSeeds: [[UInt8]] {
+    private static var audioSeeds: [[UInt8]] {
         var script = FuzzScript()
         for index in 0..<30 {
             script.byte(3)

@@ -19,14 +19,14 @@ struct RTPScript {
         let marking = input.byte()
         let copies = shape & 1 == 0 ? 1 : input.repetitions(upTo: Self.mostCopies)
         let jump = shape & 2 == 0 ? 1 : UInt16(bitPattern: Int16(Int8(bitPattern: input.byte())))
-        let elapsed: UInt32 = shape & 4 == 0 ? 0 : shape & 8 == 0 ? (stream.isSound ? 960 : 3600) : input.number32()
+        let elapsed: UInt32 = shape & 4 == 0 ? 0 : shape & 8 == 0 ? (stream.isAudio ? 960 : 3600) : input.number32()
         let extra = shape & 16 != 0 ? input.chunk() : nil
         let payload = VideoPayload(&input)
         timestamps[stream.ssrc, default: 1000] &+= elapsed
         return (0..<copies).map { copy in
             let ssrc = shape & 32 == 0 ? stream.ssrc : stream.ssrc &+ UInt32(copy)
             sequences[ssrc, default: 100] &+= jump
-            if shape & 64 != 0 { timestamps[ssrc, default: 1000] &+= stream.isSound ? 960 : 3600 }
+            if shape & 64 != 0 { timestamps[ssrc, default: 1000] &+= stream.isAudio ? 960 : 3600 }
             transportSequence &+= marking & 32 == 0 ? 1 : 300
             return packet(
                 stream, ssrc: ssrc, marking, raw: extra,
@@ -38,7 +38,7 @@ struct RTPScript {
     private struct Stream {
         var ssrc: UInt32
         var payloadType: UInt8
-        var isSound = false
+        var isAudio = false
         /// The SSRC that a repair is about.
         var media: UInt32 = 0
         var isRepair = false
@@ -65,12 +65,12 @@ struct RTPScript {
         case 0:
             return Stream(
                 ssrc: sound?.remoteSources.first?.ssrc.rawValue ?? 0x3333,
-                payloadType: sound?.codecs.first?.payloadType ?? 111, isSound: true,
+                payloadType: sound?.codecs.first?.payloadType ?? 111, isAudio: true,
                 section: sound)
         case 1:
             return Stream(
                 ssrc: sound?.remoteSources.first?.ssrc.rawValue ?? 0x3333,
-                payloadType: sound?.codecs.first?.redPayloadType ?? 63, isSound: true,
+                payloadType: sound?.codecs.first?.redPayloadType ?? 63, isAudio: true,
                 section: sound)
         case 2, 3, 4: return Stream(ssrc: media, payloadType: codec?.payloadType ?? 96, section: picture, rid: rid)
         case 5:

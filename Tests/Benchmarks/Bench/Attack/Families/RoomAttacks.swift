@@ -55,14 +55,14 @@ enum RoomAttacks {
             "audio-profiles",
             "90 listeners of two rooms where somebody speaks, each of whom asks for sound at another rate."
         ) { context in
-            let sound = try BystanderFootage().sounds[0]
+            let audio = try BystanderFootage().audio[0]
             for room in 0..<2 {
                 context.spawn { context in
                     let intruder = try context.enter("profiles \(room)", as: 30 + room)
                     var count = 0
                     try intruder.run(context, every: .milliseconds(20)) { _ throws(WireError) in
                         intruder.peer.send(
-                            payload: sound[count % sound.count], type: HostileOffer.opus,
+                            payload: audio[count % audio.count], type: HostileOffer.opus,
                             ssrc: intruder.peer.offer.audioSSRC,
                             timestamp: UInt32(truncatingIfNeeded: count * 960))
                         count += 1

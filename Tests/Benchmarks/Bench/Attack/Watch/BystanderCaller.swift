@@ -25,7 +25,7 @@ final class BystanderCaller: Sendable {
     let id: String
     /// What media comes to.
     let address: SocketAddress
-    let sound: SoundMeter
+    let audio: AudioMeter
     let picture: PictureMeter
     private let fleet: Fleet
     private let state: Guard
@@ -45,27 +45,27 @@ final class BystanderCaller: Sendable {
         _ number: Int, footage: BystanderFootage, server: SocketAddress, source: IPAddress, room: String, token: String?
     ) throws {
         let now = MonotonicClock.now()
-        let sound = SoundMeter(tone: BystanderFootage.tones[1 - number], at: now)
+        let audio = AudioMeter(tone: BystanderFootage.tones[1 - number], at: now)
         let picture = PictureMeter(at: now)
         let state = Guard()
         let fleet = try Fleet(local: source)
         try fleet.start(
             frames: footage.frames, framesPerSecond: Double(BystanderFootage.framesPerSecond),
-            sound: footage.sounds[number],
+            audio: footage.audio[number],
             delay: .milliseconds(number * 16))
         let wire = try SignalWire(to: server, from: source)
         try wire.join(room, as: "Bystander \(number + 1)", extra: token.map { ["token": $0] } ?? [:])
         let offer = try waiting {
             try await fleet.offer(0, codec: .h264, only: true) { event in
                 switch event {
-                case .audio(let packet): sound.take(packet)
+                case .audio(let packet): audio.take(packet)
                 case .video(let frame): picture.take(frame)
                 case .ended(let reason): state.end("media ended: \(reason)")
                 case .connected: break
                 }
             }
         }
-        (self.sound, self.picture, self.state, self.fleet) = (sound, picture, state, fleet)
+        (self.audio, self.picture, self.state, self.fleet) = (audio, picture, state, fleet)
         guard let address = fleet.address(of: 0) else { throw BenchError("the bystander has no socket") }
         (id, self.address) = (wire.id, address)
         let answer = try wire.answer(to: offer) { kind, message in if kind == "tiles" { take(tiles: message) } }

@@ -97,17 +97,17 @@ private final class BystanderWatch: Sendable {
             mark()
             usleep(1_000_000)
             let now = MonotonicClock.now()
-            if callers.allSatisfy({ $0.sound.read(at: now).gap < 100 && $0.picture.read(at: now) < 200 }) { return }
+            if callers.allSatisfy({ $0.audio.read(at: now).gap < 100 && $0.picture.read(at: now) < 200 }) { return }
             if let reason = callers.lazy.compactMap(\.end).first { throw WireError(reason) }
         }
         let now = MonotonicClock.now()
-        let gaps = callers.map { "\(Int($0.sound.read(at: now).gap)) / \(Int($0.picture.read(at: now)))" }
+        let gaps = callers.map { "\(Int($0.audio.read(at: now).gap)) / \(Int($0.picture.read(at: now)))" }
         throw WireError("the call does not come to rest: gaps of \(gaps.joined(separator: ", ")) ms")
     }
 
     func mark() {
         for caller in callers {
-            caller.sound.mark()
+            caller.audio.mark()
             caller.picture.mark()
         }
         checks.withLock { $0 = Checks() }
@@ -115,12 +115,12 @@ private final class BystanderWatch: Sendable {
 
     func read() -> BystanderReading {
         let now = MonotonicClock.now()
-        let sounds = callers.map { $0.sound.read(at: now) }
+        let audio = callers.map { $0.audio.read(at: now) }
         let checks = checks.withLock { $0 }
         let turn = loopTurn()
         return BystanderReading(
-            soundGap: sounds.map(\.gap).max() ?? 0, pictureGap: callers.map { $0.picture.read(at: now) }.max() ?? 0,
-            packetsLost: sounds.map(\.lost).max() ?? 0, checks: checks.count, failedChecks: checks.failed,
+            audioGap: audio.map(\.gap).max() ?? 0, pictureGap: callers.map { $0.picture.read(at: now) }.max() ?? 0,
+            packetsLost: audio.map(\.lost).max() ?? 0, checks: checks.count, failedChecks: checks.failed,
             slowestCheck: checks.slowest,
             loopTurn: turn.wall, loopTurnProcessor: turn.processor, end: callers.lazy.compactMap(\.end).first)
     }
@@ -168,7 +168,7 @@ private final class BystanderWatch: Sendable {
             defer { fleet.stop() }
             try fleet.start(
                 frames: footage.frames, framesPerSecond: Double(BystanderFootage.framesPerSecond),
-                sound: footage.sounds[0])
+                audio: footage.audio[0])
             let wire = try SignalWire(to: server, from: source, timeout: .seconds(10))
             try wire.join(Self.lobby, as: "Newcomer", extra: token.map { ["token": $0] } ?? [:])
             let offer = try waiting {

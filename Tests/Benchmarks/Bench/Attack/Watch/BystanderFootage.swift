@@ -16,7 +16,7 @@ struct BystanderFootage {
 
     let frames: [EncodedVideoFrame]
     /// Opus packets of 20 ms, one second, for each tone.
-    let sounds: [[[UInt8]]]
+    let audio: [[[UInt8]]]
 
     init() throws(CodecError) {
         let encoder = try makeVideoEncoder(
@@ -34,7 +34,7 @@ struct BystanderFootage {
             }
         }
         self.frames = frames
-        var sounds: [[[UInt8]]] = []
+        var audio: [[[UInt8]]] = []
         for tone in Self.tones {
             let encoder = try OpusEncoder(bitRate: .kilobits(32))
             var packets: [[UInt8]] = []
@@ -45,8 +45,8 @@ struct BystanderFootage {
                 packets.append(try encoder.encode(samples))
             }
             // The first second is the encoder's run-up.
-            sounds.append(Array(packets[50...]))
+            audio.append(Array(packets[50...]))
         }
-        self.sounds = sounds
+        self.audio = audio
     }
 }

@@ -13,7 +13,7 @@ struct BystanderReading: Codable, Sendable {
     }
 
     /// The longest gaps of either caller since the mark, in milliseconds.
-    var soundGap: Double
+    var audioGap: Double
     var pictureGap: Double
     var packetsLost: Int
     /// Asked for `/healthz` so often, and so often without a 200 within a second.

@@ -7,7 +7,7 @@ import Peer
 ///
 /// A packet that holds silence or another's sound counts as missing, so what the server did not receive, or mixed
 /// wrongly, is a gap too.
-final class SoundMeter: Sendable {
+final class AudioMeter: Sendable {
     private struct State {
         var decoder: Opening<OpusDecoder>?
         var samples: [Float] = []

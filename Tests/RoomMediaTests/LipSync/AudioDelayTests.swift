@@ -4,18 +4,18 @@ import Testing
 @testable import RoomMedia
 
 @Suite("SoundDelay")
-struct SoundDelayTests {
+struct AudioDelayTests {
     /// Pictures of 30 a second, each ready so many milliseconds after its capture.
-    private func delay(_ milliseconds: [Int64], into sound: SoundDelay = SoundDelay(), from start: Int64 = 0)
+    private func delay(_ milliseconds: [Int64], into audio: AudioDelay = AudioDelay(), from start: Int64 = 0)
         -> Duration?
     {
         var now = Instant.zero
         for (index, late) in milliseconds.enumerated() {
             let capture = Instant(nanoseconds: (start + Int64(index)) * 33_333_333)
             now = capture + .milliseconds(late)
-            sound.picture(of: capture, arrival: now, isRepaired: false, couldBeShownAt: now)
+            audio.picture(of: capture, arrival: now, isRepaired: false, couldBeShownAt: now)
         }
-        return sound.pictureDelay(at: now)
+        return audio.pictureDelay(at: now)
     }
 
     @Test("a handful of pictures says how long they take")
@@ -41,8 +41,8 @@ struct SoundDelayTests {
 
     @Test("after a pause of half a second the count begins anew")
     func pause() {
-        let sound = SoundDelay()
-        _ = delay(Array(repeating: 20, count: 60), into: sound)
-        #expect(delay([80, 80, 80, 80], into: sound, from: 90) == .milliseconds(80))
+        let audio = AudioDelay()
+        _ = delay(Array(repeating: 20, count: 60), into: audio)
+        #expect(delay([80, 80, 80, 80], into: audio, from: 90) == .milliseconds(80))
     }
 }

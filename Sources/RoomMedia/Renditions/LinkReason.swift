@@ -1,5 +1,5 @@
 /// Why a participant's rung changed last.
-public struct LineReason: Hashable, Sendable {
+public struct LinkReason: Hashable, Sendable {
     /// What programs compare. The raw values are what clients are told.
     public enum Code: String, Sendable, CaseIterable {
         /// It never changed.
@@ -7,9 +7,9 @@ public struct LineReason: Hashable, Sendable {
         /// The server makes no larger picture: it saves work.
         case serverBusy = "server_busy"
         /// The line does not carry the rung that it had …
-        case lineWorse = "line_worse"
+        case linkWorse = "line_worse"
         /// … or carries a better one.
-        case lineBetter = "line_better"
+        case linkBetter = "line_better"
     }
 
     public var code: Code
@@ -21,5 +21,5 @@ public struct LineReason: Hashable, Sendable {
         self.sentence = sentence
     }
 
-    public static let none = LineReason(.none, "")
+    public static let none = LinkReason(.none, "")
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What a loop's sockets counted since the start, and how much there is now.
-public struct MediaLoopFigures: Hashable, Sendable {
+public struct MediaLoopStatistics: Hashable, Sendable {
     /// TCP connections that peers and strangers have now.
     public var connections = 0
     /// Those of them that no peer has claimed.
@@ -31,11 +31,11 @@ public struct MediaLoopFigures: Hashable, Sendable {
     public init() {}
 
     /// Adds those of another loop.
-    mutating func add(_ other: MediaLoopFigures) {
+    mutating func add(_ other: MediaLoopStatistics) {
         for field in Self.fields { self[keyPath: field] += other[keyPath: field] }
     }
 
-    private static var fields: [WritableKeyPath<MediaLoopFigures, Int>] {
+    private static var fields: [WritableKeyPath<MediaLoopStatistics, Int>] {
         [
             \.connections, \.strangers, \.accepted, \.refusedInAll, \.refusedOfAddress, \.displaced, \.unclaimed,
             \.idle, \.stalled,
@@ -61,8 +61,8 @@ final class LoopCounters: Sendable {
     let unanswerable = Atomic<Int>(0)
     let segmentationRefusals = Atomic<Int>(0)
 
-    var figures: MediaLoopFigures {
-        var result = MediaLoopFigures()
+    var statistics: MediaLoopStatistics {
+        var result = MediaLoopStatistics()
         result.connections = connections.load(ordering: .relaxed)
         result.strangers = strangers.load(ordering: .relaxed)
         result.accepted = accepted.load(ordering: .relaxed)

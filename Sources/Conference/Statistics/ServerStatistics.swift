@@ -3,11 +3,11 @@ import Logging
 import Threads
 
 /// The server's own counters, and when what is done now and then was done last.
-final class Figures: Sendable {
-    enum Chore: Hashable, Sendable { case layouts, overload, encodeLog, snapshots, recordings, lossLog, text }
+final class ServerStatistics: Sendable {
+    enum PeriodicTask: Hashable, Sendable { case layouts, overload, encodeLog, snapshots, recordings, lossLog, text }
 
     private struct State {
-        var last: [Chore: Instant] = [:]
+        var last: [PeriodicTask: Instant] = [:]
         var encodeFailures = 0
         var releaseMemory: Instant?
         var releasedMemory = Instant.distantPast
@@ -19,11 +19,11 @@ final class Figures: Sendable {
     private static let releasePeriod = Duration.seconds(10)
     private let state = Guarded(State())
 
-    /// Whether `chore` is due again; then it counts as done.
-    func isDue(_ chore: Chore, every period: Duration, at now: Instant) -> Bool {
+    /// Whether `task` is due again; if so, its next period begins now.
+    func startIfDue(_ task: PeriodicTask, every period: Duration, at now: Instant) -> Bool {
         state.withLock { state in
-            if let last = state.last[chore], now - last < period { return false }
-            state.last[chore] = now
+            if let last = state.last[task], now - last < period { return false }
+            state.last[task] = now
             return true
         }
     }
@@ -56,6 +56,8 @@ final class Figures: Sendable {
     /// Counted always, told at most each ten seconds.
     func encodeFailed(_ text: String, _ logger: Logger?) {
         state.withLock { $0.encodeFailures += 1 }
-        if isDue(.encodeLog, every: .seconds(10), at: MonotonicClock.now()) { logger?.error("encode failed: \(text)") }
+        if startIfDue(.encodeLog, every: .seconds(10), at: MonotonicClock.now()) {
+            logger?.error("encode failed: \(text)")
+        }
     }
 }

@@ -1,7 +1,7 @@
 import Basics
 
 /// What became of a stream's frames.
-public struct RepairFigures: Sendable, Equatable {
+public struct RepairStatistics: Sendable, Equatable {
     /// Frames of which a packet never came, in per cent.
     public var broken = 0.0
     /// Frames that could be decoded later than 33, 100 and 200 ms after the moment at which all of them would have been

@@ -4,7 +4,7 @@ import Logging
 import Threads
 
 /// What the doors count of themselves.
-final class GatewayFigures: Sendable {
+final class GatewayMetrics: Sendable {
     /// Why a request was refused before its route.
     enum RefusedRequest: String, Sendable, CaseIterable { case host, origin, rate }
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// How long after its capture a participant's sound is played (written by the audio thread, read by the picture clock),
 /// and how long its pictures take (the other way round).
-final class SoundDelay: Sendable {
+final class AudioDelay: Sendable {
     private let delay = Atomic<Int64>(0)
     private let updatedAt = Atomic<Int64>(.min)
 

@@ -3,8 +3,8 @@ import Hummingbird
 import Logging
 import Threads
 
-/// Every door, wired to one conference.
-struct Doors: Sendable {
+/// Every endpoint, wired to one conference.
+struct Endpoints: Sendable {
     let rules: RequestRules
     let gate: ConnectionGate
     let limits: RequestLimits
@@ -31,22 +31,24 @@ struct Doors: Sendable {
             joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: MonotonicClock.now())
         limits = RequestLimits(configuration.limits, at: MonotonicClock.now())
         let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret)
-        let figures = GatewayFigures(logger)
+        let statistics = GatewayMetrics(logger)
         let budget = budget ?? DescriptorBudget(descriptors: .max, configuration.limits)
         gate = ConnectionGate(
             connections: budget.connections, perAddress: budget.connectionsPerAddress,
             trustedProxies: configuration.http.trustedProxies)
         rules = RequestRules(configuration.http, machineName: machineName)
         let signalling = SignallingEndpoint(
-            conference: conference, authorizer: authorizer, iceServers: iceServers, limiter: limiter, figures: figures,
+            conference: conference, authorizer: authorizer, iceServers: iceServers, limiter: limiter,
+            statistics: statistics,
             limits: configuration.limits, logger: logger)
         whip = WHIPEndpoint(
-            conference: conference, authorizer: authorizer, iceServers: iceServers, limiter: limiter, figures: figures,
+            conference: conference, authorizer: authorizer, iceServers: iceServers, limiter: limiter,
+            statistics: statistics,
             sdpLimit: configuration.limits.sdpBytes)
 
         var table = RouteTable()
         table.addPages(assets)
-        table.addServer(conference) { [gate, whip] in figures.samples + gate.samples + whip.samples }
+        table.addServer(conference) { [gate, whip] in statistics.samples + gate.samples + whip.samples }
         table.addRooms(conference, limits: limits)
         table.addRecordings(
             conference, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
@@ -69,6 +71,6 @@ struct Doors: Sendable {
         responder = GatewayResponder(
             table: table, rules: rules,
             access: AccessPolicy(adminToken: auth.adminToken, verifier: verifier, links: links), limits: limits,
-            figures: figures, usesTLS: usesTLS, notices: Notices(logger))
+            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger))
     }
 }

@@ -4,7 +4,7 @@ import RoomMedia
 
 /// The ear of a simulated receiver: the real playout buffer, pulled each 20 ms, with sample counts in the place of
 /// samples.
-struct SoundSink {
+struct AudioSink {
     struct Tick {
         var at: Instant
         /// Samples of this tick at 48 kHz that had to be invented.
@@ -76,8 +76,8 @@ struct SoundSink {
     /// The mix: as the rooms' audio intake.
     mutating func wait(for pictures: LipSyncDelay, at now: Instant) {
         guard let delay = playoutDelay(at: now) else { return }
-        buffer.minimumDelay = LipSyncDelay.soundWait(
-            picture: pictures.delay(at: now), sound: delay, current: buffer.currentDelay)
+        buffer.minimumDelay = LipSyncDelay.audioWait(
+            picture: pictures.delay(at: now), audio: delay, current: buffer.currentDelay)
     }
 
     /// A browser: it follows its slow pictures at once and comes back by little steps.

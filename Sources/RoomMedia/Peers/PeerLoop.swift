@@ -5,29 +5,29 @@ import Synchronization
 import Threads
 
 /// What happens on the loop that the rooms must know. Called on the loop; must not block.
-package struct HostEvents: Sendable {
+package struct PeerLoopEvents: Sendable {
     /// `since`: media was there until then, or is from then on.
     package var media: @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void
     /// `why`: a sentence for the log; nil where the peer said goodbye.
     package var ended: @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void
-    package var line: @Sendable (_ participant: String, LineState) -> Void
+    package var link: @Sendable (_ participant: String, LinkState) -> Void
     package var relayed: @Sendable (_ room: String, RelayedMessage) -> Void
 
     package init(
         media: @escaping @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void,
         ended: @escaping @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void,
-        line: @escaping @Sendable (_ participant: String, LineState) -> Void,
+        link: @escaping @Sendable (_ participant: String, LinkState) -> Void,
         relayed: @escaping @Sendable (_ room: String, RelayedMessage) -> Void
     ) {
         self.media = media
         self.ended = ended
-        self.line = line
+        self.link = link
         self.relayed = relayed
     }
 }
 
 /// Whose each user name fragment is, whatever loop its check comes to.
-package typealias HostUfrags = UfragTable<SeatID>
+package typealias LoopUfrags = UfragTable<SeatID>
 
 /// The peer connections of one loop: routes datagrams to them, keeps their deadlines, and carries what they say to
 /// rooms and back.
@@ -37,8 +37,8 @@ package typealias HostUfrags = UfragTable<SeatID>
 /// flow goes back to the loop that reads it.
 ///
 /// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `execute`.
-package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
-    private static let linePeriod = Duration.seconds(1)
+package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
+    private static let linkPeriod = Duration.seconds(1)
     /// A turn that took longer than this may have waited for a processor: what peers are charged is then the thread's
     /// own time.
     private static let suspicious = Duration.milliseconds(3)
@@ -50,33 +50,36 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     package unowned let loop: MediaLoop
     /// Which loop of the server this is.
     let index: Int
-    private let others: HostTable
-    private let events: HostEvents
+    private let others: PeerLoopTable
+    private let events: PeerLoopEvents
     private let meters: StageMeters
-    private var seats: [String: PeerSeat] = [:]
-    private var byNumber: [Int: PeerSeat] = [:]
+    private var seats: [String: HostedPeer] = [:]
+    private var byNumber: [Int: HostedPeer] = [:]
     private var nextNumber = 0
     /// The same by room, in the order in which they came: a frame goes to its own room alone, however many others there
     /// are.
-    private var byRoom: [String: [PeerSeat]] = [:]
+    private var byRoom: [String: [HostedPeer]] = [:]
     private var demultiplexer: Demultiplexer<SeatID>
     /// What came in this turn for the peers of other loops.
     private var parcels: [Int: DatagramParcel] = [:]
     private let handedOver = Atomic<Int>(0)
-    private var deadlines = DeadlineQueue<PeerSeat>()
+    private var deadlines = DeadlineQueue<HostedPeer>()
     /// When each seat's line is reported next.
-    private var reports = DeadlineQueue<PeerSeat>()
-    private var dirty: [PeerSeat] = []
+    private var reports = DeadlineQueue<HostedPeer>()
+    private var dirty: [HostedPeer] = []
     private var ceiling = 0
     /// Those who cost something in this turn.
-    private var spenders: [PeerSeat] = []
+    private var spenders: [HostedPeer] = []
     private var turn = 0
     private var threadTime: Int64 = 0
     /// What all peers together did, for the metrics.
     package let counters = HostCounters()
     package let turns = LoopTurns()
 
-    init(loop: MediaLoop, index: Int, others: HostTable, ufrags: HostUfrags, events: HostEvents, meters: StageMeters) {
+    init(
+        loop: MediaLoop, index: Int, others: PeerLoopTable, ufrags: LoopUfrags, events: PeerLoopEvents,
+        meters: StageMeters
+    ) {
         self.loop = loop
         self.index = index
         self.others = others
@@ -86,11 +89,11 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// Runs `body` on the loop soon, in order. From any thread; never blocks.
-    func execute(_ body: @escaping @Sendable (PeerHost, Instant) -> Void) {
+    func execute(_ body: @escaping @Sendable (PeerLoop, Instant) -> Void) {
         loop.execute { [self] in body(self, MonotonicClock.now()) }
     }
 
-    package func seat(_ id: String) -> PeerSeat? { seats[id] }
+    package func seat(_ id: String) -> HostedPeer? { seats[id] }
 
     /// The name of a seat that is about to be made.
     package func makeSeatID() -> SeatID {
@@ -98,12 +101,12 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         return SeatID(loop: index, number: nextNumber)
     }
 
-    package func add(_ seat: PeerSeat, at now: Instant) {
+    package func add(_ seat: HostedPeer, at now: Instant) {
         seats[seat.id] = seat
         byNumber[seat.seatID.number] = seat
         byRoom[seat.engine.id, default: []].append(seat)
         _ = seat.selector.setCeiling(ceiling)
-        reports.set(seat, now + Self.linePeriod)
+        reports.set(seat, now + Self.linkPeriod)
         updateUfrags(seat)
     }
 
@@ -125,7 +128,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    private func leaveRoom(_ seat: PeerSeat) {
+    private func leaveRoom(_ seat: HostedPeer) {
         let room = seat.engine.id
         byRoom[room]?.removeAll { $0 === seat }
         if byRoom[room]?.isEmpty == true { byRoom[room] = nil }
@@ -161,7 +164,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     /// - Parameter reader: the loop that the datagram came to.
     private func take(
-        _ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, from reader: Int, for seat: PeerSeat, at now: Instant
+        _ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, from reader: Int, for seat: HostedPeer, at now: Instant
     ) {
         let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
         guard seat.loopBudget.admits(isCheck: isCheck, turn: turn, at: now) else { return }
@@ -237,7 +240,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         }
         while let seat = reports.takeDue(at: now) {
             report(seat, at: now)
-            reports.set(seat, now + Self.linePeriod)
+            reports.set(seat, now + Self.linkPeriod)
         }
         return [deadlines.next, reports.next].compactMap { $0 }.min()
     }
@@ -275,7 +278,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
 
     /// Runs `body` at the seat's expense, and returns what it took.
     @discardableResult
-    package func charging(_ seat: PeerSeat, _ body: () -> Void) -> Duration {
+    package func charging(_ seat: HostedPeer, _ body: () -> Void) -> Duration {
         let start = MonotonicClock.now()
         body()
         let took = MonotonicClock.now() - start
@@ -283,7 +286,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         return took
     }
 
-    private func charge(_ seat: PeerSeat, _ cost: Duration) {
+    private func charge(_ seat: HostedPeer, _ cost: Duration) {
         if seat.spent == .zero { spenders.append(seat) }
         seat.spent += max(cost, .nanoseconds(1))
     }
@@ -301,13 +304,13 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// The peer has something to say or to do at the end of this turn.
-    package func touch(_ seat: PeerSeat) {
+    package func touch(_ seat: HostedPeer) {
         guard !seat.isDirty else { return }
         seat.isDirty = true
         dirty.append(seat)
     }
 
-    private func flush(_ seat: PeerSeat) {
+    private func flush(_ seat: HostedPeer) {
         seat.peer.flush { bytes, flow in
             counters.bytesSent.wrappingAdd(bytes.count, ordering: .relaxed)
             loop.send(bytes, flow: flow)
@@ -319,15 +322,15 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    package func updateUfrags(_ seat: PeerSeat) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.seatID) }
+    package func updateUfrags(_ seat: HostedPeer) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.seatID) }
 
     // MARK: - What peers say
 
-    private func drain(_ seat: PeerSeat, at now: Instant) {
+    private func drain(_ seat: HostedPeer, at now: Instant) {
         while let event = seat.peer.nextEvent() { handle(event, of: seat, at: now) }
     }
 
-    private func handle(_ event: PeerEvent, of seat: PeerSeat, at now: Instant) {
+    private func handle(_ event: PeerEvent, of seat: HostedPeer, at now: Instant) {
         switch event {
         case .connected, .recovered: connect(seat, at: now)
         case .interrupted(let since): disconnect(seat, since: since)
@@ -345,7 +348,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             }
         case .estimate(let estimate, let loss, let roundTrip):
             if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
-                reportLine(seat, at: now, elapsed: nil)
+                reportLink(seat, at: now, elapsed: nil)
             }
         case .channelOpened(let channel, let label, let byRemote):
             if byRemote {
@@ -376,7 +379,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// The connection is over for good.
-    private func end(_ seat: PeerSeat, _ reason: PeerEnd, _ why: String?, at now: Instant) {
+    private func end(_ seat: HostedPeer, _ reason: PeerEnd, _ why: String?, at now: Instant) {
         disconnect(seat, since: now)
         // The participant may be back with another connection already.
         guard seats[seat.id] === seat else { return }
@@ -385,7 +388,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         events.ended(seat.id, reason, why)
     }
 
-    private func connect(_ seat: PeerSeat, at now: Instant) {
+    private func connect(_ seat: HostedPeer, at now: Instant) {
         guard !seat.isConnected else { return }
         seat.isConnected = true
         negotiated(seat, at: now)
@@ -396,7 +399,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         events.media(seat.id, true, now)
     }
 
-    private func disconnect(_ seat: PeerSeat, since: Instant) {
+    private func disconnect(_ seat: HostedPeer, since: Instant) {
         guard seat.isConnected else { return }
         seat.isConnected = false
         seat.leaveRenditions()
@@ -405,7 +408,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// After each offer and answer: the peer may take another format than before, or none.
-    package func negotiated(_ seat: PeerSeat, at now: Instant) {
+    package func negotiated(_ seat: HostedPeer, at now: Instant) {
         let formats = seat.peer.sendsVideo ? seat.peer.videoSendFormats : []
         if seat.format.map({ !formats.contains($0) }) ?? true { seat.format = formats.first }
         if seat.isConnected { seat.updateAudio() }
@@ -424,8 +427,8 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    package func deliver(_ sound: [AudioDelivery], at now: Instant) {
-        for packet in sound {
+    package func deliver(_ packets: [AudioDelivery], at now: Instant) {
+        for packet in packets {
             guard let seat = byNumber[packet.seat.number], seat.isConnected else { continue }
             seat.peer.send(
                 audio: packet.payload, timestamp: packet.timestamp, marker: false, level: packet.level, at: now)
@@ -500,7 +503,7 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     /// line.
     package func setCeiling(_ rung: Int) { ceiling = rung }
 
-    private func applyCeiling(_ seat: PeerSeat) {
+    private func applyCeiling(_ seat: HostedPeer) {
         guard let change = seat.selector.setCeiling(seat.ceiling(ceiling)) else { return }
         seat.reason = change.reason
         seat.choose()
@@ -510,37 +513,37 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
     // MARK: - Lines
 
     /// Once a second for each seat, spread over the second as they came.
-    private func report(_ seat: PeerSeat, at now: Instant) {
+    private func report(_ seat: HostedPeer, at now: Instant) {
         // Again each second: a recording may have begun or ended.
         applyCeiling(seat)
-        if seat.isConnected { reportLine(seat, at: now, elapsed: Self.linePeriod) }
+        if seat.isConnected { reportLink(seat, at: now, elapsed: Self.linkPeriod) }
     }
 
     /// What the peer's packets were refused for goes to the counters of all.
-    private func noteFaults(_ seat: PeerSeat, at now: Instant) {
+    private func noteFaults(_ seat: HostedPeer, at now: Instant) {
         noteFaults(seat, seat.peer.statistics(at: now))
     }
 
-    private func noteFaults(_ seat: PeerSeat, _ statistics: PeerStatistics) {
+    private func noteFaults(_ seat: HostedPeer, _ statistics: PeerStatistics) {
         let faults = PeerFaults(statistics, overLoopBudget: seat.loopBudget.dropped)
         counters.add(faults, since: seat.lastFaults)
         seat.lastFaults = faults
     }
 
     /// `elapsed`: since the last regular report; nil between two.
-    private func reportLine(_ seat: PeerSeat, at now: Instant, elapsed: Duration?) {
-        var line =
-            seat.lastLine
-            ?? LineState(
+    private func reportLink(_ seat: HostedPeer, at now: Instant, elapsed: Duration?) {
+        var link =
+            seat.lastLink
+            ?? LinkState(
                 estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0,
                 reason: .none)
         if let elapsed {
             let statistics = seat.peer.statistics(at: now)
             noteFaults(seat, statistics)
             let bytes = statistics.bytes
-            line.sent = BitRate(bytes: max(0, bytes.sent - seat.lastBytes.sent), in: elapsed)
-            line.received = BitRate(bytes: max(0, bytes.received - seat.lastBytes.received), in: elapsed)
-            line.lossUp = statistics.lossUp
+            link.sent = BitRate(bytes: max(0, bytes.sent - seat.lastBytes.sent), in: elapsed)
+            link.received = BitRate(bytes: max(0, bytes.received - seat.lastBytes.received), in: elapsed)
+            link.lossUp = statistics.lossUp
             seat.lastBytes = bytes
             let frames = (sent: statistics.videoSent.counters.frames, received: statistics.videoReceived.frames)
             seat.frameRates = (
@@ -549,14 +552,14 @@ package final class PeerHost: MediaLoopDelegate, @unchecked Sendable {
             )
             seat.lastFrames = frames
         }
-        line.estimate = seat.estimate ?? seat.peer.estimate
-        line.lossDown = seat.loss
-        line.roundTrip = seat.roundTrip
-        line.rung = seat.rungHeight
-        line.reason = seat.reason
-        line.mode = seat.selector.mode
-        guard line != seat.lastLine else { return }
-        seat.lastLine = line
-        events.line(seat.id, line)
+        link.estimate = seat.estimate ?? seat.peer.estimate
+        link.lossDown = seat.loss
+        link.roundTrip = seat.roundTrip
+        link.rung = seat.rungHeight
+        link.reason = seat.reason
+        link.mode = seat.selector.mode
+        guard link != seat.lastLink else { return }
+        seat.lastLink = link
+        events.link(seat.id, link)
     }
 }

@@ -4,7 +4,7 @@ import Fuzzing
 @testable import Codecs
 
 /// Opus packets of others, decoded, concealed and stretched.
-enum SoundBody {
+enum AudioBody {
     static let target = FuzzTarget(
         "opus", covers: "Opus packets: decoding, recovery, concealment, stretching",
         limits: WorkLimits(perStep: .milliseconds(5)),

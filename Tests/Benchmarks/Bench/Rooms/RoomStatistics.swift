@@ -1,7 +1,7 @@
 import Basics
 
 /// All readings of a room of one size, and of its bare work.
-struct RoomFigures: Sendable {
+struct RoomStatistics: Sendable {
     var peers: Int
     var readings: [RoomSession.Reading] = []
     var bare: [StageTimes] = []
@@ -13,8 +13,8 @@ struct RoomFigures: Sendable {
     var server: StageTimes { .median(readings.map(\.times)) }
     /// How much longer the same work takes beside the room than beside its bare work.
     var slowdown: Double {
-        let bare = Figures.median(probes.bare)
-        return bare > 0 ? Figures.median(probes.room) / bare : 1
+        let bare = Statistics.median(probes.bare)
+        return bare > 0 ? Statistics.median(probes.room) / bare : 1
     }
     var floor: StageTimes { .median(bare) }
 
@@ -37,6 +37,6 @@ struct RoomFigures: Sendable {
     }
 
     func perSecond(_ what: KeyPath<RoomSession.Reading, Double>) -> Double {
-        Figures.median(readings.map { $0[keyPath: what] })
+        Statistics.median(readings.map { $0[keyPath: what] })
     }
 }

@@ -4,13 +4,13 @@ import Testing
 @testable import Bench
 
 @Suite("What /proc says of a process")
-struct ProcessFiguresTests {
+struct ProcessStatisticsTests {
     @Test("a process that runs has memory, threads, descriptors and a past")
     func running() {
         let reading = ServerReading(.own, metrics: ServerMetrics(""))
         #expect(reading.resident > 1 && reading.anonymous > 0 && reading.anonymous < reading.resident)
         #expect(reading.proportional > 0 && reading.proportional <= reading.resident * 1.5)
-        #expect(ProcessFigures.own.peak >= reading.resident)
+        #expect(ProcessStatistics.own.peak >= reading.resident)
         #expect(reading.threads >= 1)
         #expect(reading.descriptors >= 3)
         #expect(reading.processorTime > 0)
@@ -19,7 +19,7 @@ struct ProcessFiguresTests {
     @Test("of one that is gone there is nothing")
     func gone() {
         // No process has the id 0.
-        let reading = ServerReading(ProcessFigures(id: 0), metrics: ServerMetrics(""))
+        let reading = ServerReading(ProcessStatistics(id: 0), metrics: ServerMetrics(""))
         #expect(reading.resident == 0 && reading.threads == 0 && reading.descriptors == 0 && reading.processorTime == 0)
     }
 
@@ -29,7 +29,7 @@ struct ProcessFiguresTests {
             script: #"echo "$PWD $1 $WORD"; read status; exit "$status""#, arguments: ["argument"],
             environment: ["WORD": "word"], directory: "/usr")
         #expect(child.line(within: .seconds(10)) == "/usr argument word")
-        #expect(child.status == nil && child.obituary == "runs" && child.figures.threadCount == 1)
+        #expect(child.status == nil && child.obituary == "runs" && child.statistics.threadCount == 1)
         child.write("3")
         // Its output is closed when it ends.
         #expect(child.line(within: .seconds(10)) == nil)

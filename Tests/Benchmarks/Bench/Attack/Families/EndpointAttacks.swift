@@ -2,7 +2,7 @@ import Basics
 import Foundation
 
 /// Getting in where one should not, and keeping others from getting in.
-enum DoorAttacks {
+enum EndpointAttacks {
     private static let secret = "a secret that only this bench knows, of enough bytes"
 
     static let all: [Attack] = [

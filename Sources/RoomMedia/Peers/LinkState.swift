@@ -1,7 +1,7 @@
 import Basics
 
 /// The state of a participant's line, once a second while it changes and at every change of rung.
-public struct LineState: Hashable, Sendable {
+public struct LinkState: Hashable, Sendable {
     /// What the line is thought to carry towards the participant.
     public var estimate: BitRate
     /// What is sent to and received from it now.
@@ -14,6 +14,6 @@ public struct LineState: Hashable, Sendable {
     /// The height of the picture that it gets; 0: audio (with a picture every few seconds).
     public var rung: Int
     /// Why the rung changed last.
-    public var reason: LineReason
-    public var mode = LineMode.full
+    public var reason: LinkReason
+    public var mode = LinkMode.full
 }

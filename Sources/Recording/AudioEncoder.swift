@@ -10,7 +10,7 @@ public enum RecordingAudio: String, Sendable, Codable, CaseIterable {
 }
 
 /// Codes a recording's mono sound, whatever the codec. Not Sendable: confined to the recorder's queue.
-final class SoundEncoder {
+final class AudioEncoder {
     private enum Codec {
         case aac(AACEncoder)
         case opus(OpusEncoder)
@@ -59,20 +59,20 @@ final class SoundEncoder {
     }
 
     /// The packets that these samples complete.
-    func encode(_ samples: [Float]) throws(RecordingError) -> [SoundPacket] {
-        var packets: [SoundPacket] = []
+    func encode(_ samples: [Float]) throws(RecordingError) -> [AudioPacket] {
+        var packets: [AudioPacket] = []
         do throws(CodecError) {
             switch codec {
             case .aac(let encoder):
                 try encoder.encode(samples) {
-                    packets.append(SoundPacket(data: $0.data, position: $0.position, sampleCount: $0.sampleCount))
+                    packets.append(AudioPacket(data: $0.data, position: $0.position, sampleCount: $0.sampleCount))
                 }
             case .opus(let encoder):
                 pending += samples
                 var start = 0
                 while pending.count - start >= frameSize {
                     let data = try encoder.encode(Array(pending[start..<start + frameSize]))
-                    packets.append(SoundPacket(data: data, position: position, sampleCount: frameSize))
+                    packets.append(AudioPacket(data: data, position: position, sampleCount: frameSize))
                     position += Int64(frameSize)
                     start += frameSize
                 }
@@ -85,13 +85,13 @@ final class SoundEncoder {
     }
 
     /// The packets that are left.
-    func finish() throws(RecordingError) -> [SoundPacket] {
+    func finish() throws(RecordingError) -> [AudioPacket] {
         switch codec {
         case .aac(let encoder):
-            var packets: [SoundPacket] = []
+            var packets: [AudioPacket] = []
             do throws(CodecError) {
                 try encoder.finish {
-                    packets.append(SoundPacket(data: $0.data, position: $0.position, sampleCount: $0.sampleCount))
+                    packets.append(AudioPacket(data: $0.data, position: $0.position, sampleCount: $0.sampleCount))
                 }
             } catch {
                 throw .codec("\(error)")

@@ -2,7 +2,7 @@ import Basics
 import COpus
 
 /// The Opus work of a room with nothing around it: a decode for each peer, an encode for each distinct mix.
-final class BareSound {
+final class BareAudio {
     private var decoders: [OpaquePointer] = []
     private var encoders: [OpaquePointer] = []
     private let packets: [[[UInt8]]]

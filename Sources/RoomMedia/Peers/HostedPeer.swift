@@ -2,7 +2,7 @@ import Basics
 import Peer
 
 /// One participant's peer connection and what it takes of the room. Lives on the loop.
-package final class PeerSeat {
+package final class HostedPeer {
     let id: String
     let seatID: SeatID
     package let peer: PeerConnection
@@ -21,7 +21,7 @@ package final class PeerSeat {
     var pending: RenditionKey? { membership.pending }
     /// A keyframe has gone out to it.
     var hasPicture: Bool { active != nil }
-    package var reason = LineReason.none
+    package var reason = LinkReason.none
     /// Until something is known of the line: a thin one must bear it beside the first probe.
     var profile = AudioProfile.narrow
     /// What the peer's description asks of its sound.
@@ -47,7 +47,7 @@ package final class PeerSeat {
     /// Of the last second's line report.
     var lastBytes: (sent: Int, received: Int) = (0, 0)
     var lastFaults = PeerFaults()
-    var lastLine: LineState?
+    var lastLink: LinkState?
     /// Video frames up to the last report, and how many a second came and went before it.
     var lastFrames: (sent: Int, received: Int) = (0, 0)
     package var frameRates: (sent: Double, received: Double) = (0, 0)

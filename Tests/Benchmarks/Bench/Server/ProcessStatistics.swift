@@ -2,11 +2,11 @@ import Foundation
 
 /// What /proc says of a process (proc(5)). Everything is 0 or empty when it is gone; memory is in megabytes of 2^20
 /// bytes.
-struct ProcessFigures: Sendable {
+struct ProcessStatistics: Sendable {
     let id: pid_t
 
     /// Of the bench itself.
-    static var own: ProcessFigures { ProcessFigures(id: getpid()) }
+    static var own: ProcessStatistics { ProcessStatistics(id: getpid()) }
 
     /// Resident memory.
     var memory: Double { number("VmRSS", in: "status") / 1024 }

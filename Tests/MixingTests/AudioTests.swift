@@ -12,9 +12,9 @@ import Testing
 
     private func mix(_ mixer: AudioMixer, _ sounds: [(String, [Float], Float)]) {
         // The pointers live as long as the arrays do: each is copied into a buffer of its own.
-        let buffers = sounds.map { sound -> UnsafeMutableBufferPointer<Float> in
-            let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: sound.1.count)
-            _ = buffer.initialize(from: sound.1)
+        let buffers = sounds.map { audio -> UnsafeMutableBufferPointer<Float> in
+            let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: audio.1.count)
+            _ = buffer.initialize(from: audio.1)
             return buffer
         }
         defer { buffers.forEach { $0.deallocate() } }

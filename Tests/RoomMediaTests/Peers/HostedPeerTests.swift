@@ -1,0 +1,21 @@
+import Peer
+import Testing
+
+@testable import RoomMedia
+
+@Suite("A seat on the loop")
+struct HostedPeerTests {
+    @Test("an overload leaves the top rung to those who take the very frames that a recording needs")
+    func ceiling() {
+        let plain = VideoSendFormat(codec: .h264, profileLevelID: "42e01f")
+        #expect(HostedPeer.sharesRecording(isRecorded: true, view: .room, format: plain))
+        #expect(!HostedPeer.sharesRecording(isRecorded: false, view: .room, format: plain))
+        #expect(
+            !HostedPeer.sharesRecording(
+                isRecorded: true, view: .personal(.init(layout: "grid", pins: ["a"])), format: plain))
+        #expect(!HostedPeer.sharesRecording(isRecorded: true, view: .room, format: VideoSendFormat(codec: .vp8)))
+        let single = VideoSendFormat(codec: .h264, packetizationMode: 0)
+        #expect(!HostedPeer.sharesRecording(isRecorded: true, view: .room, format: single))
+        #expect(!HostedPeer.sharesRecording(isRecorded: true, view: .room, format: nil))
+    }
+}
