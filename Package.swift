@@ -57,7 +57,7 @@ let package = Package(
         // Not called Network: Hummingbird and NIO ask `canImport(Network)` to find out whether they are on Apple's
         // platforms.
         .target(name: "Sockets", dependencies: ["Basics", "Threads", "CSockets"], swiftSettings: strict),
-        .target(name: "Peer", dependencies: ["Basics", "COpenSSL", "CSRTP"], swiftSettings: strict),
+        .target(name: "Peer", dependencies: ["Basics", "COpenSSL"], swiftSettings: strict),
         .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
         .target(
             name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict
@@ -119,7 +119,7 @@ let package = Package(
         .testTarget(name: "ThreadsTests", dependencies: ["Threads"], swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets", "Threads"], swiftSettings: strict),
         .testTarget(
-            name: "PeerTests", dependencies: ["Peer", "Simulation"], resources: [.copy("Fixtures")],
+            name: "PeerTests", dependencies: ["Peer", "Simulation", "CSRTP"], resources: [.copy("Fixtures")],
             swiftSettings: strict),
         .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: strict),
         .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),

@@ -7,6 +7,8 @@
 #include <openssl/ec.h>
 #include <openssl/rsa.h>
 #include <openssl/srtp.h>
+#include <openssl/params.h>
+#include <openssl/crypto.h>
 
 // What Swift's importer cannot see: macros over SSL_ctrl, SSL_OP_BIT values, varargs.
 static inline EVP_PKEY *ossl_generate_p256(void) { return EVP_EC_gen("P-256"); }

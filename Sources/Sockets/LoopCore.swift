@@ -18,7 +18,7 @@ final class LoopCore {
     /// From the begin of one turn to the next at least. Each turn costs two switches of the thread, several times what
     /// a datagram does, so what comes meanwhile is read at once. Nothing is held up by more than this, and where little
     /// comes nothing is.
-    static let turnDistance: Duration = .milliseconds(1)
+    static let turnDistance: Duration = .milliseconds(2)
     /// How often silent and stalled connections are looked for.
     static let sweepInterval: Duration = .seconds(5)
 

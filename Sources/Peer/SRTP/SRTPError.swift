@@ -1,5 +1,3 @@
-import CSRTP
-
 /// Why a packet was neither encrypted nor decrypted. Expected of a network: counted, not logged one by one.
 package enum SRTPError: Error, Hashable, Sendable {
     /// The packet was there before, or is older than the window tells.
@@ -12,18 +10,8 @@ package enum SRTPError: Error, Hashable, Sendable {
     case noRoom
     /// This key has encrypted all that it may (2⁴⁸ packets; RFC 3711 §9.2).
     case keyExhausted
-    /// Anything else, with libsrtp's number.
-    case library(UInt32)
-
-    init(_ status: srtp_err_status_t) {
-        switch status {
-        case srtp_err_status_replay_fail, srtp_err_status_replay_old: self = .replayed
-        case srtp_err_status_auth_fail, srtp_err_status_cipher_fail: self = .unauthenticated
-        case srtp_err_status_bad_param, srtp_err_status_parse_err: self = .malformed
-        case srtp_err_status_key_expired: self = .keyExhausted
-        default: self = .library(UInt32(status.rawValue))
-        }
-    }
+    /// OpenSSL refused to encrypt or to decrypt.
+    case cipher
 }
 
 /// How many packets went through one context, and why others did not.
@@ -49,7 +37,7 @@ public struct SRTPStatistics: Hashable, Sendable {
         case .replayed: replayed += 1
         case .unauthenticated: unauthenticated += 1
         case .malformed: malformed += 1
-        case .noRoom, .keyExhausted, .library: otherFailures += 1
+        case .noRoom, .keyExhausted, .cipher: otherFailures += 1
         }
     }
 }

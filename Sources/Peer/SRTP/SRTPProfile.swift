@@ -14,6 +14,8 @@ public enum SRTPProfile: UInt16, CaseIterable, Hashable, Sendable {
     public var saltLength: Int { self == .aes128CounterSHA1_80 ? 14 : 12 }
     /// How many bytes the authentication tag adds to a packet.
     public var tagLength: Int { self == .aes128CounterSHA1_80 ? 10 : 16 }
+    /// Whether the cipher authenticates what it encrypts, so that no HMAC is needed beside it.
+    var isAuthenticatedCipher: Bool { self != .aes128CounterSHA1_80 }
 }
 
 /// The master keys of one DTLS-SRTP association, seen from this end.
