@@ -8,7 +8,7 @@ public enum LossModel: Sendable, Equatable {
     case bursts(GilbertElliott)
 }
 
-/// A line with a good and a bad state (Gilbert 1960, Elliott 1963): losses come in bursts, as on radio links.
+/// A link with a good and a bad state (Gilbert 1960, Elliott 1963): losses come in bursts, as on radio links.
 public struct GilbertElliott: Sendable, Equatable {
     /// Per packet, from good to bad and back.
     public var toBad: Double
@@ -30,7 +30,7 @@ public struct GilbertElliott: Sendable, Equatable {
     }
 }
 
-/// Where a line stands in its loss model.
+/// Where a link stands in its loss model.
 public struct LossState: Sendable {
     private var isBad = false
 
@@ -53,7 +53,7 @@ extension SeededRandom {
     mutating func chance(_ part: Double) -> Bool { part > 0 && Double.random(in: 0..<1, using: &self) < part }
 }
 
-/// What one direction of a line does to packets.
+/// What one direction of a link does to packets.
 public struct LinkConditions: Sendable, Equatable {
     public var delay: Duration
     /// Added to each packet's delay, evenly distributed up to this; order is kept.

@@ -1,7 +1,7 @@
 import Basics
 import Peer
 
-/// A call between two `PeerConnection`s over simulated lines in virtual time: an hour takes seconds and every failure
+/// A call between two `PeerConnection`s over simulated links in virtual time: an hour takes seconds and every failure
 /// replays.
 ///
 /// `client` offers and controls ICE, `server` is ICE lite. What either side hears is collected; media goes in by the

@@ -1,8 +1,8 @@
 import Basics
 
-/// One direction of a line in virtual time; what it does follows from its seed.
+/// One direction of a link in virtual time; what it does follows from its seed.
 public struct SimulatedLink<Payload> {
-    /// IPv4 and UDP headers, which the line carries too.
+    /// IPv4 and UDP headers, which the link carries too.
     public static var overhead: Int { 28 }
 
     private struct Delivery {
@@ -32,7 +32,7 @@ public struct SimulatedLink<Payload> {
         random = SeededRandom(seed: seed)
     }
 
-    /// From now on the line is like this.
+    /// From now on the link is like this.
     public mutating func change(to conditions: LinkConditions) {
         self.conditions = conditions
     }

@@ -1,13 +1,13 @@
-/// What a packet of RTCP costs who takes it, so that it can be budgeted: one datagram may hold fifty feedbacks that
-/// each tell of 65 000 packets, or name five thousand packets to be sent again.
+/// The cost of processing an RTCP packet, for the budget: one datagram may hold fifty feedback packets that each cover
+/// 65 000 packets, or request five thousand retransmissions.
 extension RTCPPacket {
     /// What any packet costs, in steps.
     static let leastWork = 10
     /// A limit is compared with every other one that binds.
     static let workOfLimit = TemporaryLimits.most
 
-    /// About how many steps the packet asks for: numbers told of, packets asked for, blocks, sources. A step takes some
-    /// 10 ns.
+    /// About how many steps the packet causes: sequence numbers covered, retransmissions requested, blocks, sources. A
+    /// step takes about 10 ns.
     var work: Int { Self.leastWork + content }
 
     private var content: Int {

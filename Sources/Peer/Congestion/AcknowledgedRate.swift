@@ -1,7 +1,7 @@
 import Basics
 
-/// The rate that gets through: bytes that the peer reported, over short windows of its clock, smoothed by how likely
-/// each window is.
+/// The rate that reaches the peer: the bytes that it reported as received, over short windows of its clock, smoothed by
+/// how likely each window is.
 ///
 /// libwebrtc `bitrate_estimator.cc`.
 struct AcknowledgedRate: Sendable {
@@ -20,12 +20,12 @@ struct AcknowledgedRate: Sendable {
     /// kbit/s
     private var estimate: Double?
 
-    /// bit/s; nil before half a second was heard.
+    /// bit/s; nil until half a second of reports was received.
     var rate: Double? { estimate.map { $0 * 1000 } }
 
     mutating func add(size: Int, arrival: Duration, applicationLimited: Bool) {
         if let last = lastArrival, arrival < last - .seconds(1) || arrival - last > .seconds(2) {
-            // The peer's clock jumped, or a silence: what was counted belongs to no window.
+            // The peer's clock jumped, or nothing was sent for a while: the bytes counted so far belong to no window.
             windowStart = nil
             bytes = 0
         }

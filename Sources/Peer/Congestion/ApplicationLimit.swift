@@ -1,12 +1,13 @@
 import Basics
 
-/// Whether we send much less than we may: then what gets through says nothing of what could.
+/// Whether much less is sent than the estimate allows: then the acknowledged rate says nothing about what the link can
+/// carry.
 ///
 /// libwebrtc's ALR detector: an interval budget, here with a plain leaky average.
 struct ApplicationLimit: Sendable {
     static let start = 0.65
     static let stop = 0.80
-    /// Averaging time.
+    /// Averaging time in seconds.
     static let window = 0.5
 
     private var average = 0.0
@@ -14,7 +15,7 @@ struct ApplicationLimit: Sendable {
     private(set) var since: Instant?
 
     var isLimited: Bool { since != nil }
-    /// bit/s that left in the last half second.
+    /// bit/s that were sent in the last half second.
     var sentRate: Double { average }
 
     mutating func sent(size: Int, estimate: Double, at now: Instant) {

@@ -1,52 +1,54 @@
 import Basics
 
-/// Bounds and start of the estimate of what a peer's line carries.
+/// Bounds and start of the estimate of what a peer's link carries.
 public struct BandwidthEstimatorConfiguration: Sendable {
-    /// Before anything was measured.
+    /// The estimate before anything was measured.
     public var start: BitRate = .kilobits(300)
     /// The estimate never falls below this.
     public var minimum: BitRate = .kilobits(30)
-    /// The dearest rendition and some room to repair it.
+    /// The largest rendition and some room to repair it.
     public var maximum: BitRate = .megabits(5)
 
     /// The usual bounds.
     public init() {}
 }
 
-/// How much one peer's line carries of what we send: Google congestion control over transport-wide feedback, REMB and
-/// reports without it.
+/// Estimates how much of what we send one peer's link carries: Google congestion control over transport-wide feedback;
+/// REMB and receiver reports without it.
 ///
 /// A value without clock or I/O: packets that leave and reports that arrive go in, an estimate and probes come out.
 struct BandwidthEstimator: Sendable {
-    /// A report gap longer than two round trips, at least this, restarts the delay trend (str0m).
+    /// A gap between reports that is longer than two round trips, and at least this, restarts the delay trend (as in
+    /// str0m).
     static let gapLimit: Duration = .milliseconds(500)
-    /// With packets out and no report for this long, nothing grows …
+    /// If packets are unreported and no report came for this long, nothing grows …
     static let freezeAfter: Duration = .milliseconds(500)
-    /// … and from here the estimate shrinks by a fifth each second.
+    /// … and after this time the estimate shrinks by a fifth per second.
     static let fadeAfter: Duration = .seconds(2)
     static let fade = 0.8
-    /// The first report should not take longer.
+    /// The first report should not take longer than this.
     static let firstAnswer: Duration = .seconds(1)
-    /// So long after the start the first probe may take the estimate down.
+    /// For this long after the start the first probe may lower the estimate.
     static let startPhase: Duration = .seconds(3)
-    /// Until the first probe is answered, at most so long, it has the line for itself but for the sound: a picture sent
-    /// meanwhile fills a thin line's queue, and with it goes the answer. A good line answers within a round trip and
-    /// the peer's interval of reports …
+    /// Until the first probe is answered, but at most for this long, only audio is sent beside it: a picture sent
+    /// meanwhile would fill the queue of a thin link and delay or drop the probe's packets. On a good link the report
+    /// comes within a round trip and the peer's report interval …
     static let firstProbeTime: Duration = .milliseconds(600)
-    /// … unless the handshake, some 3 kB back and forth with the certificates, took no longer than this: no thin line
-    /// does that …
+    /// … unless the handshake, some 3 kB in both directions with the certificates, took no longer than this, which no
+    /// thin link achieves …
     static let quickHandshake: Duration = .milliseconds(150)
-    /// … and where nothing at all was heard by then the way is long or both directions are full.
+    /// … and if no report at all came by then, the path is long or both directions are full.
     static let firstProbeTimeUnheard: Duration = .milliseconds(1500)
-    /// A queue longer than this is drained: a third of the line's rate is left for that.
+    /// A queue longer than this is drained: a third of the link's rate is left for that.
     static let longQueue: Duration = .milliseconds(200)
     static let drain = 0.7
-    /// Of what a standing queue let through, where to go on once it is empty; a drain that takes longer shows nothing.
+    /// The part of the rate that a standing queue let through at which sending resumes once the queue is empty; a drain
+    /// that takes longer than `drainTime` shows nothing.
     static let afterDrain = 0.9
     static let drainTime: Duration = .seconds(4)
-    /// From this part of the most that would be of use the line is not what limits us.
+    /// From this part of the configured maximum on the link is not what limits us.
     static let ample = 0.95
-    /// Where more than this is lost a frame is not sent in one piece: a burst of losses would take all of it.
+    /// Above this loss a frame is not sent in one burst: a burst of losses would take all of it.
     static let ampleLoss = 0.01
 
     private(set) var history: SentPacketHistory
@@ -65,24 +67,24 @@ struct BandwidthEstimator: Sendable {
     private var probes: ProbeController
     private var probeEstimator = ProbeEstimator()
     private var receiverLimit: Double?
-    /// What the peer's description takes at most (`b=`), all kinds together; nil: it does not say.
+    /// The most that the peer's description accepts (`b=`), audio and video together; nil: it does not say.
     var describedLimit: BitRate? { didSet { boundProbes() } }
-    /// What the peer takes at most for now (RFC 5104 §4.2.1), all kinds together; nil: it does not say.
+    /// The most that the peer accepts for now (RFC 5104 §4.2.1), audio and video together; nil: it does not say.
     var temporaryLimit: BitRate? { didSet { boundProbes() } }
     private var lastFeedback: Instant?
     private var lastFade: Instant?
-    /// The estimate before reports stayed away.
+    /// The estimate before reports stopped coming.
     private var beforeSilence: Double?
-    /// Of the groups' arrivals, in the mean.
+    /// Mean jitter of the groups' arrivals.
     private var jitter = Duration.zero
     private var nextCheck: Instant?
     private let configuration: BandwidthEstimatorConfiguration
     /// Smoothed; from receiver reports or, without them, from feedback.
     private(set) var roundTrip: Duration = .milliseconds(100)
     private var hasRoundTrip = false
-    /// For a peer without transport-wide feedback.
+    /// The controller for a peer without transport-wide feedback.
     private var follower = ReceiverFollower()
-    /// Transport-wide feedback was heard, or is expected.
+    /// Transport-wide feedback was received, or is expected.
     let usesFeedback: Bool
 
     init(_ configuration: BandwidthEstimatorConfiguration, usesFeedback: Bool, firstSequence: SequenceNumber = 0) {
@@ -98,20 +100,20 @@ struct BandwidthEstimator: Sendable {
         probes = ProbeController(ceiling: range.upperBound)
     }
 
-    /// What may be sent now.
+    /// The rate at which to send now.
     var estimate: BitRate {
-        // A receiver's own wish may lie below our floor.
-        let wished = min(receiverLimit ?? .infinity, peerLimit)
-        guard wished < Double(linkEstimate.bitsPerSecond) else { return linkEstimate }
-        return BitRate(bitsPerSecond: Int(saturating: wished))
+        // The limit that a receiver requests may lie below our floor.
+        let requested = min(receiverLimit ?? .infinity, peerLimit)
+        guard requested < Double(linkEstimate.bitsPerSecond) else { return linkEstimate }
+        return BitRate(bitsPerSecond: Int(saturating: requested))
     }
 
-    /// What the line carries, whatever the receiver wishes to have of it.
+    /// What the link carries, whatever the receiver requests.
     var linkEstimate: BitRate {
         let value = min(delay.rate, loss.ceiling ?? .infinity)
         return BitRate(bitsPerSecond: Int(saturating: max(value, Double(configuration.minimum.bitsPerSecond))))
     }
-    /// The line carries all that would be of use, nothing waits on it, and hardly anything is lost.
+    /// The link carries the configured maximum, no queue stands on it, and hardly anything is lost.
     var isAmple: Bool {
         Double(linkEstimate.bitsPerSecond) >= Double(configuration.maximum.bitsPerSecond) * Self.ample
             && queue.delay < StandingQueue.harmless && detector.usage != .overused
@@ -120,9 +122,9 @@ struct BandwidthEstimator: Sendable {
     var lossFraction: Double { loss.fraction }
     var usage: LinkUsage { detector.usage }
 
-    /// The line is up: the first probes may go.
+    /// Starts probing: the connection is up.
     ///
-    /// - Parameter handshake: how long that of DTLS took, where it is known.
+    /// - Parameter handshake: how long the DTLS handshake took, if known.
     mutating func start(at now: Instant, handshake: Duration? = nil) {
         guard usesFeedback else { return }
         if started == nil {
@@ -133,23 +135,24 @@ struct BandwidthEstimator: Sendable {
         nextCheck = now + .milliseconds(250)
     }
 
-    /// No probe could be sent: nothing answers.
+    /// Ends the wait for the first probe: none could be sent, so none will be answered.
     mutating func cannotProbe() { awaitsFirstProbe = false }
 
-    /// When the line is no longer left to the first probe; nil: it is not.
+    /// Until when the link is reserved for the first probe; nil: it is not.
     var quietUntil: Instant? {
         guard awaitsFirstProbe, let started else { return nil }
         return started + (lastFeedback == nil ? Self.firstProbeTimeUnheard : Self.firstProbeTime)
     }
 
-    /// Notes a packet that leaves; its transport-wide sequence number.
+    /// Records a packet that leaves; returns its transport-wide sequence number.
     @discardableResult
     mutating func packetSent(size: Int, cluster: Int?, at now: Instant) -> SequenceNumber {
         limit.sent(size: size, estimate: delay.rate, at: now)
         return history.sent(size: size, cluster: cluster, at: now)
     }
 
-    /// A packet was sent again under its old number: reports about it mean nothing.
+    /// Excludes a number from the measurement: its packet was sent again under the old number, so reports about it mean
+    /// nothing.
     mutating func disregard(_ number: SequenceNumber) { history.disregard(number) }
 
     /// The number that the next packet will carry.
@@ -162,11 +165,11 @@ struct BandwidthEstimator: Sendable {
     }
     var hasProbe: Bool { !probes.pending.isEmpty }
 
-    /// Takes what the peer's transport-wide feedback says about arrivals.
+    /// Takes the arrivals that the peer's transport-wide feedback reports.
     mutating func receive(_ report: ArrivalReport, at now: Instant) {
         let results = history.apply(report)
         guard !results.isEmpty else { return }
-        // What was lost while the line was dead says nothing of how much it bears.
+        // Losses while the link was dead say nothing about what it carries.
         var lostInSilence = 0
         if let lastFeedback, now - lastFeedback > max(roundTrip * 2, Self.gapLimit) {
             grouping.reset()
@@ -216,8 +219,8 @@ struct BandwidthEstimator: Sendable {
         let cut = delay.update(
             usage: usage ?? (detector.usage == .overused ? .normal : detector.usage), acknowledged: through,
             isLimited: limit.isLimited, roundTrip: roundTrip, at: now)
-        // A long queue is to drain, not just to stop growing; when it is empty again, the rate goes back to what the
-        // queue showed.
+        // A long queue is to drain, not just to stop growing; when it is empty again, the rate returns to what passed
+        // the queue.
         if cut, queue.delay > Self.longQueue, let through {
             delay.limit(to: max(through * Self.drain, before * Self.drain))
         }
@@ -237,14 +240,14 @@ struct BandwidthEstimator: Sendable {
         if cut { probes.dropped(from: before, to: delay.rate, at: now) }
     }
 
-    /// What a burst measured.
+    /// Takes the rate that a probe measured.
     private mutating func take(_ measured: Double, cluster: Int, isOverused: Bool, at now: Instant) {
         awaitsFirstProbe = false
         if !isOverused, measured > delay.rate {
             delay.probed(measured)
         } else if let started, now - started < Self.startPhase, measured < delay.rate, probes.isFirst {
-            // The first burst of all met an empty line: what it measured is the line. Later ones share it, and one that
-            // did not fit is no proof that less fits than already does …
+            // The first probe of all met an empty link, so it measured the link. Later probes share it, and one that
+            // did not fit does not prove that less than the present rate fits …
             delay.probed(measured)
         }
         loss.probed(measured)
@@ -255,29 +258,28 @@ struct BandwidthEstimator: Sendable {
         }
     }
 
-    /// The receiver's own wish or estimate (REMB): a cap, and all the guidance there is when the peer sends no
-    /// feedback.
+    /// Takes REMB, the receiver's limit or estimate: a cap, and the only guidance when the peer sends no feedback.
     ///
-    /// - Parameter sent: what leaves of the streams that it is about; nil: all do.
+    /// - Parameter sent: the rate of the streams that it covers; nil: it covers all.
     mutating func receive(receiverLimit rate: BitRate, about sent: BitRate? = nil, at now: Instant) {
-        let told = Double(max(rate.bitsPerSecond, 1000))
+        let remb = Double(max(rate.bitsPerSecond, 1000))
         guard !usesFeedback else {
-            receiverLimit = told
+            receiverLimit = remb
             boundProbes()
             return
         }
         lastFeedback = now
-        // A wish below our floor is obeyed too.
-        receiverLimit = told < Double(configuration.minimum.bitsPerSecond) ? told : nil
+        // A limit below our floor is obeyed too.
+        receiverLimit = remb < Double(configuration.minimum.bitsPerSecond) ? remb : nil
         limit.advance(estimate: delay.rate, to: now)
         let measured = sent.map { Double($0.bitsPerSecond) } ?? limit.sentRate
         delay.probed(
             follower.receive(
-                told, sent: measured, beside: sent == nil ? 0 : max(0, limit.sentRate - measured), rate: delay.rate,
+                remb, sent: measured, beside: sent == nil ? 0 : max(0, limit.sentRate - measured), rate: delay.rate,
                 at: now))
     }
 
-    /// What the peer said that it takes at most, in bits per second.
+    /// The most that the peer accepts by its description and its temporary limit, in bits per second.
     private var peerLimit: Double {
         func rate(_ limit: BitRate?) -> Double { limit.map { Double($0.bitsPerSecond) } ?? .infinity }
         return min(rate(describedLimit), rate(temporaryLimit))
@@ -287,12 +289,12 @@ struct BandwidthEstimator: Sendable {
         probes.ceiling = min(Double(configuration.maximum.bitsPerSecond), peerLimit, receiverLimit ?? .infinity)
     }
 
-    /// A packet that leaves without a transport-wide number.
+    /// Records a packet that leaves without a transport-wide number.
     mutating func packetSent(unnumbered size: Int, at now: Instant) {
         limit.sent(size: size, estimate: delay.rate, at: now)
     }
 
-    /// A receiver report's loss: only for peers without transport-wide feedback.
+    /// Takes a receiver report's loss: only for peers without transport-wide feedback.
     mutating func receive(lossOf lost: Int, expected: Int, at now: Instant) {
         guard !usesFeedback, expected > 0 else { return }
         lastFeedback = now
@@ -301,7 +303,7 @@ struct BandwidthEstimator: Sendable {
             follower.report(lost: lost, expected: expected, sent: limit.sentRate, rate: delay.rate, at: now))
     }
 
-    /// A round trip, and which of our sender reports showed it.
+    /// Takes a round trip, and which of our sender reports showed it.
     mutating func receive(roundTrip sample: Duration, of report: UInt32, at now: Instant) {
         let bounded = min(max(sample, .microseconds(500)), .seconds(5))
         if !usesFeedback { follower.add(roundTrip: bounded, of: report, at: now) }
@@ -323,7 +325,7 @@ struct BandwidthEstimator: Sendable {
                 isUntested: limit.isLimited, to: now)
         } else if lastFeedback == nil, silence > Self.firstAnswer, now - (lastFade ?? .distantPast) >= Self.freezeAfter
         {
-            // Nothing was ever heard: the start is too much for this line, in one direction or both.
+            // No report ever came: the start rate is too much for this link, in one direction or both.
             lastFade = now
             delay.limit(to: delay.rate * 0.5)
         } else if silence > Self.fadeAfter, lastFeedback != nil, now - (lastFade ?? .distantPast) >= .seconds(1) {

@@ -1,12 +1,12 @@
 import Basics
 
-/// How fast the newest packets arrived. While a queue stands that is what the line carries, however little was sent on
-/// average: after a keyframe's burst in a quiet stream the acknowledged rate would understate the line several times.
+/// How fast the newest packets arrived. While a queue stands that is what the link carries, however little was sent on
+/// average: after a keyframe's burst in a quiet stream the acknowledged rate would be several times too low.
 struct BusyRate: Sendable {
-    /// Fewer packets, or in less time, are no measure: radio links deliver in clumps.
+    /// Fewer packets, or a shorter time, are no measure: radio links deliver in bursts.
     static let leastPackets = 8
     static let leastTime: Duration = .milliseconds(30)
-    /// What arrived longer ago does not belong to this queue.
+    /// Packets that arrived longer ago do not belong to this queue.
     static let mostTime: Duration = .milliseconds(500)
 
     private var packets: [(arrival: Duration, size: Int)] = []
@@ -16,8 +16,8 @@ struct BusyRate: Sendable {
         packets.append((arrival, size))
     }
 
-    /// bit/s, over whichever of the newest stretches was the busiest: the longer ones begin before the queue did. nil
-    /// without enough packets.
+    /// bit/s over the busiest of the stretches that end at the newest packet: the longer ones begin before the queue
+    /// did. nil without enough packets.
     var rate: Double? {
         guard let newest = packets.last else { return nil }
         var bytes = 0

@@ -1,22 +1,23 @@
 import Basics
 
-/// Additive increase, multiplicative decrease, steered by the delay.
+/// Additive increase and multiplicative decrease, driven by the delay.
 ///
 /// draft-ietf-rmcat-gcc-02 §5.5; libwebrtc `aimd_rate_control.cc`.
 struct DelayBasedController: Sendable {
     static let backOff = 0.85
-    /// One cut takes away no more than this part: what was acknowledged lags behind the line.
+    /// One cut lowers the rate to no less than this part of it: the acknowledged rate lags behind the link.
     static let deepestCut = 0.6
-    /// However fast the packets arrived, it was too many.
+    /// A cut lowers the rate at least to this part of it, however fast the packets arrived: there were too many of
+    /// them.
     static let leastCut = 0.97
-    /// Per second, far from the known capacity.
+    /// Growth per second, far from the known capacity.
     static let growth = 1.08
-    /// Near it: one average packet per response time, at least this many bit/s per second, and no faster than far from
-    /// it.
+    /// Near the known capacity: one average packet per response time, at least this many bit/s per second, and no
+    /// faster than far from it.
     static let leastAdditive = 4000.0
     static let fullPacketBits = 1200.0 * 8
     static let framesPerSecond = 30.0
-    /// Never further ahead of what gets through: factor and bit/s.
+    /// The rate stays within this factor and offset (bit/s) of the acknowledged rate.
     static let headroom = (factor: 1.5, offset: 10_000.0)
 
     private enum State { case hold, increase, decrease }
@@ -36,8 +37,8 @@ struct DelayBasedController: Sendable {
 
     /// - Returns: whether the rate was cut.
     ///
-    /// - Parameter isLimited: little is sent: what gets through raises the rate up to the headroom above it, anything
-    ///   further a probe.
+    /// - Parameter isLimited: little is sent: the acknowledged rate raises the rate up to the headroom above it; only a
+    ///   probe raises it further.
     mutating func update(
         usage: LinkUsage, acknowledged: Double?, isLimited: Bool = false, roundTrip: Duration, at now: Instant
     ) -> Bool {
@@ -64,18 +65,19 @@ struct DelayBasedController: Sendable {
         }
     }
 
-    /// A probe measured this much.
+    /// Sets the rate that a probe measured.
     mutating func probed(_ measured: Double) {
         rate = clamp(measured)
         capacity.reset()
     }
 
-    /// Something else (loss, a missing report) took the rate down.
+    /// Lowers the rate for another reason (loss, missing reports).
     mutating func limit(to limit: Double) {
         rate = clamp(min(rate, limit))
     }
 
-    /// A queue takes a round trip to drain: cutting faster would cut twice for one reason.
+    /// Whether enough time has passed since the last cut: a queue takes a round trip to drain, and a second cut would
+    /// answer the same cause twice.
     private func mayDecrease(acknowledged: Double?, roundTrip: Duration, at now: Instant) -> Bool {
         guard let decreased else { return true }
         let wait = min(max(roundTrip, .milliseconds(10)), .milliseconds(200))
@@ -85,13 +87,13 @@ struct DelayBasedController: Sendable {
     }
 
     private mutating func increase(acknowledged: Double?, isLimited: Bool, roundTrip: Duration, elapsed: Double) {
-        // Without a measure of what gets through, little traffic proves nothing.
+        // Without an acknowledged rate little traffic proves nothing.
         if isLimited, acknowledged == nil { return }
         if let acknowledged, let known = capacity.range, acknowledged > known.upperBound { capacity.reset() }
         var next = rate
         if capacity.isKnown {
             let response = roundTrip.inSeconds + 0.1
-            // A frame of a thin line is a small packet (libwebrtc `GetNearMaxIncreaseRateBpsPerSecond`).
+            // A frame of a thin link is a small packet (libwebrtc `GetNearMaxIncreaseRateBpsPerSecond`).
             let frame = rate / Self.framesPerSecond
             let packet = frame / (frame / Self.fullPacketBits).rounded(.up)
             next += max(Self.leastAdditive, min(packet / response, (Self.growth - 1) * rate)) * elapsed

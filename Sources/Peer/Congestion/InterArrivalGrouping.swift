@@ -4,7 +4,7 @@ import Basics
 ///
 /// draft-ietf-rmcat-gcc-02 §5.2 "pre-filtering"; numbers as in libwebrtc `inter_arrival_delta.cc`.
 struct InterArrivalGrouping: Sendable {
-    /// Packets that left within this time of a group's first are one group.
+    /// Packets that left within this time of a group's first packet are one group.
     static let sendSpan: Duration = .milliseconds(5)
     /// Packets that arrive this close after each other were held back together and count as one group …
     static let burstGap: Duration = .milliseconds(5)
@@ -28,13 +28,13 @@ struct InterArrivalGrouping: Sendable {
     private var current: Group?
     private var previous: Group?
 
-    /// Takes the next packet in sequence order; gives the change between the two groups that it closed.
+    /// Takes the next packet in sequence order; returns the change between the two groups that it closed, if any.
     mutating func add(sent: Instant, arrival: Duration) -> Delta? {
         guard var group = current else {
             current = Group(firstSent: sent, lastSent: sent, firstArrival: arrival, lastArrival: arrival)
             return nil
         }
-        // A packet that overtook: its group is gone, it says nothing of the queue.
+        // A packet that was overtaken: its group is closed, so it says nothing about the queue.
         guard sent >= group.firstSent else { return nil }
         if belongs(sent: sent, arrival: arrival, to: group) {
             group.lastSent = max(group.lastSent, sent)

@@ -1,4 +1,4 @@
-/// Where the line's capacity was seen to be: the acknowledged rate at the moments of overuse.
+/// The link's capacity as seen at the moments of overuse: the acknowledged rate then.
 ///
 /// libwebrtc `link_capacity_estimator.cc`.
 struct LinkCapacity: Sendable {
@@ -15,7 +15,7 @@ struct LinkCapacity: Sendable {
     /// bit/s
     var rate: Double? { estimate.map { $0 * 1000 } }
 
-    /// bit/s; the range in which an acknowledged rate speaks for the same line.
+    /// bit/s; an acknowledged rate within this range belongs to the same link capacity.
     var range: ClosedRange<Double>? {
         guard let estimate else { return nil }
         let spread = Self.standardDeviations * (deviation * estimate).squareRoot()

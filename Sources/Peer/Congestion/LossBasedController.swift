@@ -1,27 +1,27 @@
 import Basics
 
-/// A ceiling that comes down when much is lost and goes away when little is.
+/// A ceiling that falls while many packets are lost and is lifted when few are.
 ///
-/// draft-ietf-rmcat-gcc-02 §6, with libwebrtc's rhythm (`send_side_bandwidth_estimation.cc`).
+/// draft-ietf-rmcat-gcc-02 §6, with libwebrtc's intervals (`send_side_bandwidth_estimation.cc`).
 struct LossBasedController: Sendable {
     static let highLoss = 0.10
     static let lowLoss = 0.02
-    /// Where so much is lost only what gets through is a measure.
+    /// Above this loss only the acknowledged rate is a measure.
     static let floodLoss = 0.30
     static let growth = 0.08
-    /// Cuts are at least this and a round trip apart.
+    /// The time between cuts is at least this and a round trip.
     static let cutInterval: Duration = .milliseconds(300)
-    /// Little loss for so long lifts the ceiling.
+    /// Low loss for this long lifts the ceiling.
     static let recovery: Duration = .seconds(3)
-    /// No reaction before: the first packets' loss says little.
+    /// No reaction before this: the first packets' loss says little.
     static let grace: Duration = .seconds(2)
     /// Fewer packets than these are no sample.
     static let leastPackets = 20
-    /// Nor a shorter time: losses come in bursts, and one burst is not the line.
+    /// Nor is a shorter time: losses come in bursts, and one burst does not describe the link.
     static let leastTime: Duration = .milliseconds(500)
 
-    /// The least smoothed loss of this time is the line's own: a radio link loses at any rate, and going slower does
-    /// not help.
+    /// The lowest smoothed loss within this time is the link's own: a radio link loses packets at any rate, and a lower
+    /// rate does not help.
     static let inherentWindow: Duration = .seconds(10)
     /// Weight of a new sample in the smoothing.
     static let smoothing = 0.25
@@ -37,7 +37,7 @@ struct LossBasedController: Sendable {
     private var lost = 0
     /// bit/s; nil when loss sets no limit.
     private(set) var ceiling: Double?
-    /// Of the last full sample.
+    /// Loss of the last full sample.
     private(set) var fraction = 0.0
 
     /// Adds one report; `current` is the estimate in force.
@@ -83,7 +83,7 @@ struct LossBasedController: Sendable {
         } else if min(sample, mean) - inherent < Self.lowLoss, let old = ceiling {
             let clean = cleanSince ?? now
             cleanSince = clean
-            // The line has recovered: from here on the delay alone says how fast to grow.
+            // The link has recovered: from here on the delay alone decides how fast to grow.
             ceiling = now - clean >= Self.recovery ? nil : old * (1 + Self.growth * elapsed) + 1000 * elapsed
         } else {
             cleanSince = nil

@@ -1,6 +1,6 @@
 import Basics
 
-/// What the delay says about how the line is used.
+/// How the link is used, according to the delay.
 enum LinkUsage: Sendable {
     case underused, normal, overused
 }
@@ -15,8 +15,8 @@ struct OveruseDetector: Sendable {
     static let gainDown = 0.039
     /// A trend that is further above the threshold than this is a spike and does not move the threshold.
     static let spike = 15.0
-    /// Overuse must last this long in ms.
-    static let patience = 10.0
+    /// Overuse must last this long, in ms.
+    static let leastOveruse = 10.0
     static let longestStep = 100.0
 
     private var threshold = initialThreshold
@@ -33,7 +33,7 @@ struct OveruseDetector: Sendable {
         if trend > threshold {
             timeOver = timeOver.map { $0 + sendDelta.inMilliseconds } ?? sendDelta.inMilliseconds / 2
             count += 1
-            if let over = timeOver, over > Self.patience, count > 1, trend >= previousTrend {
+            if let over = timeOver, over > Self.leastOveruse, count > 1, trend >= previousTrend {
                 timeOver = 0
                 count = 0
                 usage = .overused

@@ -1,47 +1,48 @@
 import Basics
 
-/// A burst at a rate above the estimate, to see whether it gets through, or at the estimate, to see whether it still
-/// does.
+/// A burst at a rate above the estimate, to find out whether the link carries it, or at the estimate, to find out
+/// whether it still does.
 struct ProbeCluster: Sendable, Equatable {
     var id: Int
     var rate: BitRate
-    /// Both must be reached.
+    /// The cluster ends when both are reached.
     var packets: Int
     var bytes: Int
 }
 
-/// When to look for more: at the start, after success, after a large drop, and now and then while more would be of use,
-/// however much or little the application sends: a rendition that could be better is not sent to find out. And when to
-/// look whether what was once measured still holds, where what is sent does not show it.
+/// Decides when to look for a higher rate: at the start, after success, after a large drop, and now and then while a
+/// higher rate would be of use, however much or little the application sends, because a better rendition is not sent
+/// just to find out. It also decides when to check whether an earlier measurement still holds, if the traffic does not
+/// show it.
 ///
-/// libwebrtc `probe_controller.cc`, but for the checks.
+/// libwebrtc `probe_controller.cc`, except for the checks.
 struct ProbeController: Sendable {
-    /// One step at a time: libwebrtc's second burst at six times the start would fill a thin line's queue for half a
-    /// second.
+    /// One step at a time: libwebrtc's second burst at six times the start would fill the queue of a thin link for half
+    /// a second.
     static let startFactors = [3.0]
     static let packets = 5
     static let duration: Duration = .milliseconds(15)
-    /// After a probe in vain the next is longer, and on a line with jitter so many times that: jitter of the burst's
-    /// own length hides any rate.
+    /// The probe after a failed one is longer, and on a link with jitter it lasts `durationOfJitter` times the jitter:
+    /// jitter as long as the burst hides any rate.
     static let longestDuration: Duration = .milliseconds(60)
     static let durationOfJitter = 5.0
-    /// But no burst takes the line for longer than this, if the estimate is right.
+    /// But no burst occupies the link for longer than this, if the estimate is right.
     static let longestQueue: Duration = .milliseconds(60)
-    /// The first of all meets a line of which nothing is known, and whose queue may hold no more.
+    /// The first probe meets an unknown link, whose queue may hold no more than this.
     static let longestQueueOfFirst: Duration = .milliseconds(30)
-    /// A measured rate above this part of the probed one asks for the next step …
+    /// A measured rate above this part of the probed one leads to the next step …
     static let success = 0.7
-    /// … which is this much more.
+    /// … which is larger by this factor.
     static let further = 2.0
-    /// Where more would be of use it is looked for so often …
+    /// While a higher rate would be of use, a probe looks for it this often …
     static let interval: Duration = .seconds(5)
-    /// … sooner at the start, as long as nothing was found: a page that has just been opened is busy, and holds up the
-    /// first bursts …
+    /// … sooner at the start, as long as nothing was found: a browser that has just opened the page is busy and delays
+    /// the first bursts …
     static let startInterval: Duration = .seconds(1)
-    /// … after each time in vain of the longest bursts more rarely, since a burst on a full line is heard …
+    /// … and less often after each failed probe of the longest duration, since a burst on a full link can be heard …
     static let slowing = 1.6
     static let longestInterval: Duration = .seconds(30)
-    /// … and anything above this is a find.
+    /// … and a measured rate above this factor counts as a success.
     static let find = 1.15
     /// A fall below this part of the rate before is a large drop.
     static let largeDrop = 0.66
@@ -49,13 +50,13 @@ struct ProbeController: Sendable {
     /// How long after a drop the old rate is tried again, and how often.
     static let dropInterval: Duration = .seconds(3)
     static let dropAttempts = 10
-    /// A cluster unanswered for this long lost packets and measured nothing …
-    static let patience: Duration = .seconds(1)
-    /// … and is sent again so often before it counts as in vain.
+    /// A cluster without an answer for this long lost packets and measured nothing …
+    static let answerTimeout: Duration = .seconds(1)
+    /// … and is sent again this often before it counts as failed.
     static let repeats = 2
-    /// An estimate that nothing tests is checked so often …
+    /// An estimate that the traffic does not test is checked this often …
     static let checkInterval: Duration = .seconds(4)
-    /// … and taken back when two bursts in a row, this far apart, measured less than this part of it.
+    /// … and lowered when two bursts in a row, this far apart, measured less than this part of it.
     static let doubtInterval: Duration = .milliseconds(600)
     static let refuted = 0.6
 
@@ -68,15 +69,15 @@ struct ProbeController: Sendable {
     private var interval = startInterval
     private var duration = duration
     private var lastProbe: Instant = .distantPast
-    /// The last that looked for more.
+    /// When the last probe for a higher rate was sent.
     private var lastStep: Instant = .distantPast
     private var drop: (rate: Double, next: Instant, left: Int)?
-    /// What a burst measured that is far below the estimate, and when the next is to confirm it.
+    /// The rate of a burst far below the estimate, and when the next burst is to confirm it.
     private var doubt: (rate: Double, next: Instant)?
-    /// Only the first burst of all has been asked for.
+    /// Only the first burst has been requested.
     var isFirst: Bool { nextID == 2 }
     private(set) var pending: [ProbeCluster] = []
-    /// bit/s; never probed above.
+    /// bit/s; no probe goes above it.
     var ceiling: Double
     /// How unevenly packets arrive.
     var jitter: Duration = .zero
@@ -91,10 +92,10 @@ struct ProbeController: Sendable {
         for factor in Self.startFactors { request(rate * factor, from: rate, at: now) }
     }
 
-    /// What a cluster measured, in bit/s.
+    /// Takes the rate that a cluster measured, in bit/s.
     ///
-    /// - Parameter estimate: in force now.
-    /// - Returns: what the line bears, when this and the burst before agree that it is far less than the estimate.
+    /// - Parameter estimate: the estimate in force.
+    /// - Returns: what the link carries, if this burst and the one before agree that it is far less than the estimate.
     mutating func measured(_ rate: Double, cluster: Int, estimate: Double, at now: Instant) -> Double? {
         guard let current = waiting, current.id == cluster else { return nil }
         waiting = nil
@@ -111,7 +112,7 @@ struct ProbeController: Sendable {
         doubt = nil
         guard current.purpose == .more else { return nil }
         if rate > Self.find * current.before {
-            // A find far below what was asked may be jitter's doing: at the start it is looked for again soon.
+            // A success far below the requested rate may be due to jitter: at the start the next probe follows soon.
             interval = rate > Self.success * current.rate ? Self.interval : min(interval, Self.interval)
             duration = Self.duration
         } else {
@@ -123,7 +124,7 @@ struct ProbeController: Sendable {
         return nil
     }
 
-    /// The delay or loss took the estimate from `old` to `new`.
+    /// Records that delay or loss lowered the estimate from `old` to `new`.
     mutating func dropped(from old: Double, to new: Double, at now: Instant) {
         pending.removeAll()
         waiting = nil
@@ -135,7 +136,8 @@ struct ProbeController: Sendable {
         drop = (max(old, drop?.rate ?? 0), now + Self.dropInterval, Self.dropAttempts)
     }
 
-    /// A dead line is back: nothing was overused, and what it bore before is looked for at once.
+    /// Records that a dead link recovered: nothing was overused, and the next probe tries the rate before the
+    /// interruption at once.
     mutating func returned(to old: Double, from estimate: Double, at now: Instant) {
         pending.removeAll()
         waiting = nil
@@ -144,11 +146,11 @@ struct ProbeController: Sendable {
     }
 
     /// - Parameters:
-    ///   - isFree: nothing waits on the line.
-    ///   - isUntested: so little is sent that the estimate could be anything.
+    /// - isFree: no queue stands on the link.
+    /// - isUntested: so little is sent that the traffic does not test the estimate.
     mutating func advance(estimate: Double, isFree: Bool, isUntested: Bool, to now: Instant) {
         var again: Double?
-        if let current = waiting, now - current.since > Self.patience {
+        if let current = waiting, now - current.since > Self.answerTimeout {
             waiting = nil
             if current.purpose == .more {
                 duration = min(duration * 2, Self.longestDuration)
@@ -186,13 +188,13 @@ struct ProbeController: Sendable {
         }
     }
 
-    /// The burst to send now; it is the caller's from here.
+    /// Takes out the burst to send now.
     mutating func take() -> ProbeCluster? {
         pending.isEmpty ? nil : pending.removeFirst()
     }
 
     private mutating func failed() {
-        // While longer bursts may still see what jitter hid from this one, they come no more rarely.
+        // Longer bursts may still find what jitter hid from this one, so the interval does not grow yet.
         let isStart = interval < Self.interval
         if isStart || duration >= Self.longestDuration { interval = min(interval * Self.slowing, Self.longestInterval) }
         duration = min(duration * 2, Self.longestDuration)

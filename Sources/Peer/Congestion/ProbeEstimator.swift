@@ -1,35 +1,35 @@
 import Basics
 
-/// Reads a line's rate from how a burst of probe packets arrived.
+/// Measures a link's rate from the arrival times of a burst of probe packets.
 ///
-/// The bounds are those of libwebrtc's `probe_bitrate_estimator.cc`; the rate is the slope of a line through all
-/// arrivals instead of the time between the first and the last: jitter of the burst's own length would otherwise halve
-/// it. A receiver that is busy takes the whole burst out of its socket at once, and there is no slope to see: how long
-/// the burst was under way beyond the fastest packet's time tells then what the line bears at least.
+/// The bounds are those of libwebrtc's `probe_bitrate_estimator.cc`. The rate is the slope of a line through all
+/// arrivals instead of the time between the first and the last: jitter as long as the burst would halve the latter. A
+/// busy receiver reads the whole burst from its socket at once, which leaves no slope: then the time that the burst
+/// took beyond the fastest packet's gives a lower bound of the link's rate.
 struct ProbeEstimator: Sendable {
-    /// Of the packets and the bytes of a cluster, how much must have arrived.
+    /// The part of a cluster's packets and bytes that must have arrived.
     static let leastPart = 0.8
-    /// Of the first of all, which may find the queue of a thin line full: what came through tells the line's rate all
-    /// the same.
+    /// The same for the first probe, which may fill the queue of a thin link: the packets that arrive show the link's
+    /// rate all the same.
     static let leastPartOfFirst = 0.6
     static let longestInterval: Duration = .seconds(1)
-    /// Arriving this much faster than sent is a measuring error.
+    /// A higher ratio of arrival rate to sending rate is a measuring error.
     static let largestRatio = 2.0
-    /// Arriving slower than this part of the sending rate means that the line was full …
+    /// An arrival rate below this part of the sending rate means that the link was full …
     static let saturated = 0.9
-    /// … and that a little less is safe.
+    /// … and that a slightly lower rate is safe.
     static let safety = 0.95
 
     private struct Cluster {
         var info: ProbeCluster
         var packets = 0
         var bytes = 0
-        /// In the order of reports, which is that of sending but for what came late. With what left between two of the
-        /// cluster.
+        /// In the order of reports, which is the sending order except for late reports; includes the packets sent
+        /// between those of the cluster.
         var arrived: [PacketResult] = []
     }
     private var clusters: [Int: Cluster] = [:]
-    /// Sound that left between two packets of this cluster took its time on the line too.
+    /// Audio packets that left between two packets of this cluster took time on the link too.
     private var between: (cluster: Int, packets: [PacketResult])?
 
     mutating func began(_ cluster: ProbeCluster) {
@@ -37,9 +37,9 @@ struct ProbeEstimator: Sendable {
         clusters = clusters.filter { $0.key > cluster.id - 8 }
     }
 
-    /// bit/s once enough of the packet's cluster arrived.
+    /// Takes a packet's result; returns bit/s once enough of its cluster arrived.
     ///
-    /// - Parameter fastest: arrival less sending of the packet that took the least time lately, in nanoseconds.
+    /// - Parameter fastest: arrival minus sending time of the fastest packet of late, in nanoseconds.
     mutating func add(_ packet: PacketResult, fastest: Int64?) -> (cluster: Int, rate: Double)? {
         guard packet.arrival != nil else { return nil }
         guard let id = packet.cluster else {
@@ -65,12 +65,12 @@ struct ProbeEstimator: Sendable {
         return measures.compactMap(\.self).max().map { (id, $0) }
     }
 
-    /// bit/s; what had arrived at one moment went through since the burst began, less the way itself. Of the moments at
-    /// which enough had arrived the best counts. Packets in the order of sending.
+    /// A lower bound in bit/s: what had arrived at a moment passed the link since the burst began, minus the delay of
+    /// the path. The highest bound counts, of the moments when enough had arrived. Packets are in sending order.
     private static func leastRate(of packets: [PacketResult], fastest: Int64) -> Double? {
         guard let first = packets.first else { return nil }
         let all = packets.reduce(0) { $0 + $1.size }
-        // The first packet's own time on the line is within the fastest's.
+        // The first packet's own time on the link is part of the fastest packet's time.
         var bytes = -first.size
         var best: Double?
         for packet in packets.sorted(by: { ($0.arrival ?? .zero) < ($1.arrival ?? .zero) }) {
@@ -84,7 +84,7 @@ struct ProbeEstimator: Sendable {
         return best.map { $0 * safety }
     }
 
-    /// bit/s; packets in the order of sending.
+    /// bit/s; packets in sending order.
     private static func rate(of packets: [PacketResult]) -> Double? {
         guard let first = packets.first, let last = packets.last, let start = first.arrival else { return nil }
         let sendTime = last.sent - first.sent
@@ -97,7 +97,7 @@ struct ProbeEstimator: Sendable {
             points.append((Double(bytes) * 8, (arrival - start).inSeconds))
         }
         let sendRate = Double(bytes - last.size) * 8 / sendTime.inSeconds
-        // Seconds over bits, turned round.
+        // The regression gives seconds per bit; the rate is its inverse.
         let line = Regression(points)
         guard line.variance > 0, line.covariance > 0 else { return nil }
         let arrivalRate = line.variance / line.covariance

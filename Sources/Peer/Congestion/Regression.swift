@@ -1,6 +1,6 @@
 /// A least-squares line through points: its slope, y over x, is `covariance / variance`.
 struct Regression {
-    /// Both unnormalised: sums over the points.
+    /// Both are unnormalised sums over the points.
     private(set) var covariance = 0.0
     private(set) var variance = 0.0
 

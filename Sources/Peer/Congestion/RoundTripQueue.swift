@@ -1,28 +1,28 @@
 import Basics
 
-/// How long what we send waits on the way, as far as a peer's round trips tell.
+/// Estimates from round trips how long our packets wait in a queue on the way to a peer.
 ///
-/// A single one tells little: a receiver on a busy machine (aiortc's one loop stands still for 50 to 500 ms now and
-/// then) takes a sender report late out of its socket, and what it answers looks like a queue. A queue stands while
-/// such answers come and go, so the *lowest* of the newest samples is judged, of two where answers come evenly, of
-/// three where single ones are known to be late. One sample is what one sender report showed: aiortc answers each
-/// twice, for sound and picture, with the same lateness.
+/// A single sample says little: a receiver on a busy machine (aiortc's one loop stalls for 50 to 500 ms now and then)
+/// reads a sender report late from its socket, and its answer looks like a queue. A queue persists while such answers
+/// come and go, so the *lowest* of the newest samples decides: of two if answers come evenly, of three if single ones
+/// are known to be late. One sample is what one sender report showed: aiortc answers each twice, for audio and video,
+/// with the same delay.
 struct RoundTripQueue: Sendable {
-    /// The shortest way is looked for in so much time …
-    static let memory: Duration = .seconds(10)
-    /// … and in so many samples at least: some peers report each five seconds.
+    /// The shortest round trip is looked for within this time …
+    static let window: Duration = .seconds(10)
+    /// … and among at least so many samples: some peers report every five seconds.
     static let fewest = 6
     static let most = 32
-    /// A sample that lies so far above both its neighbours was answered late …
+    /// A sample that lies this far above both its neighbours was answered late …
     static let late: Duration = .milliseconds(60)
-    /// … and the peer is known to do so for this long.
-    static let lateMemory: Duration = .seconds(60)
+    /// … and the peer is regarded as answering late for this long.
+    static let lateWindow: Duration = .seconds(60)
     /// So many samples must agree that there is a queue …
     static let agreeing = 2
-    /// … of a peer that answers late.
+    /// … or this many, if the peer answers late …
     static let agreeingOfLate = 3
-    /// … and have come over this time at least: after the start reports are closer together than a late receiver is
-    /// late.
+    /// … and must span at least this time: after the start reports are closer together than the delay of a late
+    /// receiver.
     static let span: Duration = .milliseconds(400)
 
     private var samples: [(report: UInt32, value: Duration, at: Instant)] = []
@@ -41,20 +41,20 @@ struct RoundTripQueue: Sendable {
         samples.append((report, sample, now))
         let count = samples.count
         if count >= 3, samples[count - 2].value - max(samples[count - 3].value, sample) > Self.late {
-            lateUntil = now + Self.lateMemory
+            lateUntil = now + Self.lateWindow
         }
         answersLate = lateUntil.map { now < $0 } ?? false
-        while samples.count > Self.fewest, now - samples[0].at > Self.memory || samples.count > Self.most {
+        while samples.count > Self.fewest, now - samples[0].at > Self.window || samples.count > Self.most {
             samples.removeFirst()
         }
     }
 
     private var shortest: Duration { samples.lazy.map(\.value).min() ?? .zero }
 
-    /// The newest sample alone, above the shortest.
+    /// The newest sample minus the shortest.
     var newest: Duration { (samples.last?.value ?? .zero) - shortest }
 
-    /// What all the newest samples agree to be above the shortest.
+    /// The queueing delay that all the newest samples agree on: the lowest of them minus the shortest.
     var standing: Duration {
         guard let newest = samples.last else { return .zero }
         let needed = answersLate ? Self.agreeingOfLate : Self.agreeing
@@ -68,6 +68,6 @@ struct RoundTripQueue: Sendable {
         return .zero
     }
 
-    /// Whether anything was told lately.
-    func isKnown(at now: Instant) -> Bool { samples.last.map { now - $0.at <= Self.memory } ?? false }
+    /// Whether a sample came lately.
+    func isKnown(at now: Instant) -> Bool { samples.last.map { now - $0.at <= Self.window } ?? false }
 }

@@ -1,6 +1,6 @@
 import Basics
 
-/// What became of one packet that was sent, as the peer's transport-wide feedback tells it.
+/// The result for one sent packet, as the peer's transport-wide feedback reports it.
 struct PacketResult: Sendable {
     var sequence: Int64
     var sent: Instant
@@ -12,13 +12,14 @@ struct PacketResult: Sendable {
     var arrival: Duration?
 }
 
-/// What a transport-wide feedback says about a stretch of numbers.
+/// The arrivals that one transport-wide feedback reports for a range of numbers.
 struct ArrivalReport: Sendable {
     /// The first number that it covers.
     var base: SequenceNumber
     /// How many it covers.
     var count: Int
-    /// Those that arrived, in rising order: how far from `base`, and when on the peer's clock. All others did not.
+    /// The packets that arrived, in rising order: the offset from `base`, and the time on the peer's clock. All others
+    /// did not arrive.
     var arrivals: [(offset: Int, time: Duration)]
 
     init(base: SequenceNumber, count: Int, arrivals: [(offset: Int, time: Duration)]) {
@@ -40,7 +41,7 @@ struct ArrivalReport: Sendable {
     }
 }
 
-/// Remembers when each packet with a transport-wide sequence number left, until feedback tells when it arrived.
+/// Remembers when each packet with a transport-wide sequence number left, until feedback reports its arrival.
 struct SentPacketHistory: Sendable {
     private struct Entry {
         var sent: Instant
@@ -50,8 +51,8 @@ struct SentPacketHistory: Sendable {
     }
     private enum State { case inFlight, lost, received }
 
-    /// Feedback about older packets says nothing of the line as it is now. libwebrtc keeps 60 s; ours are a few round
-    /// trips.
+    /// Feedback about older packets says nothing about the link as it is now. libwebrtc keeps 60 s; our horizon is a
+    /// few round trips.
     static let horizon: Duration = .seconds(10)
     static let capacity = 1 << 14
 
@@ -61,9 +62,9 @@ struct SentPacketHistory: Sendable {
     private var head = 0
     private(set) var bytesInFlight = 0
     private(set) var lastSent: Instant = .distantPast
-    /// When the oldest packet that no feedback spoke of left; nil when nothing is open.
+    /// When the oldest packet that no feedback has covered left; nil when there is none.
     private(set) var oldestUnreported: Instant?
-    /// How many packets reports have made us look at, for tests: the work that a peer can cause.
+    /// How many packets reports have made us visit, for tests: the work that a peer can cause.
     private(set) var walked = 0
 
     init(firstSequence: SequenceNumber = 0) {
@@ -73,7 +74,7 @@ struct SentPacketHistory: Sendable {
     /// The number that the next packet will carry.
     var nextSequence: SequenceNumber { SequenceNumber(wrapping: first &+ Int64(entries.count - head)) }
 
-    /// Notes a packet and takes its number.
+    /// Records a packet and returns its number.
     mutating func sent(size: Int, cluster: Int?, at now: Instant) -> SequenceNumber {
         let number = nextSequence
         entries.append(Entry(sent: now, size: size, cluster: cluster, state: .inFlight))
@@ -84,10 +85,10 @@ struct SentPacketHistory: Sendable {
         return number
     }
 
-    /// Applies one report; results are in sequence order, packets that were already known as received are left out.
+    /// Applies one report; results are in sequence order and leave out packets that were already known as received.
     ///
-    /// Of what the report covers only numbers in the history are looked at, each once: what a peer says about packets
-    /// that were never sent, or are long forgotten, costs nothing.
+    /// Only numbers in the history are visited, each once: a report about packets that were never sent, or are long
+    /// forgotten, costs nothing.
     mutating func apply(_ report: ArrivalReport) -> [PacketResult] {
         let end = first &+ Int64(entries.count - head)
         let newest = end &- 1
@@ -122,12 +123,12 @@ struct SentPacketHistory: Sendable {
         return results
     }
 
-    /// Whether feedback told that this packet arrived.
+    /// Whether feedback reported that this packet arrived.
     func hasArrived(_ number: SequenceNumber) -> Bool {
         index(of: number).map { entries[$0].state == .received } ?? false
     }
 
-    /// Whatever is still reported about this packet is not to be used.
+    /// Excludes this packet: further reports about it are not used.
     mutating func disregard(_ number: SequenceNumber) {
         guard let index = index(of: number) else { return }
         if entries[index].state == .inFlight { bytesInFlight -= entries[index].size }

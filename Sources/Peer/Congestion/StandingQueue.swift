@@ -1,30 +1,30 @@
 import Basics
 
-/// How long packets wait on the line now, against the fastest of the last while.
+/// How long packets wait on the link now, compared with the fastest packet of the last seconds.
 ///
-/// The trendline sees a queue grow; one that is full stands still and looks like a longer line. This one sees it, and
-/// it tells small bursts, which a keyframe makes on every line, from a queue that matters.
+/// The trendline sees a queue grow; a queue that is full no longer grows and looks like a longer link. This estimator
+/// sees it, and distinguishes small bursts, which a keyframe causes on every link, from a queue that matters.
 struct StandingQueue: Sendable {
     /// The fastest packet of this time stands for an empty queue.
     static let window: Duration = .seconds(10)
     /// Below this a rising delay is a burst that drains by itself.
     static let harmless: Duration = .milliseconds(20)
-    /// Above this, or 1.5 full packets on a thin line, the line is overused whatever the trend.
+    /// Above this, or 1.5 full packets on a thin link, the link is overused whatever the trend.
     static let limit: Duration = .milliseconds(120)
     static let packet = 1200
-    /// A cut needs time to show.
-    static let patience: Duration = .milliseconds(300)
-    /// So many cuts in a row that changed nothing: the way has become longer, the queue is none.
+    /// The time that a cut needs to show.
+    static let cutInterval: Duration = .milliseconds(300)
+    /// After so many cuts in a row that changed nothing the path has become longer, and there is no queue.
     static let futileCuts = 4
 
     private var fastest = SlidingMinimum()
     private var lastCut: (queue: Duration, at: Instant)?
     private var futile = 0
-    /// Of the newest report: its fastest packet, so that jitter reads as little as can be.
+    /// The delay of the newest report's fastest packet, so that jitter contributes as little as possible.
     private(set) var delay: Duration = .zero
     private var ofReport: Int64?
-    /// Arrival less sending of the fastest packet of the window, in nanoseconds: two clocks' difference and the empty
-    /// line's delay.
+    /// Arrival minus sending time of the fastest packet of the window, in nanoseconds: the difference of the two clocks
+    /// and the empty link's delay.
     var fastestWay: Int64? { fastest.value }
 
     mutating func add(sent: Instant, arrival: Duration) {
@@ -34,7 +34,7 @@ struct StandingQueue: Sendable {
         ofReport = min(ofReport ?? own, own)
     }
 
-    /// A report is complete; whether what waits calls for a cut.
+    /// Completes a report; returns whether the queue calls for a cut.
     mutating func endReport(rate: Double, at now: Instant) -> Bool {
         guard let newest = ofReport else { return false }
         ofReport = nil
@@ -46,9 +46,9 @@ struct StandingQueue: Sendable {
             return false
         }
         if let lastCut {
-            guard now - lastCut.at >= Self.patience else { return false }
+            guard now - lastCut.at >= Self.cutInterval else { return false }
             if delay < lastCut.queue * 0.9 {
-                // It drains.
+                // The queue drains.
                 self.lastCut = (delay, now)
                 futile = 0
                 return false

@@ -20,7 +20,7 @@ struct TrendlineEstimator: Sendable {
     private var groups = 0
     private var arrival = 0.0
 
-    /// Takes one change between groups; gives the modified trend in ms, comparable with the adaptive threshold.
+    /// Takes one change between groups; returns the modified trend in ms, comparable with the adaptive threshold.
     mutating func update(_ delta: InterArrivalGrouping.Delta) -> Double {
         groups = min(groups + 1, 1000)
         arrival += delta.arrival.inMilliseconds
@@ -36,7 +36,7 @@ struct TrendlineEstimator: Sendable {
         self = TrendlineEstimator()
     }
 
-    /// Least squares; nil when all points have one time.
+    /// Least squares; nil when all points have the same time.
     private func slope() -> Double? {
         let line = Regression(points)
         return line.variance > 0 ? line.covariance / line.variance : nil

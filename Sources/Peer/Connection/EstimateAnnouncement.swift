@@ -1,7 +1,7 @@
 import Basics
 
-/// When the owner is told of the estimate: when it moved by 5 %, at once downwards and at most five times a second
-/// upwards; else each second.
+/// When the connection announces the estimate to its owner: when it moved by 5 %, at once downwards and at most five
+/// times a second upwards; otherwise every second.
 struct EstimateAnnouncement: Sendable {
     private static let step = 0.05
     private static let upwards: Duration = .milliseconds(200)
@@ -9,7 +9,7 @@ struct EstimateAnnouncement: Sendable {
 
     private var last: (rate: BitRate, at: Instant)?
 
-    /// Whether the owner is to be told of this rate; then it counts as told.
+    /// Whether this rate is due to be announced; if so, it counts as announced.
     mutating func take(_ rate: BitRate, at now: Instant) -> Bool {
         if let last {
             let isDown = rate < last.rate * (1 - Self.step)

@@ -1,6 +1,6 @@
 import Basics
 
-/// Datagrams that wait to be sent, in order, in memory that is used again and again.
+/// Datagrams that wait to be sent, in order, in reused memory.
 final class PacketArena {
     private static let chunkSize = 1 << 16
 
@@ -21,7 +21,7 @@ final class PacketArena {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Room for one datagram; valid until the next call.
+    /// Reserves room for one datagram; valid until the next call.
     func reserve(_ capacity: Int) -> UnsafeMutableRawBufferPointer {
         if chunks.isEmpty || offset + capacity > chunks[current].count {
             if !chunks.isEmpty { current += 1 }
@@ -35,10 +35,10 @@ final class PacketArena {
         return UnsafeMutableRawBufferPointer(rebasing: chunks[current][offset..<offset + capacity])
     }
 
-    /// The first `length` bytes of what was reserved last are a datagram.
+    /// Appends the first `length` bytes of the last reservation as a datagram.
     func commit(_ length: Int, flow: Flow) {
         entries.append(Entry(chunk: current, offset: offset, length: length, flow: flow))
-        // Keeps every datagram aligned for the ciphers.
+        // The rounding keeps every datagram aligned for the ciphers.
         offset += (length + 15) & ~15
         offset = min(offset, chunks[current].count)
     }
@@ -50,7 +50,7 @@ final class PacketArena {
         commit(bytes.count, flow: flow)
     }
 
-    /// Hands everything out in order and forgets it.
+    /// Passes every datagram to `send` in order and empties the arena.
     func flush(_ send: (UnsafeRawBufferPointer, Flow) -> Void) {
         for entry in entries {
             let chunk = UnsafeRawBufferPointer(chunks[entry.chunk])

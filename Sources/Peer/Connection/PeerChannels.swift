@@ -1,8 +1,8 @@
 import Basics
 
-/// The data channels of one connection, from what was agreed to what its owner hears.
+/// The data channels of one connection: negotiated parameters, transport and events for the owner.
 struct PeerChannels {
-    /// Channels that were asked for before the transport was there.
+    /// A channel that was requested before the transport existed.
     private struct Wish {
         var label: String
         var name: String
@@ -26,7 +26,7 @@ struct PeerChannels {
         remoteMaximum = session.remoteMaxMessageSize
     }
 
-    /// DTLS is connected. Without an agreed section nothing happens.
+    /// Starts the transport once DTLS is connected. Without a negotiated section nothing happens.
     mutating func start(role: DTLSRole, at now: Instant) {
         guard transport == nil, let remotePort else { return }
         let transport = DataChannelTransport(
@@ -86,7 +86,7 @@ struct PeerChannels {
                 labels[id] = nil
                 return .channelClosed(id)
             case .failed:
-                // Media lives on: the channels are gone one by one.
+                // Media goes on: the channels are reported closed one by one.
                 guard let id = labels.keys.min() else { continue }
                 labels[id] = nil
                 return .channelClosed(id)
@@ -97,7 +97,7 @@ struct PeerChannels {
 }
 
 extension PeerConnection {
-    /// Opens a data channel, now or once the connection is there; `.channelOpened` tells its id.
+    /// Opens a data channel, now or once the connection is established; `.channelOpened` carries its id.
     public func openChannel(
         label: String, protocol name: String = "", ordered: Bool = true, maxRetransmits: Int? = nil, at now: Instant
     ) {
@@ -105,29 +105,29 @@ extension PeerConnection {
         drain(at: now)
     }
 
-    /// False when the channel is not there or its backlog is full: try later. Such messages are counted
-    /// (``DataChannelStatistics/refusedMessages``). Its packets are there with the next `flush`, those of several
-    /// messages together.
+    /// Sends a message; false when the channel does not exist or its backlog is full, then the caller tries later. Such
+    /// messages are counted (``DataChannelStatistics/refusedMessages``). The packets are ready with the next `flush`,
+    /// which bundles those of several messages.
     @discardableResult
     public func sendMessage(_ message: DataChannelMessage, on id: ChannelID, at now: Instant) -> Bool {
         unsettled = now
         return channels.send(message, on: id, at: now)
     }
 
-    /// On the first channel with this label.
+    /// Sends a message on the first channel with this label.
     @discardableResult
     public func sendMessage(_ message: DataChannelMessage, label: String, at now: Instant) -> Bool {
         guard let id = channels.channel(labelled: label) else { return false }
         return sendMessage(message, on: id, at: now)
     }
 
-    /// Whether a message that `sendMessage` refused, and that is not sent again, leaves a hole in a channel that was
-    /// opened to lose nothing. One that is longer than what the peer takes does not: it asked for none such.
+    /// Whether a message that `sendMessage` refused, and that is not sent again, leaves a gap in a reliable channel. A
+    /// message that is longer than the peer accepts leaves none.
     public func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool {
         channels.leavesHole(message, on: id)
     }
 
-    /// Closes a channel behind what was sent on it (RFC 8831 §6.7).
+    /// Closes a channel once everything sent on it has been delivered (RFC 8831 §6.7).
     public func closeChannel(_ id: ChannelID, at now: Instant) {
         channels.close(id, at: now)
         drain(at: now)

@@ -6,8 +6,8 @@ extension PeerConnection {
 
     // MARK: Sending
 
-    /// Queues a frame; the pacer lets its packets go. Dropped while a keyframe is awaited (`.keyframeRequested` asked
-    /// for it).
+    /// Queues a frame for the pacer. The frame is dropped while a keyframe is awaited (`.keyframeRequested` has
+    /// requested it).
     public func send(_ frame: PacketizedVideoFrame, at now: Instant) {
         guard state == .connected else { return }
         sender.enqueue(frame, at: now)
@@ -15,7 +15,7 @@ extension PeerConnection {
         if sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
     }
 
-    /// Frames come from another encoder from here on: nothing but a keyframe starts.
+    /// Switches to the frames of another encoder: the next frame sent is a keyframe.
     public func restartVideo(at now: Instant) {
         sender.restartVideo(at: now)
         if state == .connected, sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
@@ -38,17 +38,17 @@ extension PeerConnection {
         reportNewStreams(at: now)
     }
 
-    /// Whether each Opus packet goes out again with the next one (RFC 2198): what is lost comes whole a packet later,
-    /// for as much again of the rate. Does nothing where the peer takes none, see `canRepeatAudio`.
+    /// Whether each Opus packet is sent again with the next one (RFC 2198): a lost packet is recovered one packet
+    /// later, at twice the rate. Has no effect if the peer accepts no redundant audio, see `canRepeatAudio`.
     public var repeatsAudio: Bool {
         get { sender.audio.repeats }
         set { sender.setRepeatsAudio(newValue) }
     }
 
-    /// The peer takes redundant sound.
+    /// Whether the peer accepts redundant audio.
     public var canRepeatAudio: Bool { sender.audio.canRepeat }
 
-    /// Lets everything go that the pacer allows.
+    /// Sends everything that the pacer allows.
     func pump(at now: Instant) {
         guard ice?.selected != nil else { return }
         sender.advance(to: now)
@@ -74,13 +74,13 @@ extension PeerConnection {
         drain(at: now)
     }
 
-    /// What the peer is to send us at most; nil is what the configuration says.
+    /// Sets the most that the peer may send us; nil is the configured limit.
     public func setReceiveLimit(_ rate: BitRate?, at now: Instant) {
         if receiveLimit.set(rate ?? configuration.receiveLimit, at: now) { drain(at: now) }
     }
 
-    /// The height in pixels at which the peer's picture is shown: of simulcast layers the smallest that fills it is
-    /// taken.
+    /// Sets the height in pixels at which the peer's picture is shown: the receiver takes the smallest simulcast layer
+    /// that fills it.
     public func setWantedLayer(height: Int?, at now: Instant) {
         receiver.setWantedHeight(height, at: now)
         drain(at: now)
@@ -118,7 +118,7 @@ extension PeerConnection {
         }
     }
 
-    /// The first packet of a stream may have left: its report follows at once.
+    /// Sends a report at once if the first packet of a stream may have left.
     private func reportNewStreams(at now: Instant) {
         if reports.note(streams: sender.activeStreams, at: now) { sendReports(at: now) }
     }
@@ -155,14 +155,14 @@ extension PeerConnection {
 
     // MARK: Estimate
 
-    /// Tells the owner of the estimate, not before something is known.
+    /// Announces the estimate to the owner, not before something was measured.
     func announceEstimate(at now: Instant) {
         let rate = estimate
         guard !sender.isQuiet(at: now), announcement.take(rate, at: now) else { return }
         events.append(.estimate(rate, lossFraction: lossFraction, roundTrip: roundTrip))
     }
 
-    /// From transport-wide feedback, or from reports where there is none.
+    /// The loss by transport-wide feedback, or by receiver reports without it.
     private var lossFraction: Double {
         if sender.estimator.usesFeedback { return sender.estimator.lossFraction }
         let report = sender.video.stream.report ?? sender.audio.stream.report
@@ -171,7 +171,7 @@ extension PeerConnection {
 
     // MARK: Statistics
 
-    /// Everything that was counted, both ways.
+    /// Everything that was counted in both directions.
     public func statistics(at now: Instant) -> PeerStatistics {
         var result = PeerStatistics()
         (result.audioReceived, result.videoReceived) = receiver.statistics(at: now)

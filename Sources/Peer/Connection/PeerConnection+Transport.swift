@@ -1,7 +1,7 @@
 import Basics
 
 extension PeerConnection {
-    /// A datagram of the peer's; may be decrypted in place. What follows from it is there with the next `nextEvent`,
+    /// Takes a datagram of the peer; may decrypt it in place. Its results are available with the next `nextEvent`,
     /// `flush` or `nextDeadline`.
     public func receive(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
         latestClaim = .none
@@ -28,8 +28,8 @@ extension PeerConnection {
         let before = dtls.authenticRecords
         dtls.receive(bytes, at: now)
         let isAuthentic = dtls.authenticRecords != before
-        if isAuthentic { allowance.proved(bytes: bytes.count, at: now) }
-        // Before nomination the answer must go back where the handshake came from.
+        if isAuthentic { allowance.noteAuthentic(bytes: bytes.count, at: now) }
+        // Before nomination the answer must return to the flow that the handshake came from.
         if isAuthentic || ice?.selected == nil {
             ice?.authenticMedia(on: flow, bytes: bytes.count, at: now)
         } else if state == .connecting {
@@ -44,7 +44,8 @@ extension PeerConnection {
         guard let srtp, ice?.isValidated(flow) == true,
             let ssrc = SourceTable.ssrc(UnsafeRawBufferPointer(datagram), isReport: isReport)
         else { return drop() }
-        // Sources first: what is forged under any SSRC takes nothing of what the peer's own packets may have.
+        // The source check comes first: datagrams forged under any SSRC must not use up the allowance of the peer's own
+        // packets.
         guard sources.admits(ssrc, at: now) else {
             if sources.isExhausted { allowance.ranOutOfSources() }
             return endIfOverBudget(at: now)
@@ -56,11 +57,11 @@ extension PeerConnection {
             : try? srtp.unprotectRTP(datagram, length: datagram.count)
         guard let length else { return }
         unsettled = now
-        if let lost = sources.heard(ssrc, at: now) {
-            srtp.forget(ssrc: lost)
-            receiver.forget(ssrc: lost)
+        if let evicted = sources.noteAuthentic(ssrc, at: now) {
+            srtp.forget(ssrc: evicted)
+            receiver.forget(ssrc: evicted)
         }
-        allowance.proved(bytes: datagram.count, at: now)
+        allowance.noteAuthentic(bytes: datagram.count, at: now)
         ice?.authenticMedia(on: flow, bytes: datagram.count, at: now)
         let plain = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(datagram)[..<length])
         if isReport { receiveReports(plain, at: now) } else { receiveMedia(plain, at: now) }
@@ -73,17 +74,17 @@ extension PeerConnection {
         events.append(.overBudget(reason))
     }
 
-    /// Works through what came since the last time.
+    /// Processes what came since the last time.
     func settle() {
         if let unsettled { drain(at: unsettled) }
     }
 
     private func drop() { droppedDatagrams &+= 1 }
 
-    /// Behind decryption.
+    /// Takes a decrypted RTP packet.
     func receiveMedia(_ bytes: UnsafeRawBufferPointer, at now: Instant) { receiver.receive(bytes, at: now) }
 
-    /// Behind decryption.
+    /// Takes a decrypted RTCP compound packet.
     func receiveReports(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
         var reader = RTCPReader(bytes.bindMemory(to: UInt8.self).span)
         while allowance.admitsReport(at: now), let packet = reader.next() {
@@ -94,7 +95,7 @@ extension PeerConnection {
         endIfOverBudget(at: now)
     }
 
-    /// Lets time pass; then take out events and datagrams.
+    /// Advances to `now`; events and datagrams may be ready then.
     public func advance(to now: Instant) {
         guard state != .ended else { return }
         ice?.advance(to: now)
@@ -107,7 +108,7 @@ extension PeerConnection {
         drain(at: now)
     }
 
-    /// When `advance` wants to be called next.
+    /// The time of the next call of `advance`.
     public func nextDeadline(after now: Instant) -> Instant? {
         settle()
         guard state != .ended else { return nil }
@@ -119,7 +120,7 @@ extension PeerConnection {
         consider(dtls?.nextDeadline)
         consider(channels.nextDeadline)
         if state == .connected {
-            // Without a path nothing can leave: what waits in the sender is no reason to wake up for.
+            // Without a path nothing can leave, so packets that wait in the sender need no deadline.
             if ice?.selected != nil { consider(sender.nextDeadline(after: now)) }
             consider(receiver.nextDeadline)
             consider(reports.deadline)
@@ -130,7 +131,7 @@ extension PeerConnection {
 
     var roundTrip: Duration { sender.estimator.roundTrip }
 
-    /// Moves everything that is ready from part to part until nothing is left.
+    /// Passes on everything that is ready between the parts until nothing is left.
     func drain(at now: Instant) {
         unsettled = nil
         drainPath(at: now)
@@ -178,8 +179,8 @@ extension PeerConnection {
         sendDTLS()
     }
 
-    /// Where a datagram of so many bytes goes now; nil: nowhere, or to an address that has brought too little to get
-    /// it.
+    /// The flow for a datagram of so many bytes; nil if there is none, or if the address has not sent enough to be sent
+    /// that much.
     func flow(for bytes: Int) -> Flow? {
         guard let flow = ice?.selected else { return nil }
         guard ice?.maySend(bytes) == true else {
@@ -224,7 +225,7 @@ extension PeerConnection {
         channels.start(role: dtls.role, at: now)
     }
 
-    /// Says goodbye and ends; flush once more after it.
+    /// Sends a BYE and ends; flush once more afterwards.
     public func close(at now: Instant) {
         guard state != .ended else { return }
         if state == .connected {

@@ -2,15 +2,15 @@ import Basics
 
 /// One WebRTC peer: negotiation, path, keys, media both ways and data channels, without I/O and without a clock.
 ///
-/// Hand in datagrams, media and the time; after each, take out events with `nextEvent` and datagrams with `flush`, and
-/// come back at `nextDeadline`. Confined to its loop.
+/// The caller passes in datagrams, media and the time; after each it takes out events with `nextEvent` and datagrams
+/// with `flush`, and calls `advance` at `nextDeadline`. Confined to its loop.
 public final class PeerConnection {
     let configuration: PeerConfiguration
     private let identity: DTLSIdentity
     private var negotiation: Negotiation
-    /// What was agreed last; nil before the first answer.
+    /// The result of the last negotiation; nil before the first answer.
     package private(set) var negotiated: NegotiatedSession?
-    /// What the peer described itself with last.
+    /// The peer's last description.
     private var remoteDescription: SessionDescription?
     var ice: ICEAgent?
     var dtls: DTLSTransport?
@@ -28,15 +28,15 @@ public final class PeerConnection {
     var announcement = EstimateAnnouncement()
     var droppedDatagrams = 0
     var unansweredDatagrams = 0
-    /// What the datagram that was received last has shown of its flow, for `Demultiplexer.claim`; `.none` for all that
-    /// is no authentic check.
+    /// What the last received datagram proved about its flow, for `Demultiplexer.claim`; `.none` unless it was an
+    /// authentic check.
     public internal(set) var latestClaim = FlowClaim.none
     var allowance: PeerAllowance
     var sources: SourceTable
-    /// When the newest datagram or message came that was not worked through yet: those of one turn are worked through
+    /// When the newest datagram or message came that was not processed yet: those of one turn of the loop are processed
     /// together.
     var unsettled: Instant?
-    /// Whose reports ours are.
+    /// The sender SSRC of our reports.
     var reportSSRC: SSRC = 0
     var knownUfrags: [String] = []
     let clock: WallClock
@@ -48,8 +48,8 @@ public final class PeerConnection {
     /// Makes a connection that waits for its first description.
     ///
     /// - Parameters:
-    ///   - identity: the certificate; one may serve all connections.
-    ///   - now: the time of the clock that all later calls take theirs from.
+    /// - identity: the certificate; one may serve all connections.
+    /// - now: the time, of the clock that all later calls use.
     /// - Throws: `PeerError` for a server without candidates.
     public init(_ configuration: PeerConfiguration, identity: DTLSIdentity, at now: Instant) throws(PeerError) {
         if configuration.role == .server, configuration.candidates.isEmpty {
@@ -98,10 +98,10 @@ public final class PeerConnection {
 
     // MARK: Negotiation
 
-    /// Answers an offer of the peer's, the first or a later one.
+    /// Answers an offer of the peer, the first or a later one.
     ///
-    /// The description can be read beforehand on any thread (`SessionDescription(parsing:)`), and the answer be written
-    /// out on any; this alone belongs to the connection's loop.
+    /// The description can be parsed beforehand on any thread (`SessionDescription(parsing:)`), and the answer
+    /// serialized on any; only this call is confined to the connection's loop.
     public func answer(_ offer: SessionDescription, at now: Instant) throws(SDPError) -> SessionDescription {
         let (answer, session) = try negotiation.answer(offer, newCredentials: .random())
         remoteDescription = offer
@@ -109,32 +109,33 @@ public final class PeerConnection {
         return answer
     }
 
-    /// The same for text: convenient for clients, which hold one connection.
+    /// Answers an offer in text form: convenient for clients, which hold one connection.
     public func answer(_ offer: String, at now: Instant) throws(SDPError) -> String {
         try answer(SessionDescription(parsing: offer), at: now).description
     }
 
-    /// Makes an offer; `iceRestart` looks for the path anew.
+    /// Makes an offer; `iceRestart` requests new ICE credentials and a new path.
     public func makeOffer(at now: Instant, iceRestart: Bool = false) -> String {
         negotiation.makeOffer(iceRestart: iceRestart ? .random() : nil).description
     }
 
-    /// Takes the answer to the last offer.
+    /// Takes the peer's answer to the last offer.
     public func accept(answer: SessionDescription, at now: Instant) throws(SDPError) {
         let session = try negotiation.accept(answer: answer)
         remoteDescription = answer
         apply(session, at: now)
     }
 
-    /// The same for text.
+    /// Takes an answer in text form.
     public func accept(answer: String, at now: Instant) throws(SDPError) {
         try accept(answer: SessionDescription(parsing: answer), at: now)
     }
 
-    /// Restarts ICE with the peer's new credentials and answers ours. All that was negotiated stays, and media goes on
-    /// over the old path until the new one is found.
+    /// Restarts ICE with the peer's new credentials and returns ours. Everything else that was negotiated stays, and
+    /// media continues over the old path until a new one is found.
     ///
-    /// - Throws: `SDPError` when nothing is agreed yet or one of the two parts is not new; then nothing has changed.
+    /// - Throws: `SDPError` when nothing is negotiated yet or the ufrag or the password is not new; then nothing has
+    ///   changed.
     public func restartICE(remote: ICECredentials, at now: Instant) throws(SDPError) -> ICECredentials {
         let session = try negotiation.restartICE(remote: remote, newCredentials: .random())
         negotiated = session
@@ -143,38 +144,38 @@ public final class PeerConnection {
         return session.localIce
     }
 
-    /// Whether a description comes from another connection of the peer's than this one, such as that of a reloaded
-    /// page: it names another certificate.
+    /// Whether a description comes from another connection of the peer than this one, such as that of a reloaded page:
+    /// it names another certificate.
     public func isOther(than description: SessionDescription) -> Bool {
         remoteDescription.map { description.isOfOtherConnection(than: $0) } ?? false
     }
 
-    /// A trickled candidate line; what is no candidate is ignored.
+    /// Adds a trickled candidate; a line that is no candidate is ignored.
     public func addRemoteCandidate(_ line: String, at now: Instant) {
         guard let candidate = Candidate(parsing: line) else { return }
         ice?.addRemoteCandidate(candidate, at: now)
         drain(at: now)
     }
 
-    /// Client: a TCP connection that was opened to a candidate of the peer.
+    /// Client: adds a TCP connection that was opened to a candidate of the peer.
     public func addFlow(_ flow: Flow, for candidate: Candidate, at now: Instant) {
         ice?.addFlow(flow, for: candidate, at: now)
         drain(at: now)
     }
 
-    /// A TCP connection ended.
+    /// Removes a TCP connection that has ended.
     public func removeFlow(_ flow: Flow, at now: Instant) {
         ice?.remove(flow, at: now)
         drain(at: now)
     }
 
-    /// Whether an authentic check came on `flow` within the time that consent lasts.
+    /// Whether an authentic check came on `flow` within the consent timeout.
     public func isValidated(_ flow: Flow) -> Bool { ice?.isValidated(flow) ?? false }
 
     /// The ICE user fragment of the peer's newest description or restart; nil before the first.
     public var remoteUfrag: String? { negotiated?.remoteIce.ufrag }
 
-    /// Ours, for the `Demultiplexer`: a check may carry any of them.
+    /// Our ICE user fragments, for the `Demultiplexer`: a check may carry any of them.
     public var localUfrags: [String] { ice?.localUfrags ?? [] }
 
     private func apply(_ session: NegotiatedSession, at now: Instant) {
@@ -201,7 +202,7 @@ public final class PeerConnection {
             videoExtensions: extensions(of: video, usesFeedback: usesFeedback), usesFeedback: usesFeedback,
             limit: Self.describedLimit(audio: audio, video: video))
         receiver.configure(session, at: now)
-        sources.keep(session.sections.flatMap { $0.remoteSources.flatMap { [$0.ssrc, $0.rtx].compactMap(\.self) } })
+        sources.protect(session.sections.flatMap { $0.remoteSources.flatMap { [$0.ssrc, $0.rtx].compactMap(\.self) } })
         reportSSRC = sendsVideo ? sender.video.stream.ssrc : sender.audio.stream.ssrc
         channels.configure(session)
         if state == .connected {
@@ -211,8 +212,8 @@ public final class PeerConnection {
         drain(at: now)
     }
 
-    /// What `b=` leaves for everything that we send. A peer that speaks of its picture only leaves room for the sound
-    /// beside it; 0 would mean no media at all and is more often a slip.
+    /// What `b=` leaves for everything that we send. A peer that limits only its video leaves room for the audio beside
+    /// it; 0 would mean no media at all and is more often a mistake.
     private static func describedLimit(audio: NegotiatedSection?, video: NegotiatedSection?) -> BitRate? {
         guard let video, video.direction.sends, let picture = video.remoteBandwidth, picture > .zero else { return nil }
         guard let audio, audio.direction.sends else { return picture }
@@ -263,22 +264,22 @@ public final class PeerConnection {
         events.append(.ufragsChanged)
     }
 
-    // MARK: What was agreed
+    // MARK: Negotiated state
 
-    /// Whether the agreed direction lets us send sound; false before the first answer, as the next three.
+    /// Whether the negotiated direction lets us send audio; false before the first answer, as are the next three.
     public var sendsAudio: Bool { negotiated?.section(.audio)?.direction.sends ?? false }
-    /// Whether the peer may send sound.
+    /// Whether the peer may send audio.
     public var receivesAudio: Bool { negotiated?.section(.audio)?.direction.receives ?? false }
-    /// Whether we may send a picture.
+    /// Whether we may send video.
     public var sendsVideo: Bool { negotiated?.section(.video)?.direction.sends ?? false }
-    /// Whether the peer may send a picture.
+    /// Whether the peer may send video.
     public var receivesVideo: Bool { negotiated?.section(.video)?.direction.receives ?? false }
     /// Whether media may flow: from `connected` to the end.
     public var isConnected: Bool { state == .connected }
     /// Whether the connection has closed or failed, by either end.
     public var isEnded: Bool { state == .ended }
 
-    /// What the peer can receive, in the negotiated order.
+    /// The formats that the peer can receive, in the negotiated order.
     public var videoSendFormats: [VideoSendFormat] {
         guard let section = negotiated?.section(.video), section.direction.sends else { return [] }
         var formats: [VideoSendFormat] = []
@@ -293,24 +294,24 @@ public final class PeerConnection {
         return formats
     }
 
-    /// What the peer asks of our Opus encoder.
+    /// The peer's parameters for our Opus encoder.
     public var opusParameters: OpusParameters? { negotiated?.section(.audio)?.opus }
 
-    /// What may be sent to the peer now, all kinds together.
+    /// The rate that may be sent to the peer now, audio and video together.
     public var estimate: BitRate { sender.estimator.estimate }
 
-    /// What of the frames handed in has not left yet: the pacer holds it.
+    /// The bytes of queued frames that the pacer still holds.
     public var queuedVideoBytes: Int { sender.video.queuedBytes }
 
-    // MARK: Out
+    // MARK: Output
 
-    /// What happened next, in order; nil when all is told.
+    /// The next event, in order; nil when there is none.
     public func nextEvent() -> PeerEvent? {
         settle()
         return events.next()
     }
 
-    /// Hands out everything that is queued, in order.
+    /// Passes every queued datagram to `send`, in order.
     public func flush(_ send: (UnsafeRawBufferPointer, Flow) -> Void) {
         settle()
         arena.flush(send)
@@ -323,7 +324,7 @@ public final class PeerConnection {
     }
 }
 
-/// Events in order; cheap at both ends.
+/// Events in order, with constant cost at both ends.
 struct EventQueue {
     private var items: [PeerEvent] = []
     private var head = 0

@@ -1,43 +1,43 @@
 import Basics
 
-/// What a connection tells its owner.
+/// What a connection reports to its owner.
 public enum PeerEvent: Sendable {
-    /// The peer's certificate is checked; media may flow.
+    /// The peer's certificate was verified; media may flow.
     case connected
-    /// Nothing was heard since then; it may come back.
+    /// Nothing authentic came since then; the peer may return.
     case interrupted(since: Instant)
     /// Something authentic came again after `interrupted`.
     case recovered
-    /// Final, with a sentence for the log.
+    /// The connection failed, with a sentence for the log. Final.
     case failed(String)
-    /// The peer said goodbye. Final.
+    /// The peer closed the connection. Final.
     case closed
-    /// The peer lastingly asked for more than its ``PeerBudget``, with a sentence for the log. Final; our goodbye waits
-    /// in `flush`.
+    /// The peer exceeded its ``PeerBudget`` over a longer time, with a sentence for the log. Final; our BYE waits in
+    /// `flush`.
     case overBudget(String)
-    /// A whole frame of the peer's, in decoding order. The first one is a keyframe.
+    /// A whole frame of the peer, in decoding order. The first one is a keyframe.
     case video(ReceivedVideoFrame)
-    /// An Opus packet of the peer's, in the order of arrival.
+    /// An Opus packet of the peer, in the order of arrival.
     case audio(ReceivedAudioPacket)
-    /// The peer, or our own gate, needs a keyframe of what we send; already thinned out.
+    /// The peer, or our own sender, needs a keyframe of what we send; the rate of these requests is already limited.
     case keyframeRequested
-    /// What the peer's line carries changed noticeably.
+    /// The estimate of what the peer's link carries changed noticeably.
     case estimate(BitRate, lossFraction: Double, roundTrip: Duration)
     /// A data channel is open both ways; `byRemote` where the peer opened it.
     case channelOpened(ChannelID, label: String, byRemote: Bool)
-    /// A data channel has closed; its id may come again.
+    /// A data channel has closed; its id may be used again.
     case channelClosed(ChannelID)
-    /// A whole message came on a channel.
+    /// A whole message was received on a channel.
     case message(ChannelID, label: String, DataChannelMessage)
-    /// The demultiplexer must know `localUfrags` anew.
+    /// `localUfrags` changed: the demultiplexer must be updated.
     case ufragsChanged
 }
 
-/// Why a connection could not be made.
+/// The reason why a connection could not be made.
 public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String
 
-    /// An error with a sentence that tells how to mend it.
+    /// Makes an error with a sentence that explains how to correct it.
     public init(_ description: String) {
         self.description = description
     }

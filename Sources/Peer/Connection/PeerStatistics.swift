@@ -1,18 +1,18 @@
 import Basics
 
-/// What one connection counted, both ways.
+/// The counters and measurements of one connection, both ways.
 public struct PeerStatistics: Sendable {
-    /// The sound that came in.
+    /// Received audio.
     public var audioReceived = ReceivedStatistics()
-    /// The picture that came in.
+    /// Received video.
     public var videoReceived = ReceivedStatistics()
-    /// The sound that went out.
+    /// Sent audio.
     public var audioSent = SentStatistics()
-    /// The picture that went out.
+    /// Sent video.
     public var videoSent = SentStatistics()
-    /// What the peer's line carries.
+    /// The estimated rate of the peer's link, or a lower limit that the peer requests.
     public var estimate = BitRate.zero
-    /// Of transport-wide feedback.
+    /// The lost share of our packets, 0 to 1, by transport-wide feedback or receiver reports.
     public var lossFraction = 0.0
     /// Smoothed; nil while not connected.
     public var roundTrip: Duration?
@@ -20,37 +20,37 @@ public struct PeerStatistics: Sendable {
     public var pacerQueue = Duration.zero
     /// Bytes of frames that wait for the pacer.
     public var pacerBytes = 0
-    /// What the peer is to send at most.
+    /// The most that the peer may send.
     public var receiveLimit = BitRate.zero
     /// The path in use; nil without one.
     public var flow: Flow?
-    /// How media is encrypted; nil before the handshake is done.
+    /// The SRTP profile; nil before the handshake is done.
     public var srtpProfile: SRTPProfile?
     /// Packets that were encrypted and decrypted.
     public var srtp = SRTPStatistics()
-    /// What the DTLS transport counted.
+    /// The counters of the DTLS transport.
     public var dtls = DTLSStatistics()
-    /// What the data channels counted.
+    /// The counters of the data channels.
     public var channels = DataChannelStatistics()
-    /// Datagrams that were dropped: unknown, from an unvalidated flow, or before the keys.
+    /// Datagrams that were dropped: unknown, from a flow that is not validated, or before the keys.
     public var droppedDatagrams = 0
     /// Authentic packets of media that could not be parsed.
     public var malformedPackets = 0
     /// Datagrams that were dropped unread because the peer went over its ``PeerBudget``.
     public var overBudgetDatagrams = 0
-    /// Datagrams of reports whose rest was left unread for the same reason.
+    /// Datagrams of reports whose remainder was skipped for the same reason.
     public var skippedReports = 0
     /// Packets that were dropped undecrypted, for an SSRC that has no stream and gets none.
     public var refusedSources = 0
-    /// SSRCs that have a stream, and those that lost it.
+    /// SSRCs that have a stream.
     public var sources = 0
     /// SSRCs that lost their stream to newer ones.
     public var forgottenSources = 0
-    /// STUN messages that were dropped: not authentic, of nobody's, or too many.
+    /// STUN messages that were dropped: not authentic, for no known user fragment, or too many.
     public var ignoredChecks = 0
-    /// Datagrams that were not sent because their destination had not answered yet and had brought too little.
+    /// Datagrams that were not sent because the destination was not validated yet and had not sent enough.
     public var unansweredDatagrams = 0
 
-    /// Nothing counted yet.
+    /// Makes statistics of zero.
     public init() {}
 }

@@ -1,21 +1,22 @@
 import Basics
 
-/// What the peer is to send at most, and when it is told so again (REMB is a state that is repeated).
+/// The limit on what the peer sends, and when it is due to be announced to the peer again (REMB is a state that is
+/// repeated).
 struct ReceiveLimit: Sendable {
     static let interval: Duration = .seconds(1)
 
     private(set) var rate: BitRate
-    /// When the peer is to be told; nil before the connection stands.
+    /// When the announcement is due; nil before the connection is established.
     private(set) var deadline: Instant?
 
     init(_ rate: BitRate) {
         self.rate = rate
     }
 
-    /// The connection stands.
+    /// Starts the announcements: the connection is established.
     mutating func start(at now: Instant) { deadline = now }
 
-    /// Sets another limit, of which the peer is to be told at once; false when it is the same.
+    /// Sets another limit, which is then due to be announced at once; false when it is the same.
     mutating func set(_ rate: BitRate, at now: Instant) -> Bool {
         guard rate != self.rate else { return false }
         self.rate = rate
@@ -23,7 +24,7 @@ struct ReceiveLimit: Sendable {
         return true
     }
 
-    /// Whether the peer is to be told now.
+    /// Whether an announcement is due; if so, it counts as made.
     mutating func take(at now: Instant) -> Bool {
         guard let deadline, now >= deadline else { return false }
         self.deadline = now + Self.interval

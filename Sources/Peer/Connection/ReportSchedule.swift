@@ -3,26 +3,26 @@ import Basics
 /// When reports about what we send and receive are due (RFC 3550 §6.2).
 struct ReportSchedule: Sendable {
     static let interval: Duration = .seconds(1)
-    /// At the start: a receiver can align sound and picture once it has reports about both, libwebrtc once it has two
-    /// of each (RtpToNtpEstimator draws a line through them).
+    /// At the start: a receiver can align audio and video once it has reports about both, libwebrtc once it has two of
+    /// each (RtpToNtpEstimator draws a line through them).
     static let earlyInterval: Duration = .milliseconds(250)
-    /// So many follow in the shorter interval.
+    /// So many reports follow at the shorter interval.
     static let earlyReports = 3
     /// The first report of a connection that sends nothing.
     static let firstReport: Duration = .milliseconds(500)
 
-    /// When the next report is due; nil before the connection stands.
+    /// When the next report is due; nil before the connection is established.
     private(set) var deadline: Instant?
-    /// Streams of ours that a report has told of.
+    /// The number of our streams that a report has covered.
     private var streams = 0
-    /// Reports that still follow in the shorter interval.
+    /// Reports that still follow at the shorter interval.
     private var early = 0
 
-    /// The connection stands.
+    /// Starts the schedule: the connection is established.
     mutating func start(at now: Instant) { deadline = now + Self.firstReport }
 
-    /// So many streams of ours have begun. True where one is new: its report is due at once, which RFC 3550 §6.2 allows
-    /// where only two take part.
+    /// Records how many of our streams have begun. True if one is new: its report is due at once, which RFC 3550 §6.2
+    /// allows in a session of two participants.
     mutating func note(streams count: Int, at now: Instant) -> Bool {
         guard count > streams else { return false }
         streams = count
@@ -31,7 +31,7 @@ struct ReportSchedule: Sendable {
         return true
     }
 
-    /// Whether a report is due; then the next one is an interval later.
+    /// Whether a report is due; if so, the next one is scheduled.
     mutating func take(at now: Instant) -> Bool {
         guard let deadline, now >= deadline else { return false }
         self.deadline = now + (early > 0 ? Self.earlyInterval : Self.interval)

@@ -5,7 +5,7 @@ import Basics
 /// address only after a check of ours was answered from there, by who holds the peer's password.
 ///
 /// - Another port of the same address is taken at once: a NAT that forgets a mapping gives another port, and who shares
-///   the address shares the line, which its owner can fill anyway.
+///   the address shares the link, which its owner can fill anyway.
 /// - The first address is taken at once too, but is sent no more than three times what came from it (RFC 9000 §8.1),
 ///   until a check was answered there or DTLS is connected: the peer's Finished depends on what only that address was
 ///   sent.

@@ -4,7 +4,7 @@ import Basics
 public struct ICEConfiguration: Sendable {
     /// RFC 7675 §5.1: without an authentic check for so long, the peer no longer wants our media.
     public var consentTimeout: Duration = .seconds(30)
-    /// When to tell people that the line is interrupted. Firefox checks every 4.65 to 5.92 s; media counts too.
+    /// When to tell people that the link is interrupted. Firefox checks every 4.65 to 5.92 s; media counts too.
     public var interruptedAfter: Duration = .seconds(6)
     /// Flows remembered per peer; the oldest that is not selected goes first.
     public var pathLimit = 8

@@ -11,7 +11,7 @@ public struct OpusPacket: Sendable, Equatable {
     public var samplesPerFrame: Int
     /// Of the whole packet, at 48 kHz.
     public var samples: Int { frameCount * samplesPerFrame }
-    /// It is a comfort packet of discontinuous transmission: it holds no sound.
+    /// It is a comfort packet of discontinuous transmission: it holds no audio.
     public var isComfort: Bool
     /// It holds a coarse copy of what came right before it (RFC 6716 §2.1.7).
     public var carriesFEC: Bool

@@ -1,6 +1,6 @@
 import Basics
 
-/// The blocks of a packet with redundant sound (RFC 2198 §3): copies of earlier payloads, oldest first, and the newest
+/// The blocks of a packet with redundant audio (RFC 2198 §3): copies of earlier payloads, oldest first, and the newest
 /// payload last.
 ///
 /// A copy's header has four bytes: a 1, its payload type, by how much its timestamp is earlier (14 bits), its length

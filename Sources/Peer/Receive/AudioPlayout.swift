@@ -1,4 +1,4 @@
-/// What to do next for the sound of one participant.
+/// What to do next for the audio of one participant.
 public enum AudioPlayout: Sendable {
     /// Decode the packet; play the result `tempo` times as fast (n samples become n ÷ tempo).
     case decode(ReceivedAudioPacket, tempo: Double)

@@ -90,7 +90,7 @@ public struct AudioReceiveBuffer: Sendable {
     /// What the delay should be now.
     public func targetDelay(at now: Instant) -> Duration { target.delay(at: now) }
 
-    /// Raised by lip synchronisation when the picture is later than the sound: the least `currentDelay`, up to the
+    /// Raised by lip synchronisation when the picture is later than the audio: the least `currentDelay`, up to the
     /// ceiling.
     public var minimumDelay: Duration {
         get { target.minimum }
@@ -135,7 +135,7 @@ public struct AudioReceiveBuffer: Sendable {
             return
         }
         if state == .playing, underrunSamples > 0, !lastWasComfort {
-            // What the packet carries of a lost one before it would have come in time, had the sound waited for it.
+            // What the packet carries of a lost one before it would have come in time, had the audio waited for it.
             let repairs = entry.carriesFEC && packet.timestamp > playhead
             target.raise(to: delay + (repairs ? OpusClock.duration(entry.samples) : .zero), at: packet.arrival)
         }
@@ -146,7 +146,7 @@ public struct AudioReceiveBuffer: Sendable {
         if queue.count > configuration.maximumPackets { cutFirst() }
     }
 
-    /// A copy fills the hole that it is for. It came late on purpose, so it says nothing about the line; what has been
+    /// A copy fills the hole that it is for. It came late on purpose, so it says nothing about the link; what has been
     /// concealed in its place is not played once more, but the next one is waited for.
     private mutating func insert(copy: ReceivedAudioPacket) {
         guard let entry = Entry(copy) else {

@@ -19,7 +19,7 @@ struct PlayoutTarget: Sendable {
 
     /// What the delay should be now.
     func delay(at now: Instant) -> Duration {
-        // Until something is known a line is taken for a clean one: a late packet corrects that at once.
+        // Until something is known a link is taken for a clean one: a late packet corrects that at once.
         var target = (estimator.delay ?? .zero) + Self.margin
         if let raised { target = max(target, Self.faded(raised, at: now)) }
         target = max(target, configuration.minimumDelay, minimum)

@@ -50,7 +50,7 @@ public struct ReceivedVideoFrame: Sendable {
     public var captureTime: Instant
     /// When its last packet arrived.
     public var arrival: Instant
-    /// A part of it was lost and came again: that it is late is the line's doing.
+    /// A part of it was lost and came again: that it is late is the link's doing.
     public var isRepaired: Bool
     /// How long its sender wants it held; nil while it said nothing.
     public var hold: Duration?

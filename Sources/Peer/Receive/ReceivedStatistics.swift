@@ -14,7 +14,7 @@ public struct ReceivedStatistics: Sendable {
     public var bytes = 0
     /// Of the last second.
     public var bitRate = BitRate.zero
-    /// Whole frames, or packets of sound.
+    /// Whole frames, or packets of audio.
     public var frames = 0
     /// Those of the frames that need no other.
     public var keyframes = 0

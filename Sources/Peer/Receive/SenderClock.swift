@@ -3,7 +3,7 @@ import Basics
 /// Maps the RTP timestamps of one participant's streams to room time.
 ///
 /// Sender reports tie each stream's RTP clock to the participant's NTP clock (RFC 3550 §6.4.1). One offset from that
-/// NTP clock to room time, the smallest arrival − NTP of a window, serves all streams, so that sound and picture of a
+/// NTP clock to room time, the smallest arrival − NTP of a window, serves all streams, so that audio and picture of a
 /// participant stay together whatever the reports' own jitter. Reports are few and may be held up, so every packet
 /// whose NTP time is known counts as well: nothing is captured after its arrival, and one late report makes no picture
 /// look younger than it is. A sender that pairs a packet's timestamp with the time at which it got round to sending it

@@ -14,7 +14,7 @@ struct TransportFeedbackRecorder: Sendable {
     static let maximumSpan: Int64 = 0x7FFF
     /// A bound on what is kept: 500 ms of 16 000 packets a second.
     static let maximumRecords = 8192
-    /// Packets that one may come behind: more than a second of a full line, and what a packet may cost at most.
+    /// Packets that one may come behind: more than a second of a full link, and what a packet may cost at most.
     static let maximumReordering = 1024
 
     private var unwrapper = SequenceUnwrapper()

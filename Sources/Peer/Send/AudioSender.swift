@@ -1,6 +1,6 @@
 import Basics
 
-/// Payload types of the sound that a peer takes.
+/// Payload types of the audio that a peer takes.
 struct OutgoingAudio: Sendable, Equatable {
     var payloadType: UInt8
     /// Of packets that carry the one before again (RFC 2198); nil where the peer takes none.

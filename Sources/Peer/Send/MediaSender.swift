@@ -43,7 +43,7 @@ package struct InitialNumbers: Sendable {
 ///
 /// Not copyable: its owner asks it for a deadline after every packet, and is answered in place.
 struct MediaSender: ~Copyable, Sendable {
-    /// IPv4, UDP and an SRTP tag, which the line carries with each packet.
+    /// IPv4, UDP and an SRTP tag, which the link carries with each packet.
     static let wireOverhead = 20 + 8 + 16
 
     private(set) var audio: AudioSender
@@ -99,14 +99,14 @@ struct MediaSender: ~Copyable, Sendable {
         estimator.describedLimit = limit
     }
 
-    /// The line is up; `handshake`: how long that of DTLS took.
+    /// The link is up; `handshake`: how long that of DTLS took.
     mutating func start(at now: Instant, handshake: Duration? = nil) {
         isStarted = true
         estimator.start(at: now, handshake: handshake)
         if video.isConfigured { video.restart(at: now) }
     }
 
-    /// Whether each packet of sound carries the one before again.
+    /// Whether each packet of audio carries the one before again.
     mutating func setRepeatsAudio(_ repeats: Bool) { audio.repeats = repeats }
     mutating func restartVideo(at now: Instant) { video.restart(at: now) }
     mutating func takeKeyframeRequest() -> Bool { video.takeKeyframeRequest() }
@@ -136,7 +136,7 @@ struct MediaSender: ~Copyable, Sendable {
     mutating func advance(to now: Instant) {
         estimator.advance(to: now)
         if !limits.bounding.isEmpty { limitEstimate(at: now) }
-        // A receiver's wish is for the encoder: repairs go beside it, as long as the line carries them.
+        // A receiver's wish is for the encoder: repairs go beside it, as long as the link carries them.
         pacer.rate = estimator.linkEstimate * Pacer.factor(at: estimator.linkEstimate)
         pacer.isAmple = estimator.isAmple
         pacer.advance(to: now)
@@ -188,7 +188,7 @@ struct MediaSender: ~Copyable, Sendable {
         return deadline
     }
 
-    /// The line is left to the first probe, and nothing is known of it.
+    /// The link is left to the first probe, and nothing is known of it.
     func isQuiet(at now: Instant) -> Bool { video.usesTransportCC && estimator.quietUntil.map { now < $0 } ?? false }
 
     private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> SentPacket? {
@@ -302,7 +302,7 @@ struct MediaSender: ~Copyable, Sendable {
         return reports
     }
 
-    /// How many streams have begun: sound, picture.
+    /// How many streams have begun: audio, picture.
     var activeStreams: Int { (audio.stream.isActive ? 1 : 0) + (video.stream.isActive ? 1 : 0) }
 
     /// SSRCs that a goodbye names.

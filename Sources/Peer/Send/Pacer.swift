@@ -3,10 +3,10 @@ import Basics
 /// Lets bytes out evenly: a debt that time pays off.
 struct Pacer: Sendable {
     /// A little above the estimate, so that a queue drains (str0m). libwebrtc's 2.5 would put most of a keyframe into
-    /// the line's own queue, where sound waits behind it and the delay reads as overuse.
+    /// the link's own queue, where audio waits behind it and the delay reads as overuse.
     static let factor = 1.1
-    /// Nothing above it where the line carries little more than a voice: what exceeds it waits on the line before the
-    /// sound, and pushes the last packets of a picture, which comes once in seconds, out of the line's queue.
+    /// Nothing above it where the link carries little more than a voice: what exceeds it waits on the link before the
+    /// audio, and pushes the last packets of a picture, which comes once in seconds, out of the link's queue.
     static let thinLink = BitRate.kilobits(100)
     static func factor(at rate: BitRate) -> Double { rate < thinLink ? 1 : factor }
     /// No finer than this.
@@ -14,7 +14,7 @@ struct Pacer: Sendable {
     /// What may leave at once after a pause: an ordinary frame of a stream well below the estimate. What is larger, a
     /// keyframe above all, is spread (libwebrtc: 40 ms).
     static let burst: Duration = .milliseconds(10)
-    /// The same on a line that carries all that we have for it and more: a frame of the top rendition, which there
+    /// The same on a link that carries all that we have for it and more: a frame of the top rendition, which there
     /// waits for nothing but the pacer.
     static let ampleBurst: Duration = .milliseconds(30)
     /// A debt is never longer than this, so that a dip of the rate does not silence us.
@@ -23,7 +23,7 @@ struct Pacer: Sendable {
     private var debt = 0.0
     private var updated: Instant?
     var rate: BitRate
-    /// The line is not what limits us.
+    /// The link is not what limits us.
     var isAmple = false
 
     init(rate: BitRate) {

@@ -31,7 +31,7 @@ struct PlayoutDelayController: Sendable {
         return repairs.recurring.max().map { min($0 - Self.bearable, Self.longest) } ?? .zero
     }
 
-    /// What the packets of the next frame say; nil on a line where nothing has to be held.
+    /// What the packets of the next frame say; nil on a link where nothing has to be held.
     mutating func told(at now: Instant) -> PlayoutDelay? {
         let hold = hold(at: now)
         if hold > .zero {

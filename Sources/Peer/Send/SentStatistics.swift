@@ -8,7 +8,7 @@ public struct SentCounters: Sendable, Equatable {
     public var payloadBytes = 0
     /// Bytes of whole RTP packets.
     public var bytes = 0
-    /// Whole frames, or packets of sound.
+    /// Whole frames, or packets of audio.
     public var frames = 0
     /// Those of the frames that need no other.
     public var keyframes = 0
@@ -20,7 +20,7 @@ public struct SentCounters: Sendable, Equatable {
     public var paddingPackets = 0
     /// Bytes of those packets.
     public var paddingBytes = 0
-    /// Packets of sound that carried the one before again.
+    /// Packets of audio that carried the one before again.
     public var repeatedPackets = 0
     /// NACK packets that came in.
     public var nacks = 0

@@ -1,10 +1,10 @@
 import Basics
 
-/// Whether the upper temporal layer goes out: it is left away when the line does not carry it.
+/// Whether the upper temporal layer goes out: it is left away when the link does not carry it.
 struct TemporalLayerGate: Sendable {
-    /// Offered by this much more than the line has for it, the layer goes: an encoder wavers about its rate …
+    /// Offered by this much more than the link has for it, the layer goes: an encoder wavers about its rate …
     static let excess = 1.1
-    /// … and comes back once the line has enough. More must not be asked for, since the encoder takes what the line has
+    /// … and comes back once the link has enough. More must not be asked for, since the encoder takes what the link has
     /// … … for this long.
     static let patience: Duration = .seconds(2)
     /// Nothing of the upper layer joins a queue that is older.
@@ -14,7 +14,7 @@ struct TemporalLayerGate: Sendable {
     private var roomSince: Instant?
     private(set) var isOpen = true
 
-    /// - Parameter available: what the line leaves for video.
+    /// - Parameter available: what the link leaves for video.
     mutating func admits(_ frame: PacketizedVideoFrame, available: BitRate, queueDelay: Duration, at now: Instant)
         -> Bool
     {

@@ -4,7 +4,7 @@ import Basics
 struct VideoSendQueue: Sendable {
     /// A queue whose oldest frame is older is cut …
     static let limit: Duration = .milliseconds(800)
-    /// … but a keyframe on a thin line gets its time: cutting behind it would ask for the next one.
+    /// … but a keyframe on a thin link gets its time: cutting behind it would ask for the next one.
     static let keyframeLimit: Duration = .seconds(2)
 
     struct Entry: Sendable {

@@ -25,7 +25,7 @@ struct VideoSender: Sendable {
     /// What is told with the packets of the frame that is leaving.
     private var toldHold: PlayoutDelay?
     /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then,
-    /// and on a thin line its repair would only hold up what is needed.
+    /// and on a thin link its repair would only hold up what is needed.
     private var newestKeyframe: (first: SequenceNumber, isWhole: Bool)?
     private var numbers: PictureNumbers
     /// Only a keyframe may start: at the beginning, after a change of rendition, after a cut.

@@ -14,7 +14,7 @@ struct SourceTableTests {
     private func hear(_ number: UInt32, _ table: inout SourceTable, at now: Instant) -> Bool {
         let ssrc = SSRC(number)
         guard table.admits(ssrc, at: now) else { return false }
-        _ = table.heard(ssrc, at: now)
+        _ = table.noteAuthentic(ssrc, at: now)
         return true
     }
 
@@ -60,7 +60,7 @@ struct SourceTableTests {
     @Test("What the description names keeps its place in silence, and gets it without waiting")
     func named() {
         var table = table()
-        table.keep([7, 8])
+        table.protect([7, 8])
         for ssrc in UInt32(100)..<132 { hear(ssrc, &table, at: start) }
         let isOtherHeard = hear(200, &table, at: start)
         let isNamedHeard = hear(7, &table, at: start)
@@ -80,7 +80,7 @@ struct SourceTableTests {
         let attempts = (0..<10_000).count { table.admits(SSRC(UInt32($0) &+ 5000), at: start) }
         #expect(attempts == Int(PeerBudget().unknownSources))
         #expect(table.count == 0 && !table.isExhausted)
-        table.keep([7])
+        table.protect([7])
         let isNamedHeard = hear(7, &table, at: start)
         #expect(isNamedHeard)
     }
@@ -88,7 +88,7 @@ struct SourceTableTests {
     @Test("While all are heard, another one gets no place")
     func full() {
         var table = table()
-        table.keep((0..<32).map { SSRC($0) })
+        table.protect((0..<32).map { SSRC($0) })
         for ssrc in UInt32(0)..<64 { hear(ssrc, &table, at: start) }
         #expect(table.count == 64)
         let isHeard = hear(99, &table, at: start + .seconds(1))
