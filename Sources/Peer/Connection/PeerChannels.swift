@@ -3,7 +3,7 @@ import Basics
 /// The data channels of one connection: negotiated parameters, transport and events for the owner.
 struct PeerChannels {
     /// A channel that was requested before the transport existed.
-    private struct Wish {
+    private struct PendingChannel {
         var label: String
         var name: String
         var ordered: Bool
@@ -13,7 +13,7 @@ struct PeerChannels {
     private var transport: DataChannelTransport?
     private var remotePort: UInt16?
     private var remoteMaximum = 65_536
-    private var wishes: [Wish] = []
+    private var pending: [PendingChannel] = []
     private var labels: [ChannelID: String] = [:]
     private let budget: DataChannelBudget
 
@@ -33,21 +33,21 @@ struct PeerChannels {
             role: role, remotePort: remotePort, remoteMaximumMessage: remoteMaximum, budget: budget, at: now)
         transport.start(at: now)
         self.transport = transport
-        for wish in wishes {
+        for request in pending {
             if let id = transport.open(
-                label: wish.label, protocol: wish.name, ordered: wish.ordered, maxRetransmits: wish.maxRetransmits,
+                label: request.label, protocol: request.name, ordered: request.ordered, maxRetransmits: request.maxRetransmits,
                 at: now)
             {
-                labels[id] = wish.label
+                labels[id] = request.label
             }
         }
-        wishes.removeAll()
+        pending.removeAll()
     }
 
     mutating func open(label: String, protocol name: String, ordered: Bool, maxRetransmits: Int?, at now: Instant) {
         guard let transport else {
-            if wishes.count < 16 {
-                wishes.append(Wish(label: label, name: name, ordered: ordered, maxRetransmits: maxRetransmits))
+            if pending.count < 16 {
+                pending.append(PendingChannel(label: label, name: name, ordered: ordered, maxRetransmits: maxRetransmits))
             }
             return
         }

@@ -1,17 +1,17 @@
 import COpenSSL
 
-/// OpenSSL refused; says at what, and why in its own words.
+/// An OpenSSL call failed: which operation, and OpenSSL's reasons.
 public struct DTLSError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was tried.
+    /// The operation that failed.
     public let operation: String
-    /// OpenSSL's reasons, the first one first. May be empty.
+    /// OpenSSL's reasons, oldest first. May be empty.
     public let reasons: [String]
 
     public var description: String {
         reasons.isEmpty ? "\(operation) failed" : "\(operation) failed: \(reasons.joined(separator: "; "))"
     }
 
-    /// Takes what lies in this thread's error queue, so that it does not turn a later success into a failure.
+    /// Empties this thread's error queue, so that old entries do not turn a later success into a failure.
     init(_ operation: String) {
         self.operation = operation
         var reasons: [String] = []

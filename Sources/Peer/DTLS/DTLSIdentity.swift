@@ -1,15 +1,15 @@
 import COpenSSL
 
-/// A key and its self-signed certificate: who this server is to its peers. One a process is enough.
+/// A key and its self-signed certificate: this server's identity towards its peers. One per process is enough.
 ///
 /// `@unchecked Sendable`: the two contexts, which own the key and certificate, are configured in `init` and only read
-/// after it; making a connection from one locks inside OpenSSL.
+/// afterwards; creating a connection from one locks inside OpenSSL.
 public final class DTLSIdentity: @unchecked Sendable {
-    /// The kinds of key that peers can be met with.
+    /// The kinds of key.
     public enum Key: Hashable, Sendable {
-        /// ECDSA on P-256: small certificates and quick to make. What every WebRTC end must take.
+        /// ECDSA on P-256: small certificates that are quick to make. Every WebRTC endpoint must accept it.
         case p256
-        /// RSA of 2048 bits, as older ends have it.
+        /// RSA of 2048 bits, for older endpoints.
         case rsa2048
     }
 
@@ -17,7 +17,7 @@ public final class DTLSIdentity: @unchecked Sendable {
     public let fingerprint: Fingerprint
     /// DTLS 1.2 only (RFC 8827 §6.5).
     let context: OpaquePointer
-    /// DTLS 1.0 too, for peers that must be let in by configuration.
+    /// Accepts DTLS 1.0 too, for peers that the configuration allows.
     let legacyContext: OpaquePointer
 
     /// Makes a new key and certificate.
@@ -52,8 +52,8 @@ public final class DTLSIdentity: @unchecked Sendable {
         SSL_CTX_free(legacyContext)
     }
 
-    /// The hash of a certificate under SDP's name for the hash function (RFC 8122 §5); nil when it is unknown or too
-    /// weak.
+    /// The hash of a certificate by SDP's name of the hash function (RFC 8122 §5); nil if the function is unknown or
+    /// too weak.
     static func digest(of certificate: OpaquePointer, algorithm: String) -> [UInt8]? {
         let type =
             switch algorithm {
@@ -102,16 +102,16 @@ public final class DTLSIdentity: @unchecked Sendable {
     ) throws(DTLSError) -> OpaquePointer {
         guard let context = SSL_CTX_new(DTLS_method()) else { throw DTLSError("making a DTLS context") }
         let profiles = SRTPProfile.allCases.map(\.name).joined(separator: ":")
-        // An ECDSA certificate serves only the ECDHE-ECDSA suites, which are all that aiortc offers; the RSA ones are
+        // An ECDSA certificate serves only the ECDHE-ECDSA suites, which are all that aiortc offers; the RSA suites are
         // for when we are the client of an RSA server.
         let ciphers =
             "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA"
         guard ossl_set_min_version(context, legacy ? DTLS1_VERSION : DTLS1_2_VERSION) == 1,
             ossl_set_max_version(context, DTLS1_2_VERSION) == 1,
-            // Security level 0 is what still signs with SHA-1, as DTLS 1.0 must.
+            // DTLS 1.0 signs with SHA-1, which OpenSSL allows at security level 0 only.
             SSL_CTX_set_cipher_list(context, legacy ? ciphers + ":@SECLEVEL=0" : ciphers) == 1,
             ossl_set_groups(context, "X25519:P-256:P-384") == 1,
-            // Unlike its neighbours this one returns 0 for success.
+            // Unlike the other calls this one returns 0 for success.
             SSL_CTX_set_tlsext_use_srtp(context, profiles) == 0,
             SSL_CTX_use_certificate(context, certificate) == 1,
             SSL_CTX_use_PrivateKey(context, key) == 1
@@ -121,7 +121,7 @@ public final class DTLSIdentity: @unchecked Sendable {
         }
         _ = SSL_CTX_set_options(context, ossl_options_dtls)
         _ = ossl_disable_session_cache(context)
-        // Certificates are self-signed: the fingerprint from the signalling is what is checked, after the handshake.
+        // Certificates are self-signed: `verify` checks the fingerprint from the signalling after the handshake.
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT) { _, _ in 1 }
         return context
     }

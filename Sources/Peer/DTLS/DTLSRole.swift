@@ -1,4 +1,4 @@
-/// Which side of the DTLS handshake an end plays (RFC 5763 §5): the client speaks first.
+/// The role of an endpoint in the DTLS handshake (RFC 5763 §5): the client begins.
 package enum DTLSRole: Hashable, Sendable {
     /// `a=setup:active`.
     case client

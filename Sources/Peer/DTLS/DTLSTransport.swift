@@ -1,52 +1,52 @@
 import Basics
 import COpenSSL
 
-/// What a DTLS transport tells its owner.
+/// What a DTLS transport reports to its owner.
 package enum DTLSEvent: Hashable, Sendable {
-    /// The handshake is done and the peer's certificate is the one that the signalling named.
+    /// The handshake is done and the peer's certificate has a fingerprint that the signalling named.
     case connected(SRTPKeys)
     /// Application data: an SCTP packet. Never before `connected`.
     case data([UInt8])
-    /// The peer said goodbye (close_notify). The last event.
+    /// The peer sent close_notify. The last event.
     case closed
-    /// The last event, with a sentence for the log.
+    /// The transport failed, with a sentence for the log. The last event.
     case failed(String)
 }
 
-/// What differs from one transport to the next.
+/// The settings of one transport.
 public struct DTLSConfiguration: Hashable, Sendable {
     /// The largest datagram sent, in bytes of UDP payload.
     public var mtu = 1200
-    /// Also take DTLS 1.0, against RFC 8827 §6.5, for old equipment.
+    /// Whether DTLS 1.0 is accepted too, against RFC 8827 §6.5, for old equipment.
     public var allowsLegacyVersions = false
-    /// The first retransmission comes this long after a flight, each later one after twice the wait. OpenSSL's one
-    /// second is a second of black picture for one lost packet.
+    /// The wait before the first retransmission of a flight; each later one comes after twice the wait. OpenSSL's
+    /// default of one second shows a second of black picture after one lost packet.
     public var firstRetransmission = Duration.milliseconds(100)
-    /// The wait does not grow beyond this.
+    /// The longest wait.
     public var longestRetransmission = Duration.seconds(4)
-    /// The handshake has failed when it takes longer; OpenSSL would go on for ever.
+    /// The handshake fails when it takes longer; OpenSSL alone would never give up.
     public var handshakeTimeout = Duration.seconds(30)
 
-    /// The usual times.
+    /// The default times.
     public init() {}
 }
 
-/// How many datagrams did not make sense, and how often a flight was sent again.
+/// The counters of a DTLS transport.
 public struct DTLSStatistics: Hashable, Sendable {
-    /// Datagrams that made no sense.
+    /// Datagrams that were no DTLS or came in the wrong state.
     public var ignoredDatagrams = 0
-    /// Flights of the handshake that were sent again.
+    /// Retransmitted flights of the handshake.
     public var retransmissions = 0
 
-    /// Nothing counted yet.
+    /// Makes counters of zero.
     public init() {}
 }
 
 /// The DTLS 1.2 association of one connection, on OpenSSL, without I/O and in virtual time. Confined to its
 /// connection's thread.
 ///
-/// Hand in datagrams with `receive` and the time with `advance`; after either, take out `nextTransmit` and `nextEvent`
-/// until nil.
+/// The caller passes in datagrams with `receive` and the time with `advance`; after either it takes out `nextTransmit`
+/// and `nextEvent` until both are nil.
 package final class DTLSTransport {
     package let role: DTLSRole
     package private(set) var statistics = DTLSStatistics()
@@ -54,17 +54,17 @@ package final class DTLSTransport {
     private enum State {
         case idle
         case handshaking
-        /// Done, but the signalling has not yet said whom to expect.
+        /// The handshake is done, but the signalling has not yet named a fingerprint.
         case unverified(held: [[UInt8]])
         case connected
         case ended
     }
 
-    /// How much application data is kept for fingerprints that are late, in records. More is dropped: SCTP sends again.
+    /// How many records of application data are held until the fingerprints arrive. More are dropped: SCTP retransmits.
     private static let mostHeldRecords = 64
 
-    /// What a record adds: 13 bytes of header and, in a CBC suite, IV, MAC and padding (16 + 20 + 16). AEAD suites need
-    /// 37 in all.
+    /// The bytes that a record adds: 13 of header and, in a CBC suite, IV, MAC and padding (16 + 20 + 16). AEAD suites
+    /// need 37 in all.
     package static let recordOverhead = 65
 
     private let identity: DTLSIdentity
@@ -77,7 +77,7 @@ package final class DTLSTransport {
     private var handshakeDeadline: Instant?
     private var retransmitAt: Instant?
     private var retransmitAfter: Duration
-    /// What was heard that only the verified peer can have sent: its data, its goodbye, what ended the handshake.
+    /// Events that only the verified peer can have caused: its data, its close_notify, the end of the handshake.
     private(set) var authenticRecords = 0
     private var record = [UInt8](repeating: 0, count: 1 << 14)
 
@@ -87,7 +87,7 @@ package final class DTLSTransport {
         try self.init(role: role, identity: identity, configuration: configuration, timer: .ofThisLibrary, at: now)
     }
 
-    /// - Parameter timer: for tests: how another version of OpenSSL would be met.
+    /// - Parameter timer: for tests: the timer handling for another version of OpenSSL.
     init(
         role: DTLSRole, identity: DTLSIdentity, configuration: DTLSConfiguration, timer: DatagramBIO.Timer,
         at now: Instant
@@ -106,9 +106,9 @@ package final class DTLSTransport {
             SSL_free(ssl)
             throw DTLSError("making a DTLS connection")
         }
-        // Takes the one reference when both are the same.
+        // SSL_set_bio takes one reference if both BIOs are the same.
         SSL_set_bio(ssl, stream, stream)
-        // OpenSSL appends the 14 bytes of a ChangeCipherSpec to a datagram without asking whether they fit.
+        // OpenSSL appends the 14 bytes of a ChangeCipherSpec to a datagram without checking that they fit.
         _ = ossl_set_mtu(ssl, configuration.mtu - 14)
         bio.install(on: ssl)
         if role == .client { SSL_set_connect_state(ssl) } else { SSL_set_accept_state(ssl) }
@@ -116,11 +116,11 @@ package final class DTLSTransport {
     }
 
     deinit {
-        // Frees the BIO too, before `bio` goes.
+        // SSL_free frees the BIO too, before `bio` is released.
         SSL_free(ssl)
     }
 
-    /// The handshake may begin: a client speaks, a server listens. Datagrams before this start it as well.
+    /// Starts the handshake: a client sends its first flight, a server waits. A datagram before this starts it as well.
     package func start(at now: Instant) {
         guard case .idle = state else { return }
         state = .handshaking
@@ -128,7 +128,8 @@ package final class DTLSTransport {
         drive(at: now)
     }
 
-    /// The certificates that the peer may show, from its SDP. May come late: until then the transport holds its breath.
+    /// Sets the fingerprints of the certificates that the peer may present, from its SDP. They may come late: until
+    /// then the transport holds application data back and does not report `connected`.
     package func setRemoteFingerprints(_ fingerprints: [Fingerprint]) {
         remoteFingerprints = fingerprints
         switch state {
@@ -139,9 +140,9 @@ package final class DTLSTransport {
         }
     }
 
-    /// A datagram of the peer's, of DTLS by its first byte.
+    /// Takes a datagram of the peer that is DTLS by its first byte.
     package func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
-        // Content types 20…63 are DTLS's (RFC 7983 §7), and a record header has 13 bytes.
+        // DTLS uses content types 20 to 63 (RFC 7983 §7), and a record header has 13 bytes.
         guard datagram.count >= 13, (20...63).contains(datagram[0]) else {
             statistics.ignoredDatagrams += 1
             return
@@ -156,7 +157,7 @@ package final class DTLSTransport {
         bio.inbound = nil
     }
 
-    /// Time has passed: sends a lost flight again, or gives up.
+    /// Advances to `now`: retransmits a lost flight, or fails the handshake.
     package func advance(to now: Instant) {
         guard case .handshaking = state else { return }
         if let handshakeDeadline, now >= handshakeDeadline {
@@ -169,7 +170,7 @@ package final class DTLSTransport {
         ERR_clear_error()
         let result = ossl_handle_timeout(ssl)
         guard result != 0 else {
-            // OpenSSL's wall clock is a little behind ours.
+            // OpenSSL's wall clock is a little behind `now`.
             self.retransmitAt = now + Self.timerStep
             return
         }
@@ -179,10 +180,10 @@ package final class DTLSTransport {
         followTimer(at: now)
     }
 
-    /// After how long a timer of OpenSSL's own is looked at again that has not run out yet.
+    /// How long to wait before OpenSSL's own timer is checked again if it has not expired yet.
     private static let timerStep = Duration.milliseconds(5)
 
-    /// When `advance` wants to be called next.
+    /// The time of the next call of `advance`.
     package var nextDeadline: Instant? {
         guard case .handshaking = state else { return nil }
         guard let retransmitAt, let handshakeDeadline else { return retransmitAt ?? handshakeDeadline }
@@ -194,12 +195,12 @@ package final class DTLSTransport {
         bio.outbound.isEmpty ? nil : bio.outbound.removeFirst()
     }
 
-    /// What happened next; nil when all is told.
+    /// The next event; nil when there is none.
     package func nextEvent() -> DTLSEvent? {
         events.isEmpty ? nil : events.removeFirst()
     }
 
-    /// Sends one record of application data. False when there is no verified peer, or the record is too large for a
+    /// Sends one record of application data. False if there is no verified peer, or the record is too large for a
     /// datagram.
     @discardableResult
     package func send(_ application: [UInt8]) -> Bool {
@@ -215,10 +216,10 @@ package final class DTLSTransport {
         return true
     }
 
-    /// Says goodbye. Nothing comes after it but what `nextTransmit` still holds.
+    /// Sends close_notify and ends. Nothing follows except what `nextTransmit` still holds.
     package func close() {
         if case .ended = state { return }
-        sayGoodbye()
+        sendCloseNotify()
         end()
     }
 
@@ -246,7 +247,7 @@ package final class DTLSTransport {
         }
     }
 
-    /// All records of the datagram: one read a datagram would leave packed ones until the next comes.
+    /// Reads all records of the datagram: a single read would leave further records until the next datagram comes.
     private func readRecords() {
         while true {
             if case .ended = state { return }
@@ -316,7 +317,7 @@ package final class DTLSTransport {
         return SRTPKeys(profile: profile, exported: exported, role: role)
     }
 
-    /// Moves our timer along with OpenSSL's, which starts with every flight and stops when its answer comes.
+    /// Follows OpenSSL's timer, which starts with every flight and stops when the answer comes.
     private func followTimer(at now: Instant) {
         if bio.timerStopped {
             retransmitAt = nil
@@ -327,7 +328,7 @@ package final class DTLSTransport {
         bio.timerStarted = false
     }
 
-    private func sayGoodbye() {
+    private func sendCloseNotify() {
         guard SSL_is_init_finished(ssl) == 1 else { return }
         ERR_clear_error()
         _ = SSL_shutdown(ssl)
@@ -336,13 +337,13 @@ package final class DTLSTransport {
 
     private func peerClosed() {
         authenticRecords &+= 1
-        sayGoodbye()
+        sendCloseNotify()
         end()
         events.append(.closed)
     }
 
     private func fail(_ reason: String) {
-        sayGoodbye()
+        sendCloseNotify()
         end()
         events.append(.failed(reason))
     }

@@ -1,10 +1,10 @@
 import COpenSSL
 import Glibc
 
-/// What lies between OpenSSL and the network: one datagram going in at a time, one a write coming out, and OpenSSL's
-/// timer.
+/// The BIO between OpenSSL and the network: reads one datagram at a time, turns each write into a datagram, and
+/// controls OpenSSL's timer.
 ///
-/// A memory BIO is a stream: it would merge a flight into one blob larger than the path takes.
+/// A memory BIO is a stream: it would merge a flight into one block larger than the path's MTU.
 final class DatagramBIO {
     /// The datagram that OpenSSL may read next; valid only while `DTLSTransport` is inside OpenSSL.
     var inbound: UnsafeRawBufferPointer?
@@ -14,19 +14,20 @@ final class DatagramBIO {
     let mtu: Int
     /// Whether OpenSSL stopped its retransmission timer since this was last cleared: the peer has answered.
     var timerStopped = false
-    /// Whether OpenSSL started it, after any stop: a flight went out.
+    /// Whether OpenSSL started the timer after any stop: a flight was sent.
     var timerStarted = false
 
-    /// How OpenSSL's retransmission timer is moved by our clock.
+    /// How our clock drives OpenSSL's retransmission timer.
     enum Timer {
-        /// OpenSSL before 3.2: each start and stop hands the BIO a pointer to the expiry time inside the connection
+        /// OpenSSL before 3.2: each start and stop passes the BIO a pointer to the expiry time inside the connection
         /// object (`BIO_CTRL_DGRAM_SET_NEXT_TIMEOUT`, meant for a socket's receive timeout), which lives as long as the
-        /// connection. Writing through it replaces the wall clock by ours: "never" at each start, "long ago" when the
-        /// time that we were given says so. A timer callback that returns next to nothing would not do: OpenSSL
-        /// retransmits on its own whenever a read finds nothing and its timer has run out.
+        /// connection. Writing through it replaces the wall clock by ours: a time that never comes at each start, and
+        /// one long past when `advance` reaches the deadline. A timer callback that returns almost nothing would not
+        /// work: OpenSSL retransmits by itself whenever a read finds nothing and its timer has expired.
         case shared
-        /// OpenSSL from 3.2 on: the pointer is to a copy on the stack of the caller. It is read during the call and not
-        /// kept; nothing is written. The timer runs by the wall clock, for as long as we say (`DTLS_set_timer_cb`).
+        /// OpenSSL from 3.2 on: the pointer refers to a copy on the caller's stack. It is read during the call and not
+        /// stored; nothing is written. The timer runs by the wall clock, for the time that we set
+        /// (`DTLS_set_timer_cb`).
         case copied
 
         static let ofThisLibrary: Timer = OpenSSL_version_num() < 0x3020_0000 ? .shared : .copied
@@ -35,11 +36,11 @@ final class DatagramBIO {
     let timer: Timer
     /// With `.shared`: OpenSSL's own expiry time, inside its connection object.
     private var expiry: UnsafeMutablePointer<timeval>?
-    /// With `.copied`: how long the timer runs after a first flight and at most, in microseconds.
+    /// With `.copied`: the timer's length after a first flight and its maximum, in microseconds.
     var firstWait: UInt32 = 1_000_000
     var longestWait: UInt32 = 60_000_000
 
-    /// Seconds since 1970 that never come, within 32 bits.
+    /// Seconds since 1970 that are never reached, within 32 bits.
     private static let never = 0x7FFF_FFFF
 
     init(mtu: Int, timer: Timer = .ofThisLibrary) {
@@ -47,7 +48,7 @@ final class DatagramBIO {
         self.timer = timer
     }
 
-    /// Makes OpenSSL believe that its timer has run out. False when none is running, or when it is not ours to move.
+    /// Makes OpenSSL regard its timer as expired. False if no timer is running, or its expiry time cannot be set.
     func expireTimer() -> Bool {
         guard let expiry, expiry.pointee.tv_sec != 0 else { return false }
         expiry.pointee = timeval(tv_sec: 1, tv_usec: 0)
@@ -64,8 +65,8 @@ final class DatagramBIO {
         if !isStopped { expiry.pointee = timeval(tv_sec: Self.never, tv_usec: 0) }
     }
 
-    /// With `.copied`: OpenSSL asks how long its timer is to run, after a first flight (0) or after one that was
-    /// repeated.
+    /// With `.copied`: sets the callback that returns the length of OpenSSL's timer, after a first flight (0) or after
+    /// a repeated one.
     func install(on ssl: OpaquePointer) {
         guard timer == .copied else { return }
         DTLS_set_timer_cb(ssl) { ssl, last in
@@ -74,7 +75,7 @@ final class DatagramBIO {
         }
     }
 
-    /// Makes the BIO. It does not keep this object alive: `DTLSTransport` owns both and frees the BIO first.
+    /// Creates the BIO. The BIO does not retain this object: `DTLSTransport` owns both and frees the BIO first.
     func make() -> OpaquePointer? {
         guard let method = Self.method, let bio = BIO_new(method) else { return nil }
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -87,7 +88,7 @@ final class DatagramBIO {
         return Unmanaged<DatagramBIO>.fromOpaque(data).takeUnretainedValue()
     }
 
-    /// Filled once and only read afterwards.
+    /// Initialized once and only read afterwards.
     nonisolated(unsafe) private static let method: OpaquePointer? = {
         guard let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "datagrams") else { return nil }
         BIO_meth_set_write(method) { bio, bytes, count in
@@ -100,7 +101,7 @@ final class DatagramBIO {
             guard let self = DatagramBIO.of(bio), let bytes, capacity > 0, let datagram = self.inbound,
                 let source = datagram.baseAddress
             else {
-                // Zero would mean the end of the stream.
+                // 0 would mean the end of the stream.
                 ossl_set_retry_read(bio)
                 return -1
             }

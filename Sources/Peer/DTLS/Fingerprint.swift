@@ -4,18 +4,18 @@ import Basics
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     /// The hash function's name in lower case: `sha-256`.
     public let algorithm: String
-    /// SHA-512's, the longest of RFC 8122 §5.
+    /// The length of a SHA-512 hash, the longest of RFC 8122 §5.
     private static let maximumBytes = 64
     /// The hash itself.
     public let bytes: [UInt8]
 
-    /// A hash; `algorithm` in any case.
+    /// Makes a fingerprint; `algorithm` in any case.
     public init(algorithm: String, bytes: [UInt8]) {
         self.algorithm = algorithm.lowercased()
         self.bytes = bytes
     }
 
-    /// Reads `sha-256 AB:CD:…`; hexadecimal digits of either case are taken. Nil for anything else.
+    /// Parses `sha-256 AB:CD:…` with hexadecimal digits of either case; nil for anything else.
     public init?(parsing text: some StringProtocol) {
         let parts = Substring(text).parts(maximum: 3)
         guard parts.count == 2, parts[1].utf8.count % 3 == 2, parts[1].utf8.count <= 3 * Self.maximumBytes else {

@@ -1,6 +1,6 @@
-/// What the DTLS handshake does for SRTP (RFC 5764): it agrees on a profile and exports the keys.
+/// DTLS-SRTP (RFC 5764): the DTLS handshake negotiates a profile and exports the keys.
 extension SRTPProfile {
-    /// OpenSSL's name.
+    /// OpenSSL's name of the profile.
     var name: String {
         switch self {
         case .aes128GCM: "SRTP_AEAD_AES_128_GCM"
@@ -9,12 +9,12 @@ extension SRTPProfile {
         }
     }
 
-    /// How many bytes the DTLS exporter is asked for; the exact number, because TLS 1.3's exporter mixes it in.
+    /// The bytes to request from the DTLS exporter; exact, because TLS 1.3's exporter depends on the length.
     var exportedLength: Int { 2 * (keyLength + saltLength) }
 }
 
 extension SRTPKeys {
-    /// Cuts exported keying material: client key, server key, client salt, server salt (RFC 5764 §4.2).
+    /// Splits exported keying material: client key, server key, client salt, server salt (RFC 5764 §4.2).
     init?(profile: SRTPProfile, exported: [UInt8], role: DTLSRole) {
         guard exported.count == profile.exportedLength else { return nil }
         let key = profile.keyLength

@@ -1,10 +1,10 @@
-/// The Castagnoli checksum of SCTP packets (RFC 9260 appendix A), a byte at a time.
+/// The Castagnoli checksum of SCTP packets (RFC 9260 appendix A), computed byte by byte.
 enum CRC32C {
     private static let table: [UInt32] = (0..<256 as Range<UInt32>).map { index in
         (0..<8).reduce(index) { value, _ in value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1 }
     }
 
-    /// The checksum with the four bytes at `zeroed`, an SCTP header's own checksum, taken as zero.
+    /// The checksum with the four bytes at `zeroed`, the SCTP header's own checksum field, taken as zero.
     static func checksum(_ bytes: [UInt8], zeroed: Range<Int> = 8..<12) -> UInt32 {
         var crc: UInt32 = ~0
         for (index, byte) in bytes.enumerated() {

@@ -1,17 +1,17 @@
 import Basics
 import COpenSSL
 
-/// A data channel of one connection: its SCTP stream.
+/// The identifier of a data channel of one connection: its SCTP stream.
 public typealias ChannelID = UInt16
 
-/// Text stays text and binary stays binary all the way.
+/// A message; text and binary messages stay distinct from sender to receiver.
 public enum DataChannelMessage: Hashable, Sendable {
     /// UTF-8 text (PPID 51, or 56 when empty; RFC 8831 §8).
     case text(String)
     /// Bytes (PPID 53, or 57 when empty).
     case binary([UInt8])
 
-    /// In bytes.
+    /// The length in bytes.
     var count: Int {
         switch self {
         case .text(let text): text.utf8.count
@@ -20,13 +20,13 @@ public enum DataChannelMessage: Hashable, Sendable {
     }
 }
 
-/// What the data channels tell their owner.
+/// What the data channels report to their owner.
 enum DataChannelEvent: Hashable, Sendable {
-    /// Messages may be sent. `byRemote` when the peer opened it.
+    /// Messages may be sent. `byRemote` if the peer opened the channel.
     case opened(ChannelID, label: String, byRemote: Bool)
     case message(ChannelID, DataChannelMessage)
     case closed(ChannelID)
-    /// No channel works any more.
+    /// The association has ended, and no channel works any more.
     case failed(String)
 }
 
@@ -35,7 +35,7 @@ final class DataChannelTransport {
     private struct Channel {
         var label: String
         var reliability: SCTPReliability
-        /// Until the peer's first sign everything is sent in order, behind the OPEN (RFC 8832 §6).
+        /// Until the peer's first acknowledgement or message everything is sent in order, after the OPEN (RFC 8832 §6).
         var acknowledged: Bool
         var announced: Bool
         var closing = false
@@ -46,8 +46,8 @@ final class DataChannelTransport {
 
     /// The most channels that a peer may open.
     private static let mostChannels = 256
-    /// Bytes of a channel's label: RFC 8832 §5.1 has room for 65 535, but names are short, and each is kept and told
-    /// on.
+    /// The longest channel label in bytes: RFC 8832 §5.1 allows 65 535, but labels are short, and each is stored and
+    /// forwarded.
     private static let longestLabel = 1024
 
     private let association: SCTPAssociation
@@ -82,7 +82,7 @@ final class DataChannelTransport {
         nextID = UInt32(parity)
     }
 
-    /// DTLS is connected.
+    /// Starts the association: DTLS is connected.
     func start(at now: Instant) {
         association.start(at: now)
     }
@@ -123,7 +123,8 @@ final class DataChannelTransport {
         return stream
     }
 
-    /// False when the channel is not there, the message is too long for the peer, or the backlog is full: try later.
+    /// Sends a message. False if the channel does not exist, the message is too long for the peer, or the backlog is
+    /// full; then the caller tries later.
     @discardableResult
     func send(_ message: DataChannelMessage, on id: ChannelID, at now: Instant) -> Bool {
         guard let channel = channels[id], !channel.closing else { return false }
@@ -134,22 +135,22 @@ final class DataChannelTransport {
         case .binary(let bytes): (payload, ppid) = (bytes, 53)
         }
         guard payload.count <= maximumOutgoing else { return false }
-        // SCTP has no empty messages: one zero byte and its own number stand for them (RFC 8831 §6.6).
+        // SCTP has no empty messages: one zero byte with a PPID of its own stands for one (RFC 8831 §6.6).
         if payload.isEmpty { (payload, ppid) = ([0], ppid == 51 ? 56 : 57) }
         var reliability = channel.reliability
         if !channel.acknowledged { reliability.unordered = false }
         return association.send(payload, ppid: ppid, stream: id, reliability, at: now)
     }
 
-    /// Whether a message that `send` refused, and that is not sent again, leaves a hole: the channel is open, it was
-    /// opened to lose nothing (neither by a count of retransmissions nor by a time), and the peer takes messages of
+    /// Whether a message that `send` refused, and that is not sent again, leaves a gap: the channel is open and
+    /// reliable (limited neither by a count of retransmissions nor by a lifetime), and the peer accepts messages of
     /// this length.
     func leavesHole(_ message: DataChannelMessage, on id: ChannelID) -> Bool {
         guard let channel = channels[id], !channel.closing, message.count <= maximumOutgoing else { return false }
         return channel.reliability.retransmissions == nil && channel.reliability.lifetime == nil
     }
 
-    /// Closes a channel once what was sent on it has arrived; `closed` follows when the peer has agreed.
+    /// Closes a channel once everything sent on it has arrived; `closed` follows when the peer has agreed.
     func close(_ id: ChannelID, at now: Instant) {
         guard channels[id]?.closing == false else { return }
         channels[id]?.closing = true
@@ -182,10 +183,10 @@ final class DataChannelTransport {
         events.popFirst()
     }
 
-    /// Bytes that wait to be sent or acknowledged, with 256 for each message.
+    /// Bytes that wait to be sent or acknowledged, plus 256 for each message.
     var backlog: Int { association.buffered }
 
-    /// What was refused, dropped or held up, with the totals of now.
+    /// The counters, with the present totals.
     var statistics: DataChannelStatistics {
         let counted = association.statistics
         return DataChannelStatistics(
@@ -258,11 +259,11 @@ final class DataChannelTransport {
         switch ppid {
         case 51, 53:
             let whole = takePartial(stream) + payload
-            // Not valid UTF-8 is mended rather than dropped.
+            // Invalid UTF-8 is repaired rather than dropped.
             events.append(.message(stream, ppid == 51 ? .text(String(decoding: whole, as: UTF8.self)) : .binary(whole)))
         case 52, 54:
-            // Deprecated parts of a message; Firefox sent them until 2017. All channels share one message's length,
-            // lest each hold one.
+            // Deprecated partial messages; Firefox sent them until 2017. All channels together may hold the length of
+            // one message, so that a peer cannot fill one buffer per channel.
             guard partialBytes + payload.count <= maximumIncoming else { return close(stream, at: now) }
             partialBytes += payload.count
             channels[stream]?.partial += payload

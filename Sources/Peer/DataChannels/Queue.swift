@@ -1,7 +1,7 @@
-/// First in, first out, with both ends cheap: to take from the front moves nothing but an index, now and then
-/// amortised.
+/// A first-in, first-out queue with constant cost at both ends: removal from the front advances an index and compacts
+/// the storage now and then (amortised).
 struct Queue<Element>: RandomAccessCollection, MutableCollection {
-    /// What was taken is nil, so that it is freed at once.
+    /// Removed elements are nil, so that they are freed at once.
     private var items: [Element?] = []
     private var head = 0
 

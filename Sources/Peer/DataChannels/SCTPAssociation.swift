@@ -1,18 +1,19 @@
 import Basics
 
 /// One SCTP association over a datagram path (RFC 9260, 3758, 6525), without I/O, in virtual time: its handshake, its
-/// end, and which chunk goes to which part.
+/// end, and the dispatch of chunks to sender, receiver and stream resets.
 ///
-/// The path is DTLS: authenticated, one peer. So the cookie needs no signature, one path is all, and the other end's
-/// INIT may cross ours, since both ends of a data channel transport start (RFC 8841 §9.3).
+/// The path is DTLS: authenticated, with one peer. So the cookie needs no signature, there is a single path, and the
+/// peer's INIT may cross ours, since both ends of a data channel transport start (RFC 8841 §9.3).
 final class SCTPAssociation {
     enum State { case idle, cookieWait, cookieEchoed, established, shutdownSent, closed }
 
-    /// Timeouts in a row until the peer counts as gone.
+    /// The number of consecutive timeouts after which the peer counts as unreachable.
     private static let largestErrors = 10
     private static let longestHandshakeTimeout = Duration.seconds(10)
     private static let heartbeatInterval = Duration.seconds(15)
-    /// Bytes of a cookie that is sent back: it must fit into a packet. dcSCTP's and usrsctp's have some hundred.
+    /// The largest cookie that is echoed, in bytes: it must fit into a packet. Those of dcSCTP and usrsctp have some
+    /// hundred.
     private static let largestCookie = 1024
 
     let configuration: SCTPConfiguration
@@ -26,15 +27,15 @@ final class SCTPAssociation {
     private(set) var resets: SCTPStreamResets
     private var packets = Queue<[UInt8]>()
     private var events: [SCTPEvent] = []
-    /// Chunks that go out with the next packet.
+    /// Chunks that are sent with the next packet.
     private var control: [SCTPChunk] = []
     /// When the handshake's chunk, a heartbeat or SHUTDOWN is sent (again).
     private var handshakeAt: Instant?
     private var heartbeatAt: Instant?
     private var shutdownAt: Instant?
-    /// How often the handshake's chunk was sent in vain.
+    /// How often the handshake's chunk was sent without an answer.
     private var attempts = 0
-    /// Timeouts in a row.
+    /// Consecutive timeouts.
     private var errors = 0
     private var refusedMessages = 0
     /// Datagrams that were no packet of this association.
@@ -86,12 +87,13 @@ final class SCTPAssociation {
         var answered: Set<SCTPChunk.Kind> = []
         for chunk in packet.chunks {
             if case .data = chunk { sawData = true }
-            // RFC 9260 §6.10: one of these is enough for a packet. Each costs a walk over what was sent, or an answer.
+            // RFC 9260 §6.10: one of these chunks per packet is enough. Each costs a pass over the outstanding chunks,
+            // or an answer.
             if let kind = chunk.kind, !answered.insert(kind).inserted { continue }
             handle(chunk, at: now)
             if state == .closed { return }
         }
-        // Before the association is there nothing is taken, and a SACK could not be sent.
+        // Before the association is established no data is accepted, and a SACK could not be sent.
         if sawData, transfersData { receiver.finishPacket(at: now) }
         flush(at: now)
     }
@@ -114,7 +116,7 @@ final class SCTPAssociation {
             finish(.closed)
         case .shutdownComplete: finish(.closed)
         case .heartbeat(let info):
-            // What does not fit into a packet of ours is none that a path of WebRTC carries.
+            // A heartbeat that does not fit into a packet of ours cannot come over a path of WebRTC.
             if info.count + 16 <= configuration.packetSize { control.append(.heartbeatAck(info)) }
         case .heartbeatAck: errors = 0
         case .initiate, .other: break
@@ -221,7 +223,7 @@ final class SCTPAssociation {
     // MARK: - Time
 
     var nextDeadline: Instant? {
-        // Asked after every turn of the loop: no array for it.
+        // The loop reads this after every turn, so it allocates no array.
         var deadline: Instant?
         func consider(_ other: Instant?) {
             if let other { deadline = min(deadline ?? other, other) }
@@ -247,38 +249,38 @@ final class SCTPAssociation {
         }
         receiver.advance(to: now)
         if receiver.mayDeliver(at: now) { deliver(at: now) }
-        // A closed window that still acknowledges its probes clears the count of errors.
-        if sender.isTimedOut(at: now), !mayGoOn() { return }
+        // The count of errors is cleared if the peer's window is closed but its probes are acknowledged.
+        if sender.isTimedOut(at: now), !countTimeout() { return }
         sender.loseTimedOut(at: now)
         if let due = resets.deadline, due <= now {
-            guard mayGoOn() else { return }
+            guard countTimeout() else { return }
             append(resets.makeRequest(timeout: sender.retransmissionTimeout, at: now))
         }
         if let due = heartbeatAt, due <= now {
-            guard mayGoOn() else { return }
+            guard countTimeout() else { return }
             var info: [UInt8] = []
             SCTPChunk.append(1, [UInt8](repeating: 0, count: 8), to: &info)
             control.append(.heartbeat(info))
             heartbeatAt = now + Self.heartbeatInterval
         }
         if let due = shutdownAt, due <= now {
-            guard mayGoOn() else { return }
+            guard countTimeout() else { return }
             sendShutdown(at: now)
         }
         flush(at: now)
     }
 
-    /// Counts one more silence; ten in a row are the end.
-    private func mayGoOn() -> Bool {
+    /// Counts one more timeout; false when that ends the association, after ten in a row.
+    private func countTimeout() -> Bool {
         errors += 1
         guard errors > Self.largestErrors else { return true }
         finish(.failed("the data channel peer has gone silent"))
         return false
     }
 
-    // MARK: - The end
+    // MARK: - End
 
-    /// Ends politely once all is acknowledged.
+    /// Sends SHUTDOWN and ends once everything is acknowledged.
     func shutdown(at now: Instant) {
         guard state == .established else {
             finish(.closed)
@@ -293,7 +295,7 @@ final class SCTPAssociation {
         shutdownAt = now + sender.retransmissionTimeout
     }
 
-    /// Ends at once and tells the peer.
+    /// Sends ABORT and ends at once.
     func abort() {
         guard state != .closed else { return }
         if peerTag != 0 { emit([.abort([])]) }
@@ -313,8 +315,8 @@ final class SCTPAssociation {
 
     // MARK: - Streams
 
-    /// Sends a message; false when the buffer is full or the association is over. An empty payload does not exist in
-    /// SCTP.
+    /// Sends a message; false if the buffer is full or the association has ended. SCTP has no messages with an empty
+    /// payload.
     func send(_ payload: [UInt8], ppid: UInt32, stream: UInt16, _ reliability: SCTPReliability, at now: Instant) -> Bool
     {
         guard state != .closed, state != .shutdownSent, !payload.isEmpty,
@@ -327,9 +329,9 @@ final class SCTPAssociation {
         return true
     }
 
-    /// Starts a stream anew once everything that was sent on it has arrived.
+    /// Resets a stream once everything that was sent on it has arrived.
     func reset(_ stream: UInt16, at now: Instant) {
-        resets.want(stream)
+        resets.request(stream)
         flush(at: now)
     }
 
@@ -343,22 +345,22 @@ final class SCTPAssociation {
             events.append(.outgoingReset(streams))
         case .resetOutgoing(let request, _, let lastTSN, let streams):
             respond(request) {
-                // Not before all that was sent on it is here, and delivered.
+                // A reset waits until everything sent on the streams has arrived and was delivered.
                 guard receiver.reset(streams, sentUpTo: lastTSN) else { return SCTPStreamResets.Result.inProgress }
                 events.append(.incomingReset(streams))
                 return SCTPStreamResets.Result.performed
             }
         case .resetIncoming(let request, let streams):
             respond(request) {
-                for stream in streams where stream < configuration.streams { resets.want(stream) }
+                for stream in streams where stream < configuration.streams { resets.request(stream) }
                 return SCTPStreamResets.Result.performed
             }
-        // Adding streams and the like.
+        // Requests to add streams, and others.
         case .other(let request): respond(request) { SCTPStreamResets.Result.denied }
         }
     }
 
-    /// Carries a request of the peer's out, if it is the next one, and answers it.
+    /// Carries out a request of the peer if it is the next one, and answers it.
     private func respond(_ request: UInt32, carryOut: () -> UInt32) {
         guard resets.isNext(request) else { return control.append(resets.respondAgain(to: request)) }
         let result = carryOut()
@@ -367,9 +369,9 @@ final class SCTPAssociation {
 
     // MARK: - Output
 
-    /// Bytes received and not yet delivered, with what they cost to hold.
+    /// Bytes received and not yet delivered, with the overhead of holding them.
     var held: Int { receiver.held }
-    /// Bytes that wait to be sent or acknowledged, with what they cost to hold.
+    /// Bytes that wait to be sent or acknowledged, with the overhead of holding them.
     var buffered: Int { sender.buffered }
 
     var statistics: SCTPStatistics {
@@ -383,13 +385,13 @@ final class SCTPAssociation {
     /// All packets to send.
     func takePackets() -> [[UInt8]] { packets.takeAll() }
 
-    /// Everything that happened since the last call.
+    /// The events since the last call.
     func takeEvents() -> [SCTPEvent] {
         defer { events = [] }
         return events
     }
 
-    /// Sends what may be sent now.
+    /// Sends what the windows allow.
     func flush(at now: Instant) {
         guard transfersData else { return }
         sender.giveUpExpired(at: now)

@@ -1,5 +1,5 @@
-/// Chunks that go out together in one packet (RFC 9260 §6.10). A peer that asks much at once gets several packets, not
-/// one that DTLS cannot carry.
+/// Chunks that are sent together in one packet (RFC 9260 §6.10). A peer whose requests need many answers gets several
+/// packets, not one that DTLS cannot carry.
 struct SCTPBundle {
     private static let header = 12
 
@@ -7,12 +7,12 @@ struct SCTPBundle {
     private var size = Self.header
     private(set) var chunks: [SCTPChunk] = []
 
-    /// - Parameter limit: bytes of the largest packet.
+    /// - Parameter limit: the bytes of the largest packet.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Appends a chunk. Where it has no room beside the others, they are answered, to be sent before it.
+    /// Appends a chunk. If it does not fit beside the others, these are returned, to be sent before it.
     mutating func append(_ chunk: SCTPChunk) -> [SCTPChunk]? {
         let length = chunk.encodedSize
         defer { size += length }

@@ -18,7 +18,7 @@ enum SCTPChunk: Equatable {
     case reconfig([SCTPReconfig])
     case other(UInt8)
 
-    /// Chunks of which the first in a packet counts.
+    /// Chunks of which only the first in a packet is handled.
     enum Kind { case sack, cookieEcho, forwardTSN, reconfig }
 
     var kind: Kind? {
@@ -60,7 +60,7 @@ struct SCTPSack: Equatable {
     var duplicates: [UInt32]
 }
 
-/// An ordered message that the sender gave up, by stream.
+/// An ordered message that the sender abandoned, by stream.
 struct SCTPSkip: Equatable {
     var stream: UInt16
     var ssn: UInt16
@@ -75,8 +75,8 @@ enum SCTPReconfig: Equatable {
 
 /// One SCTP packet: header, checksum, chunks.
 struct SCTPPacket: Equatable {
-    /// Chunks of one packet that are read. A packet of 1280 bytes holds 64 of a few bytes each; who bundles more sends
-    /// the rest again.
+    /// The most chunks of one packet that are parsed. A packet of 1280 bytes holds 64 of a few bytes each; a peer that
+    /// bundles more sends the rest again.
     static let maximumChunks = 128
 
     var source: UInt16
@@ -92,12 +92,12 @@ struct SCTPPacket: Equatable {
         bytes.append32(0)
         for chunk in chunks { chunk.encode(into: &bytes) }
         let crc = CRC32C.checksum(bytes)
-        // The one field of the protocol that is little-endian.
+        // The checksum is the only little-endian field of the protocol.
         for index in 0..<4 { bytes[8 + index] = UInt8(truncatingIfNeeded: crc >> (8 * UInt32(index))) }
         return bytes
     }
 
-    /// Nil for a wrong checksum or a header that is cut off; of damaged chunks only those before the damage are taken.
+    /// Nil for a wrong checksum or a truncated header; of damaged chunks only those before the damage are used.
     init?(parsing bytes: [UInt8]) {
         guard bytes.count >= 12 else { return nil }
         let stated = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[8 + $1]) << (8 * UInt32($1)) }
@@ -186,7 +186,7 @@ extension SCTPChunk {
             self = .forwardTSN(tsn, skips)
         case 130:
             var parameters: [SCTPReconfig] = []
-            // RFC 6525 §3.1: two at most.
+            // A packet holds two parameters at most (RFC 6525 §3.1).
             while reader.remaining >= 8, parameters.count < 2 {
                 let parameter = try reader.readUInt16()
                 let length = Int(try reader.readUInt16())

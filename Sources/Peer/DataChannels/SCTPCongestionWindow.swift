@@ -6,17 +6,17 @@ struct SCTPCongestionWindow {
     private(set) var size: Int
     private var slowStartThreshold = Int.max
     private var partiallyAcknowledged = 0
-    /// The newest TSN when a loss was noticed: until it is acknowledged, the loss was accounted for.
+    /// The newest TSN when a loss was noticed: until it is acknowledged, further losses belong to the same one.
     private var recoveryExit: UInt32?
 
-    /// - Parameter limit: the size that it grows to at most.
+    /// - Parameter limit: the largest size.
     init(packetSize: Int, limit: Int) {
         self.packetSize = packetSize
         self.limit = limit
         size = max(2 * packetSize, min(4 * packetSize, 4380))
     }
 
-    /// The association is established.
+    /// Starts when the association is established.
     mutating func start(peerWindow: Int) { slowStartThreshold = max(peerWindow, 4 * packetSize) }
 
     /// Takes an acknowledgement of `bytes`.
@@ -43,7 +43,7 @@ struct SCTPCongestionWindow {
         if let exit = recoveryExit, !serialLess(tsn, exit) { recoveryExit = nil }
     }
 
-    /// A loss was reported (§7.2.4); the first of a window halves the size.
+    /// Records a reported loss (§7.2.4); the first one within a window halves the size.
     mutating func fastRetransmit(lastTSN: UInt32) {
         guard recoveryExit == nil else { return }
         slowStartThreshold = max(size / 2, 4 * packetSize)
@@ -52,7 +52,7 @@ struct SCTPCongestionWindow {
         recoveryExit = lastTSN
     }
 
-    /// Nothing was acknowledged for the whole timeout (§7.2.3).
+    /// Records a timeout without any acknowledgement (§7.2.3).
     mutating func timedOut() {
         slowStartThreshold = max(size / 2, 4 * packetSize)
         size = packetSize

@@ -1,7 +1,7 @@
 import Basics
 
-/// The state cookie of a handshake (RFC 9260 §5.1.3): what the peer's INIT said. It needs no signature, since DTLS has
-/// proved who speaks.
+/// The state cookie of a handshake (RFC 9260 §5.1.3): the contents of the peer's INIT. It needs no signature, since
+/// DTLS has authenticated the peer.
 struct SCTPCookie: Equatable {
     var tag: UInt32
     var window: UInt32
@@ -12,7 +12,7 @@ struct SCTPCookie: Equatable {
         (tag, window, tsn, forwardTSN) = (value.tag, value.window, value.tsn, value.forwardTSN)
     }
 
-    /// nil when it is too short. What follows it is passed over.
+    /// nil if it is too short. Further bytes are ignored.
     init?(parsing bytes: [UInt8]) {
         var reader = ByteReader(bytes.span)
         do {

@@ -1,6 +1,6 @@
 import Basics
 
-/// The DATA chunks that were sent and are not acknowledged up to their TSN, in the order of their TSNs, which are
+/// The DATA chunks that were sent and are not cumulatively acknowledged, in the order of their TSNs, which are
 /// consecutive.
 struct SCTPOutstandingChunks {
     struct Chunk {
@@ -12,9 +12,9 @@ struct SCTPOutstandingChunks {
         let reliability: SCTPReliability
         let expires: Instant?
         fileprivate(set) var transmissions = 1
-        /// Reports that newer chunks came, since it was sent.
+        /// How many reports acknowledged newer chunks since it was sent.
         fileprivate(set) var missed = 0
-        /// `waiting`: lost, and to be sent again.
+        /// `waiting`: lost, and to be retransmitted.
         fileprivate(set) var state = State.inFlight
 
         init(data: SCTPData, message: UInt64, reliability: SCTPReliability, expires: Instant?) {
@@ -28,7 +28,7 @@ struct SCTPOutstandingChunks {
     private var chunks = Queue<Chunk>()
     /// Payload bytes in flight.
     private(set) var flight = 0
-    /// Chunks that wait to be sent again.
+    /// Chunks that wait for retransmission.
     private(set) var waiting = 0
     /// No chunk before this TSN waits.
     private var firstWaiting: UInt32 = 0
@@ -56,7 +56,7 @@ struct SCTPOutstandingChunks {
         (flight, waiting) = (0, 0)
     }
 
-    /// Moves a chunk into another state; false when it has that already or was abandoned.
+    /// Changes the state of a chunk; false if it has that state already or was abandoned.
     @discardableResult
     mutating func mark(_ index: Int, _ state: Chunk.State) -> Bool {
         let (old, size, tsn) = (chunks[index].state, chunks[index].data.payload.count, chunks[index].data.tsn)
@@ -74,13 +74,13 @@ struct SCTPOutstandingChunks {
         return true
     }
 
-    /// Counts one more report that newer chunks came, and answers how many that are.
+    /// Counts one more report that acknowledges newer chunks, and returns the count.
     mutating func countMissing(_ index: Int) -> Int {
         chunks[index].missed += 1
         return chunks[index].missed
     }
 
-    /// Puts the first chunk that waits back in flight; nil when none waits or the window has no room for it.
+    /// Puts the first waiting chunk back in flight; nil if none waits or the window has no room for it.
     mutating func resendFirstWaiting(within window: Int) -> SCTPData? {
         guard waiting > 0, flight == 0 || flight < window, let first = chunks.first else { return nil }
         var index = Int(max(0, Int32(bitPattern: firstWaiting &- first.data.tsn)))
@@ -88,7 +88,7 @@ struct SCTPOutstandingChunks {
         guard index < chunks.count else { return nil }
         let data = chunks[index].data
         firstWaiting = data.tsn
-        // One packet may always go: it probes a closed window (RFC 9260 §6.1 A).
+        // One packet may always be sent: it probes a closed window (RFC 9260 §6.1 A).
         guard flight == 0 || flight + data.payload.count <= window else { return nil }
         mark(index, .inFlight)
         chunks[index].transmissions += 1

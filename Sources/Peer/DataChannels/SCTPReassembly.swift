@@ -1,15 +1,15 @@
-/// Puts the fragments of messages together (RFC 9260 §6.9), ordered messages into their order (§6.6), and says what all
-/// that is held costs.
+/// Reassembles fragmented messages (RFC 9260 §6.9), restores the order of ordered messages (§6.6), and counts the
+/// memory that all of them hold.
 ///
-/// A chunk costs the same whatever is held. The fragments of one message have TSNs in a row, so a fragment whose
-/// neighbour was received and belongs to something else can never become a message: it is dropped at once, and nothing
-/// is held that no later chunk can complete.
+/// The cost per chunk does not depend on how much is held. The fragments of one message have consecutive TSNs, so a
+/// fragment whose neighbour was received and belongs to another message can never be completed: it is dropped at once,
+/// and nothing is held that no later chunk can complete.
 struct SCTPReassembly {
-    /// What a held chunk or message costs beside its payload, in bytes: the array's head, its entries in the tables
-    /// below and their slack.
+    /// The overhead of a held chunk or message beside its payload, in bytes: the array's header, its entries in the
+    /// tables below and their slack.
     static let bookkeeping = 256
-    /// Parts of messages with a hole before or behind them. Each needs a lost chunk: with 5 % loss a window of full
-    /// chunks has 50.
+    /// The most runs of fragments with a gap before or after them. Each run needs a lost chunk: with 5 % loss a window
+    /// of full chunks has 50.
     static let maximumRuns = 512
 
     struct Message: Equatable {
@@ -20,7 +20,7 @@ struct SCTPReassembly {
         var cost: Int { payload.count + SCTPReassembly.bookkeeping }
     }
 
-    /// Fragments of one message with TSNs in a row.
+    /// Fragments of one message with consecutive TSNs.
     private struct Run {
         var first: UInt32
         var last: UInt32
@@ -39,17 +39,17 @@ struct SCTPReassembly {
             )
         }
 
-        /// Whether `next`, which follows, is more of the same message.
+        /// Whether `next`, which follows, continues the same message.
         func continues(in next: Run) -> Bool {
             !ends && !next.begins && stream == next.stream && unordered == next.unordered
                 && (unordered || ssn == next.ssn)
         }
     }
 
-    /// Ordered messages of one stream that came before their turn.
-    private struct Line {
+    /// Ordered messages of one stream that came before their predecessors.
+    private struct StreamQueue {
         var next: UInt16 = 0
-        /// Their numbers, rising from `next` on.
+        /// Their stream sequence numbers, rising from `next` on.
         var numbers: [UInt16] = []
         var messages: [UInt16: Message] = [:]
     }
@@ -59,12 +59,12 @@ struct SCTPReassembly {
     /// In the order of their TSNs.
     private var runs: [Run] = []
     private(set) var fragments: [UInt32: [UInt8]] = [:]
-    private var lines: [UInt16: Line] = [:]
+    private var queues: [UInt16: StreamQueue] = [:]
     /// Whole messages, in the order in which they are to be delivered.
     private var whole = Queue<Message>()
-    /// Bytes of all that is held, with what it costs to hold it.
+    /// Bytes of all that is held, with the overhead of holding it.
     private(set) var held = 0
-    /// Chunks and messages that were dropped because nothing could have come of them.
+    /// Chunks and messages that were dropped because they could never be completed.
     private(set) var discarded = 0
 
     init(streams: UInt16, maximumMessage: Int) {
@@ -83,7 +83,7 @@ struct SCTPReassembly {
 
     // MARK: - Fragments
 
-    /// Whether the chunk is a whole message, is next to others, or may be the start of one more part.
+    /// Whether the chunk is a whole message, adjoins another run, or may begin a new one.
     func hasRoom(for data: SCTPData) -> Bool {
         if runs.count < Self.maximumRuns || data.begins && data.ends { return true }
         let place = place(of: data.tsn)
@@ -91,9 +91,9 @@ struct SCTPReassembly {
             || place < runs.count && runs[place].first == data.tsn &+ 1
     }
 
-    /// Takes a chunk; false when its message is longer than may be.
+    /// Takes a chunk; false if its message is longer than allowed.
     ///
-    /// `isAfterReceived` and `isBeforeReceived`: whether its neighbours were received, held or not.
+    /// `isAfterReceived` and `isBeforeReceived`: whether the TSN before and the one after were received, held or not.
     mutating func add(_ data: SCTPData, isAfterReceived: Bool, isBeforeReceived: Bool) -> Bool {
         var run = Run(data)
         var isDead = data.stream >= streams
@@ -110,7 +110,7 @@ struct SCTPReassembly {
                 joined = 1
             } else {
                 isDead = isDead || !run.begins
-                // It waits for its end in vain.
+                // The run before can never be completed.
                 if before.ends { place += 1 } else { discard(at: place) }
             }
         } else if isAfterReceived, !run.begins {
@@ -139,7 +139,7 @@ struct SCTPReassembly {
         return true
     }
 
-    /// The payloads of a run, which is over.
+    /// Removes a run and returns its joined payload.
     private mutating func take(at place: Int) -> (run: Run, payload: [UInt8], chunks: Int) {
         let run = runs.remove(at: place)
         let chunks = Int(run.last &- run.first) + 1
@@ -161,7 +161,7 @@ struct SCTPReassembly {
         if run.unordered { deliver(message) } else { order(message, run.ssn) }
     }
 
-    /// The index of the first run behind `tsn`.
+    /// The index of the first run after `tsn`.
     private func place(of tsn: UInt32) -> Int {
         var low = 0
         var high = runs.count
@@ -180,85 +180,85 @@ struct SCTPReassembly {
     }
 
     private mutating func order(_ message: Message, _ ssn: UInt16) {
-        var line = lines.removeValue(forKey: message.stream) ?? Line()
-        defer { lines[message.stream] = line }
-        let distance = Int16(bitPattern: ssn &- line.next)
+        var queue = queues.removeValue(forKey: message.stream) ?? StreamQueue()
+        defer { queues[message.stream] = queue }
+        let distance = Int16(bitPattern: ssn &- queue.next)
         if distance == 0 {
             deliver(message)
-            line.next &+= 1
-            deliverNext(&line)
-        } else if distance > 0, line.messages[ssn] == nil {
+            queue.next &+= 1
+            deliverNext(&queue)
+        } else if distance > 0, queue.messages[ssn] == nil {
             held += message.cost
-            line.messages[ssn] = message
-            var (low, high) = (0, line.numbers.count)
+            queue.messages[ssn] = message
+            var (low, high) = (0, queue.numbers.count)
             while low < high {
                 let middle = (low + high) / 2
-                if line.numbers[middle] &- line.next < ssn &- line.next { low = middle + 1 } else { high = middle }
+                if queue.numbers[middle] &- queue.next < ssn &- queue.next { low = middle + 1 } else { high = middle }
             }
-            line.numbers.insert(ssn, at: low)
+            queue.numbers.insert(ssn, at: low)
         } else {
-            // Its number has passed, or is taken.
+            // Its number has passed, or another message has it.
             discarded += 1
         }
     }
 
-    private mutating func deliverNext(_ line: inout Line) {
+    private mutating func deliverNext(_ queue: inout StreamQueue) {
         var count = 0
-        while count < line.numbers.count, line.numbers[count] == line.next {
-            pass(line.numbers[count], &line)
-            line.next &+= 1
+        while count < queue.numbers.count, queue.numbers[count] == queue.next {
+            pass(queue.numbers[count], &queue)
+            queue.next &+= 1
             count += 1
         }
-        if count > 0 { line.numbers.removeFirst(count) }
+        if count > 0 { queue.numbers.removeFirst(count) }
     }
 
-    private mutating func pass(_ ssn: UInt16, _ line: inout Line) {
-        guard let message = line.messages.removeValue(forKey: ssn) else { return }
+    private mutating func pass(_ ssn: UInt16, _ queue: inout StreamQueue) {
+        guard let message = queue.messages.removeValue(forKey: ssn) else { return }
         held -= message.cost
         deliver(message)
     }
 
-    // MARK: - Given up by the sender
+    // MARK: - Abandoned by the sender
 
-    /// Nothing up to `tsn` will come any more (RFC 3758 §3.6).
+    /// Drops what cannot be completed: nothing up to `tsn` will come any more (RFC 3758 §3.6).
     mutating func forward(to tsn: UInt32, _ skips: [SCTPSkip]) {
         while let run = runs.first, !serialLess(tsn, run.first) || run.first == tsn &+ 1 && !run.begins {
             discard(at: 0)
         }
         for skip in skips where skip.stream < streams {
-            var line = lines.removeValue(forKey: skip.stream) ?? Line()
-            defer { lines[skip.stream] = line }
-            guard Int16(bitPattern: skip.ssn &- line.next) >= 0 else { continue }
-            // What arrived whole below the skipped number is still good.
+            var queue = queues.removeValue(forKey: skip.stream) ?? StreamQueue()
+            defer { queues[skip.stream] = queue }
+            guard Int16(bitPattern: skip.ssn &- queue.next) >= 0 else { continue }
+            // Whole messages below the skipped number are still delivered.
             var count = 0
-            while count < line.numbers.count, Int16(bitPattern: line.numbers[count] &- skip.ssn) <= 0 {
-                pass(line.numbers[count], &line)
+            while count < queue.numbers.count, Int16(bitPattern: queue.numbers[count] &- skip.ssn) <= 0 {
+                pass(queue.numbers[count], &queue)
                 count += 1
             }
-            if count > 0 { line.numbers.removeFirst(count) }
-            line.next = skip.ssn &+ 1
-            deliverNext(&line)
+            if count > 0 { queue.numbers.removeFirst(count) }
+            queue.next = skip.ssn &+ 1
+            deliverNext(&queue)
         }
     }
 
-    /// The peer starts these streams anew (RFC 6525 §5.2.2), all of them if none is named: what waits on them has lost
-    /// its place.
+    /// Resets these streams for the peer (RFC 6525 §5.2.2), all of them if none is named: messages that wait on them
+    /// are dropped.
     mutating func reset(_ streams: [UInt16]) {
-        for stream in streams.isEmpty ? Array(lines.keys) : streams {
-            guard let line = lines.removeValue(forKey: stream) else { continue }
-            for message in line.messages.values { held -= message.cost }
-            discarded += line.messages.count
+        for stream in streams.isEmpty ? Array(queues.keys) : streams {
+            guard let queue = queues.removeValue(forKey: stream) else { continue }
+            for message in queue.messages.values { held -= message.cost }
+            discarded += queue.messages.count
         }
     }
 
     /// Whether whole messages wait to be delivered.
     var hasUndelivered: Bool { !whole.isEmpty }
 
-    /// The association is over.
+    /// Drops everything: the association has ended.
     mutating func removeAll() {
         runs = []
         fragments = [:]
-        lines = [:]
+        queues = [:]
         whole.removeAll()
         held = 0
     }

@@ -1,14 +1,15 @@
-/// The TSNs that were received: all up to one, and ranges beyond it (RFC 9260 §6.2). Each question costs the logarithm
-/// of the ranges.
+/// The received TSNs: all up to one, and ranges beyond it (RFC 9260 §6.2). The cost of each lookup is logarithmic in
+/// the number of ranges.
 struct SCTPReceivedNumbers {
-    /// How far ahead of the first hole a chunk may be; gap blocks count in 16 bits.
+    /// How far ahead of the first gap a chunk may be; gap blocks count in 16 bits.
     static let furthestAhead: UInt32 = 16_384
-    /// Ranges beyond the first hole. With 5 % loss a window of full chunks has 50, one of small messages some hundreds;
-    /// a chunk that would begin one more is refused, and its sender sends it again when the holes before it are mended.
+    /// The most ranges beyond the first gap. With 5 % loss a window of full chunks has 50, one of small messages some
+    /// hundreds; a chunk that would begin another range is refused, and its sender retransmits it when the gaps before
+    /// it are filled.
     static let maximumRanges = 1024
-    /// Gap blocks in one SACK: with the duplicates they fill a packet.
+    /// The most gap blocks in one SACK: with the duplicates they fill a packet.
     static let maximumGapBlocks = 200
-    /// Duplicates that one SACK names.
+    /// The most duplicates that one SACK names.
     static let maximumDuplicates = 32
 
     private struct Block {
@@ -16,7 +17,7 @@ struct SCTPReceivedNumbers {
         var last: UInt32
     }
 
-    /// All up to this one were received or given up by their sender.
+    /// All up to this one were received or abandoned by their sender.
     private(set) var cumulative: UInt32
     private var blocks: [Block] = []
     private(set) var duplicates: [UInt32] = []
@@ -25,7 +26,7 @@ struct SCTPReceivedNumbers {
         self.cumulative = cumulative
     }
 
-    /// Something beyond the first hole was received.
+    /// Whether anything beyond the first gap was received.
     var hasHoles: Bool { !blocks.isEmpty }
 
     func contains(_ tsn: UInt32) -> Bool {
@@ -34,7 +35,7 @@ struct SCTPReceivedNumbers {
         return place < blocks.count && !serialLess(tsn, blocks[place].first)
     }
 
-    /// Whether a TSN that was not received is near enough, and does not tear the numbers into too many parts.
+    /// Whether a TSN that was not received is near enough, and does not begin too many ranges.
     func hasRoom(for tsn: UInt32) -> Bool {
         guard tsn &- cumulative < Self.furthestAhead else { return false }
         if tsn == cumulative &+ 1 || blocks.count < Self.maximumRanges { return true }
@@ -43,7 +44,7 @@ struct SCTPReceivedNumbers {
             || place < blocks.count && blocks[place].first == tsn &+ 1
     }
 
-    /// Notes a TSN that was not received before.
+    /// Records a TSN that was not received before.
     mutating func insert(_ tsn: UInt32) {
         guard tsn != cumulative &+ 1 else { return advance(to: tsn) }
         let place = place(of: tsn)
@@ -59,7 +60,7 @@ struct SCTPReceivedNumbers {
         }
     }
 
-    /// Everything up to `tsn`, which is beyond `cumulative`, counts as received.
+    /// Counts everything up to `tsn`, which is beyond `cumulative`, as received.
     mutating func advance(to tsn: UInt32) {
         cumulative = tsn
         var passed = 0
@@ -74,7 +75,7 @@ struct SCTPReceivedNumbers {
         if duplicates.count < Self.maximumDuplicates { duplicates.append(tsn) }
     }
 
-    /// What a SACK says; what finds no room in it is told later. Forgets the duplicates.
+    /// Makes a SACK and clears the duplicates; gap blocks that do not fit are left for a later one.
     mutating func report(window: UInt32) -> SCTPSack {
         let gaps = blocks.prefix(Self.maximumGapBlocks).map { block in
             UInt16(truncatingIfNeeded: block.first &- cumulative)...UInt16(truncatingIfNeeded: block.last &- cumulative)

@@ -1,6 +1,6 @@
 import Basics
 
-/// How a peer breaks SCTP, so that the association is ended (RFC 9260 §3.3.10.13).
+/// The violations of SCTP that end the association (RFC 9260 §3.3.10.13).
 enum SCTPViolation: Error, Equatable {
     case emptyData
     case oversizedMessage(limit: Int)
@@ -16,14 +16,14 @@ enum SCTPViolation: Error, Equatable {
     }
 }
 
-/// DATA that one association receives: which chunks are taken, when messages are delivered, and the SACKs that answer
-/// them.
+/// The DATA that one association receives: which chunks are accepted, when messages are delivered, and the SACKs that
+/// acknowledge them.
 ///
 /// Not copyable: its tables are large.
 struct SCTPReceiver: ~Copyable {
     private static let sackDelay = Duration.milliseconds(20)
-    /// Payload and headers of refused chunks, without one that was taken between them, in receive windows: a peer that
-    /// keeps to RFC 9260 §6.1 has at most one under way, and then sends one chunk a timeout.
+    /// The most bytes of refused chunks, with headers, without an accepted one between them, in receive windows: a peer
+    /// that obeys RFC 9260 §6.1 has at most one window in flight, and then sends one chunk per timeout.
     private static let refusedWindows = 4
     /// The bytes of a DATA chunk's header.
     private static let dataHeader = 16
@@ -35,7 +35,7 @@ struct SCTPReceiver: ~Copyable {
     private var reassembly: SCTPReassembly
     private var messageBudget: TokenBucket
     private var byteBudget: TokenBucket
-    /// When the budget lets the next message go.
+    /// When the budget allows the next message.
     private var deliverAt: Instant?
     private var isSlowed = false
     private var refusedBytes = 0
@@ -44,7 +44,7 @@ struct SCTPReceiver: ~Copyable {
     private var unacknowledgedPackets = 0
     private var sackAt: Instant?
     private var owesSack = false
-    /// Chunks that were not taken: the window was full, or too much was missing before them.
+    /// Chunks that were refused: the window was full, or too many were missing before them.
     private(set) var refusedChunks = 0
     /// How often messages had to wait for the budget.
     private(set) var slowed = 0
@@ -56,19 +56,19 @@ struct SCTPReceiver: ~Copyable {
         reassembly = SCTPReassembly(streams: configuration.streams, maximumMessage: configuration.maximumMessage)
         let budget = configuration.budget
         messageBudget = TokenBucket(rate: budget.messagesPerSecond, size: budget.messageBurst, at: .zero)
-        // A message that is larger than the bucket would wait for ever.
+        // A message larger than the bucket would wait for ever.
         byteBudget = TokenBucket(
             rate: budget.bytesPerSecond, size: max(budget.byteBurst, Double(configuration.maximumMessage)), at: .zero)
         advertisedWindow = configuration.receiveWindow
     }
 
-    /// Bytes received and not yet delivered, with what they cost to hold.
+    /// Bytes received and not yet delivered, with the overhead of holding them.
     var held: Int { reassembly.held }
-    /// Chunks and messages that were dropped because nothing could have come of them.
+    /// Chunks and messages that were dropped because they could never be completed.
     var discarded: Int { reassembly.discarded }
-    /// Fragments of messages that are not whole.
+    /// Fragments of messages that are not complete.
     var fragments: Int { reassembly.fragments.count }
-    /// All up to this TSN were received, or given up by their sender.
+    /// All up to this TSN were received, or abandoned by their sender.
     var cumulativeTSN: UInt32 { numbers.cumulative }
     /// When `advance` or `nextMessage` has something to do.
     var nextDeadline: Instant? {
@@ -76,10 +76,10 @@ struct SCTPReceiver: ~Copyable {
         return min(sackAt, deliverAt)
     }
 
-    /// The peer's INIT or INIT ACK named its first TSN.
+    /// Takes the peer's initial TSN from its INIT or INIT ACK.
     mutating func adopt(initialTSN: UInt32) { numbers = SCTPReceivedNumbers(cumulative: initialTSN &- 1) }
 
-    /// The association is over.
+    /// Drops everything: the association has ended.
     mutating func removeAll() {
         reassembly.removeAll()
         (sackAt, deliverAt) = (nil, nil)
@@ -87,7 +87,7 @@ struct SCTPReceiver: ~Copyable {
 
     // MARK: - Chunks
 
-    /// Takes a chunk; false when it is a duplicate or refused, which leaves nothing new to deliver.
+    /// Takes a chunk; false if it is a duplicate or refused, so that there is nothing new to deliver.
     mutating func receive(_ data: SCTPData) throws(SCTPViolation) -> Bool {
         // RFC 9260 §6.2: DATA without user data ends the association.
         guard !data.payload.isEmpty else { throw .emptyData }
@@ -108,8 +108,8 @@ struct SCTPReceiver: ~Copyable {
         return true
     }
 
-    /// Over the window only what fills the first hole is taken: what waits behind it may need it. Then no more than one
-    /// message of a peer that keeps to the rules can be held beside the window, so twice that is room enough.
+    /// Beyond the window only the chunk that fills the first gap is accepted: the chunks behind the gap may need it.
+    /// Then a peer that obeys the rules makes us hold at most one message beyond the window, so twice that is enough.
     private func hasRoom(for data: SCTPData) -> Bool {
         guard numbers.hasRoom(for: data.tsn) else { return false }
         let isFirstMissing = data.tsn == numbers.cumulative &+ 1
@@ -119,7 +119,7 @@ struct SCTPReceiver: ~Copyable {
         return isFirstMissing && numbers.hasHoles && held <= window + 2 * maximumMessage
     }
 
-    /// A refused chunk is not acknowledged, so that its sender sends it again when there is room.
+    /// Refuses a chunk: it is not acknowledged, so that its sender sends it again when there is room.
     private mutating func refuse(_ data: SCTPData) throws(SCTPViolation) {
         refusedChunks += 1
         owesSack = true
@@ -127,7 +127,7 @@ struct SCTPReceiver: ~Copyable {
         if refusedBytes > Self.refusedWindows * window { throw .ignoredWindow }
     }
 
-    /// The sender gave up everything up to `tsn` (RFC 3758 §3.6); false when that is nothing new.
+    /// Skips everything up to `tsn`, which the sender abandoned (RFC 3758 §3.6); false if that is nothing new.
     mutating func forward(to tsn: UInt32, _ skips: [SCTPSkip]) -> Bool {
         owesSack = true
         guard serialLess(numbers.cumulative, tsn), tsn &- numbers.cumulative < SCTPReceivedNumbers.furthestAhead else {
@@ -138,7 +138,7 @@ struct SCTPReceiver: ~Copyable {
         return true
     }
 
-    /// Starts streams anew (RFC 6525 §5.2.2); false while something that was sent on them is missing or was not
+    /// Resets streams of the peer (RFC 6525 §5.2.2); false while anything that was sent on them is missing or was not
     /// delivered.
     mutating func reset(_ streams: [UInt16], sentUpTo lastTSN: UInt32) -> Bool {
         guard !serialLess(numbers.cumulative, lastTSN), !reassembly.hasUndelivered else { return false }
@@ -148,13 +148,13 @@ struct SCTPReceiver: ~Copyable {
 
     // MARK: - Delivery
 
-    /// The next whole message, as fast as the budget allows. What waits fills the window, which slows an honest sender
-    /// down without a loss.
+    /// The next whole message, at the rate that the budget allows. Messages that wait fill the window, which slows an
+    /// honest sender down without loss.
     mutating func nextMessage(at now: Instant) -> SCTPReassembly.Message? {
         deliverAt = nil
         guard let message = reassembly.first else {
             isSlowed = false
-            tellOpenWindow()
+            announceOpenWindow()
             return nil
         }
         let wait = max(messageBudget.wait(at: now), byteBudget.wait(for: Double(message.payload.count), at: now))
@@ -162,7 +162,7 @@ struct SCTPReceiver: ~Copyable {
             if !isSlowed { slowed += 1 }
             isSlowed = true
             deliverAt = now + wait
-            tellOpenWindow()
+            announceOpenWindow()
             return nil
         }
         messageBudget.spend(1, at: now)
@@ -170,18 +170,18 @@ struct SCTPReceiver: ~Copyable {
         return reassembly.takeFirst()
     }
 
-    /// Whether messages wait for the budget, and it has room for the next one.
+    /// Whether messages wait for the budget, and it now allows the next one.
     func mayDeliver(at now: Instant) -> Bool { deliverAt.map { $0 <= now } ?? false }
 
-    /// A window that was told as all but closed and is open again is told at once (RFC 9260 §6.2): the sender waits for
-    /// it.
-    private mutating func tellOpenWindow() {
+    /// Announces at once that the window is open again if the last SACK announced it as almost closed (RFC 9260 §6.2):
+    /// the sender waits for it.
+    private mutating func announceOpenWindow() {
         if advertisedWindow < packetSize, window - held >= window / 4 { owesSack = true }
     }
 
     // MARK: - SACK
 
-    /// A packet with DATA was worked through.
+    /// Records that a packet with DATA was processed.
     mutating func finishPacket(at now: Instant) {
         unacknowledgedPackets += 1
         if unacknowledgedPackets >= 2 || numbers.hasHoles || !numbers.duplicates.isEmpty { owesSack = true }
@@ -192,7 +192,7 @@ struct SCTPReceiver: ~Copyable {
         if let due = sackAt, due <= now { owesSack = true }
     }
 
-    /// The SACK that is due, if one is.
+    /// The SACK, if one is due.
     mutating func takeSack() -> SCTPSack? {
         guard owesSack else { return nil }
         unacknowledgedPackets = 0

@@ -1,6 +1,6 @@
 import Basics
 
-/// The round trip of an association, and the retransmission timeout that follows from it (RFC 9260 §6.3.1).
+/// The round trip of an association, and the retransmission timeout that it gives (RFC 9260 §6.3.1).
 struct SCTPRoundTrip {
     static let shortestTimeout = Duration.milliseconds(300)
     static let longestTimeout = Duration.seconds(10)
@@ -8,15 +8,15 @@ struct SCTPRoundTrip {
     private(set) var timeout = Duration.seconds(1)
     private var smoothed: Duration?
     private var variation = Duration.zero
-    /// The chunk whose acknowledgement is waited for.
+    /// The chunk whose acknowledgement is being timed.
     private var measured: (tsn: UInt32, at: Instant)?
 
-    /// A new chunk was sent. One is measured at a time.
+    /// Records that a new chunk was sent. One is timed at once.
     mutating func sent(_ tsn: UInt32, at now: Instant) {
         if measured == nil { measured = (tsn, now) }
     }
 
-    /// A chunk was sent again: its acknowledgement says nothing about time (Karn).
+    /// Records that a chunk was sent again: its acknowledgement gives no round trip (Karn).
     mutating func sentAgain(_ tsn: UInt32) {
         if measured?.tsn == tsn { measured = nil }
     }
@@ -36,7 +36,7 @@ struct SCTPRoundTrip {
         timeout = min(max((smoothed ?? sample) + variation * 4, Self.shortestTimeout), Self.longestTimeout)
     }
 
-    /// Nothing was acknowledged in time: the next timeout is twice as long.
+    /// Doubles the timeout: nothing was acknowledged in time.
     mutating func timedOut() {
         measured = nil
         timeout = min(timeout * 2, Self.longestTimeout)

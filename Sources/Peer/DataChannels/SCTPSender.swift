@@ -1,15 +1,16 @@
 import Basics
 
-/// DATA that one association sends: fragments, acknowledgements, retransmission, and giving up (RFC 9260 §6, RFC 3758).
+/// DATA that one association sends: fragmentation, acknowledgement, retransmission and abandonment (RFC 9260 §6, RFC
+/// 3758).
 ///
 /// Not copyable: its queues are large.
 struct SCTPSender: ~Copyable {
-    /// What a SACK was worth.
+    /// The effect of a SACK.
     enum Acknowledgement {
-        /// It is older than what is known, or names what was never sent.
+        /// It is older than an earlier one, or acknowledges what was never sent.
         case stale
         case nothingNew
-        /// The peer takes what is sent, or keeps its window closed and answers the probes (RFC 9260 §6.1 A).
+        /// The peer accepts what is sent, or keeps its window closed and answers the probes (RFC 9260 §6.1 A).
         case alive
     }
 
@@ -24,7 +25,7 @@ struct SCTPSender: ~Copyable {
         var expires: Instant?
     }
 
-    /// Expired messages are looked for at most this often: that is a walk over all that is held.
+    /// The shortest interval between two searches for expired messages: each visits all that is held.
     private static let expiryInterval = Duration.milliseconds(10)
 
     private let packetSize: Int
@@ -32,7 +33,7 @@ struct SCTPSender: ~Copyable {
     private var peerForwards = false
     private(set) var peerWindow = 0
     private var pending = Queue<Message>()
-    /// TSNs from the one behind `acknowledgedTSN` to the one before `nextTSN`.
+    /// The chunks from the one after `acknowledgedTSN` to the one before `nextTSN`.
     private var outstanding = SCTPOutstandingChunks()
     private var congestion: SCTPCongestionWindow
     private var roundTrip = SCTPRoundTrip()
@@ -41,16 +42,16 @@ struct SCTPSender: ~Copyable {
     private var forwardedTSN: UInt32
     private var nextMessage: UInt64 = 0
     private var nextSSN: [UInt16: UInt16] = [:]
-    /// Messages and chunks of each stream that are still to arrive.
+    /// Messages and chunks of each stream that have not arrived yet.
     private var unfinished: [UInt16: Int] = [:]
-    /// Bytes that wait to be sent or acknowledged, each message with what it costs to hold it.
+    /// Bytes that wait to be sent or acknowledged, with the overhead of each message.
     private(set) var buffered = 0
     /// When the chunks in flight count as lost.
     private var timeout: Instant?
-    /// When expired messages are looked for, and when that was done last.
+    /// When to search for expired messages, and when that was done last.
     private var expiry: Instant?
     private var lastExpiry = Instant.distantPast
-    /// Something was given up or acknowledged since FORWARD-TSN was thought about.
+    /// Something was abandoned or acknowledged since the last decision about FORWARD-TSN.
     private var mayForward = false
 
     init(_ configuration: SCTPConfiguration, initialTSN: UInt32) {
@@ -67,9 +68,9 @@ struct SCTPSender: ~Copyable {
     /// The TSN of the newest chunk that was sent.
     var lastTSN: UInt32 { nextTSN &- 1 }
     var retransmissionTimeout: Duration { roundTrip.timeout }
-    /// Messages of which a part was not sent yet.
+    /// Messages that were not sent completely.
     var pendingMessages: Int { pending.count }
-    /// Chunks that were sent and are not acknowledged up to their TSN.
+    /// Chunks that were sent and are not cumulatively acknowledged.
     var outstandingChunks: Int { outstanding.count }
     /// When `isTimedOut` or `giveUpExpired` has something to do.
     var nextDeadline: Instant? {
@@ -77,21 +78,21 @@ struct SCTPSender: ~Copyable {
         return min(timeout, expiry)
     }
 
-    /// What a message costs in the send buffer.
+    /// The bytes that a message takes in the send buffer.
     private static func cost(_ bytes: Int) -> Int { bytes + SCTPReassembly.bookkeeping }
 
     // MARK: - Settings
 
-    /// What the peer's INIT or INIT ACK said.
+    /// Takes the window and the extensions of the peer's INIT or INIT ACK.
     mutating func adopt(window: Int, forwards: Bool) {
         peerWindow = window
         peerForwards = forwards
     }
 
-    /// The association is established.
+    /// Starts when the association is established.
     mutating func start() { congestion.start(peerWindow: peerWindow) }
 
-    /// The association is over.
+    /// Drops everything: the association has ended.
     mutating func removeAll() {
         pending.removeAll()
         outstanding.removeAll()
@@ -102,7 +103,7 @@ struct SCTPSender: ~Copyable {
 
     // MARK: - Messages
 
-    /// Queues a message; false when the buffer is full.
+    /// Queues a message; false if the buffer is full.
     mutating func enqueue(
         _ payload: [UInt8], ppid: UInt32, stream: UInt16, _ reliability: SCTPReliability, at now: Instant
     ) -> Bool {
@@ -119,10 +120,10 @@ struct SCTPSender: ~Copyable {
         return true
     }
 
-    /// Whether all messages of the stream have arrived or were given up.
+    /// Whether all messages of the stream have arrived or were abandoned.
     func isFinished(_ stream: UInt16) -> Bool { unfinished[stream] == nil }
 
-    /// The streams start anew (RFC 6525 §5.2.7).
+    /// Resets the stream sequence numbers (RFC 6525 §5.2.7).
     mutating func restart(_ streams: [UInt16]) {
         for stream in streams { nextSSN[stream] = nil }
     }
@@ -134,7 +135,7 @@ struct SCTPSender: ~Copyable {
 
     // MARK: - Chunks
 
-    /// The next chunk that the congestion window and the peer's window let go: a lost one before a new one.
+    /// The next chunk that the congestion window and the peer's window allow: a lost one before a new one.
     mutating func nextChunk(at now: Instant) -> SCTPData? {
         guard outstanding.waiting == 0 else { return nextLostChunk() }
         guard let message = pending.first else { return nil }
@@ -214,7 +215,7 @@ struct SCTPSender: ~Copyable {
     {
         var newly = 0
         var highest: UInt32?
-        // TSNs are consecutive, so an offset is an index. Blocks rise, or what they say again is passed over.
+        // TSNs are consecutive, so an offset is an index. Blocks rise; what a block repeats is skipped.
         var index = 0
         for gap in gaps {
             index = max(index, Int(gap.lowerBound) - 1)
@@ -232,7 +233,7 @@ struct SCTPSender: ~Copyable {
         return (newly, highest)
     }
 
-    /// Three reports that newer chunks came are a loss (RFC 9260 §7.2.4).
+    /// Marks chunks as lost that three reports have passed over (RFC 9260 §7.2.4).
     private mutating func countMissing(below highest: UInt32) {
         var isLost = false
         for index in outstanding.indices {
@@ -249,7 +250,7 @@ struct SCTPSender: ~Copyable {
     /// Whether chunks were in flight for the whole timeout.
     func isTimedOut(at now: Instant) -> Bool { timeout.map { $0 <= now } ?? false && !outstanding.isEmpty }
 
-    /// Takes everything in flight for lost, if the timeout has passed (RFC 9260 §6.3.3).
+    /// Marks everything in flight as lost if the timeout has passed (RFC 9260 §6.3.3).
     mutating func loseTimedOut(at now: Instant) {
         guard let due = timeout, due <= now else { return }
         timeout = nil
@@ -278,7 +279,7 @@ struct SCTPSender: ~Copyable {
         expiry = max(min(expiry ?? time, time), lastExpiry + Self.expiryInterval)
     }
 
-    /// Gives up the messages whose lifetime is over.
+    /// Abandons the messages whose lifetime has ended.
     mutating func giveUpExpired(at now: Instant) {
         guard let due = expiry, due <= now else { return }
         expiry = nil
@@ -309,7 +310,7 @@ struct SCTPSender: ~Copyable {
         if next < .distantFuture { lookForExpired(at: next) }
     }
 
-    /// Gives up the message of a chunk: its chunks stand side by side, and what of it is not sent yet comes next.
+    /// Abandons the message of a chunk: its chunks are consecutive, and its unsent part is the first pending message.
     private mutating func abandon(at index: Int) {
         let message = outstanding[index].message
         if let first = pending.first, first.id == message {
@@ -328,7 +329,7 @@ struct SCTPSender: ~Copyable {
         }
     }
 
-    /// The FORWARD-TSN over what was given up (RFC 3758 §3.5), if the peer was not told yet.
+    /// The FORWARD-TSN over the abandoned chunks (RFC 3758 §3.5), if the peer has not received it yet.
     mutating func takeForwardTSN() -> SCTPChunk? {
         guard mayForward else { return nil }
         mayForward = false

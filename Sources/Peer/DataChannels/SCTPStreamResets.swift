@@ -1,8 +1,8 @@
 import Basics
 
-/// Requests to start streams anew, ours and the peer's (RFC 6525): how channels close.
+/// Requests to reset streams, ours and the peer's (RFC 6525): how channels close.
 struct SCTPStreamResets {
-    /// What a response says (RFC 6525 §4.4).
+    /// The result of a request (RFC 6525 §4.4).
     enum Result {
         static let performed: UInt32 = 1
         static let denied: UInt32 = 2
@@ -17,7 +17,7 @@ struct SCTPStreamResets {
     }
 
     private var wanted: Set<UInt16> = []
-    /// Ours that is not answered yet. One is under way at a time.
+    /// Our request that is not answered yet. Only one is outstanding at a time.
     private var request: Request?
     private var nextNumber: UInt32
     /// The number of the peer's next request, and our response to the one before.
@@ -26,28 +26,28 @@ struct SCTPStreamResets {
     /// When our request is sent again.
     private(set) var deadline: Instant?
 
-    /// - Parameter initialTSN: ours; requests are numbered from it on (§4.1).
+    /// - Parameter initialTSN: our own; requests are numbered from it on (§4.1).
     init(initialTSN: UInt32) {
         nextNumber = initialTSN
     }
 
-    /// The peer's INIT or INIT ACK named its first TSN.
+    /// Takes the peer's initial TSN from its INIT or INIT ACK.
     mutating func adopt(initialTSN: UInt32) { peerNumber = initialTSN }
 
-    /// The association is over.
+    /// Stops: the association has ended.
     mutating func stop() { deadline = nil }
 
-    /// A request of ours waits for its response.
+    /// Whether a request of ours waits for its response.
     var isUnderWay: Bool { request != nil }
 
-    // MARK: - Ours
+    // MARK: - Our requests
 
-    /// Notes that a stream is to start anew once everything that was sent on it has arrived.
-    mutating func want(_ stream: UInt16) {
+    /// Requests that a stream is reset once everything that was sent on it has arrived.
+    mutating func request(_ stream: UInt16) {
         if wanted.count < SCTPConfiguration.mostNamedStreams { wanted.insert(stream) }
     }
 
-    /// The streams that are wanted and may be in a request now.
+    /// The streams that can be put in a request now.
     func ready(where isFinished: (UInt16) -> Bool) -> [UInt16] {
         request == nil && !wanted.isEmpty ? wanted.filter(isFinished).sorted() : []
     }
@@ -60,7 +60,7 @@ struct SCTPStreamResets {
         return makeRequest(timeout: timeout, at: now)
     }
 
-    /// The request that is under way, to be sent now; it is due again after `timeout`.
+    /// The outstanding request, to be sent now; it is due again after `timeout`.
     mutating func makeRequest(timeout: Duration, at now: Instant) -> SCTPChunk? {
         guard let request else { return nil }
         deadline = now + timeout
@@ -70,10 +70,10 @@ struct SCTPStreamResets {
         ])
     }
 
-    /// Takes a response; nil when it is not about the request that is under way, else what follows from it.
+    /// Takes a response; nil if it does not answer the outstanding request, otherwise its effect.
     mutating func receiveResponse(to number: UInt32, _ result: UInt32) -> Response? {
         guard let request, request.number == number else { return nil }
-        // Asked again when the timer says so.
+        // The timer repeats the request.
         guard result != Result.inProgress else { return .inProgress }
         self.request = nil
         deadline = nil
@@ -82,16 +82,16 @@ struct SCTPStreamResets {
 
     enum Response: Equatable {
         case inProgress
-        /// These streams start anew, or never will.
+        /// These streams are reset, or never will be.
         case done([UInt16])
     }
 
-    // MARK: - The peer's
+    // MARK: - The peer's requests
 
-    /// Whether this request of the peer's is its next one, so that it is to be carried out.
+    /// Whether this request of the peer is its next one, so that it is to be carried out.
     func isNext(_ number: UInt32) -> Bool { number == peerNumber }
 
-    /// The response to the peer's next request, with what came of it.
+    /// The response to the peer's next request, with its result.
     mutating func respond(to number: UInt32, _ result: UInt32) -> SCTPChunk {
         if result != Result.inProgress {
             peerNumber &+= 1
@@ -100,7 +100,8 @@ struct SCTPStreamResets {
         return .reconfig([.response(request: number, result: result)])
     }
 
-    /// The response to any other request: the one before again, since our response was lost, or a bad sequence number.
+    /// The response to any other request: the previous one again, since our response was lost, or a bad sequence
+    /// number.
     func respondAgain(to number: UInt32) -> SCTPChunk {
         .reconfig([
             .response(request: number, result: number == peerNumber &- 1 ? lastResult : Result.badSequenceNumber)
