@@ -33,12 +33,13 @@ struct PeerChannels {
             role: role, remotePort: remotePort, remoteMaximumMessage: remoteMaximum, budget: budget, at: now)
         transport.start(at: now)
         self.transport = transport
-        for request in pending {
+        for channel in pending {
             if let id = transport.open(
-                label: request.label, protocol: request.name, ordered: request.ordered, maxRetransmits: request.maxRetransmits,
+                label: channel.label, protocol: channel.name, ordered: channel.ordered,
+                maxRetransmits: channel.maxRetransmits,
                 at: now)
             {
-                labels[id] = request.label
+                labels[id] = channel.label
             }
         }
         pending.removeAll()
@@ -47,7 +48,8 @@ struct PeerChannels {
     mutating func open(label: String, protocol name: String, ordered: Bool, maxRetransmits: Int?, at now: Instant) {
         guard let transport else {
             if pending.count < 16 {
-                pending.append(PendingChannel(label: label, name: name, ordered: ordered, maxRetransmits: maxRetransmits))
+                pending.append(
+                    PendingChannel(label: label, name: name, ordered: ordered, maxRetransmits: maxRetransmits))
             }
             return
         }

@@ -155,7 +155,7 @@ extension PeerConnection {
                     handshakeStart = handshakeStart ?? now
                     dtls?.start(at: now)
                 }
-            case .interrupted: events.append(.interrupted(since: ice?.lastHeard ?? now))
+            case .interrupted: events.append(.interrupted(since: ice?.lastReceived ?? now))
             case .recovered: events.append(.recovered)
             case .oldCredentialsExpired: noteUfrags()
             case .expired: fail("the peer did not answer for \(Int(configuration.ice.consentTimeout.inSeconds)) s")

@@ -1,25 +1,25 @@
 import Basics
 
-/// An address at which an end may be reached (RFC 8839 §5.1, RFC 6544 §4.5).
+/// An address at which an endpoint may be reached (RFC 8839 §5.1, RFC 6544 §4.5).
 public struct Candidate: Hashable, Sendable, CustomStringConvertible {
     /// How the address was learnt (RFC 8445 §5.1.1).
     public enum Kind: String, Sendable {
         /// An interface's own address; one that a STUN server saw; one that a check came from; one at a TURN server.
         case host, serverReflexive = "srflx", peerReflexive = "prflx", relayed = "relay"
     }
-    /// Who opens the connection (RFC 6544 §4.5).
+    /// Which end opens the connection (RFC 6544 §4.5).
     public enum TCPType: String, Sendable {
-        /// The end connects; it listens; it does both.
+        /// The endpoint connects; it listens; it does both.
         case active, passive, simultaneousOpen = "so"
     }
-    /// A name and a value behind the fields of every candidate (RFC 8839 §5.1): `generation 0`.
+    /// A name and a value after the fixed fields of a candidate (RFC 8839 §5.1): `generation 0`.
     public struct Extension: Hashable, Sendable {
         /// The name: a token.
         public var name: String
         /// The value: a token.
         public var value: String
 
-        /// An extension of these two words.
+        /// Makes an extension of a name and a value.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -28,13 +28,13 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
 
     /// The same for candidates that share kind, base and server (RFC 8445 §5.1.1.3).
     public var foundation: String
-    /// 1 for RTP (with RTCP muxed), 2 for RTCP of old.
+    /// 1 for RTP (with RTCP multiplexed), 2 for RTCP without multiplexing.
     public var component: Int
     /// UDP or TCP.
     public var transport: Flow.Transport
-    /// The higher the better (RFC 8445 §5.1.2).
+    /// The higher, the better (RFC 8445 §5.1.2).
     public var priority: UInt32
-    /// An IP address, or an mDNS name (`….local`) that only the peer's own network could resolve.
+    /// An IP address, or an mDNS name (`….local`), which can be resolved only in the peer's own network.
     public var address: String
     /// 9 for an active TCP candidate.
     public var port: UInt16
@@ -48,14 +48,14 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
             relatedPort = newValue?.port ?? 0
         }
     }
-    /// Only for TCP.
+    /// The TCP type; nil for UDP.
     public var tcpType: TCPType?
-    /// Whatever follows, in its order.
+    /// The extensions, in their order.
     public var extensions: [Extension]
     private var relatedAddress: String?
     private var relatedPort: UInt16 = 0
 
-    /// A candidate of its parts; `Candidate.host` makes one of ours.
+    /// Makes a candidate from its parts; `Candidate.host` makes one of ours.
     public init(
         foundation: String, component: Int = 1, transport: Flow.Transport, priority: UInt32, address: String,
         port: UInt16,
@@ -76,7 +76,7 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
     public static func host(_ address: SocketAddress, transport: Flow.Transport = .udp, preference: Int = 0)
         -> Candidate
     {
-        // Type preference 126 for UDP; TCP 90, so that it is taken only where UDP fails (RFC 6544 §4.2).
+        // The type preference is 126 for UDP and 90 for TCP, so that TCP is used only where UDP fails (RFC 6544 §4.2).
         let type: UInt32 = transport == .udp ? 126 : 90
         let local = UInt32(max(0, min(65_535, 65_535 - preference)))
         return Candidate(
@@ -88,10 +88,10 @@ public struct Candidate: Hashable, Sendable, CustomStringConvertible {
     /// More words than any candidate line has: eight, and name and value of each extension.
     private static let maximumParts = 64
 
-    /// Where to send, if the address is an IP address.
+    /// The transport address, if the address is an IP address.
     public var socketAddress: SocketAddress? { IPAddress(address).map { SocketAddress($0, port: port) } }
 
-    /// Reads `candidate:1 1 udp 2130706431 192.0.2.1 50000 typ host`, with or without `a=` and `candidate:` before it.
+    /// Parses `candidate:1 1 udp 2130706431 192.0.2.1 50000 typ host`, with or without `a=` and `candidate:` before it.
     public init?(parsing text: some StringProtocol) {
         var text = Substring(text)
         if text.hasPrefix("a=") { text = text.dropFirst(2) }

@@ -1,11 +1,11 @@
 import Basics
 
-/// What a datagram on a shared port is, by its first bytes (RFC 7983 §7, RFC 9443, RFC 5761 §4).
+/// The protocol of a datagram on a shared port, by its first bytes (RFC 7983 §7, RFC 9443, RFC 5761 §4).
 public enum DatagramKind: Hashable, Sendable {
-    /// STUN, DTLS, SRTP, SRTCP, or something that is none of them.
+    /// STUN, DTLS, SRTP, SRTCP, or none of them.
     case stun, dtls, rtp, rtcp, other
 
-    /// Looks at the first two bytes.
+    /// Classifies by the first two bytes.
     public init(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 2 else {
             self = .other
@@ -21,17 +21,17 @@ public enum DatagramKind: Hashable, Sendable {
     }
 }
 
-/// Whose each user name fragment is, for all demultiplexers of a server: a check may come to any of its sockets.
+/// The owner of each user name fragment, for all demultiplexers of a server: a check may come to any of its sockets.
 public final class UfragTable<ID: Hashable & Sendable>: Sendable {
     private let owners = Guarded<[String: ID]>([:])
 
-    /// No fragments.
+    /// Makes a table without fragments.
     public init() {}
 
-    /// Whose a fragment is.
+    /// The owner of a fragment; nil if there is none.
     public subscript(ufrag: String) -> ID? { owners.withLock { $0[ufrag] } }
 
-    /// A fragment that another one has stays that one's; then this is false.
+    /// Adds a fragment; false if it belongs to another peer, which keeps it.
     func add(_ ufrag: String, _ id: ID) -> Bool {
         owners.withLock { owners in
             guard owners[ufrag] == nil else { return false }
@@ -43,27 +43,27 @@ public final class UfragTable<ID: Hashable & Sendable>: Sendable {
     func remove(_ ufrag: String) { owners.withLock { $0[ufrag] = nil } }
 }
 
-/// Tells whose a datagram is, on ports that all peers share: STUN requests by the user name fragment that they carry,
-/// everything else by the flow that such a request came on.
+/// Finds the peer that a datagram belongs to, on ports that all peers share: STUN requests by the user name fragment
+/// that they carry, everything else by the flow that such a request came on.
 ///
-/// Where several sockets share a port, each thread that reads one has its own demultiplexer, for the flows that come to
-/// it; the fragments are in one table.
+/// If several sockets share a port, each thread that reads one has its own demultiplexer, for the flows that come to
+/// it; all of them share one table of fragments.
 ///
 /// Routing proves nothing and binds nothing: a fragment may be known to others, and a source address may be forged. The
-/// peer that gets the datagram says what it showed (`PeerConnection.receive`), and `claim` weighs that. A flow that
-/// nobody has is bound by an authentic check. One that another peer has is bound anew only where the claimant has
-/// answered a check of ours on it (a NAT gave it the address of somebody who is gone), or where the owner does not hold
-/// it any more.
+/// peer that gets the datagram reports what it proved (`PeerConnection.receive`), and `claim` evaluates that. A flow
+/// without an owner is bound by an authentic check. A flow of another peer is bound anew only if the claimant has
+/// answered a check of ours on it (a NAT gave it the address of a peer that is gone), or if the owner no longer holds
+/// it.
 ///
-/// What is remembered is bounded per peer, so no peer can take the room of others.
+/// The memory is bounded per peer, so no peer can take the room of others.
 public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
     private struct Peer {
         var ufrags: [String] = []
-        /// The longest unclaimed first.
+        /// Ordered by the last claim, the oldest first.
         var flows: [Flow] = []
     }
-    /// Claims on flows of others that wait for an answer to our check. An answer takes a round trip; claims come again
-    /// with each check.
+    /// The most claims on flows of others that wait for an answer to our check. An answer takes a round trip; claims
+    /// are repeated with each check.
     private static var claimLimit: Int { 256 }
 
     private var peers: [ID: Peer] = [:]
@@ -73,21 +73,21 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
     private let flowsPerPeer: Int
 
     /// - Parameters:
-    ///   - ufrags: the fragments of the whole server.
-    ///   - flowsPerPeer: beyond it a peer's own flow without a check for the longest time is forgotten. More than the
-    ///     paths of an `ICEAgent`.
+    /// - ufrags: the fragments of the whole server.
+    /// - flowsPerPeer: the flows of one peer; beyond it, its flow without a check for the longest time is forgotten.
+    ///   More than the paths of an `ICEAgent`.
     public init(ufrags: UfragTable<ID> = UfragTable(), flowsPerPeer: Int = 16) {
         self.ufrags = ufrags
         self.flowsPerPeer = max(1, flowsPerPeer)
     }
 
-    /// Whose a flow is; nil where nobody has shown that it is theirs.
+    /// The owner of a flow; nil if no peer has proved that it is its own.
     public func owner(of flow: Flow) -> ID? { flows[flow] }
 
-    /// How many flows are remembered.
+    /// The number of flows that are remembered.
     public var flowCount: Int { flows.count }
 
-    /// Checks that name this fragment of ours are for that peer. A fragment that another one has stays that one's.
+    /// Routes checks that name this fragment of ours to the peer. A fragment of another peer stays that peer's.
     public mutating func add(ufrag: String, _ id: ID) {
         guard ufrags.add(ufrag, id) else { return }
         peers[id, default: Peer()].ufrags.append(ufrag)
@@ -100,14 +100,14 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
         for ufrag in current { add(ufrag: ufrag, id) }
     }
 
-    /// Forgets everything about a peer.
+    /// Removes a peer with its fragments and flows.
     public mutating func remove(_ id: ID) {
         guard let peer = peers.removeValue(forKey: id) else { return }
         for ufrag in peer.ufrags { ufrags.remove(ufrag) }
         for flow in peer.flows { flows[flow] = nil }
     }
 
-    /// Forgets a flow that ended (TCP), and tells whose it was.
+    /// Removes a flow that ended (TCP), and returns its owner.
     @discardableResult
     public mutating func remove(_ flow: Flow) -> ID? {
         claimants[flow] = nil
@@ -116,7 +116,7 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
         return id
     }
 
-    /// Says that `flow` is the peer's, as a caller knows who opened the connection itself.
+    /// Binds `flow` to the peer without a check: a caller opened the connection itself.
     public mutating func bind(_ flow: Flow, to id: ID) {
         if flows[flow] == id {
             guard let index = peers[id]?.flows.lastIndex(of: flow), index + 1 != peers[id]?.flows.count else { return }
@@ -130,11 +130,11 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
         peers[id, default: Peer()].flows.append(flow)
     }
 
-    /// A datagram on `flow` that was given to peer `id` has shown this of the flow. Answers whether the flow is that
-    /// peer's now.
+    /// Evaluates what a datagram on `flow`, which was passed to peer `id`, proved about the flow. True if the flow
+    /// belongs to that peer now.
     ///
-    /// - Parameter isHeld: whether a peer still believes the flow to be its own (`PeerConnection.isValidated`); asked
-    ///   for its owner where that is another one.
+    /// - Parameter isHeld: whether a peer still regards the flow as its own (`PeerConnection.isValidated`); called for
+    ///   the owner if that is another peer.
     @discardableResult
     public mutating func claim(_ flow: Flow, by id: ID, _ claim: FlowClaim, isHeld: (ID) -> Bool) -> Bool {
         guard claim != .none else { return false }
@@ -147,14 +147,14 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Whose datagram this is; nil for a stranger's.
+    /// The peer that a datagram belongs to; nil for an unknown sender.
     public func route(_ datagram: UnsafeRawBufferPointer, flow: Flow) -> ID? {
         guard DatagramKind(datagram) == .stun, let ufrag = Self.localUfrag(datagram) else { return flows[flow] }
         return ufrags[ufrag]
     }
 
-    /// Who claims a flow of another peer's and is to see this STUN response as well: it may answer our check of that
-    /// claim.
+    /// The peer that claims a flow of another one and must also see this STUN response, which may answer our check of
+    /// that claim.
     public func claimant(of datagram: UnsafeRawBufferPointer, flow: Flow) -> ID? {
         guard !claimants.isEmpty, datagram.count >= STUNMessage.headerLength, datagram[0] == 1 else { return nil }
         return claimants[flow]
@@ -170,7 +170,7 @@ public struct Demultiplexer<ID: Hashable & Sendable>: Sendable {
             let end = offset + 4 + length
             guard end <= bytes.count else { return nil }
             if type == STUNMessage.AttributeType.username {
-                // RFC 8839 §5.4: at most 256 characters, and ours are 8.
+                // RFC 8839 §5.4: at most 256 characters; ours have 8.
                 guard length <= 513 else { return nil }
                 return String(decoding: bytes[offset + 4..<end].prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
             }

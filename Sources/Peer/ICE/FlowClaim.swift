@@ -1,9 +1,9 @@
-/// How well a peer has shown that a flow is its own.
+/// How well a peer has proved that a flow is its own.
 public enum FlowClaim: Hashable, Sendable {
-    /// Not at all: no check, or none that is authentic.
+    /// Not proved: no check, or none that is authentic.
     case none
-    /// By an authentic check. Its source address may be forged.
+    /// An authentic check came. Its source address may be forged.
     case checked
-    /// By an answer to a check of our own: the peer is really there.
+    /// A check of ours was answered: the peer receives at this address.
     case answered
 }

@@ -1,8 +1,8 @@
 import Basics
 
-/// Checking, nominating and keeping consent: the caller's part (RFC 8445 §6 to §8, RFC 7675).
+/// Checks, nomination and consent of a controlling agent (RFC 8445 §6 to §8, RFC 7675).
 extension ICEAgent {
-    /// Says that the caller opened `flow` to a passive TCP candidate of the peer.
+    /// Adds a path: the caller opened `flow` to a passive TCP candidate of the peer.
     package mutating func addFlow(_ flow: Flow, for candidate: Candidate, at now: Instant) {
         guard mode == .controlling else { return }
         addPath(flow, remotePriority: candidate.priority, at: now)
@@ -67,7 +67,7 @@ extension ICEAgent {
         return deadline
     }
 
-    /// When the selected pair counts as broken if nothing comes on it: consent of other pairs does not speak for it.
+    /// When the selected pair counts as broken if nothing comes on it: consent of other pairs says nothing about it.
     private var selectedFailure: Instant? {
         guard isControlling, let index = selected.flatMap({ self.index(of: $0) }), paths[index].isNominated,
             case .succeeded = paths[index].check
@@ -75,7 +75,7 @@ extension ICEAgent {
         return max(paths[index].lastAlive, paths[index].lastMedia ?? .distantPast) + configuration.interruptedAfter
     }
 
-    /// Some pair answered and none is nominated or about to be.
+    /// Whether a pair has answered and none is nominated or about to be.
     private var needsNomination: Bool {
         guard isControlling, paths.contains(where: { if case .succeeded = $0.check { true } else { false } }) else {
             return false
@@ -90,12 +90,12 @@ extension ICEAgent {
     mutating func runChecks(at now: Instant) {
         guard remote != nil else { return }
         for index in paths.indices {
-            // The peer may not know our credentials yet: the pair rests, then tries again until consent expires.
+            // The peer may not know our credentials yet: the pair pauses, then is checked again until consent expires.
             if !repeatCheck(index, attempts: configuration.attempts, at: now) { paths[index].isNominated = false }
             if let consent = paths[index].nextConsent, consent <= now { sendConsentCheck(index, at: now) }
         }
         if let failure = selectedFailure, failure <= now, let index = selected.flatMap({ self.index(of: $0) }) {
-            // Another pair that still answers takes over; this one stands in the queue again.
+            // Another pair that still answers is nominated; this one is checked again.
             paths[index].isNominated = false
             paths[index].check = .waiting(since: now)
             nextCheck = min(nextCheck ?? now, now)
@@ -112,7 +112,7 @@ extension ICEAgent {
         }
     }
 
-    /// Takes the best pair that answered: at once when nothing better is still under way.
+    /// Nominates the best pair that answered: at once if no better one is still being checked.
     private mutating func nominateBest(waitedSince: Instant, at now: Instant) {
         let succeeded = paths.indices.filter { if case .succeeded = paths[$0].check { true } else { false } }
         guard let best = succeeded.max(by: { paths[$0].priority < paths[$1].priority }) else { return }
@@ -137,7 +137,7 @@ extension ICEAgent {
     }
 
     private mutating func scheduleConsent(_ index: Int, at now: Instant) {
-        // RFC 7675 §5.1: 0.8 to 1.2, so that thousands of peers do not fall into step.
+        // RFC 7675 §5.1: 0.8 to 1.2, so that the checks of thousands of peers do not synchronise.
         let factor = Double.random(in: 0.8...1.2, using: &random)
         paths[index].nextConsent =
             now + .nanoseconds(Int64(saturating: Double(configuration.consentInterval.nanoseconds) * factor))
@@ -148,7 +148,7 @@ extension ICEAgent {
     mutating func handleResponse(
         _ response: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant
     ) {
-        // RFC 8445 §7.2.5.2.1: only on the flow that the check went out on.
+        // RFC 8445 §7.2.5.2.1: a response counts only on the flow that the check was sent on.
         guard let index = index(of: flow), let remote, response.isAuthentic(bytes, password: remote.password) else {
             return ignore()
         }
@@ -162,7 +162,7 @@ extension ICEAgent {
         }
         guard response.messageClass == .success else {
             if response.errorCode == 487 {
-                // RFC 8445 §7.2.5.1: the other role, a new tie-breaker, and again.
+                // RFC 8445 §7.2.5.1: switch the role, draw a new tie-breaker, and check again.
                 tieBreaker = random.next()
                 switchRole(controlling: !transaction.asControlling, at: now)
             } else {
@@ -183,7 +183,7 @@ extension ICEAgent {
         paths[index].isValidated = true
         paths[index].lastAlive = now
         consent(at: now)
-        // Karn: a response to a check that was sent twice says nothing about time.
+        // Karn: a response to a check that was sent twice gives no round trip.
         guard transaction.sendings == 1 else { return }
         let sample = now - transaction.firstSent
         roundTripTime = roundTripTime.map { $0 * 7 / 8 + sample / 8 } ?? sample

@@ -1,8 +1,8 @@
 import Basics
 
-/// Answering checks (RFC 8445 §7.3, RFC 8489 §6.3 and §9.1.3).
+/// Answers to checks (RFC 8445 §7.3, RFC 8489 §6.3 and §9.1.3).
 extension ICEAgent {
-    /// Whether the request was authentic, and was answered.
+    /// Takes a request; true if it was authentic and was answered.
     mutating func handleRequest(_ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ flow: Flow, at now: Instant)
         -> Bool
     {
@@ -11,7 +11,7 @@ extension ICEAgent {
             return refuse(request, flow, code: 400, password: nil, at: now)
         }
         let ufrag = username.utf8.firstIndex(of: UInt8(ascii: ":")).map { username[..<$0] } ?? Substring(username)
-        // A name that is not ours gets no answer at all: nobody is to be found here by guessing.
+        // A fragment that is not ours gets no answer at all, so that guessing reveals nothing.
         guard let credentials = [local, previousLocal].lazy.compactMap({ $0 }).first(where: { $0.ufrag == ufrag })
         else {
             return ignored()
@@ -47,7 +47,7 @@ extension ICEAgent {
         return false
     }
 
-    /// RFC 8445 §7.3.1.1. A lite agent is always controlled; otherwise the larger tie-breaker controls.
+    /// RFC 8445 §7.3.1.1. A lite agent is always controlled; otherwise the agent with the larger tie-breaker controls.
     private mutating func hasRoleConflict(_ request: STUNMessage, at now: Instant) -> Bool {
         if mode == .lite { return request.iceControlled != nil }
         if isControlling, let theirs = request.iceControlling {
@@ -72,7 +72,7 @@ extension ICEAgent {
         return false
     }
 
-    /// The path of an authentic request; makes it (a peer-reflexive candidate) if it is new.
+    /// The path of an authentic request; adds it (a peer-reflexive candidate) if it is new.
     private mutating func noteRequest(_ request: STUNMessage, _ flow: Flow, at now: Instant) -> Int? {
         if let index = index(of: flow) {
             paths[index].isValidated = true
@@ -98,9 +98,9 @@ extension ICEAgent {
         return paths.count - 1
     }
 
-    /// USE-CANDIDATE came. Chrome repeats it in every check of the pair that it uses, Firefox sends it once on every
-    /// pair that it checks: so a nomination wins, unless authentic media keeps coming on the nominated flow that is in
-    /// use.
+    /// Takes a nomination (USE-CANDIDATE). Chrome repeats it in every check of the pair that it uses, Firefox sends it
+    /// once on every pair that it checks: so a nomination wins, unless authentic media keeps coming on the nominated
+    /// flow that is in use.
     mutating func nominated(_ index: Int, at now: Instant) {
         paths[index].isNominated = true
         let flow = paths[index].flow

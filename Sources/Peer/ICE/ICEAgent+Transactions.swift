@@ -1,7 +1,7 @@
 import Basics
 
-/// Checks of ours as transactions (RFC 8489 §6.2.1): made, sent, and sent again until they are answered or given up.
-/// Which path is checked, and what an answer means, is another matter for a caller than for a lite agent.
+/// Checks of ours as transactions (RFC 8489 §6.2.1): created, sent, and repeated until they are answered or abandoned.
+/// Which path to check, and what an answer means, differs between a controlling and a lite agent.
 extension ICEAgent {
     /// Sends the first request of a path's check.
     mutating func startCheck(_ index: Int, nominating: Bool, at now: Instant) {
@@ -10,8 +10,8 @@ extension ICEAgent {
         paths[index].check = .running(transaction)
     }
 
-    /// Sends the request of a path's check again if that is due. False when it was sent `attempts` times in vain: now
-    /// the path rests.
+    /// Repeats the request of a path's check if that is due. False if it was sent `attempts` times without an answer:
+    /// then the path pauses.
     @discardableResult
     mutating func repeatCheck(_ index: Int, attempts: Int, at now: Instant) -> Bool {
         guard case .running(var transaction) = paths[index].check, transaction.nextSend <= now else { return true }
@@ -32,7 +32,7 @@ extension ICEAgent {
         guard let remote else { return nil }
         var request = STUNMessage(.request, transaction: newTransactionID())
         request.username = "\(remote.ufrag):\(local.ufrag)"
-        // Of a peer-reflexive candidate (RFC 8445 §7.1.1): type preference 110.
+        // The priority of a peer-reflexive candidate (RFC 8445 §7.1.1): type preference 110.
         request.priority = 110 << 24 | 65_535 << 8 | 255
         if isControlling { request.iceControlling = tieBreaker } else { request.iceControlled = tieBreaker }
         request.useCandidate = nominating && isControlling

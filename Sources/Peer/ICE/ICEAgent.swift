@@ -1,31 +1,31 @@
 import Basics
 
-/// Finds and keeps the way to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock. Not copyable:
-/// its owner asks it with each packet, and is answered in place.
+/// Finds and keeps the path to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock. Not copyable:
+/// its owner calls it with each packet, in place.
 ///
-/// `.lite` is the server: it answers checks, believes the peer's nomination, and never checks itself (RFC 8445 §2.5).
-/// It needs no candidates of the peer: the first authentic check tells where the peer is, so mDNS names do not matter.
-/// `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates, nominates, and keeps
-/// consent.
+/// `.lite` is the server: it answers checks, accepts the peer's nomination, and checks only whether the peer receives
+/// at a new address. It needs no candidates of the peer: the first authentic check shows where the peer is, so mDNS
+/// names do not matter. `.controlling` is a caller: it checks the pairs of its own addresses and the peer's candidates,
+/// nominates, and keeps consent.
 package struct ICEAgent: ~Copyable, Sendable {
-    /// Whether the agent checks on its own.
+    /// A lite agent, or a full one in the controlling role (RFC 8445 §2.5).
     package enum Mode: Sendable {
         case lite, controlling
     }
 
     package let mode: Mode
-    /// What we offered last.
+    /// The credentials that we sent last.
     package private(set) var local: ICECredentials
-    /// Valid until the first check with the new ones.
+    /// The credentials before these, valid until the first check with the new ones.
     package private(set) var previousLocal: ICECredentials?
     package private(set) var remote: ICECredentials?
-    /// Where to send. Before nomination: where authentic media came from.
+    /// The flow to send on. Before nomination: the flow that authentic media came on.
     package private(set) var selected: Flow?
-    /// Smoothed, of our checks; nil for a lite agent, which sends none.
+    /// The smoothed round trip of our checks; nil for a lite agent.
     package var roundTripTime: Duration?
-    /// Messages that were dropped: not STUN, not ours, not authentic, or too many.
+    /// Messages that were dropped: not STUN, not for us, not authentic, or too many.
     package private(set) var ignoredMessages = 0
-    /// What the message that was handled last has shown of its flow; `.none` if it is not authentic.
+    /// What the last message proved about its flow; `.none` if it is not authentic.
     package private(set) var latestClaim = FlowClaim.none
 
     let configuration: ICEConfiguration
@@ -33,14 +33,14 @@ package struct ICEAgent: ~Copyable, Sendable {
     var localAddresses: [SocketAddress]
     var remoteCandidates: [Candidate] = []
     var random: SeededRandom
-    /// False once a role conflict was lost (RFC 8445 §7.3.1.1).
+    /// False after a lost role conflict (RFC 8445 §7.3.1.1).
     var isControlling: Bool
     var tieBreaker: UInt64
     var nextCheck: Instant?
     var firstSuccess: Instant?
-    /// Where the peer wants its media once a check of ours was answered there.
+    /// The flow that the peer wants its media on, once a check of ours was answered there.
     var preferred: Flow?
-    /// Where the media was at first, and whether it has been elsewhere since.
+    /// The first address of the media, and whether it has moved since.
     private var firstAddress: IPAddress?
     private(set) var hasMoved = false
     private let isSeeded: Bool
@@ -51,9 +51,9 @@ package struct ICEAgent: ~Copyable, Sendable {
     private var refusals: ReplyLimiter
 
     /// - Parameters:
-    ///   - localAddresses: for `.controlling`: the UDP addresses that the caller's flows begin at, best first.
-    ///   - seed: for tests: spreads consent checks in time and makes transaction ids. nil draws from the system, so
-    ///     that nobody can guess the id of a check that was sent to somebody else.
+    /// - localAddresses: for `.controlling`: the local UDP addresses of the caller's flows, best first.
+    /// - seed: for tests: determines the times of consent checks and the transaction ids. nil draws from the system, so
+    ///   that nobody can guess the id of a check that was sent to another address.
     package init(
         mode: Mode, local: ICECredentials, localAddresses: [SocketAddress] = [],
         configuration: ICEConfiguration = ICEConfiguration(),
@@ -72,17 +72,17 @@ package struct ICEAgent: ~Copyable, Sendable {
         refusals = ReplyLimiter(perSecond: configuration.refusalsPerSecond)
     }
 
-    /// Every fragment of ours that a check may name now.
+    /// Our user name fragments that a check may carry now.
     package var localUfrags: [String] { [local.ufrag] + (previousLocal.map { [$0.ufrag] } ?? []) }
 
     // MARK: From the negotiation
 
-    /// The peer's side of a description. New credentials in `.controlling` mode begin the checks anew.
+    /// Sets the peer's side of a description. In `.controlling` mode new credentials restart the checks.
     package mutating func setRemote(_ credentials: ICECredentials, candidates: [Candidate] = [], at now: Instant) {
         let isNew = remote != credentials
         remote = credentials
         guard mode == .controlling else {
-            // What is under way was made with the old password.
+            // Checks in progress were made with the old password.
             if isNew { for index in paths.indices where !paths[index].isAnswered { paths[index].check = .none } }
             return
         }
@@ -99,8 +99,8 @@ package struct ICEAgent: ~Copyable, Sendable {
         if nextCheck == nil { nextCheck = now }
     }
 
-    /// A candidate that came later. A lite agent needs none; names (`….local`) and active TCP candidates are of no use
-    /// to a caller.
+    /// Adds a candidate that came later. A lite agent needs none; names (`….local`) and active TCP candidates are of no
+    /// use to a caller.
     package mutating func addRemoteCandidate(_ candidate: Candidate, at now: Instant) {
         guard mode == .controlling, candidate.component == 1, remoteCandidates.count < configuration.pairLimit,
             !remoteCandidates.contains(candidate)
@@ -109,14 +109,14 @@ package struct ICEAgent: ~Copyable, Sendable {
         addPairs(with: candidate, at: now)
     }
 
-    /// New credentials of ours (ICE restart, RFC 8445 §9). The flow in use stays selected until the peer nominates
+    /// Sets new credentials of ours (ICE restart, RFC 8445 §9). The flow in use stays selected until the peer nominates
     /// again.
     package mutating func restart(local credentials: ICECredentials, at now: Instant) {
         guard credentials != local else { return }
         previousLocal = local
         local = credentials
         liveness.restart(at: now)
-        // A nomination of before the restart does not count for the new session.
+        // A nomination from before the restart does not count afterwards.
         for index in paths.indices where paths[index].flow != selected { paths[index].isNominated = false }
     }
 
@@ -131,7 +131,7 @@ package struct ICEAgent: ~Copyable, Sendable {
         }
         switch message.messageClass {
         case .request: if handleRequest(message, bytes, flow, at: now) { latestClaim = claim(on: flow) }
-        // Keepalives (RFC 8445 §11): not authenticated, so they say nothing.
+        // Keepalives (RFC 8445 §11): not authenticated, so they prove nothing.
         case .indication: break
         case .success, .failure:
             if mode == .controlling {
@@ -142,24 +142,24 @@ package struct ICEAgent: ~Copyable, Sendable {
         }
     }
 
-    /// DTLS or SRTP that proved authentic came on `flow`: the best sign of which path the peer uses.
+    /// Takes note of authentic DTLS or SRTP on `flow`: the best evidence of which path the peer uses.
     ///
-    /// - Parameter bytes: how many came.
+    /// - Parameter bytes: the number of bytes received.
     package mutating func authenticMedia(on flow: Flow, bytes: Int = 0, at now: Instant) {
         guard let index = index(of: flow), paths[index].isValidated else { return }
         paths[index].lastMedia = now
         paths[index].received += bytes
-        if liveness.heardMedia(at: now) { events.append(.recovered) }
+        if liveness.noteMedia(at: now) { events.append(.recovered) }
         guard selected != flow, isControlled else { return }
         guard let current = selected.flatMap({ self.index(of: $0) }) else { return prefer(index) }
-        // Nominated or not: behind a NAT that gives another address, Firefox and aiortc go on with the pair that they
-        // have, whose consent checks nominate nothing. A peer sends on its selected pair alone (RFC 8445 §12.1), so its
-        // media tells which that is.
+        // The path need not be nominated: behind a NAT that assigns another address, Firefox and aiortc continue with
+        // the pair that they have, whose consent checks nominate nothing. A peer sends on its selected pair alone (RFC
+        // 8445 §12.1), so its media shows which one that is.
         let quiet = paths[current].lastMedia.map { now - $0 >= configuration.mediaMovesSelection } ?? true
         if quiet { prefer(index) }
     }
 
-    /// Forgets a flow that ended (TCP). If it was selected, the best of the others takes over.
+    /// Removes a flow that ended (TCP). If it was selected, the best of the others is selected.
     package mutating func remove(_ flow: Flow, at now: Instant) {
         paths.removeAll { $0.flow == flow }
         if preferred == flow { preferred = nil }
@@ -178,25 +178,25 @@ package struct ICEAgent: ~Copyable, Sendable {
     }
 
     /// When the latest authentic check, response or media came.
-    package var lastHeard: Instant { liveness.lastHeard }
-    /// Nothing authentic has come for a while.
+    package var lastReceived: Instant { liveness.lastReceived }
+    /// Whether nothing authentic has come for `interruptedAfter`.
     package var isInterrupted: Bool { liveness.isInterrupted }
-    /// Consent has expired; final until `restart`.
+    /// Whether consent has expired; final until `restart`.
     package var isExpired: Bool { liveness.isExpired }
 
-    /// Whether an authentic check came on `flow`, so that DTLS and SRTP from it may be taken and answered.
+    /// Whether an authentic check came on `flow`, so that DTLS and SRTP from it may be accepted and answered.
     package func isValidated(_ flow: Flow) -> Bool { paths.contains { $0.flow == flow && $0.isValidated } }
 
     // MARK: Time and outputs
 
-    /// Lets time pass: checks, consent, interruption and expiry.
+    /// Advances to `now`: checks, consent, interruption and expiry.
     package mutating func advance(to now: Instant) {
         guard !isExpired else { return }
-        if liveness.interrupts(hasPath: selected != nil, at: now) {
+        if liveness.interruptIfDue(hasPath: selected != nil, at: now) {
             events.append(.interrupted)
             if mode == .controlling { checkAgain(at: now) }
         }
-        if liveness.expires(at: now) {
+        if liveness.expireIfDue(at: now) {
             selected = nil
             paths = []
             nextCheck = nil
@@ -211,8 +211,8 @@ package struct ICEAgent: ~Copyable, Sendable {
         }
     }
 
-    /// Consent is per path (RFC 7675 §5.1): a selected one on which no check came for the whole time gives way to one
-    /// that lives, or to none: nothing is sent to it any more. Others are forgotten.
+    /// Removes paths without consent, which is per path (RFC 7675 §5.1): a selected path on which no check came for the
+    /// whole time is replaced by a live one, or by none, and nothing is sent to it any more.
     private mutating func leaveStalePaths(at now: Instant) {
         let live = paths.filter { $0.isValidated && now - $0.lastAlive < configuration.consentTimeout }
         guard live.count < paths.count else { return }
@@ -234,22 +234,22 @@ package struct ICEAgent: ~Copyable, Sendable {
         return deadline
     }
 
-    /// A datagram to send, in order.
+    /// The next datagram to send, in order.
     package mutating func nextTransmit() -> (bytes: [UInt8], flow: Flow)? {
         transmits.isEmpty ? nil : transmits.removeFirst()
     }
 
-    /// What happened next; nil when all is told.
+    /// The next event; nil when there is none.
     package mutating func nextEvent() -> ICEEvent? { events.isEmpty ? nil : events.removeFirst() }
 
-    // MARK: Within
+    // MARK: Internals
 
     var isControlled: Bool { mode == .lite || !isControlling }
 
     func index(of flow: Flow) -> Int? { paths.firstIndex { $0.flow == flow } }
 
     mutating func send(_ bytes: [UInt8], _ flow: Flow) {
-        // Drained after every turn; a caller that never drains must not grow us.
+        // The owner drains this after every turn; the bound is for one that never does.
         guard transmits.count < 256 else { return }
         transmits.append((bytes, flow))
     }
@@ -265,16 +265,16 @@ package struct ICEAgent: ~Copyable, Sendable {
         events.append(.selected(flow))
     }
 
-    /// The peer proved that it still wants our media.
+    /// Records that the peer proved that it still wants our media.
     mutating func consent(at now: Instant) {
-        if liveness.consented(at: now) { events.append(.recovered) }
+        if liveness.noteConsent(at: now) { events.append(.recovered) }
     }
 
     mutating func allowsReply(_ flow: Flow, refusal: Bool, at now: Instant) -> Bool {
         refusal ? refusals.allows(flow.remote, at: now) : replies.allows(flow.remote, at: now)
     }
 
-    /// The first check with the new credentials ends the old ones.
+    /// Ends the old credentials at the first check with the new ones.
     mutating func retirePreviousCredentials() {
         guard previousLocal != nil else { return }
         previousLocal = nil

@@ -7,12 +7,12 @@ public struct ICECredentials: Hashable, Sendable {
     /// The password, 22–256 characters.
     public var password: String
 
-    /// 8 characters of 6 bits: the fragment also finds the peer on a port that all share, so it must be unique.
+    /// 8 characters of 6 bits: the fragment also identifies the peer on a shared port, so it must be unique.
     static let ufragLength = 8
-    /// 144 bits; RFC 8445 §5.3 asks for 128.
+    /// 144 bits; RFC 8445 §5.3 requires 128.
     static let passwordLength = 24
 
-    /// Given credentials; `isWellFormed` tells whether a peer may use them.
+    /// Makes credentials from text; `isWellFormed` is whether a peer may use them.
     public init(ufrag: String, password: String) {
         self.ufrag = ufrag
         self.password = password
@@ -31,21 +31,21 @@ public struct ICECredentials: Hashable, Sendable {
 
     static func randomBytes(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
-        // A generator that fails means an operating system without entropy: the system's own generator stands in.
+        // If the generator fails, the operating system has no entropy; the system's own generator is used then.
         if RAND_bytes(&bytes, Int32(count)) != 1 {
             for index in bytes.indices { bytes[index] = UInt8.random(in: 0...255) }
         }
         return bytes
     }
 
-    /// Whether `text` is made of printable characters without spaces. RFC 8839's ice-char is narrower, but peers are
-    /// not.
+    /// Whether `text` consists of printable characters without spaces. RFC 8839's ice-char is narrower, but peers send
+    /// others too.
     private static func isToken(_ text: Substring) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
-    /// RFC 8839 §5.4: up to 256 characters; nothing shorter than these is random enough to be a credential.
+    /// RFC 8839 §5.4: up to 256 characters; shorter ones are not random enough for a credential.
     static func isUfrag(_ text: Substring) -> Bool { (4...256).contains(text.utf8.count) && isToken(text) }
     static func isPassword(_ text: Substring) -> Bool { (22...256).contains(text.utf8.count) && isToken(text) }
 
-    /// Whether both parts are of a length and of characters that a peer may choose.
+    /// Whether both parts have a length and characters that a peer may choose.
     public var isWellFormed: Bool { Self.isUfrag(Substring(ufrag)) && Self.isPassword(Substring(password)) }
 }

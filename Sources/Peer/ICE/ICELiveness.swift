@@ -1,16 +1,16 @@
 import Basics
 
-/// Whether the peer is still there and wants our media: by authentic checks, which are its consent (RFC 7675 §5.1), and
+/// Whether the peer is reachable and wants our media: by authentic checks, which are its consent (RFC 7675 §5.1), and
 /// by its media.
 struct ICELiveness: Sendable {
     private let interruptedAfter: Duration
     private let consentTimeout: Duration
-    /// The latest authentic check or response; before any, when the waiting began.
+    /// The latest authentic check or response; before the first one, the time of the start.
     private var lastConsent: Instant
     private var lastMedia: Instant
-    /// Nothing came for a while.
+    /// Whether nothing came for `interruptedAfter`.
     private(set) var isInterrupted = false
-    /// No check came for so long that the peer does not want our media any more.
+    /// Whether no check came for `consentTimeout`.
     private(set) var isExpired = false
 
     init(_ configuration: ICEConfiguration, at now: Instant) {
@@ -21,16 +21,16 @@ struct ICELiveness: Sendable {
     }
 
     /// When the latest authentic check, response or media came.
-    var lastHeard: Instant { max(lastConsent, lastMedia) }
+    var lastReceived: Instant { max(lastConsent, lastMedia) }
 
-    /// An authentic check or response came; true when that ends an interruption.
-    mutating func consented(at now: Instant) -> Bool {
+    /// Records an authentic check or response; true if that ends an interruption.
+    mutating func noteConsent(at now: Instant) -> Bool {
         lastConsent = max(lastConsent, now)
         return recover()
     }
 
-    /// Authentic media came; true when that ends an interruption.
-    mutating func heardMedia(at now: Instant) -> Bool {
+    /// Records authentic media; true if that ends an interruption.
+    mutating func noteMedia(at now: Instant) -> Bool {
         lastMedia = now
         return recover()
     }
@@ -40,29 +40,29 @@ struct ICELiveness: Sendable {
         return isInterrupted
     }
 
-    /// ICE begins anew, and the waiting with it.
+    /// Restarts the wait for consent, at an ICE restart.
     mutating func restart(at now: Instant) {
         isExpired = false
         lastConsent = max(lastConsent, now)
     }
 
-    /// Whether an interruption begins now; only where there was a path.
-    mutating func interrupts(hasPath: Bool, at now: Instant) -> Bool {
-        guard !isInterrupted, hasPath, now - lastHeard >= interruptedAfter else { return false }
+    /// Begins an interruption if one is due; only if there was a path.
+    mutating func interruptIfDue(hasPath: Bool, at now: Instant) -> Bool {
+        guard !isInterrupted, hasPath, now - lastReceived >= interruptedAfter else { return false }
         isInterrupted = true
         return true
     }
 
-    /// Whether consent expires now.
-    mutating func expires(at now: Instant) -> Bool {
+    /// Ends consent if that is due.
+    mutating func expireIfDue(at now: Instant) -> Bool {
         guard !isExpired, now - lastConsent >= consentTimeout else { return false }
         isExpired = true
         return true
     }
 
-    /// When an interruption may begin or consent expire.
+    /// When an interruption may begin or consent may expire.
     func deadline(hasPath: Bool) -> Instant {
         let expiry = lastConsent + consentTimeout
-        return isInterrupted || !hasPath ? expiry : min(expiry, lastHeard + interruptedAfter)
+        return isInterrupted || !hasPath ? expiry : min(expiry, lastReceived + interruptedAfter)
     }
 }

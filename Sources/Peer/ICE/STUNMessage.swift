@@ -7,7 +7,7 @@ package struct STUNMessage: Sendable {
         case request = 0, indication = 0x0010, success = 0x0100, failure = 0x0110
     }
 
-    /// 96 random bits that tie a response to its request.
+    /// 96 random bits that match a response to its request.
     package struct TransactionID: Hashable, Sendable {
         package var high: UInt32
         package var low: UInt64
@@ -59,7 +59,7 @@ package struct STUNMessage: Sendable {
         self.transaction = transaction
     }
 
-    /// Reads a Binding message; nil for everything else, for a wrong length and for a wrong FINGERPRINT.
+    /// Parses a Binding message; nil for everything else, for a wrong length and for a wrong FINGERPRINT.
     package init?(parsing bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.headerLength, bytes.count % 4 == 0 else { return nil }
         self.init(parsing: Span(_unsafeBytes: bytes), raw: bytes)
@@ -82,7 +82,7 @@ package struct STUNMessage: Sendable {
                 let length = Int(try reader.readUInt16())
                 let value = raw[try reader.take(length)]
                 try reader.skip(-length & 3)
-                // Only FINGERPRINT counts behind MESSAGE-INTEGRITY (RFC 8489 §14.5).
+                // Only FINGERPRINT counts after MESSAGE-INTEGRITY (RFC 8489 §14.5).
                 if integrityOffset != nil, type != AttributeType.fingerprint { continue }
                 if type == AttributeType.fingerprint {
                     guard length == 4, reader.remaining == 0,
@@ -143,10 +143,10 @@ package struct STUNMessage: Sendable {
         }
     }
 
-    /// Whether the MESSAGE-INTEGRITY of `bytes`, from which this message was read, was made with `password`.
+    /// Whether the MESSAGE-INTEGRITY of `bytes`, from which this message was parsed, was computed with `password`.
     package func isAuthentic(_ bytes: UnsafeRawBufferPointer, password: String) -> Bool {
         guard let offset = integrityOffset, offset + 24 <= bytes.count else { return false }
-        // RFC 8489 §14.5: hashed as if the message ended with MESSAGE-INTEGRITY.
+        // RFC 8489 §14.5: the hash covers the message as if it ended with MESSAGE-INTEGRITY.
         var covered = Array(bytes[..<offset])
         Self.setLength(of: &covered, to: offset + 24 - Self.headerLength)
         let expected = Self.hmac(covered, password: password)
@@ -155,7 +155,7 @@ package struct STUNMessage: Sendable {
         return difference == 0
     }
 
-    /// The message as bytes, with MESSAGE-INTEGRITY if there is a password, and FINGERPRINT.
+    /// Encodes the message, with MESSAGE-INTEGRITY if there is a password, and FINGERPRINT.
     package func encoded(password: String?) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(128)
@@ -255,7 +255,7 @@ package struct STUNMessage: Sendable {
         return digest
     }
 
-    /// CRC-32 of ITU V.42, bitwise over a table (RFC 8489 §14.7).
+    /// CRC-32 of ITU V.42, byte by byte with a table (RFC 8489 §14.7).
     private static func checksum(_ bytes: Slice<UnsafeRawBufferPointer>) -> UInt32 {
         var crc: UInt32 = 0xFFFF_FFFF
         for byte in bytes { crc = crc >> 8 ^ crcTable[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] }

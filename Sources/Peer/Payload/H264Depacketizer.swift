@@ -1,50 +1,50 @@
 import Basics
 
-/// What came of a frame's payloads.
+/// The result of assembling a frame's payloads.
 enum AssemblyResult: Sendable {
     case frame(EncodedVideoFrame)
-    /// Nothing to decode: parameter sets alone, or only what is stripped.
+    /// There is nothing to decode: only parameter sets, or only units that are stripped.
     case nothing
-    /// They contradict the payload format.
+    /// The payloads contradict the payload format.
     case broken
-    /// More units than any encoder makes of one picture.
+    /// The frame has more units than any encoder makes of one picture.
     case oversized
 }
 
-/// Puts the packets of one access unit back into Annex B (RFC 6184), and remembers the stream's parameter sets.
+/// Reassembles the packets of one access unit to Annex B (RFC 6184), and remembers the stream's parameter sets.
 struct H264Depacketizer: Sendable {
     /// A bound on remembered parameter sets of each kind: ids are 0–31 and 0–255, browsers use one or two.
     static let maximumParameterSets = 16
-    /// Bytes. An SPS with all scaling lists and a VUI has about 700; all the remembered ones may stand before each IDR.
+    /// In bytes. An SPS with all scaling lists and a VUI has about 700; all remembered ones may be put before each IDR.
     static let maximumParameterSetSize = 1024
-    /// NAL units of one access unit, slices above all. Packetization mode 0, or an encoder that keeps slices to a
-    /// packet's size, makes one of each packet: 1024 of them are a keyframe of 1.1 MB, four times what 4096×4096 needs
-    /// at a call's rates.
+    /// The most NAL units of one access unit, mainly slices. In packetization mode 0, or if the encoder limits slices
+    /// to a packet's size, each packet is one: 1024 of them are a keyframe of 1.1 MB, four times what 4096×4096 needs
+    /// at the rates of a call.
     static let maximumUnits = 1024
-    /// Of them, units that are no slices: a delimiter, parameter sets said twice, a few SEI messages, filler.
+    /// The most of them that are no slices: a delimiter, repeated parameter sets, a few SEI messages, filler.
     static let maximumOtherUnits = 64
 
     private var spsByID = ParameterSets()
     private var ppsByID = ParameterSets()
-    /// Of the newest SPS.
+    /// The size in the newest SPS.
     private(set) var width = 0
     private(set) var height = 0
 
-    /// Both kinds of parameter sets were seen: an IDR without them can be decoded.
+    /// Both kinds of parameter sets were received: an IDR without them can be decoded.
     var hasParameterSets: Bool { !spsByID.isEmpty && !ppsByID.isEmpty }
 
     init() {}
 
-    /// What one payload holds, without taking it apart.
+    /// The contents of one payload, as far as its first bytes show.
     struct Peek: Sendable, Equatable {
-        /// It begins at the start of a NAL unit: not in the middle of a fragmented one.
+        /// The payload begins at the start of a NAL unit: not in the middle of a fragmented one.
         var startsUnit: Bool
         /// An IDR slice that is its picture's first (first_mb_in_slice is 0) begins here.
         var hasIDR: Bool
         var hasSPS: Bool
     }
 
-    /// nil when the payload is no H.264 that is understood.
+    /// nil if the payload is not valid H.264 of a supported type.
     static func peek(_ payload: Span<UInt8>) -> Peek? {
         guard payload.count >= 1 else { return nil }
         switch payload[0] & 31 {
@@ -81,9 +81,9 @@ struct H264Depacketizer: Sendable {
         }
     }
 
-    /// The access unit of these payloads, which are contiguous and in order; in time linear in their bytes.
+    /// Assembles the access unit of these payloads, which are contiguous and in order; in time linear in their bytes.
     ///
-    /// Parameter sets are remembered and put before an IDR that came without; a keyframe is an IDR with its SPS.
+    /// Parameter sets are remembered and put before an IDR that came without them; a keyframe is an IDR with its SPS.
     mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> AssemblyResult {
         var unit = AccessUnit(capacity: payloads.reduce(0) { $0 + $1.count + 8 })
         spsByID.begin()
@@ -137,8 +137,7 @@ struct H264Depacketizer: Sendable {
         }
     }
 
-    /// A NAL unit is whole: counts it, remembers it if it is a parameter set, and takes out again what a decoder does
-    /// not need.
+    /// Ends a NAL unit: counts it, remembers a parameter set, and removes units that a decoder does not need.
     private mutating func end(_ unit: inout AccessUnit) {
         guard let start = unit.open else { return }
         unit.open = nil
@@ -150,7 +149,7 @@ struct H264Depacketizer: Sendable {
             isOther = false
         case H264.UnitType.sps:
             unit.hasSPS = true
-            // Some say them twice, as we do, lest they get lost.
+            // Some senders, like us, repeat parameter sets in case a packet is lost.
             if remember(sps: unit.copy(from: start)) {
                 unit.drop(from: start)
             } else {
@@ -193,7 +192,7 @@ struct H264Depacketizer: Sendable {
                 width: width, height: height))
     }
 
-    /// True when this access unit has brought the same already.
+    /// Remembers an SPS; true if this access unit already contained the same one.
     private mutating func remember(sps unit: [UInt8]?) -> Bool {
         guard let unit else { return false }
         // seq_parameter_set_id follows profile, constraints and level.
@@ -207,7 +206,7 @@ struct H264Depacketizer: Sendable {
         return false
     }
 
-    /// True when this access unit has brought the same already.
+    /// Remembers a PPS; true if this access unit already contained the same one.
     private mutating func remember(pps unit: [UInt8]?) -> Bool {
         guard let unit else { return false }
         var reader = BitReader(unit.span)
@@ -216,18 +215,18 @@ struct H264Depacketizer: Sendable {
     }
 }
 
-/// An access unit while its payloads are put together, in Annex B.
+/// An access unit under assembly, in Annex B.
 private struct AccessUnit {
     static let startCode: [UInt8] = [0, 0, 0, 1]
 
     var data: [UInt8] = []
-    /// Where the NAL unit begins that is being read, behind its start code.
+    /// The offset of the NAL unit being assembled, after its start code.
     var open: Int?
     var hasIDR = false
     var hasPicture = false
     var hasSPS = false
     var hasPPS = false
-    /// In `data`.
+    /// The ranges in `data`.
     var sps: [Range<Int>] = []
     private var units = 0
     private var others = 0
@@ -248,7 +247,7 @@ private struct AccessUnit {
         data.count - start <= H264Depacketizer.maximumParameterSetSize ? Array(data[start...]) : nil
     }
 
-    /// Takes the last unit out again.
+    /// Removes the last unit.
     mutating func drop(from start: Int) { data.removeSubrange(start - Self.startCode.count..<data.count) }
 
     mutating func count(isOther: Bool) {
@@ -257,12 +256,12 @@ private struct AccessUnit {
     }
 }
 
-/// The parameter sets of one kind that a stream has brought last, by their ids.
+/// The most recent parameter sets of one kind of a stream, by id.
 private struct ParameterSets: Sendable {
     private struct Entry {
         var id: UInt32
         var unit: [UInt8]
-        /// The access unit that brought it.
+        /// The access unit that contained it.
         var broughtBy: Int
     }
 
@@ -273,10 +272,10 @@ private struct ParameterSets: Sendable {
     var isEmpty: Bool { entries.isEmpty }
     var bytes: Int { entries.reduce(0) { $0 + $1.unit.count + 4 } }
 
-    /// A new access unit begins.
+    /// Begins a new access unit.
     mutating func begin() { accessUnit &+= 1 }
 
-    /// True when the present access unit has brought the very same already.
+    /// Remembers a parameter set; true if the present access unit already contained the same one.
     mutating func remember(_ unit: [UInt8], id: UInt32) -> Bool {
         if let index = entries.firstIndex(where: { $0.id == id }) {
             if entries[index].broughtBy == accessUnit, entries[index].unit == unit { return true }
@@ -289,7 +288,7 @@ private struct ParameterSets: Sendable {
         return false
     }
 
-    /// All of them in Annex B.
+    /// Appends all of them in Annex B.
     func append(to data: inout [UInt8]) {
         for entry in entries {
             data.append32(1)

@@ -1,22 +1,22 @@
-/// What an Opus packet's first bytes say (RFC 6716 §3.1, §3.2).
+/// The properties of an Opus packet that its first bytes show (RFC 6716 §3.1, §3.2).
 public struct OpusPacket: Sendable, Equatable {
     /// 120 ms (RFC 6716 §3.2.5, R5).
     public static let maximumSamples = 5760
 
-    /// It was coded with two channels.
+    /// Whether it was coded with two channels.
     public var isStereo: Bool
-    /// Frames in it, at most 48.
+    /// The number of frames in it, at most 48.
     public var frameCount: Int
-    /// Of one frame, at 48 kHz.
+    /// The samples of one frame, at 48 kHz.
     public var samplesPerFrame: Int
-    /// Of the whole packet, at 48 kHz.
+    /// The samples of the whole packet, at 48 kHz.
     public var samples: Int { frameCount * samplesPerFrame }
-    /// It is a comfort packet of discontinuous transmission: it holds no audio.
+    /// Whether it is a comfort packet of discontinuous transmission, without audio.
     public var isComfort: Bool
-    /// It holds a coarse copy of what came right before it (RFC 6716 §2.1.7).
+    /// Whether it holds a coarse copy of the audio right before it (RFC 6716 §2.1.7).
     public var carriesFEC: Bool
 
-    /// nil when it is empty or its duration is beyond 120 ms.
+    /// nil if the payload is empty or longer than 120 ms.
     public init?(_ payload: Span<UInt8>) {
         guard payload.count >= 1 else { return nil }
         let toc = payload[0]
@@ -34,24 +34,24 @@ public struct OpusPacket: Sendable, Equatable {
             guard payload.count >= 2 else { return nil }
             frameCount = Int(payload[1] & 0x3F)
         }
-        // libopus sends one byte (or two) for a frame that it leaves out.
+        // libopus sends one or two bytes for a frame that it leaves out.
         isComfort = payload.count <= 2
         carriesFEC =
             configuration < 16 && Self.carriesFEC(payload, isStereo: isStereo, samplesPerFrame: samplesPerFrame)
         guard frameCount > 0, samples <= Self.maximumSamples else { return nil }
     }
 
-    /// The same for an array.
+    /// Parses an array.
     public init?(_ payload: [UInt8]) {
         self.init(payload.span)
     }
 
-    /// The first bits of a SILK or hybrid frame say for each channel which of its parts of 20 ms are voiced and whether
-    /// there are copies of earlier ones (RFC 6716 §4.2.3): bits of even odds, so the range coder leaves them as they
-    /// are.
+    /// The first bits of a SILK or hybrid frame show for each channel which of its 20 ms parts are voiced and whether
+    /// it contains copies of earlier ones (RFC 6716 §4.2.3): these bits have even odds, so the range coder leaves them
+    /// unchanged.
     private static func carriesFEC(_ payload: Span<UInt8>, isStereo: Bool, samplesPerFrame: Int) -> Bool {
-        // Where the first frame begins (§3.2): behind the length of the first of two frames that differ, or of as many
-        // as a byte says.
+        // The offset of the first frame (§3.2): after the length of the first of two different frames, or after the
+        // count byte and the lengths.
         var start = 1
         switch payload[0] & 3 {
         case 0, 1: break

@@ -1,46 +1,49 @@
 import Basics
 
-/// A frame cut for the wire once, sent to many.
+/// A frame that is split into packets once and sent to many peers.
 ///
 /// H.264 payloads are complete (RFC 6184). VP8 payloads carry no descriptor: each sender writes its own before them,
-/// since picture ids continue over renditions per peer (RFC 7741 §4.2).
+/// since picture ids continue across renditions per peer (RFC 7741 §4.2).
 public final class PacketizedVideoFrame: Sendable {
     /// One packet's payload.
     public struct Fragment: Sendable, Equatable {
-        /// In `bytes`.
+        /// The range in `bytes`.
         public var range: Range<Int>
-        /// The frame's first packet: VP8's S bit.
+        /// Whether it is the frame's first packet: VP8's S bit.
         public var isFirst: Bool
-        /// The frame's last packet: the marker.
+        /// Whether it is the frame's last packet: the marker.
         public var isLast: Bool
     }
 
-    /// With header, extensions, VP8 descriptor, RTX's OSN and SRTP's tag it stays below 1200 bytes of UDP payload.
+    /// With header, extensions, VP8 descriptor, RTX's OSN and SRTP's tag a packet stays below 1200 bytes of UDP
+    /// payload.
     public static let defaultMaxPayload = 1100
 
     /// The frame's codec.
     public let codec: VideoCodec
-    /// It can be decoded without any frame before it.
+    /// Whether it can be decoded without any earlier frame.
     public let isKeyframe: Bool
-    /// 0 is the base; frames of layer 1 may be dropped.
+    /// 0 is the base layer; frames of layer 1 may be dropped.
     public let temporalLayer: UInt8
-    /// A layer-1 frame that needs only the base layer; true for the two-layer pattern, where each refers to the base.
+    /// Whether a layer-1 frame needs only the base layer; true for the two-layer pattern, in which each refers to the
+    /// base.
     public let layerSync: Bool
     /// Room time in 90 kHz.
     public let timestamp: Int64
-    /// In pixels; 0 where it is not known.
+    /// Width in pixels; 0 if unknown.
     public let width: Int
-    /// In pixels; 0 where it is not known.
+    /// Height in pixels; 0 if unknown.
     public let height: Int
-    /// The payloads, one after another.
+    /// The concatenated payloads.
     public let bytes: [UInt8]
     /// The packets' payloads, in order.
     public let fragments: [Fragment]
-    /// A NAL unit was larger than `maxPayload` though packetization-mode 0 cannot cut it; it goes out as one large
-    /// packet.
+    /// Whether a NAL unit was larger than `maxPayload` although packetization-mode 0 cannot split it; it is sent as one
+    /// large packet.
     public let hasOversizeFragment: Bool
 
-    /// `packetizationMode` is H.264's: 0 allows single NAL units only, so the encoder must keep them small.
+    /// Splits a frame. `packetizationMode` is H.264's: 0 allows single NAL units only, so the encoder must keep them
+    /// small.
     public init(
         _ frame: EncodedVideoFrame, maxPayload: Int = PacketizedVideoFrame.defaultMaxPayload,
         packetizationMode: Int = 1,
@@ -72,9 +75,9 @@ public final class PacketizedVideoFrame: Sendable {
         hasOversizeFragment = fragments.contains { $0.range.count > limit }
     }
 
-    /// Parts of one size, the last a few bytes less: a frame just over the limit must not end in a packet of three
-    /// bytes, and equal packets of one frame leave in one write (UDP_SEGMENT), which takes no larger one behind a
-    /// smaller.
+    /// Splits a range into parts of one size, the last a few bytes shorter: a frame just over the limit must not end in
+    /// a packet of three bytes, and equal packets of one frame are sent with one write (UDP_SEGMENT), in which no
+    /// packet may be larger than the ones before it.
     static func evenParts(of range: Range<Int>, limit: Int) -> [Range<Int>] {
         guard !range.isEmpty else { return [] }
         let count = (range.count + limit - 1) / limit
@@ -103,7 +106,7 @@ private struct H264Cutter {
 
     mutating func add(_ unit: Range<Int>, mode: Int) {
         switch source[unit.lowerBound] & 31 {
-        // They help nobody on the wire (RFC 6184 §5.2 has no use for them) and confuse receivers' frame assembly.
+        // These units are of no use to receivers (RFC 6184 §5.2 does not use them) and confuse their frame assembly.
         case H264.UnitType.delimiter, H264.UnitType.filler, 0, 24...31: return
         default: break
         }
@@ -122,7 +125,7 @@ private struct H264Cutter {
         }
     }
 
-    /// RFC 6184 §5.7.1. The aggregate's NRI is the largest inside, F the union.
+    /// Ends the aggregate (RFC 6184 §5.7.1). Its NRI is the largest inside, its F bit the union.
     mutating func endAggregate() {
         defer {
             pending = []
@@ -143,8 +146,8 @@ private struct H264Cutter {
         ranges.append(start..<bytes.count)
     }
 
-    /// The packet with the parameter sets goes twice: a keyframe without it is of no use to anyone, and libwebrtc drops
-    /// the first packet of an IDR whose sets it does not know, so that repair comes too late for it.
+    /// Repeats the packet with the parameter sets: a keyframe without it is useless, and libwebrtc drops the first
+    /// packet of an IDR whose sets it does not know, so that a retransmission comes too late.
     private mutating func repeatParameterSets() {
         guard ranges.count == 1, let sets = ranges.first, bytes[sets.lowerBound] & 31 == H264NAL.stapA else { return }
         let start = bytes.count

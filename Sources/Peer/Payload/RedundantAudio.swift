@@ -3,31 +3,31 @@ import Basics
 /// The blocks of a packet with redundant audio (RFC 2198 §3): copies of earlier payloads, oldest first, and the newest
 /// payload last.
 ///
-/// A copy's header has four bytes: a 1, its payload type, by how much its timestamp is earlier (14 bits), its length
-/// (10 bits). The newest payload's header is one byte and the rest of the packet is its own.
+/// A copy's header has four bytes: a 1 bit, its payload type, how much earlier its timestamp is (14 bits), its length
+/// (10 bits). The newest payload's header is one byte, and it takes the rest of the packet.
 struct RedundantAudio: Sendable, Equatable {
     /// One payload in the packet.
     struct Block: Sendable, Equatable {
         var payloadType: UInt8
-        /// By so many ticks of the stream's clock it is older than the packet's timestamp.
+        /// How many ticks of the stream's clock it is older than the packet's timestamp.
         var timestampOffset: Int
-        /// Where it lies in what was parsed.
+        /// Its range in the parsed payload.
         var range: Range<Int>
     }
 
-    /// libwebrtc takes as many; nobody sends more than a handful.
+    /// libwebrtc accepts as many; nobody sends more than a handful.
     static let maximumBlocks = 32
     /// 14 bits: 341 ms at 48 kHz.
     static let maximumOffset = 0x3FFF
     /// 10 bits.
     static let maximumCopy = 0x3FF
-    /// Of a packet with one copy.
+    /// The header bytes of a packet with one copy.
     static let headerSize = 5
 
     /// In the packet's order: the newest payload is the last.
     private(set) var blocks: [Block] = []
 
-    /// nil when a header is cut off, the lengths do not fit, or there are more blocks than anyone sends.
+    /// nil if a header is truncated, the lengths do not fit, or there are more blocks than `maximumBlocks`.
     init?(parsing payload: Span<UInt8>) {
         var lengths: [Int] = []
         var reader = ByteReader(payload)
@@ -50,7 +50,7 @@ struct RedundantAudio: Sendable, Equatable {
         }
     }
 
-    /// Whether a copy of as many bytes, as old as that, can go along.
+    /// Whether a copy of this many bytes and this age can be carried.
     static func canCarry(_ count: Int, age: Int64) -> Bool {
         (1...maximumCopy).contains(count) && (1...Int64(maximumOffset)).contains(age)
     }

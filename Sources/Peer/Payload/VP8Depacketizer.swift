@@ -1,14 +1,14 @@
 import Basics
 
-/// Puts the packets of one VP8 frame back together (RFC 7741 §4.5).
+/// Reassembles the packets of one VP8 frame (RFC 7741 §4.5).
 struct VP8Depacketizer: Sendable {
-    /// Of the newest keyframe.
+    /// The size in the newest keyframe.
     private(set) var width = 0
     private(set) var height = 0
 
     init() {}
 
-    /// The frame of these payloads, which are contiguous, in order and begin with the frame's first.
+    /// Assembles the frame of these payloads, which are contiguous, in order and begin with the frame's first.
     mutating func assemble(_ payloads: [[UInt8]], timestamp: Int64) -> AssemblyResult {
         var data: [UInt8] = []
         data.reserveCapacity(payloads.reduce(0) { $0 + $1.count })
@@ -17,7 +17,7 @@ struct VP8Depacketizer: Sendable {
             guard let (descriptor, size) = VP8Descriptor.parse(payload.span), size < payload.count else {
                 return .broken
             }
-            // Another frame's start in the middle: these packets are not one frame.
+            // Another frame starts in the middle: these packets are not one frame.
             guard descriptor.startsFrame == (index == 0) else { return .broken }
             if index == 0 { layer = descriptor.temporalLayer ?? 0 }
             data += payload[size...]

@@ -29,10 +29,10 @@ struct VP8Descriptor: Sendable, Equatable {
         self.isNonReference = isNonReference
     }
 
-    /// It begins a frame: start of the first partition.
+    /// Whether it begins a frame: the start of the first partition.
     var startsFrame: Bool { startsPartition && partition == 0 }
 
-    /// Reads the descriptor at the start of a payload and says how long it is; nil when it is cut short.
+    /// Parses the descriptor at the start of a payload and returns its length; nil if it is truncated.
     static func parse(_ payload: Span<UInt8>) -> (descriptor: VP8Descriptor, size: Int)? {
         var reader = ByteReader(payload)
         guard let descriptor = try? VP8Descriptor(&reader) else { return nil }
@@ -71,7 +71,7 @@ struct VP8Descriptor: Sendable, Equatable {
         }
     }
 
-    /// Writes the descriptor straight into a packet, without an array.
+    /// Writes the descriptor directly into a packet, without an array.
     func write(to writer: inout RTPPacketWriter) {
         var raw: (UInt64, Int) = pack()
         while raw.1 > 0 {
@@ -112,14 +112,14 @@ struct VP8Descriptor: Sendable, Equatable {
     }
 }
 
-/// What the head of a VP8 frame says (RFC 6386 §9.1).
+/// The header of a VP8 frame (RFC 6386 §9.1).
 struct VP8FrameHeader: Sendable, Equatable {
     var isKeyframe: Bool
     /// 0 unless it is a keyframe.
     var width = 0
     var height = 0
 
-    /// nil when the frame is too short, or claims to be a keyframe without its start code.
+    /// nil if the frame is too short, or claims to be a keyframe without its start code.
     init?(_ frame: Span<UInt8>) {
         guard frame.count >= 3 else { return nil }
         isKeyframe = frame[0] & 1 == 0

@@ -9,7 +9,7 @@ import Testing
     private func begun(_ streams: [UInt16]) -> SCTPStreamResets {
         var resets = SCTPStreamResets(initialTSN: 50)
         resets.adopt(initialTSN: 80)
-        for stream in streams { resets.want(stream) }
+        for stream in streams { resets.request(stream) }
         _ = resets.begin(resets.ready { _ in true }, lastTSN: 60, timeout: Self.timeout, at: .zero)
         return resets
     }
@@ -18,7 +18,7 @@ import Testing
     func request() {
         var resets = SCTPStreamResets(initialTSN: 50)
         resets.adopt(initialTSN: 80)
-        for stream in [3, 1, 2] as [UInt16] { resets.want(stream) }
+        for stream in [3, 1, 2] as [UInt16] { resets.request(stream) }
         #expect(resets.ready { _ in false }.isEmpty)
         let streams = resets.ready { $0 != 2 }
         #expect(streams == [1, 3])
@@ -63,7 +63,7 @@ import Testing
     @Test("As many streams are wanted as one request names")
     func bound() {
         var resets = SCTPStreamResets(initialTSN: 50)
-        for stream in 0..<1000 as Range<UInt16> { resets.want(stream) }
+        for stream in 0..<1000 as Range<UInt16> { resets.request(stream) }
         #expect(resets.ready { _ in true }.count == SCTPConfiguration.mostNamedStreams)
     }
 }

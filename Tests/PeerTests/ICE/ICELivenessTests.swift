@@ -11,35 +11,35 @@ import Testing
     func interruption() {
         var liveness = liveness
         let (early, pathless) = (
-            liveness.interrupts(hasPath: true, at: at(5.9)), liveness.interrupts(hasPath: false, at: at(6))
+            liveness.interruptIfDue(hasPath: true, at: at(5.9)), liveness.interruptIfDue(hasPath: false, at: at(6))
         )
         #expect(!early && !pathless && liveness.deadline(hasPath: true) == at(6))
         let (first, second) = (
-            liveness.interrupts(hasPath: true, at: at(6)), liveness.interrupts(hasPath: true, at: at(7))
+            liveness.interruptIfDue(hasPath: true, at: at(6)), liveness.interruptIfDue(hasPath: true, at: at(7))
         )
         #expect(first && !second && liveness.isInterrupted && liveness.deadline(hasPath: true) == at(30))
-        let (recovered, again) = (liveness.heardMedia(at: at(8)), liveness.heardMedia(at: at(8)))
-        #expect(recovered && !again && !liveness.isInterrupted && liveness.lastHeard == at(8))
+        let (recovered, again) = (liveness.noteMedia(at: at(8)), liveness.noteMedia(at: at(8)))
+        #expect(recovered && !again && !liveness.isInterrupted && liveness.lastReceived == at(8))
     }
 
     @Test("Thirty seconds without a check end it, however much media comes; a restart begins anew")
     func expiry() {
         var liveness = liveness
-        _ = liveness.heardMedia(at: at(29))
-        let early = liveness.expires(at: at(29.9))
+        _ = liveness.noteMedia(at: at(29))
+        let early = liveness.expireIfDue(at: at(29.9))
         #expect(!early && liveness.deadline(hasPath: true) == at(30))
-        let (first, second) = (liveness.expires(at: at(30)), liveness.expires(at: at(31)))
+        let (first, second) = (liveness.expireIfDue(at: at(30)), liveness.expireIfDue(at: at(31)))
         #expect(first && !second && liveness.isExpired)
         liveness.restart(at: at(40))
-        let late = liveness.expires(at: at(69))
+        let late = liveness.expireIfDue(at: at(69))
         #expect(!liveness.isExpired && !late && liveness.deadline(hasPath: false) == at(70))
     }
 
     @Test("A check counts as heard, and ends an interruption too")
     func consent() {
         var liveness = liveness
-        _ = liveness.interrupts(hasPath: true, at: at(6))
-        let recovered = liveness.consented(at: at(7))
-        #expect(recovered && liveness.lastHeard == at(7) && liveness.deadline(hasPath: true) == at(13))
+        _ = liveness.interruptIfDue(hasPath: true, at: at(6))
+        let recovered = liveness.noteConsent(at: at(7))
+        #expect(recovered && liveness.lastReceived == at(7) && liveness.deadline(hasPath: true) == at(13))
     }
 }
