@@ -1,14 +1,14 @@
 import Basics
 
-/// A rate in bit/s as an exponent of 6 bits before a mantissa of 17 (RFC 5104 §4.2.1.1) or 18 (REMB).
+/// A rate in bit/s, coded as an exponent of 6 bits and a mantissa of 17 (RFC 5104 §4.2.1.1) or 18 bits (REMB).
 struct FloatingBitRate {
-    /// 100 Gbit/s: more than any line of a peer carries, and as good as no limit. SDP's `b=` is bounded alike.
+    /// 100 Gbit/s: more than any link of a peer carries, and as good as no limit. SDP's `b=` has the same bound.
     static let most = BitRate(bitsPerSecond: 100_000_000_000)
 
     let mantissaBits: Int
     private var largest: UInt64 { (1 << UInt64(mantissaBits)) - 1 }
 
-    /// At most `most`: exponents go to 63, and what other parts compute from the rate must have room.
+    /// At most `most`: exponents go up to 63, and computations with the rate must not overflow.
     func rate(_ packed: UInt32) -> BitRate {
         let exponent = Int(packed >> UInt32(mantissaBits))
         let mantissa = UInt64(packed) & largest
@@ -17,7 +17,7 @@ struct FloatingBitRate {
         return min(BitRate(bitsPerSecond: Int(clamping: mantissa << UInt64(exponent))), Self.most)
     }
 
-    /// Rounded down to what the mantissa holds.
+    /// Rounded down to a value that the mantissa can express.
     func packed(_ rate: BitRate) -> UInt32 {
         var mantissa = UInt64(max(rate.bitsPerSecond, 0))
         var exponent: UInt32 = 0

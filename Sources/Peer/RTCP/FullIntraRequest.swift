@@ -1,6 +1,7 @@
 import Basics
 
-/// RTCP 206/4 (RFC 5104 §4.3.1): send a keyframe; repeated until it is seen, so act once per new sequence number.
+/// RTCP 206/4 (RFC 5104 §4.3.1): requests a keyframe. It is repeated until the keyframe arrives; the sender acts once
+/// per new sequence number.
 struct FullIntraRequest: Sendable, Equatable {
     static let format: UInt8 = 4
 

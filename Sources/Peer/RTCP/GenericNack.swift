@@ -1,9 +1,9 @@
 import Basics
 
-/// RTCP 205/1 (RFC 4585 §6.2.1): which packets are missing, as first number and bit mask of the 16 after it.
+/// RTCP 205/1 (RFC 4585 §6.2.1): the missing packets, as a first number and a bit mask of the 16 after it.
 struct GenericNack: Sendable, Equatable {
     static let format: UInt8 = 1
-    /// So that a NACK stays below 1200 bytes.
+    /// Keeps a NACK below 1200 bytes.
     static let maximumEntries = 250
 
     struct Entry: Sendable, Equatable {
@@ -25,7 +25,7 @@ struct GenericNack: Sendable, Equatable {
         self.entries = entries
     }
 
-    /// Packs sequence numbers, which must be in rising order (across a wrap too).
+    /// Packs sequence numbers, which must be in rising order (also across a wrap).
     init(senderSSRC: SSRC, mediaSSRC: SSRC, missing: [SequenceNumber]) {
         var entries: [Entry] = []
         for sequence in missing {

@@ -15,7 +15,7 @@ struct Goodbye: Sendable, Equatable {
     init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
         ssrcs = []
         for _ in 0..<count { ssrcs.append(try reader.readSSRC()) }
-        // A reason that is cut short does not make the goodbye any less one.
+        // A truncated reason does not invalidate the BYE.
         if let length = try? reader.readUInt8(), length > 0, let text = try? reader.readBytes(Int(length)) {
             reason = String(decoding: text, as: UTF8.self)
         }

@@ -1,6 +1,6 @@
 import Basics
 
-/// RTCP 206/1 (RFC 4585 §6.3.1): send a keyframe.
+/// RTCP 206/1 (RFC 4585 §6.3.1): requests a keyframe.
 struct PictureLossIndication: Sendable, Equatable {
     static let format: UInt8 = 1
 

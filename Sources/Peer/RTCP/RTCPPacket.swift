@@ -1,6 +1,6 @@
 import Basics
 
-/// One RTCP packet of any type that Tessera understands.
+/// One RTCP packet of any type that Tessera supports.
 enum RTCPPacket: Sendable, Equatable {
     case senderReport(SenderReport)
     case receiverReport(ReceiverReport)
@@ -14,7 +14,7 @@ enum RTCPPacket: Sendable, Equatable {
     case temporaryLimitNotification(TemporaryMaxBitrate)
     case transportFeedback(TransportFeedback)
     case extendedReport(ExtendedReport)
-    /// A type that is skipped by its length.
+    /// A packet of another type, which is skipped by its length.
     case unknown(type: UInt8, format: UInt8)
 
     /// RFC 4585 §6.1: RTPFB.
@@ -22,7 +22,7 @@ enum RTCPPacket: Sendable, Equatable {
     /// RFC 4585 §6.1: PSFB.
     static let payloadFeedbackType: UInt8 = 206
 
-    /// Appends the packet's bytes; several after one another make a compound packet.
+    /// Appends the packet's bytes; several packets in sequence make a compound packet.
     func encode(into bytes: inout [UInt8]) {
         switch self {
         case .senderReport(let packet): packet.encode(into: &bytes)
@@ -49,17 +49,16 @@ enum RTCPPacket: Sendable, Equatable {
     }
 }
 
-/// Reads a compound or reduced-size RTCP packet (RFC 3550 §6.1, RFC 5506) packet by packet, in whatever order they
-/// come.
+/// Parses a compound or reduced-size RTCP packet (RFC 3550 §6.1, RFC 5506) packet by packet, in any order of types.
 ///
-/// Total: broken framing ends the reading and sets `isBroken`; a packet whose body does not parse is skipped and
+/// Never fails: broken framing ends the parsing and sets `isBroken`; a packet whose body does not parse is skipped and
 /// counted.
 struct RTCPReader: ~Escapable {
     private let bytes: Span<UInt8>
     private var offset = 0
-    /// The lengths did not add up; what was read before stands.
+    /// The lengths did not add up; the packets parsed before remain valid.
     private(set) var isBroken = false
-    /// Packets with a good length and a bad body.
+    /// Packets with a valid length and an invalid body.
     private(set) var malformedCount = 0
 
     @_lifetime(copy bytes)
@@ -85,8 +84,8 @@ struct RTCPReader: ~Escapable {
             let body = offset + 4
             offset = end
             if first & 0x20 != 0 {
-                // RFC 3550 §6.4.1 allows padding in the last packet only, but transport feedback pads wherever it
-                // stands.
+                // RFC 3550 §6.4.1 allows padding in the last packet only, but transport feedback may be padded at any
+                // position.
                 let padding = Int(bytes[end - 1])
                 guard padding >= 1, padding <= end - body else {
                     malformedCount += 1

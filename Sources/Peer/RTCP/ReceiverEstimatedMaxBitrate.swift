@@ -1,6 +1,6 @@
 import Basics
 
-/// RTCP 206/15 "REMB" (draft-alvestrand-rmcat-remb-03 §2.2): the most that the receiver wants.
+/// RTCP 206/15 "REMB" (draft-alvestrand-rmcat-remb-03 §2.2): the most that the receiver accepts.
 struct ReceiverEstimatedMaxBitrate: Sendable, Equatable {
     static let format: UInt8 = 15
     static let identifier: UInt32 = 0x5245_4D42

@@ -1,6 +1,6 @@
 import Basics
 
-/// What a receiver says about one stream (RFC 3550 §6.4.1).
+/// A receiver's report about one stream (RFC 3550 §6.4.1).
 struct ReportBlock: Sendable, Equatable {
     static let size = 24
 
@@ -41,12 +41,12 @@ struct ReportBlock: Sendable, Equatable {
         bytes.append32(delaySinceLastSenderReport)
     }
 
-    /// The round trip that this block shows to the sender of the report it answers; nil without one. `compactNow` is
-    /// the reader's own NTP time, middle 32 bits.
+    /// The round trip that this block shows to the sender of the report that it answers; nil if it answers none.
+    /// `compactNow` is that sender's own NTP time, middle 32 bits.
     func roundTrip(compactNow: UInt32) -> Duration? {
         guard lastSenderReport != 0 else { return nil }
         let ticks = Int32(bitPattern: compactNow &- lastSenderReport &- delaySinceLastSenderReport)
-        // A little below zero is rounding of both clocks' ticks.
+        // A value slightly below zero comes from rounding in both clocks.
         return .nanoseconds(Int64(max(ticks, 0)) * 1_000_000_000 / 65536)
     }
 }

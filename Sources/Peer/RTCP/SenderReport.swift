@@ -7,7 +7,7 @@ struct SenderReport: Sendable, Equatable {
     var ssrc: SSRC
     /// 32.32 fixed point, seconds since 1900.
     var ntpTime: UInt64
-    /// The media clock at that same instant.
+    /// The media clock at the same instant.
     var rtpTimestamp: RTPTimestamp
     var packetCount: UInt32
     var octetCount: UInt32

@@ -35,7 +35,7 @@ struct SourceDescription: Sendable, Equatable {
     init(_ reader: inout ByteReader, count: Int) throws(ByteReader.Truncated) {
         chunks = []
         for _ in 0..<count {
-            // Every chunk starts on a word; the reader starts after the packet's first word.
+            // Every chunk starts on a word boundary; the reader starts after the packet's first word.
             let start = reader.offset
             var chunk = Chunk(ssrc: try reader.readSSRC(), items: [])
             while true {

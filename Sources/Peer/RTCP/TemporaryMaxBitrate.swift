@@ -1,16 +1,16 @@
 import Basics
 
-/// RTCP 205/3 "TMMBR" and 205/4 "TMMBN" (RFC 5104 §4.2.1, §4.2.2): the most that a receiver takes of a stream for now,
-/// and the sender's word which such limits bind it. Both are written alike.
+/// RTCP 205/3 "TMMBR" and 205/4 "TMMBN" (RFC 5104 §4.2.1, §4.2.2): the most that a receiver accepts of a stream for
+/// now, and the sender's notification of the limits that bind it. Both have the same format.
 struct TemporaryMaxBitrate: Sendable, Equatable {
     static let requestFormat: UInt8 = 3
     static let notificationFormat: UInt8 = 4
 
-    /// A limit with what it counts.
+    /// A limit and the packet overhead that it counts.
     struct Limit: Sendable, Equatable {
-        /// In a request the stream that is limited, in a notification who wished it.
+        /// In a request the stream to limit, in a notification the receiver that requested the limit.
         var ssrc: SSRC
-        /// All of the packets, `overhead` included.
+        /// The rate of the packets, `overhead` included.
         var bitRate: BitRate
         /// Bytes of a packet beside its payload, as the receiver counts them; 0 to 511.
         var overhead: Int

@@ -2,7 +2,7 @@ import Basics
 
 /// RTCP 205/15 (draft-holmer-rmcat-transport-wide-cc-extensions-01): which transport-wide numbers arrived, and when.
 ///
-/// Only what arrived is stored; every other number of `baseSequence ..< baseSequence + statusCount` did not.
+/// Only the arrived numbers are stored; all others of `baseSequence ..< baseSequence + statusCount` did not arrive.
 struct TransportFeedback: Sendable, Equatable {
     static let format: UInt8 = 15
     /// Ticks of delta times.
@@ -11,7 +11,7 @@ struct TransportFeedback: Sendable, Equatable {
 
     struct Arrival: Sendable, Equatable {
         var sequence: SequenceNumber
-        /// Since the arrival before it (the first: since the reference time), in 250 µs.
+        /// The time since the arrival before it (the first: since the reference time), in 250 µs.
         var delta: Int16
         init(sequence: SequenceNumber, delta: Int16) {
             self.sequence = sequence
@@ -25,7 +25,7 @@ struct TransportFeedback: Sendable, Equatable {
     var statusCount: UInt16
     /// In 64 ms; 24 bits, signed, wraps after 12 days.
     var referenceTime: Int32
-    /// Counts feedbacks, so that lost ones show.
+    /// Counts feedback packets, so that lost ones can be detected.
     var feedbackCount: UInt8
     /// In the order of their sequence numbers.
     var arrivals: [Arrival]
@@ -52,7 +52,7 @@ struct TransportFeedback: Sendable, Equatable {
         referenceTime = Int32(bitPattern: try reader.readUInt24() << 8) >> 8
         feedbackCount = try reader.readUInt8()
         arrivals = []
-        // First all symbols, then all deltas. Received numbers are bounded by the bytes there are for their deltas.
+        // First all symbols, then all deltas. The received numbers are bounded by the bytes available for their deltas.
         var received: [(SequenceNumber, isLarge: Bool)] = []
         var index = 0
         let count = Int(statusCount)
@@ -70,7 +70,7 @@ struct TransportFeedback: Sendable, Equatable {
                     for offset in 0..<length { try note(symbol, at: index + offset, left: reader.remaining) }
                 }
                 index += length
-                // A run of nothing would let a chunk list of any length pass; it also means nothing.
+                // An empty run has no meaning, and would let a chunk list of any length pass.
                 guard length > 0 else { throw ByteReader.Truncated() }
             } else {
                 let isTwoBit = chunk & 0x4000 != 0
@@ -119,7 +119,7 @@ struct TransportFeedback: Sendable, Equatable {
     }
 
     private func appendChunks(to bytes: inout [UInt8]) {
-        // Symbols as runs: (symbol, length), which keeps long losses cheap.
+        // Symbols as runs: (symbol, length), which keeps the cost of long losses low.
         var runs: [(symbol: UInt16, length: Int)] = []
         func add(_ symbol: UInt16, _ length: Int) {
             guard length > 0 else { return }
@@ -148,7 +148,7 @@ struct TransportFeedback: Sendable, Equatable {
                 if runs[run].length == 0 { run += 1 }
                 continue
             }
-            // A vector: 14 one-bit symbols where no large delta is among them, else 7 of two bits.
+            // A vector: 14 one-bit symbols if no large delta is among them, otherwise 7 of two bits.
             var symbols: [UInt16] = []
             var probe = run
             var taken = 0

@@ -1,20 +1,20 @@
 import Basics
 
-/// The playout-delay header extension (http://www.webrtc.org/experiments/rtp-hdrext/playout-delay): for how long a
-/// receiver shall hold a picture after it could have shown it at the earliest.
+/// The playout-delay header extension (http://www.webrtc.org/experiments/rtp-hdrext/playout-delay): how long a receiver
+/// is to delay a picture beyond the earliest time at which it could show it.
 ///
-/// Two numbers of 12 bits in units of 10 ms. A receiver keeps what it was told last, until it is told something else.
+/// Two numbers of 12 bits in units of 10 ms. A receiver uses the last value that it received until another one comes.
 struct PlayoutDelay: Sendable, Equatable {
     static let unit: Duration = .milliseconds(10)
-    /// The largest that can be said, 40.95 s: no limit.
+    /// The largest value, 40.95 s: no limit.
     static let unlimited: UInt32 = 0xFFF
 
-    /// The least delay, in whole units.
+    /// The minimum delay, in whole units.
     let minimum: Duration
-    /// Of 24 bits, as it is written.
+    /// The 24 bits of the extension.
     let value: UInt32
 
-    /// The least, rounded to the nearest unit; without a limit above.
+    /// A minimum delay, rounded to the nearest unit, without a maximum.
     init(minimum: Duration) {
         let units = (max(minimum, .zero) + Self.unit / 2).nanoseconds / Self.unit.nanoseconds
         self.init(value: UInt32(clamping: min(units, Int64(Self.unlimited))) << 12 | Self.unlimited)

@@ -1,6 +1,6 @@
 import Basics
 
-/// Why bytes are no RTP packet.
+/// Why bytes are not an RTP packet.
 package enum RTPError: Error, Equatable, Sendable {
     case truncated
     case wrongVersion
@@ -8,9 +8,9 @@ package enum RTPError: Error, Equatable, Sendable {
     case wrongPadding
 }
 
-/// The fixed header of an RTP packet and where its parts lie (RFC 3550 §5.1, RFC 8285).
+/// The fixed header of an RTP packet and the ranges of its parts (RFC 3550 §5.1, RFC 8285).
 ///
-/// Holds no bytes: ranges index the span that was parsed. Parsing allocates nothing.
+/// It holds no bytes: ranges index the span that was parsed. Parsing allocates nothing.
 package struct RTPHeader: Sendable, Equatable {
     package var marker: Bool
     package var payloadType: UInt8
@@ -62,10 +62,10 @@ package struct RTPHeader: Sendable, Equatable {
         }
     }
 
-    /// Where the value of extension element `id` lies; nil when the packet has none.
+    /// The range of the value of extension element `id`; nil if the packet has none.
     ///
-    /// Browsers mix the one-byte and the two-byte form packet by packet once `extmap-allow-mixed` is agreed, so the
-    /// form is read from each packet (RFC 8285 §4.1.2).
+    /// Browsers mix the one-byte and the two-byte form packet by packet once `extmap-allow-mixed` is negotiated, so the
+    /// form is determined for each packet (RFC 8285 §4.1.2).
     package func extensionElement(_ id: UInt8, in bytes: Span<UInt8>) -> Range<Int>? {
         guard id != 0 else { return nil }
         let twoByte = extensionProfile & 0xFFF0 == 0x1000

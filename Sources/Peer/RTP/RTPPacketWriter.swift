@@ -1,6 +1,6 @@
-/// Writes one RTP packet into memory of the caller's, in order: header, extension elements, payload, padding.
+/// Writes one RTP packet into the caller's memory, in order: header, extension elements, payload, padding.
 ///
-/// Allocates nothing. What does not fit is not written and makes `finish()` answer nil; nothing traps.
+/// Allocates nothing. If a part does not fit, it is not written and `finish()` returns nil; nothing traps.
 struct RTPPacketWriter {
     private let buffer: UnsafeMutableRawBufferPointer
     private var offset = 0
@@ -9,8 +9,8 @@ struct RTPPacketWriter {
     private let twoByte: Bool
     private var payloadStarted = false
 
-    /// `twoByteExtensions` chooses the form for the whole packet: one-byte carries ids 1–14 and 1–16 bytes (RFC 8285
-    /// §4.2).
+    /// `twoByteExtensions` chooses the form for the whole packet: the one-byte form carries ids 1–14 and 1–16 bytes
+    /// (RFC 8285 §4.2).
     init(
         _ buffer: UnsafeMutableRawBufferPointer, marker: Bool, payloadType: UInt8, sequence: SequenceNumber,
         timestamp: RTPTimestamp, ssrc: SSRC, twoByteExtensions: Bool = false
@@ -24,7 +24,7 @@ struct RTPPacketWriter {
         put32(ssrc.rawValue)
     }
 
-    /// Adds an extension element; ignored once the payload has begun, refused when the form cannot carry it.
+    /// Adds an extension element; ignored once the payload has begun, refused if the form cannot carry it.
     mutating func addExtension(_ id: UInt8, _ value: UnsafeRawBufferPointer) {
         guard beginElement(id, count: value.count) else { return }
         for byte in value { put(byte) }
@@ -76,8 +76,8 @@ struct RTPPacketWriter {
         offset += bytes.count
     }
 
-    /// Appends `count` (1–255) bytes of padding and sets the P bit: probes only, never media (browsers drop such
-    /// frames).
+    /// Appends `count` (1–255) bytes of padding and sets the P bit: for probes only, never for media (browsers drop
+    /// such frames).
     mutating func pad(_ count: UInt8) {
         beginPayload()
         guard count > 0, buffer.count - offset >= Int(count), !failed else {
@@ -89,7 +89,7 @@ struct RTPPacketWriter {
         buffer[0] |= 0x20
     }
 
-    /// The packet's length, or nil when something did not fit.
+    /// The packet's length; nil if a part did not fit.
     mutating func finish() -> Int? {
         beginPayload()
         return failed ? nil : offset

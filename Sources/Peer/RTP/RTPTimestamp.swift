@@ -6,15 +6,15 @@ import Basics
 /// arithmetic.
 package struct RTPTimestamp: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible
 {
-    /// The timestamp as it stands in the packet.
+    /// The timestamp as in the packet.
     package let rawValue: UInt32
 
-    /// The timestamp that stands in a packet.
+    /// Makes a timestamp from the number in a packet.
     package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    /// The timestamp that a literal names, 0–4294967295.
+    /// Makes a timestamp from a literal, 0–4294967295.
     package init(integerLiteral value: UInt32) {
         rawValue = value
     }
@@ -29,7 +29,7 @@ package struct RTPTimestamp: RawRepresentable, Hashable, Sendable, ExpressibleBy
         reference &+ Int64(Int32(truncatingIfNeeded: Int64(rawValue) &- reference))
     }
 
-    /// The timestamp so many ticks later.
+    /// The timestamp that is `ticks` later.
     package static func + (timestamp: RTPTimestamp, ticks: Int64) -> RTPTimestamp {
         RTPTimestamp(rawValue: timestamp.rawValue &+ UInt32(truncatingIfNeeded: ticks))
     }

@@ -1,12 +1,12 @@
-/// What an RTX packet carries (RFC 4588 §4): the original sequence number and the original payload.
+/// The contents of an RTX packet (RFC 4588 §4): the original sequence number and the original payload.
 struct RetransmittedPayload: Sendable, Equatable {
     static let headerSize = 2
 
     var originalSequence: SequenceNumber
-    /// Where the original payload lies in the RTX packet.
+    /// The range of the original payload in the RTX packet.
     var payloadRange: Range<Int>
 
-    /// nil for an RTX packet without an original in it: browsers probe with such padding, and there is no OSN to read.
+    /// nil for an RTX packet without an original: browsers probe with such padding, which has no OSN.
     init?(header: RTPHeader, in bytes: Span<UInt8>) {
         let range = header.payloadRange
         guard range.count >= Self.headerSize, range.upperBound <= bytes.count else { return nil }

@@ -4,15 +4,15 @@ import Basics
 public struct SSRC: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral,
     CustomStringConvertible
 {
-    /// The number as it stands in the packet.
+    /// The number as in the packet.
     public let rawValue: UInt32
 
-    /// The SSRC with this number.
+    /// Makes the SSRC with this number.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    /// The SSRC with this number.
+    /// Makes the SSRC with this number.
     public init(_ value: UInt32) {
         rawValue = value
     }
@@ -21,7 +21,7 @@ public struct SSRC: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
         rawValue = value
     }
 
-    /// An SSRC as SDP writes it; nil when it is no number of 32 bits.
+    /// Parses an SSRC in SDP; nil if it is not a number of 32 bits.
     init?(_ text: Substring) {
         guard let value = UInt32(text) else { return nil }
         rawValue = value
@@ -31,7 +31,7 @@ public struct SSRC: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
         SSRC(rawValue: .random(in: range, using: &generator))
     }
 
-    /// Decimal, as SDP writes it.
+    /// Decimal, as in SDP.
     public var description: String { String(rawValue) }
 
     public static func < (first: SSRC, second: SSRC) -> Bool { first.rawValue < second.rawValue }

@@ -4,14 +4,14 @@ struct SequenceUnwrapper: Sendable {
 
     init() {}
 
-    /// The first number stays as it is; later ones may lie before it, even below zero.
+    /// Unwraps a number. The first one stays unchanged; later ones may lie before it, even below zero.
     mutating func unwrap(_ sequence: SequenceNumber) -> Int64 {
         let value = peek(sequence)
         last = value
         return value
     }
 
-    /// What `unwrap` would answer, without moving: for numbers named by others (NACK, RTX).
+    /// The result of `unwrap`, without a change of state: for numbers that other packets name (NACK, RTX).
     func peek(_ sequence: SequenceNumber) -> Int64 {
         guard let last else { return Int64(sequence.rawValue) }
         return sequence.extended(near: last)
@@ -24,35 +24,35 @@ struct TimestampUnwrapper: Sendable {
 
     init() {}
 
-    /// The timestamp in 64 bits, the nearest to the one before.
+    /// Unwraps a timestamp to the 64-bit value nearest to the one before.
     mutating func unwrap(_ timestamp: RTPTimestamp) -> Int64 {
         let value = peek(timestamp)
         last = value
         return value
     }
 
-    /// The same without moving on.
+    /// The same without a change of state.
     func peek(_ timestamp: RTPTimestamp) -> Int64 {
         guard let last else { return Int64(timestamp.rawValue) }
         return timestamp.extended(near: last)
     }
 }
 
-/// Unwraps a stream's sequence numbers by the rules of RFC 3550 A.1: a jump is believed only when the next packet
+/// Unwraps a stream's sequence numbers by the rules of RFC 3550 A.1: a jump is accepted only if the next packet
 /// continues from it.
 struct SequenceTracker: Sendable {
     enum Outcome: Sendable, Equatable {
         /// In order, reordered or a duplicate.
         case accepted(Int64)
-        /// The sender started anew: everything buffered before is history. Numbers go on above all former ones.
+        /// The sender started anew: everything buffered before is obsolete. The new numbers are above all earlier ones.
         case reset(Int64)
-        /// A jump too large to believe: drop the packet and wait for its successor.
+        /// A jump too large to accept at once: drop the packet and wait for its successor.
         case suspect
     }
 
     /// RFC 3550 A.1, MAX_DROPOUT.
     static let maximumDropout: Int64 = 3000
-    /// RFC 3550 A.1 says 100; late retransmissions on the same stream come from further back (mediasoup takes 1500).
+    /// RFC 3550 A.1 has 100; late retransmissions on the same stream come from further back (mediasoup uses 1500).
     static let maximumMisorder: Int64 = 1500
 
     private var highest: Int64?

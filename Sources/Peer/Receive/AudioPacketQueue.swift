@@ -1,4 +1,4 @@
-/// Opus packets that wait to be played, by their timestamps.
+/// Opus packets that wait for playout, by their timestamps.
 struct AudioPacketQueue: Sendable {
     struct Entry: Sendable {
         let packet: ReceivedAudioPacket
@@ -6,14 +6,14 @@ struct AudioPacketQueue: Sendable {
         let isComfort: Bool
         let carriesFEC: Bool
 
-        /// nil when the payload is no Opus packet.
+        /// nil if the payload is no Opus packet.
         init?(_ packet: ReceivedAudioPacket) {
             guard let head = OpusPacket(packet.payload) else { return nil }
             self.packet = packet
             (samples, isComfort, carriesFEC) = (head.samples, head.isComfort, head.carriesFEC)
         }
 
-        /// The timestamp behind its last sample.
+        /// The timestamp after its last sample.
         var end: Int64 { packet.timestamp &+ Int64(samples) }
     }
 
@@ -23,7 +23,7 @@ struct AudioPacketQueue: Sendable {
     var first: Entry? { entries.first }
     var second: Entry? { entries.count > 1 ? entries[1] : nil }
 
-    /// Puts a packet at its place; false when there is one already. A packet takes the place of its copy.
+    /// Inserts a packet in order; false if there is one with its timestamp. A packet replaces its own copy.
     mutating func insert(_ entry: Entry) -> Bool {
         var index = entries.count
         while index > 0, entries[index - 1].packet.timestamp > entry.packet.timestamp { index -= 1 }

@@ -1,8 +1,9 @@
 import Basics
 
-/// Decides when which Opus packet is played: delay against loss.
+/// Decides when each Opus packet is played: a compromise between delay and loss.
 ///
-/// Each output tick the caller asks until it has enough samples; `pcmBuffered` is what it has then, after scaling:
+/// At each output tick the caller calls `next` until it has enough samples; `pcmBuffered` is what it has then, after
+/// scaling:
 ///
 ///     while let step = buffer.next(at: now, pcmBuffered: pcm.count) {
 ///         switch step {
@@ -15,50 +16,50 @@ import Basics
 ///     }
 ///     mix(pcm.prefix(960)); pcm.removeFirst(960)
 ///
-/// It answers nil as soon as `pcmBuffered` is a tick's worth, and every answer but `reset` brings samples, so the loop
-/// ends. A packet that cannot be decoded is the caller's to replace by as much concealment.
+/// It returns nil as soon as `pcmBuffered` is a tick's worth, and every step except `reset` yields samples, so the loop
+/// ends. For a packet that cannot be decoded the caller conceals as many samples.
 public struct AudioReceiveBuffer: Sendable {
-    /// What became of the packets, and what was played. Samples count at 48 kHz.
+    /// The counts of packets and of played samples, at 48 kHz.
     public struct Statistics: Sendable, Equatable {
-        /// Packets that were taken.
+        /// Packets that were accepted.
         public var packets = 0
         /// Packets that had come before.
         public var duplicates = 0
-        /// Came after their place was played.
+        /// Packets that came after their place was played.
         public var late = 0
         /// Packets whose place was played without them.
         public var lost = 0
-        /// Came with a later packet and stood in for what had not come itself.
+        /// Copies, sent with a later packet, that replaced a lost packet.
         public var copies = 0
-        /// Samples that the decoder made up.
+        /// Samples that the decoder concealed.
         public var concealedSamples = 0
         /// Samples from a later packet's forward error correction.
         public var fecSamples = 0
-        /// Samples of silence, for comfort packets and behind the end of concealment.
+        /// Samples of silence, for comfort packets and after the end of concealment.
         public var silentSamples = 0
-        /// Samples that playing faster took out.
+        /// Samples that faster playout removed.
         public var acceleratedSamples = 0
-        /// Samples that playing slower added.
+        /// Samples that slower playout added.
         public var stretchedSamples = 0
-        /// Samples that were dropped to catch up.
+        /// Samples that were dropped to reduce the delay.
         public var cutSamples = 0
         /// How often there was nothing to play.
         public var underruns = 0
         /// How often a new stream began.
         public var resets = 0
-        /// Packets that are no Opus.
+        /// Packets that are not Opus.
         public var malformed = 0
     }
 
     private typealias Entry = AudioPacketQueue.Entry
     private enum State { case idle, playing }
 
-    /// After this much concealment there is nothing left to hear.
+    /// After this much concealment the decoder has faded to silence.
     private static let fadeSamples = 9600
-    /// A difference between media time and real time that is a new stream.
+    /// A larger difference between media time and real time means a new stream.
     private static let jump: Duration = .seconds(5)
 
-    /// What was counted so far.
+    /// The counts so far.
     public private(set) var statistics = Statistics()
 
     private let configuration: AudioReceiveConfiguration
@@ -72,7 +73,7 @@ public struct AudioReceiveBuffer: Sendable {
     private var lastWasComfort = false
     private var newest: (timestamp: Int64, arrival: Instant, ssrc: SSRC)?
     private var needsReset = false
-    /// Concealed in a row, and how much of it stood for time in which nothing had come.
+    /// Concealed samples in a row, and how many of them covered a time in which no packet had come.
     private var concealedRun = 0
     private var underrunSamples = 0
     private var measuredDelay: Duration = .zero
@@ -85,34 +86,34 @@ public struct AudioReceiveBuffer: Sendable {
         tempo = PlayoutTempo(maximumDelay: configuration.maximumDelay)
     }
 
-    // MARK: - Seen from outside
+    // MARK: - State
 
-    /// What the delay should be now.
+    /// The delay that playout aims at now.
     public func targetDelay(at now: Instant) -> Duration { target.delay(at: now) }
 
-    /// Raised by lip synchronisation when the picture is later than the audio: the least `currentDelay`, up to the
-    /// ceiling.
+    /// The least `currentDelay`, up to the ceiling; lip synchronisation raises it when the picture is later than the
+    /// audio.
     public var minimumDelay: Duration {
         get { target.minimum }
         set { target.minimum = newValue }
     }
 
-    /// How long the newest decoded packet waited, relative to the fastest packet of the last while.
+    /// How long the newest decoded packet waited, relative to the fastest packet of the last seconds.
     public var currentDelay: Duration { measuredDelay }
 
-    /// How long it has concealed without a break; the mixer stops listening after about 200 ms.
+    /// How long playout has concealed without a break; the mixer stops using the audio after about 200 ms.
     public var concealedDuration: Duration { OpusClock.duration(concealedRun) }
 
-    /// Now − capture of what was decoded last, less what the caller still holds: for lip synchronisation. nil while
-    /// silent.
+    /// Now − the capture time of what was decoded last, minus what the caller still holds: for lip synchronisation. nil
+    /// during silence.
     public func playoutDelay(at now: Instant, pcmBuffered: Int) -> Duration? {
         guard let outputCapture else { return nil }
         return now - outputCapture + OpusClock.duration(pcmBuffered)
     }
 
-    // MARK: - In
+    // MARK: - Input
 
-    /// Takes a packet, in whatever order they come.
+    /// Takes a packet; packets may come in any order.
     public mutating func insert(_ packet: ReceivedAudioPacket) {
         if packet.isCopy { return insert(copy: packet) }
         statistics.packets += 1
@@ -135,7 +136,7 @@ public struct AudioReceiveBuffer: Sendable {
             return
         }
         if state == .playing, underrunSamples > 0, !lastWasComfort {
-            // What the packet carries of a lost one before it would have come in time, had the audio waited for it.
+            // If it can repair a lost packet before it, it would have come in time had playout waited for it.
             let repairs = entry.carriesFEC && packet.timestamp > playhead
             target.raise(to: delay + (repairs ? OpusClock.duration(entry.samples) : .zero), at: packet.arrival)
         }
@@ -146,8 +147,8 @@ public struct AudioReceiveBuffer: Sendable {
         if queue.count > configuration.maximumPackets { cutFirst() }
     }
 
-    /// A copy fills the hole that it is for. It came late on purpose, so it says nothing about the link; what has been
-    /// concealed in its place is not played once more, but the next one is waited for.
+    /// Inserts a copy in place of its lost packet. The copy is late by design, so it says nothing about the link; audio
+    /// that was concealed in its place is not played afterwards, but the target grows so that the next one is in time.
     private mutating func insert(copy: ReceivedAudioPacket) {
         guard let entry = Entry(copy) else {
             statistics.malformed += 1
@@ -166,12 +167,12 @@ public struct AudioReceiveBuffer: Sendable {
         if queue.insert(entry) { statistics.copies += 1 }
     }
 
-    /// The stream ended or changed.
+    /// Starts anew: the stream ended or changed.
     public mutating func reset() { restart() }
 
-    // MARK: - Out
+    // MARK: - Output
 
-    /// The next step of the tick at `now`; nil once `pcmBuffered` suffices.
+    /// The next step of the tick at `now`; nil once `pcmBuffered` is enough.
     public mutating func next(at now: Instant, pcmBuffered: Int) -> AudioPlayout? {
         let wanted = configuration.samplesPerTick - pcmBuffered
         guard wanted > 0 else { return nil }
@@ -207,7 +208,7 @@ public struct AudioReceiveBuffer: Sendable {
         concealedRun = 0
         underrunSamples = 0
         outputCapture = entry.packet.captureTime
-        // What will still be there when the next packet is due.
+        // The audio that will still be held when the next packet is due.
         let ahead = max(
             0, pcmBuffered + min(entry.samples, configuration.samplesPerTick) - configuration.samplesPerTick)
         let tempo = self.tempo.next(
@@ -217,22 +218,22 @@ public struct AudioReceiveBuffer: Sendable {
         return .decode(entry.packet, tempo: tempo)
     }
 
-    /// What stands for the hole before `first`; nil when `first` itself is due.
+    /// The step that fills the gap before `first`; nil if `first` itself is due.
     private mutating func fill(
         _ gap: Int64, before first: Entry, wanted: Int, at now: Instant, target targetDelay: Duration
     ) -> AudioPlayout? {
         let delay = target.delay(of: first.packet.timestamp, at: now)
         let isContinuous = playedSequence.map { first.packet.sequence == $0 &+ 1 } ?? true
         if isContinuous {
-            // Discontinuous transmission: the sender was silent, nothing is lost, and the delay may be set anew
-            // unheard.
+            // Discontinuous transmission: the sender was silent, nothing is lost, and a change of the delay is
+            // inaudible.
             let missing = targetDelay - delay
             if missing > .zero { return silence(min(wanted, max(OpusClock.samples(missing), 120))) }
             return nil
         }
-        // Part of the hole has passed while nothing was here.
+        // Concealment already covered a part of the gap.
         var left = Int(clamping: gap) - underrunSamples
-        // More than can be concealed has passed unplayed: go on with what is here.
+        // If more has passed than can be concealed, playout continues with `first`.
         guard left >= 120, delay < targetDelay + .milliseconds(60) else { return nil }
         if first.carriesFEC, first.packet.sequence &- (playedSequence ?? first.packet.sequence) >= 2,
             left <= first.samples
@@ -244,23 +245,23 @@ public struct AudioReceiveBuffer: Sendable {
             underrunSamples = 0
             return .decodeFEC(first.packet, samples: left)
         }
-        // Of several lost ones the last is left for forward error correction.
+        // Of several lost packets the last one is left to forward error correction.
         var samples = first.carriesFEC && left > first.samples ? left - first.samples : left
         samples = max(120, min(samples, 960) / 120 * 120)
         playhead &+= Int64(samples)
         return conceal(samples)
     }
 
-    /// Nothing is here to play.
+    /// Conceals, or ends playout, when there is no packet to play.
     private mutating func starve(_ wanted: Int) -> AudioPlayout {
         if lastWasComfort || concealedRun >= Self.fadeSamples {
-            // Silence, or the end for now: the next packet starts playout anew.
+            // Silence, or the end for now: the next packet restarts playout.
             state = .idle
             if !lastWasComfort { statistics.underruns += 1 }
             outputCapture = nil
             return silence(wanted)
         }
-        // The playhead stays: what comes late is still played, and the delay grows by what it was late.
+        // The playhead stays: late packets are still played, and the delay grows by their lateness.
         let samples = (wanted + 119) / 120 * 120
         underrunSamples += samples
         return conceal(samples)
@@ -282,12 +283,12 @@ public struct AudioReceiveBuffer: Sendable {
         return .silence(samples: samples)
     }
 
-    /// Begins to play once the first packet has waited long enough.
+    /// Starts playout once the first packet has waited long enough.
     private mutating func start(at now: Instant, target targetDelay: Duration) -> Bool {
         guard let oldest = queue.first, target.delay(of: oldest.packet.timestamp, at: now) >= targetDelay else {
             return false
         }
-        // What is older than the target need not be heard late: nobody was listening.
+        // Packets older than the target are dropped rather than played late: playout has not begun.
         while let second = queue.second,
             target.delay(of: second.packet.timestamp, at: now) >= targetDelay + .milliseconds(20)
         { cutFirst() }
@@ -300,7 +301,7 @@ public struct AudioReceiveBuffer: Sendable {
         return true
     }
 
-    /// Far beyond the ceiling speed does not help.
+    /// Drops packets when the delay is far beyond the ceiling, where faster playout does not help.
     private mutating func cut(at now: Instant, target targetDelay: Duration) {
         guard let first = queue.first, target.delay(of: first.packet.timestamp, at: now) > configuration.cutDelay else {
             return

@@ -1,6 +1,6 @@
 import Basics
 
-/// The audio of one peer: counts the packets of its SSRC, unpacks redundant ones (RFC 2198) and stamps each with its
+/// Receives the audio of one peer: counts the packets of its SSRC, unpacks redundant ones (RFC 2198) and gives each its
 /// capture time.
 struct AudioReceiver: Sendable {
     private static let clockRate: Int64 = 48_000
@@ -19,7 +19,7 @@ struct AudioReceiver: Sendable {
     /// Redundant packets that could not be parsed.
     private(set) var malformed = 0
 
-    /// The SSRC that the audio comes under; nil before the first packet.
+    /// The SSRC of the audio; nil before the first packet.
     var ssrc: SSRC? { stream?.ssrc }
 
     mutating func configure(_ section: NegotiatedSection?) {
@@ -31,7 +31,7 @@ struct AudioReceiver: Sendable {
 
     // MARK: Packets
 
-    /// Takes a packet of the audio section. A packet with another SSRC begins a new stream and ends the one before.
+    /// Takes a packet of the audio section. A packet with another SSRC begins a new stream and ends the previous one.
     mutating func receive(_ header: RTPHeader, _ span: Span<UInt8>, clock: inout SenderClock, at now: Instant) {
         if stream?.ssrc != header.ssrc {
             if let old = stream?.ssrc { clock.forget(ssrc: old) }
@@ -91,14 +91,14 @@ struct AudioReceiver: Sendable {
         return packets
     }
 
-    /// The place of this SSRC was given to another one.
+    /// Forgets an SSRC that lost its place to another one.
     mutating func forget(ssrc: SSRC) {
         if stream?.ssrc == ssrc { stream = nil }
     }
 
     // MARK: Reports
 
-    /// Takes a sender report; false when it is about another SSRC.
+    /// Takes a sender report; false if it is about another SSRC.
     mutating func receive(_ report: SenderReport, at now: Instant) -> Bool {
         guard stream?.ssrc == report.ssrc else { return false }
         stream?.reception.received(report, at: now)
@@ -108,7 +108,7 @@ struct AudioReceiver: Sendable {
     /// The block of the next report, if there is something to report.
     mutating func makeReportBlock(at now: Instant) -> ReportBlock? { stream?.reception.makeReportBlock(at: now) }
 
-    /// What was counted so far.
+    /// The counts so far.
     mutating func statistics(at now: Instant) -> ReceivedStatistics {
         var statistics = ReceivedStatistics()
         stream?.fill(&statistics, at: now)

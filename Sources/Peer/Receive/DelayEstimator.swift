@@ -1,14 +1,14 @@
 import Basics
 
-/// How late packets come, relative to the fastest of the last two seconds, and which delay covers 95 % of it.
+/// How late packets come, relative to the fastest of the last two seconds, and the delay that covers 95 % of them.
 ///
-/// Every 100 ms the largest delay goes into a histogram that forgets over seconds, so one straggler moves nothing,
-/// trouble shows within two intervals and is forgotten within ten seconds.
+/// Every 100 ms the largest delay is added to a histogram with a decay of seconds, so that one late packet changes
+/// nothing, while a disturbance shows within two intervals and is forgotten within ten seconds.
 struct DelayEstimator: Sendable {
     static let window: Duration = .seconds(2)
     static let interval: Duration = .milliseconds(100)
     static let bucket: Int64 = 5_000_000
-    /// Per interval: a time constant of 2.5 s.
+    /// Decay per interval: a time constant of 2.5 s.
     static let forget = 0.961
     static let quantile = 0.95
 
@@ -23,12 +23,13 @@ struct DelayEstimator: Sendable {
     /// Arrival − media time of the fastest packet, in nanoseconds; nil before the first.
     var base: Int64? { fastest.value }
 
-    /// Notes a packet and answers its delay relative to the fastest.
+    /// Records a packet and returns its delay relative to the fastest.
     mutating func insert(mediaTime: Int64, arrival: Instant) -> Duration {
         let offset = arrival.nanoseconds &- mediaTime
         fastest.insert(offset, at: arrival, window: Self.window)
         var delay = offset &- (base ?? offset)
-        // Everything slow for 300 ms: the path changed, and waiting for the window to pass would cost two seconds.
+        // All packets were slow for 300 ms: the path changed, and waiting for the window to pass would cost two
+        // seconds.
         if delay > 200_000_000 {
             if slowSince == nil { slowSince = arrival }
             slowCount += 1
@@ -54,7 +55,7 @@ struct DelayEstimator: Sendable {
         return .nanoseconds(delay)
     }
 
-    /// The delay that covers the quantile, at a bucket's upper edge; nil before the first interval ended.
+    /// The delay that covers the quantile, at a bucket's upper edge; nil before the end of the first interval.
     var delay: Duration? {
         guard total > 0 else { return nil }
         var sum = 0.0
@@ -65,7 +66,7 @@ struct DelayEstimator: Sendable {
         return .nanoseconds(Int64(histogram.count) * Self.bucket)
     }
 
-    /// A new stream or a jump of its clock: offsets mean nothing any more, the jitter's shape still does.
+    /// Forgets the offsets at a new stream or a jump of its clock; the distribution of the jitter remains valid.
     mutating func rebase() {
         fastest = SlidingMinimum()
         slowSince = nil

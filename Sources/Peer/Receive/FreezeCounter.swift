@@ -1,7 +1,7 @@
 import Basics
 
-/// Counts how often and how long a picture stood still, as webrtc-stats defines `freezeCount`: a gap between frames
-/// longer than three times the average, and at least 150 ms above it.
+/// Counts how often and how long a picture froze, as webrtc-stats defines `freezeCount`: a gap between frames longer
+/// than three times the average, and at least 150 ms longer than it.
 struct FreezeCounter: Sendable {
     private(set) var count = 0
     private(set) var total = Duration.zero

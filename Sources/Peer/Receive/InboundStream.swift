@@ -1,6 +1,6 @@
 import Basics
 
-/// One received SSRC: its sequence numbers and timestamps in 64 bits, and what was counted of it (RFC 3550 §6.4.1).
+/// One received SSRC: its sequence numbers and timestamps in 64 bits, and its counts (RFC 3550 §6.4.1).
 struct InboundStream: Sendable {
     let ssrc: SSRC
     let clockRate: Int64
@@ -10,7 +10,7 @@ struct InboundStream: Sendable {
     var reception: ReceptionStatistics
     private var meter = RateMeter()
     private(set) var lastPacket: Instant
-    /// The stream started anew with the last packet.
+    /// Whether the stream started anew with the last packet.
     private(set) var wasReset = false
 
     init(ssrc: SSRC, clockRate: Int64, at now: Instant) {
@@ -20,7 +20,7 @@ struct InboundStream: Sendable {
         lastPacket = now
     }
 
-    /// Unwraps a packet's numbers and counts it; nil when it is to be dropped.
+    /// Unwraps a packet's numbers and counts it; nil if it is to be dropped.
     mutating func accept(_ header: RTPHeader, bytes: Int, at now: Instant) -> (sequence: Int64, timestamp: Int64)? {
         wasReset = false
         let sequence: Int64
@@ -32,7 +32,7 @@ struct InboundStream: Sendable {
             reception.reset()
         case .suspect: return nil
         }
-        // Padding may carry any timestamp: it does not move the clock.
+        // Padding may carry any timestamp: it does not advance the clock.
         let timestamp =
             header.payloadRange.isEmpty ? timestamps.peek(header.timestamp) : timestamps.unwrap(header.timestamp)
         if !header.payloadRange.isEmpty || highest != nil {
@@ -53,7 +53,7 @@ struct InboundStream: Sendable {
         statistics.jitter = reception.jitterDuration
     }
 
-    /// The numbers of a packet that was sent again on another SSRC.
+    /// The numbers of a packet that was retransmitted on another SSRC.
     func numbers(original: SequenceNumber, timestamp: RTPTimestamp) -> (sequence: Int64, timestamp: Int64)? {
         guard let highest else { return nil }
         return (original.extended(near: highest), timestamps.peek(timestamp))

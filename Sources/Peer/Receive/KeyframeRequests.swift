@@ -1,15 +1,15 @@
 import Basics
 
-/// When a keyframe is asked for, and when again.
+/// When a keyframe is requested, and when the request is repeated.
 struct KeyframeRequests: Sendable {
-    /// At the start a keyframe's first packet may have been overtaken.
+    /// At the start, reordering may delay a keyframe's first packet.
     private static let startGrace: Duration = .milliseconds(50)
 
     private let configuration: VideoReceiveConfiguration
-    /// A keyframe is needed, whether the stream stands still until it comes or not.
-    private(set) var isWanted = false
+    /// Whether a keyframe is needed, be the stream interrupted until it comes or not.
+    private(set) var isNeeded = false
     private var last: Instant?
-    /// The last request was for the keyframe that is wanted still.
+    /// Whether the last request was for the keyframe that is still needed.
     private var isRetry = false
     private var streamBegan = Instant.zero
     private var hadKeyframe = false
@@ -18,31 +18,32 @@ struct KeyframeRequests: Sendable {
         self.configuration = configuration
     }
 
-    /// The first packet of the stream came.
+    /// Records the first packet of the stream.
     mutating func start(at now: Instant) { streamBegan = now }
 
-    mutating func want() { isWanted = true }
+    mutating func need() { isNeeded = true }
 
-    /// Another keyframe is needed than the one that was asked for.
-    mutating func wantAnew() {
-        isWanted = true
+    /// Requests another keyframe than the one that was requested before.
+    mutating func needAnother() {
+        isNeeded = true
         isRetry = false
     }
 
-    /// A keyframe was given out.
+    /// Records that a keyframe was delivered.
     mutating func satisfied() {
-        isWanted = false
+        isNeeded = false
         isRetry = false
         hadKeyframe = true
     }
 
-    /// From when on the next request may be sent; nil: at once.
+    /// The earliest time of the next request; nil: at once.
     func earliest(roundTrip: Duration) -> Instant? {
         if last == nil, !hadKeyframe { return streamBegan + Self.startGrace }
         return last.map { $0 + (isRetry ? retry(roundTrip: roundTrip) : configuration.keyframeRequestGap) }
     }
 
-    /// A lost request, or a lost answer, costs no more than its own way and what an encoder and a pacer take.
+    /// The wait before a repetition: a lost request or answer costs its round trip and the time of an encoder and a
+    /// pacer.
     private func retry(roundTrip: Duration) -> Duration {
         min(max(roundTrip * 2 + .milliseconds(300), configuration.keyframeRequestGap), configuration.keyframeRetry)
     }

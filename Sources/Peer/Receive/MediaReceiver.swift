@@ -1,23 +1,23 @@
 import Basics
 
-/// Everything that comes in as RTP from one peer: tells which section a packet belongs to, hands it to the receiver of
-/// its kind, and collects what is reported back.
+/// Receives the RTP of one peer: determines the section of a packet, passes it to the receiver of its kind, and
+/// collects the feedback.
 ///
-/// Not copyable: its owner asks it for a deadline after every packet, and is answered in place.
+/// Not copyable: its owner reads a deadline after every packet, in place.
 struct MediaReceiver: ~Copyable {
-    /// Report blocks of one report (RFC 3550 §6.4.1: five bits).
+    /// The most report blocks of one report (RFC 3550 §6.4.1: five bits).
     private static let mostReportBlocks = 31
 
     private var identification: StreamIdentification?
     private var audio = AudioReceiver()
     private var video: VideoReceiver
     private var feedback = TransportFeedbackScheduler()
-    /// Serves audio and video, so that both stay together.
+    /// The clock of audio and video, which keeps both synchronised.
     private var clock = SenderClock()
     private var transportCC: UInt8?
     private var audioIndex = -1
     private var videoIndex = -1
-    /// Packets that are no RTP.
+    /// Packets that are not RTP.
     private var malformed = 0
 
     init(_ configuration: VideoReceiveConfiguration) {
@@ -61,7 +61,7 @@ struct MediaReceiver: ~Copyable {
     mutating func setWantedHeight(_ height: Int?, at now: Instant) { video.setWantedHeight(height, at: now) }
     mutating func requestKeyframe() { video.requestKeyframe() }
 
-    // MARK: In
+    // MARK: Input
 
     /// Takes a decrypted RTP packet.
     mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
@@ -70,7 +70,7 @@ struct MediaReceiver: ~Copyable {
             malformed += 1
             return
         }
-        // Every packet counts, probes and padding too, or the sender's estimate sticks.
+        // Every packet counts, probes and padding too; otherwise the sender's estimate cannot grow.
         if let transportCC, let number = header.extension16(transportCC, in: span) {
             feedback.received(SequenceNumber(rawValue: number), at: now)
         }
@@ -82,7 +82,7 @@ struct MediaReceiver: ~Copyable {
         }
     }
 
-    /// Takes a report. Anything else in the packet is left to others.
+    /// Takes an RTCP packet; only sender reports and BYE matter here.
     mutating func receive(_ packet: RTCPPacket, at now: Instant) {
         switch packet {
         case .senderReport(let report):
@@ -94,7 +94,7 @@ struct MediaReceiver: ~Copyable {
         }
     }
 
-    /// Nothing comes under this SSRC any more: its place was given to another one.
+    /// Forgets an SSRC that lost its place to another one.
     mutating func forget(ssrc: SSRC) {
         identification?.forget(ssrc: ssrc)
         audio.forget(ssrc: ssrc)
@@ -106,7 +106,7 @@ struct MediaReceiver: ~Copyable {
         video.advance(to: now, roundTrip: roundTrip, clock: &clock)
     }
 
-    // MARK: Out
+    // MARK: Output
 
     mutating func takeAudio() -> [ReceivedAudioPacket] { audio.takePackets() }
     mutating func takeFrames() -> [ReceivedVideoFrame] { video.takeFrames() }
@@ -119,7 +119,7 @@ struct MediaReceiver: ~Copyable {
         return min(reports, repair)
     }
 
-    /// Requests and arrival reports that are due.
+    /// The requests and transport feedback that are due.
     mutating func makeFeedback(senderSSRC: SSRC, at now: Instant) -> [RTCPPacket] {
         let mediaSSRC = video.ssrc ?? audio.ssrc ?? 0
         var packets = feedback.makeFeedback(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, at: now).map {
@@ -142,7 +142,7 @@ struct MediaReceiver: ~Copyable {
     /// Packets that could not be parsed.
     var malformedPackets: Int { malformed + audio.malformed }
 
-    /// What was counted of either kind.
+    /// The counts of audio and video.
     mutating func statistics(at now: Instant) -> (audio: ReceivedStatistics, video: ReceivedStatistics) {
         (audio.statistics(at: now), video.statistics(at: now))
     }

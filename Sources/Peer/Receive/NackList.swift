@@ -1,14 +1,14 @@
 import Basics
 
-/// Which packets are missing and when to ask for each again (RFC 4585 §3.5; constants as libwebrtc's nack_requester).
+/// The missing packets, and when to request each one again (RFC 4585 §3.5; constants of libwebrtc's nack_requester).
 struct NackList: Sendable {
     struct Entry: Sendable {
         var sequence: Int64
         var noticed: Instant
         var due: Instant
-        /// Requests, each word of those that are said twice …
+        /// The number of requests, each duplicate counted …
         var tries = 0
-        /// … and without the second words.
+        /// … and without the duplicates.
         var asked = 0
         var isDuplicated = false
     }
@@ -16,46 +16,47 @@ struct NackList: Sendable {
     static let maximumEntries = 1000
     static let maximumTries = 10
     static let minimumRetry: Duration = .milliseconds(20)
-    /// From here on each request is said twice: a lost one costs too much.
+    /// From this round trip on each request is sent twice: a lost one costs too much.
     static let longRoundTrip: Duration = .milliseconds(120)
-    /// The same where this part of the first tries fails, until it is less than that: at 10 % loss each way one in five
-    /// does, and with the request said twice one in nine.
+    /// The same if this part of the first requests fails, until it is below `lossless`: at 10 % loss each way one in
+    /// five fails, and with duplicated requests one in nine.
     static let lossy = 0.08
     static let lossless = 0.02
-    /// How much the newest first try counts.
+    /// The weight of the newest first request.
     static let weight = 1.0 / 32
-    /// From the first word to the second: what takes one shall not take both.
+    /// The time between a request and its duplicate, so that one burst of losses does not take both.
     static let minimumPause: Duration = .milliseconds(10)
-    /// What a gap waits before it is asked for, since it may be mere reordering.
+    /// How long a gap waits before it is requested, since it may be mere reordering.
     static let minimumReorderDelay: Duration = .milliseconds(10)
     static let maximumReorderDelay: Duration = .milliseconds(60)
     static let surelyLost = 3
 
     /// In rising order.
     private(set) var entries: [Entry] = []
-    /// Grows with the reordering seen, so that a jittery path does not provoke needless repair; falls over seconds.
+    /// Grows with the observed reordering, so that a path with jitter does not cause needless repair; decays over
+    /// seconds.
     private(set) var reorderDelay = minimumReorderDelay
     private var lastReorder = Instant.distantPast
-    /// The part of the first tries that did not bring the packet within a round trip, smoothed.
+    /// The smoothed part of the first requests that did not bring the packet within a round trip.
     private var failing = 0.0
     private var isLossy = false
 
-    /// Notes a gap; false when it is too large to repair.
+    /// Records a gap; false if it is too large to repair.
     mutating func note(_ range: Range<Int64>, at now: Instant) -> Bool {
         relax(at: now)
         guard range.count + entries.count <= Self.maximumEntries else { return false }
-        // Where nothing overtakes, three in a row are lost, not late (RFC 5681 §3.2 draws the same line).
+        // Without reordering, three missing in a row are lost, not late (RFC 5681 §3.2 uses the same count).
         let wait = range.count >= Self.surelyLost && reorderDelay == Self.minimumReorderDelay ? .zero : reorderDelay
         for sequence in range { entries.append(Entry(sequence: sequence, noticed: now, due: now + wait)) }
         return true
     }
 
-    /// A missing packet came; answers what was noted of it, nil when it was not missing.
+    /// Removes a missing packet that arrived and returns its entry; nil if it was not missing.
     mutating func arrived(_ sequence: Int64, isRetransmission: Bool, roundTrip: Duration, at now: Instant) -> Entry? {
         guard let index = index(of: sequence) else { return nil }
         let entry = entries.remove(at: index)
         if isRetransmission, entry.tries > 0, entry.asked == 1 { judge(failed: false) }
-        // It came by itself: never asked for, or sooner after the request than a repair could.
+        // It was reordered, not repaired: never requested, or sooner after the request than a repair can come.
         let wait = now - entry.noticed
         if !isRetransmission, entry.tries == 0 || wait < reorderDelay + roundTrip * 0.8 {
             let observed = min(wait + .milliseconds(2), Self.maximumReorderDelay)
@@ -67,7 +68,7 @@ struct NackList: Sendable {
         return entry
     }
 
-    /// What to ask for now.
+    /// The packets to request now.
     mutating func due(at now: Instant, roundTrip: Duration) -> [Int64] {
         var result: [Int64] = []
         let pause = max(roundTrip * 0.2, Self.minimumPause)
@@ -75,7 +76,7 @@ struct NackList: Sendable {
             entries[index].tries += 1
             result.append(entries[index].sequence)
             if entries[index].isDuplicated {
-                // A sender that heard the first word ignores the second.
+                // A sender that received the first request ignores its duplicate.
                 entries[index].isDuplicated = false
                 entries[index].due = now + max(roundTrip - pause, Self.minimumRetry)
             } else {
@@ -96,7 +97,7 @@ struct NackList: Sendable {
         return place < entries.count ? entries[place] : nil
     }
 
-    /// Forgets what is before `sequence`; answers how many that were.
+    /// Removes the entries before `sequence`; returns their number.
     @discardableResult
     mutating func removeBefore(_ sequence: Int64) -> Int {
         let count = entries.firstIndex { $0.sequence >= sequence } ?? entries.count

@@ -1,13 +1,13 @@
 import Basics
 
-/// The RTP clock of Opus (RFC 7587 §4.1), in which all samples of audio are counted.
+/// The RTP clock of Opus (RFC 7587 §4.1), in which all audio samples are counted.
 enum OpusClock {
     /// In Hz.
     static let rate: Int64 = 48_000
 
     /// The samples of a duration, rounded towards zero.
     static func samples(_ duration: Duration) -> Int {
-        // A sender's timestamps reach in here: 48 times a saturated duration does not fit.
+        // The value may come from a sender's timestamps: 48 times a saturated duration overflows.
         let (product, overflow) = duration.nanoseconds.multipliedReportingOverflow(by: 48)
         return overflow ? (duration > .zero ? .max : .min) : Int(product / 1_000_000)
     }

@@ -1,8 +1,9 @@
 import Basics
 
-/// How fast audio is played, so that its delay becomes what it should be.
+/// The speed of audio playout, by which the delay approaches its target.
 struct PlayoutTempo: Sendable {
-    /// Audio that is held beside the packets is played away from here on, down to what two packets played faster take.
+    /// From this much audio held beside the packets on, it is reduced by faster playout, down to what two faster
+    /// packets take.
     private static let shedFrom: Duration = .milliseconds(6)
     private static let shedUntil: Duration = .milliseconds(3)
     private static let gentle = 1.08
@@ -11,28 +12,28 @@ struct PlayoutTempo: Sendable {
     private var tempo = 1.0
     private var isShedding = false
 
-    /// - Parameter maximumDelay: above it audio is played as fast as it is ever played.
+    /// - Parameter maximumDelay: above it audio is played at the highest speed.
     init(maximumDelay: Duration) {
         self.maximumDelay = maximumDelay
     }
 
-    /// The stream starts anew.
+    /// Starts anew, for a new stream.
     mutating func reset() { tempo = 1 }
 
-    /// How fast the next packet is played: n samples become n ÷ tempo.
+    /// The speed of the next packet: n samples become n ÷ tempo.
     ///
     /// - Parameters:
-    ///   - delay: the delay of the packet.
-    ///   - target: what the delay should be.
-    ///   - minimum: what the picture needs the delay to be.
-    ///   - ahead: audio that will still be held beside the packets when the next one is due.
+    /// - delay: the delay of the packet.
+    /// - target: the target of the delay.
+    /// - minimum: the least delay that the picture needs.
+    /// - ahead: the audio that will still be held beside the packets when the next one is due.
     mutating func next(delay: Duration, target: Duration, minimum: Duration, ahead: Duration) -> Double {
         approach(target, from: delay)
         guard tempo == 1 else { return tempo }
         return shed(ahead, delay: delay, target: target, minimum: minimum)
     }
 
-    /// Inaudible steps with hysteresis: drift is taken up in short, gentle bursts.
+    /// Chooses inaudible steps with hysteresis: drift is corrected in short bursts at a low speed-up.
     private mutating func approach(_ target: Duration, from delay: Duration) {
         let error = (delay - target).inMilliseconds
         switch tempo {
@@ -45,7 +46,7 @@ struct PlayoutTempo: Sendable {
         } else if error > 60 {
             tempo = 1.2
         } else if error > 20 {
-            // Playout steps in ticks: up to one of them above the target is as near as it gets.
+            // Playout advances in ticks: up to one of them above the target is as close as it gets.
             tempo = max(tempo, Self.gentle)
         } else if error < -40 {
             tempo = 0.8
@@ -54,8 +55,8 @@ struct PlayoutTempo: Sendable {
         }
     }
 
-    /// Audio that is held beside the packets makes it later and protects nothing: it was stretched when the delay was
-    /// to grow, and what is left of that is played a little faster. Not where the picture needs it.
+    /// Reduces the audio held beside the packets, which adds delay and protects nothing: it comes from slower playout
+    /// while the delay had to grow, and is played slightly faster. Not if the picture needs the delay.
     private mutating func shed(_ ahead: Duration, delay: Duration, target: Duration, minimum: Duration) -> Double {
         let spare = min(ahead, delay - minimum)
         isShedding = delay >= target && spare > (isShedding ? Self.shedUntil : Self.shedFrom)

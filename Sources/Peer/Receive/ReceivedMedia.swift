@@ -1,6 +1,6 @@
 import Basics
 
-/// One Opus packet as it came, with all that playout needs to know.
+/// One received Opus packet with everything that playout needs.
 public struct ReceivedAudioPacket: Sendable {
     /// The Opus packet.
     public var payload: [UInt8]
@@ -8,21 +8,21 @@ public struct ReceivedAudioPacket: Sendable {
     public var sequence: Int64
     /// At 48 kHz, unwrapped.
     public var timestamp: Int64
-    /// The first packet after silence.
+    /// Whether it is the first packet after silence.
     public var marker: Bool
     /// −dBov, 0 the loudest (RFC 6464).
     public var level: UInt8?
-    /// Room time at which it was spoken, by the sender's reports.
+    /// Room time of its capture, by the sender's reports.
     public var captureTime: Instant
     /// When it arrived.
     public var arrival: Instant
-    /// A change of it is a new stream.
+    /// Another SSRC means a new stream.
     public var ssrc: SSRC
-    /// It came once more, with a later packet (RFC 2198): of use only where the packet itself did not come, and late by
-    /// nature.
+    /// Whether it is a copy that came with a later packet (RFC 2198): of use only if the packet itself was lost, and
+    /// late by design.
     public var isCopy: Bool
 
-    /// A packet of these parts.
+    /// Makes a packet from its parts.
     public init(
         payload: [UInt8], sequence: Int64, timestamp: Int64, marker: Bool = false, level: UInt8? = nil,
         captureTime: Instant,
@@ -40,22 +40,22 @@ public struct ReceivedAudioPacket: Sendable {
     }
 }
 
-/// One whole frame that can be decoded, with when it was captured.
+/// One whole frame that can be decoded, with its capture time.
 public struct ReceivedVideoFrame: Sendable {
-    /// The frame; its `timestamp` is of the sender's clock.
+    /// The frame; its `timestamp` is in the sender's clock.
     public var frame: EncodedVideoFrame
-    /// How it is to be turned for display.
+    /// The rotation for display.
     public var rotation: Rotation
-    /// Room time, by the sender's reports.
+    /// Room time of its capture, by the sender's reports.
     public var captureTime: Instant
     /// When its last packet arrived.
     public var arrival: Instant
-    /// A part of it was lost and came again: that it is late is the link's doing.
+    /// Whether a part of it was lost and retransmitted: then its delay is due to the link.
     public var isRepaired: Bool
-    /// How long its sender wants it held; nil while it said nothing.
+    /// The minimum playout delay that its sender requests; nil if it requested none.
     public var hold: Duration?
 
-    /// A frame of these parts.
+    /// Makes a frame from its parts.
     public init(
         frame: EncodedVideoFrame, rotation: Rotation = .none, captureTime: Instant, arrival: Instant,
         isRepaired: Bool = false,

@@ -11,7 +11,7 @@ struct ReceptionStatistics: Sendable {
     /// In ticks of the clock rate.
     var jitterTicks: UInt32 { UInt32(truncatingIfNeeded: Int64(saturating: jitter)) }
     var jitterDuration: Duration { .nanoseconds(Int64(saturating: jitter * 1e9 / Double(clockRate))) }
-    /// Of the interval before the last report, 0…1.
+    /// The loss in the interval before the last report, 0…1.
     private(set) var lossFraction = 0.0
 
     private var base: Int64?
@@ -27,7 +27,8 @@ struct ReceptionStatistics: Sendable {
         self.clockRate = max(clockRate, 1)
     }
 
-    /// Notes a packet. Sequence and timestamp are unwrapped; retransmissions on another SSRC are not this stream's.
+    /// Records a packet. Sequence and timestamp are unwrapped; retransmissions on another SSRC do not belong to this
+    /// stream.
     mutating func received(sequence: Int64, timestamp: Int64, bytes: Int, at now: Instant) {
         if let start = base {
             base = min(start, sequence)
@@ -47,7 +48,7 @@ struct ReceptionStatistics: Sendable {
         lastTransit = transit
     }
 
-    /// Starts the count anew after a sequence reset, so that the jump is not reported as loss.
+    /// Restarts the count after a sequence reset, so that the jump is not reported as loss.
     mutating func reset() {
         base = nil
         lastTransit = nil
@@ -56,16 +57,16 @@ struct ReceptionStatistics: Sendable {
         packetsReceived = 0
     }
 
-    /// Notes the stream's sender report: its NTP time's middle bits come back in ours.
+    /// Records the stream's sender report: the middle bits of its NTP time are returned in our report.
     mutating func received(_ report: SenderReport, at now: Instant) {
         lastSenderReport = (UInt32(truncatingIfNeeded: report.ntpTime >> 16), now)
     }
 
     var packetsExpected: Int64 { base.map { highest &- $0 &+ 1 } ?? 0 }
-    /// May be negative when duplicates outnumber losses.
+    /// Negative if duplicates outnumber losses.
     var packetsLost: Int64 { packetsExpected - Int64(packetsReceived) }
 
-    /// The block for the next report; ends the interval of the loss fraction. nil before the first packet.
+    /// Makes the block of the next report and ends the interval of the loss fraction. nil before the first packet.
     mutating func makeReportBlock(at now: Instant) -> ReportBlock? {
         guard base != nil else { return nil }
         let expected = packetsExpected - expectedPrior

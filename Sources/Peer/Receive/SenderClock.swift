@@ -2,33 +2,36 @@ import Basics
 
 /// Maps the RTP timestamps of one participant's streams to room time.
 ///
-/// Sender reports tie each stream's RTP clock to the participant's NTP clock (RFC 3550 §6.4.1). One offset from that
-/// NTP clock to room time, the smallest arrival − NTP of a window, serves all streams, so that audio and picture of a
-/// participant stay together whatever the reports' own jitter. Reports are few and may be held up, so every packet
-/// whose NTP time is known counts as well: nothing is captured after its arrival, and one late report makes no picture
-/// look younger than it is. A sender that pairs a packet's timestamp with the time at which it got round to sending it
-/// errs to one side only, so of a stream's reports the one with the least delay counts too. Until a stream's first
-/// report its fastest packets stand for their capture.
+/// Sender reports relate each stream's RTP clock to the participant's NTP clock (RFC 3550 §6.4.1). One offset from that
+/// NTP clock to room time, the smallest arrival − NTP of a window, serves all streams, so that audio and video of a
+/// participant stay synchronised whatever the jitter of the reports. Reports are few and may be delayed, so every
+/// packet whose NTP time is known counts as well: no packet is captured after its arrival, and one late report makes no
+/// picture look younger than it is. A sender that pairs a packet's timestamp with the later time at which it sends it
+/// errs in one direction only, so the report with the least delay counts among a stream's reports too. Until a stream's
+/// first report its fastest packets define the capture time.
 struct SenderClock: Sendable {
-    /// Long enough for reports (about one a second) to meet an idle link, short enough that 300 ppm of drift make 3 ms.
+    /// Long enough for reports (about one per second) to find an idle link, short enough that 300 ppm of drift make 3
+    /// ms.
     static let window: Duration = .seconds(10)
     /// The window of the fastest packet before the first report.
     static let arrivalWindow: Duration = .seconds(2)
-    /// An NTP clock that jumps further than this was set, not delayed.
+    /// A larger jump of the NTP clock means that it was set, not that a report was delayed.
     static let ntpStep: Duration = .seconds(2)
-    /// A mapping that lies further from arrival is not believed.
+    /// A mapping further from the arrival time is rejected.
     static let plausible: Duration = .seconds(10)
     static let maximumStreams = 32
-    /// How far the offset may rise in a second, many times a clock's drift: when the fastest packet leaves the window,
-    /// both streams' captures move, but what was measured from earlier ones does not, so it must not be a jump.
+    /// How much the offset may rise per second, many times a clock's drift: when the fastest packet leaves the window,
+    /// the capture times of both streams move, but values measured from earlier ones do not, so the change must not be
+    /// a jump.
     static let rise: Duration = .milliseconds(5)
-    /// Reports in a row that lie so much later than the least delayed one: the stream's timestamps were set anew.
+    /// This many reports in a row, each later than the least delayed one by `timestampStep`: the stream's timestamps
+    /// were reset.
     static let timestampStep: Duration = .milliseconds(50)
     static let stepReports = 3
 
     private struct Stream {
         var last: (timestamp: Int64, clockRate: Int64)?
-        /// Came before the first packet, which tells the clock rate.
+        /// A report that came before the first packet, which determines the clock rate.
         var early: (ntp: Int64, timestamp: RTPTimestamp, arrival: Instant)?
         /// NTP − media time by the reports.
         var mapping = SlidingMinimum()
@@ -36,7 +39,7 @@ struct SenderClock: Sendable {
         var fastest = SlidingMinimum()
         var lastSeen: Instant
 
-        /// Turns the report that waits into a sample of the mapping.
+        /// Turns the waiting report into a sample of the mapping.
         mutating func takeReport() {
             guard let report = early, let last else { return }
             early = nil
@@ -60,21 +63,21 @@ struct SenderClock: Sendable {
 
     init() {}
 
-    /// Whether captures of this stream are on the common clock already.
+    /// Whether capture times of this stream are on the common clock already.
     func isSynchronized(ssrc: SSRC) -> Bool { streams[ssrc]?.mapping.value != nil && offset.value != nil }
 
     mutating func received(_ report: SenderReport, at now: Instant) {
-        // Some senders write zero before their clock is known.
+        // Some senders write zero before they know their clock.
         guard report.ntpTime != 0 else { return }
         let ntp = Self.nanoseconds(ntp: report.ntpTime)
         let sample = now.nanoseconds &- ntp
         if let current = offset.value, Self.distance(sample, current) > Self.ntpStep.nanoseconds.magnitude {
-            // Once may be a report that was stuck; twice alike is a clock that was set.
+            // One such report may have been delayed; two that agree show a clock that was set.
             if let candidate = stepCandidate, Self.distance(sample, candidate) < Self.ntpStep.nanoseconds.magnitude {
                 offset = SlidingMinimum()
                 shared = nil
                 stepCandidate = nil
-                // What the streams' reports said before was about the clock as it was.
+                // The earlier reports of the streams refer to the clock before it was set.
                 for ssrc in streams.keys { streams[ssrc]?.mapping = SlidingMinimum() }
             } else {
                 stepCandidate = sample
@@ -89,7 +92,7 @@ struct SenderClock: Sendable {
         streams[report.ssrc]?.takeReport()
     }
 
-    /// When the sample of `timestamp` (unwrapped) was captured, in room time; never after its arrival.
+    /// The capture time of the sample at `timestamp` (unwrapped), in room time; never after its arrival.
     mutating func captureTime(ssrc: SSRC, timestamp: Int64, clockRate: Int64, arrival: Instant) -> Instant {
         touch(ssrc, at: arrival)
         guard var stream = streams[ssrc] else { return arrival }
@@ -114,7 +117,7 @@ struct SenderClock: Sendable {
         return min(Instant(nanoseconds: media &+ fastest), arrival)
     }
 
-    /// The least offset of the window, at once when it falls and slowly when it rises.
+    /// The least offset of the window; it falls at once and rises slowly.
     private mutating func sharedOffset(_ known: Int64, at now: Instant) -> Int64 {
         var value = offset.value ?? known
         if let shared, value > shared.offset {
@@ -125,8 +128,8 @@ struct SenderClock: Sendable {
         return value
     }
 
-    /// How far apart two numbers are that the sender had a hand in: their difference may be the smallest `Int64`, which
-    /// has no `abs`.
+    /// The distance of two numbers that the sender influences: their difference may be the smallest `Int64`, which has
+    /// no `abs`.
     private static func distance(_ first: Int64, _ second: Int64) -> UInt64 { (first &- second).magnitude }
 
     mutating func forget(ssrc: SSRC) { streams[ssrc] = nil }

@@ -1,5 +1,5 @@
-/// Sequence numbers of packets with a certain property, in rising order: what is looked for after each packet must not
-/// cost a walk over everything that is held.
+/// The sequence numbers of packets with a certain property, in rising order: a search after each packet must not visit
+/// everything that is held.
 struct SequenceIndex: Sendable {
     private var sequences: [Int64] = []
 

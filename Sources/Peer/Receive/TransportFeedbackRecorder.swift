@@ -1,20 +1,21 @@
 import Basics
 
-/// Remembers when transport-wide numbers arrived and writes the feedback about them.
+/// Records when transport-wide numbers arrived and makes the feedback about them.
 ///
-/// A late packet below what was reported lowers the next feedback's base, so that reordering never stays "lost" in the
-/// sender's eyes (mediasoup#1059).
+/// A late packet below the reported numbers lowers the next feedback's base, so that the sender does not count a
+/// reordered packet as lost for ever (mediasoup#1059).
 struct TransportFeedbackRecorder: Sendable {
-    /// Arrivals are kept this long to be told again around a late one.
-    static let memory: Duration = .milliseconds(500)
-    /// The largest feedback, header included: the safe UDP payload less SRTCP's trailer (pion/interceptor#416 exceeded
+    /// Arrivals are kept this long, to be reported again together with a late one.
+    static let retention: Duration = .milliseconds(500)
+    /// The largest feedback, header included: the safe UDP payload minus SRTCP's trailer (pion/interceptor#416 exceeded
     /// the MTU).
     static let maximumBytes = 1150
-    /// What one feedback may span; a larger jump of numbers starts anew.
+    /// The most numbers that one feedback covers; a larger jump starts anew.
     static let maximumSpan: Int64 = 0x7FFF
-    /// A bound on what is kept: 500 ms of 16 000 packets a second.
+    /// The most records: 500 ms at 16 000 packets per second.
     static let maximumRecords = 8192
-    /// Packets that one may come behind: more than a second of a full link, and what a packet may cost at most.
+    /// The most packets that may have overtaken one: more than a second of a full link, and the bound of the work per
+    /// packet.
     static let maximumReordering = 1024
 
     private var unwrapper = SequenceUnwrapper()
@@ -25,21 +26,21 @@ struct TransportFeedbackRecorder: Sendable {
 
     init() {}
 
-    /// Something arrived since the last feedback.
-    var hasNews: Bool {
+    /// Whether anything arrived since the last feedback.
+    var hasNewArrivals: Bool {
         guard let nextToReport, let last = records.last else { return false }
         return last.sequence >= nextToReport
     }
 
-    /// Notes the arrival of a packet; every packet counts, padding, probes and RTX too.
+    /// Records the arrival of a packet; every packet counts, padding, probes and RTX too.
     mutating func received(_ sequence: SequenceNumber, at now: Instant) {
         let number = unwrapper.unwrap(sequence)
         if let last = records.last, (number &- last.sequence).magnitude > Self.maximumSpan.magnitude {
             records.removeAll(keepingCapacity: true)
             nextToReport = nil
         }
-        // Almost always the newest: the search from the end is one step. One that comes behind so many others is not
-        // told any more.
+        // The packet is almost always the newest: the search from the end takes one step. A packet that more than
+        // `maximumReordering` others have overtaken is not reported.
         var index = records.count
         while index > 0, records[index - 1].sequence > number {
             index -= 1
@@ -51,12 +52,12 @@ struct TransportFeedbackRecorder: Sendable {
         if records.count > Self.maximumRecords { records.removeFirst(records.count - Self.maximumRecords) }
     }
 
-    /// The feedbacks for everything new since the last call, each within `maximumBytes`; none when nothing is new.
+    /// The feedback for everything new since the last call, each packet within `maximumBytes`; none if nothing is new.
     mutating func makeFeedback(senderSSRC: SSRC, mediaSSRC: SSRC, at now: Instant) -> [TransportFeedback] {
-        guard var base = nextToReport, hasNews else { return [] }
+        guard var base = nextToReport, hasNewArrivals else { return [] }
         var result: [TransportFeedback] = []
         var index = records.firstIndex { $0.sequence >= base } ?? records.count
-        // What fell out of memory is not told as lost a second time.
+        // Numbers whose records were removed are not reported as lost a second time.
         if index < records.count, records[index].sequence - base > Self.maximumSpan { base = records[index].sequence }
         while index < records.count {
             let first = records[index]
@@ -84,7 +85,7 @@ struct TransportFeedbackRecorder: Sendable {
                 index += 1
             }
             guard position > base else {
-                // Its delta does not fit from this base: start at the record itself.
+                // The delta of the next record does not fit from this base: start at the record itself.
                 base = first.sequence
                 continue
             }
@@ -94,7 +95,7 @@ struct TransportFeedbackRecorder: Sendable {
             base = position
         }
         nextToReport = base
-        let oldest = now - Self.memory
+        let oldest = now - Self.retention
         let stale = records.firstIndex { $0.arrival >= oldest } ?? records.count
         if stale > 0 { records.removeFirst(stale) }
         return result

@@ -1,13 +1,13 @@
 import Basics
 
-/// Collects the arrivals of transport-wide numbers and says when a report about them is due
+/// Collects the arrivals of transport-wide numbers and determines when a report about them is due
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01).
 struct TransportFeedbackScheduler: Sendable {
     /// The interval between reports (libwebrtc adapts 50–250 ms). A report has some 80 bytes, so a thin link, on which
-    /// few packets come in, gets fewer reports.
+    /// few packets arrive, gets fewer reports.
     static let interval: Duration = .milliseconds(100)
     static let slowInterval: Duration = .milliseconds(200)
-    /// As many packets within the shorter interval mean that the link is not thin.
+    /// This many packets within the shorter interval mean that the link is not thin.
     static let busyPackets = 6
 
     /// When the next report is due; nil while there is nothing to report.
@@ -16,7 +16,7 @@ struct TransportFeedbackScheduler: Sendable {
     /// Packets since the deadline was set.
     private var packets = 0
 
-    /// Notes the arrival of a packet with the transport-wide number `number`.
+    /// Records the arrival of a packet with the transport-wide number `number`.
     mutating func received(_ number: SequenceNumber, at now: Instant) {
         recorder.received(number, at: now)
         packets += 1

@@ -1,37 +1,37 @@
 import Basics
 
-/// Makes frames of whole runs of packets, and knows which frames can be decoded after those that were given out.
+/// Assembles frames from whole runs of packets, and determines which frames can be decoded after the delivered ones.
 struct VideoFrameAssembler: Sendable {
     enum Result {
-        /// Padding, or parameter sets alone.
+        /// The run is padding, or parameter sets alone.
         case nothing
         case broken
         case oversized
         case frame(EncodedVideoFrame)
-        /// It needs a keyframe before it.
+        /// The frame needs a keyframe before it.
         case undecodable
-        /// It is of an upper temporal layer, of which a frame is missing.
+        /// The frame is of an upper temporal layer of which a frame is missing.
         case skipped
     }
 
     private var h264 = H264Depacketizer()
     private var vp8 = VP8Depacketizer()
     private(set) var lastCodec: VideoCodec?
-    /// Of the first packet of the last frame.
+    /// The descriptor of the last frame's first packet.
     private var lastDescriptor: VP8Descriptor?
     private var lastEndedWithMarker = false
     private var upperLayersAreBroken = false
 
-    /// The H.264 parameter sets came, so that an IDR picture can be decoded.
+    /// Whether the H.264 parameter sets came, so that an IDR picture can be decoded.
     var knowsParameterSets: Bool { h264.hasParameterSets }
 
-    /// The stream starts anew.
+    /// Starts anew with the stream.
     mutating func reset() { lastDescriptor = nil }
 
-    /// A frame of an upper temporal layer was given up.
+    /// Records that a frame of an upper temporal layer was abandoned.
     mutating func skippedFrame() { upperLayersAreBroken = true }
 
-    /// Makes the frame of a run that has payloads.
+    /// Assembles the frame of a run that has payloads.
     mutating func assemble(_ run: VideoPacketRing.Run, isAwaitingKeyframe: Bool) -> Result {
         let result =
             switch run.codec {
@@ -50,7 +50,7 @@ struct VideoFrameAssembler: Sendable {
         }
     }
 
-    /// Whether the frame can be decoded.
+    /// Records the frame and returns whether it can be decoded.
     private mutating func accept(_ frame: EncodedVideoFrame, _ descriptor: VP8Descriptor?, marker: Bool) -> Bool {
         lastCodec = frame.codec
         lastEndedWithMarker = marker
@@ -66,8 +66,8 @@ struct VideoFrameAssembler: Sendable {
 
     // MARK: - Over gaps
 
-    /// Whether the VP8 frame that begins with `descriptor` directly follows the last one, so that what is missing
-    /// between them is padding.
+    /// Whether the VP8 frame that begins with `descriptor` directly follows the last one, so that the numbers missing
+    /// between them are padding.
     func isFollowed(by descriptor: VP8Descriptor) -> Bool {
         guard lastCodec == .vp8, lastEndedWithMarker, let last = lastDescriptor, let lastID = last.pictureID,
             let id = descriptor.pictureID,
@@ -76,11 +76,11 @@ struct VideoFrameAssembler: Sendable {
         return Self.follows(id, lastID, isLong: last.hasLongPictureID)
     }
 
-    /// Whether the VP8 frame that begins with `descriptor` can be decoded although what is missing before it never
-    /// comes: only frames that no later base-layer frame refers to are missing.
+    /// Whether the VP8 frame that begins with `descriptor` can be decoded without the packets missing before it: only
+    /// frames that no later base-layer frame refers to are missing.
     ///
-    /// - Parameter broken: the first packet of the frame that the gap is in, if it is there.
-    func canGoOn(with descriptor: VP8Descriptor, broken: VideoPacket?) -> Bool {
+    /// - Parameter broken: the first packet of the frame with the gap, if it arrived.
+    func canResume(with descriptor: VP8Descriptor, broken: VideoPacket?) -> Bool {
         guard lastCodec == .vp8, let last = lastDescriptor else { return false }
         if let lastZero = last.temporalLevelZeroIndex, let zero = descriptor.temporalLevelZeroIndex,
             let layer = descriptor.temporalLayer
@@ -88,7 +88,7 @@ struct VideoFrameAssembler: Sendable {
             // The base layer's counter shows that no base frame is missing.
             return zero == (layer == 0 ? lastZero &+ 1 : lastZero)
         }
-        // Without layers: the broken frame itself says that nothing refers to it, and no other is missing.
+        // Without layers: the broken frame is marked as a non-reference frame, and no other is missing.
         guard let broken, broken.startsVP8Frame, let own = broken.descriptor, own.isNonReference,
             let ownID = own.pictureID,
             let id = descriptor.pictureID

@@ -1,26 +1,26 @@
-/// How far the packets of a ring were looked through for the end of a frame, lest each new packet walks over all of its
-/// frame again.
+/// How far the packets of a ring were searched for the end of a frame, so that a new packet does not make the search
+/// visit all of its frame again.
 struct VideoFrameScan: Sendable {
-    /// The first packet of the next frame; nil while no keyframe is in sight.
+    /// The first packet of the next frame; nil while no keyframe has been found.
     private(set) var next: Int64?
-    /// From `next` on everything before it is there and belongs to one frame.
+    /// From `next` up to here every packet has arrived and belongs to one frame.
     private var scanned: Int64 = 0
-    /// Up to where the frame that begins at `start`, behind the next one, is there without an end.
+    /// Up to where the frame that begins at `start`, after the next one, has arrived, without its end.
     private var unfinished: (start: Int64, end: Int64)?
 
-    /// The next frame begins at `sequence`.
+    /// Sets the beginning of the next frame.
     mutating func move(to sequence: Int64) {
         next = sequence
         scanned = sequence
     }
 
-    /// No frame can be next until a keyframe is found.
-    mutating func lose() { next = nil }
+    /// Clears the next frame: there is none until a keyframe is found.
+    mutating func clearNext() { next = nil }
 
-    /// The ring was emptied.
+    /// Forgets the search: the ring was emptied.
     mutating func clear() { unfinished = nil }
 
-    /// Where the frame that starts at `start`, the next one, ends, once it is complete.
+    /// The end of the frame that starts at `start`, the next one; nil until it is complete.
     mutating func frameEnd(from start: Int64, in ring: VideoPacketRing) -> Int64? {
         guard let highest = ring.highest else { return nil }
         var timestamp: Int64?
@@ -33,7 +33,7 @@ struct VideoFrameScan: Sendable {
             guard let packet = ring[sequence] else { break }
             if packet.payload.isEmpty {
                 sequence += 1
-                // Padding before a frame belongs to none.
+                // Padding before a frame belongs to no frame.
                 if timestamp == nil { return sequence }
                 continue
             }
@@ -46,7 +46,7 @@ struct VideoFrameScan: Sendable {
         return nil
     }
 
-    /// Whether every packet of the frame that starts at `start` is there.
+    /// Whether every packet of the frame that starts at `start` has arrived.
     mutating func isWhole(from start: Int64, in ring: VideoPacketRing) -> Bool {
         guard let highest = ring.highest, let first = ring[start] else { return false }
         var sequence = start

@@ -2,25 +2,25 @@ import Basics
 
 /// One packet of a video stream.
 struct VideoPacket: Sendable {
-    /// What a packet's first bytes say about a keyframe.
+    /// Whether a packet begins a keyframe, as far as its first bytes show.
     enum KeyframeStart: Sendable { case no, certain, withKnownParameters }
 
     var sequence: Int64
     var timestamp: Int64
     var marker: Bool
     var codec: VideoCodec
-    /// Empty: padding only.
+    /// Empty for padding.
     var payload: [UInt8] = []
     var arrival: Instant
-    /// It had been asked for.
+    /// Whether it had been requested.
     var isRepair: Bool
     var keyframeStart = KeyframeStart.no
     var startsVP8Frame = false
 
-    /// The descriptor before the payload; nil where there is none.
+    /// The descriptor before the payload; nil if there is none.
     var descriptor: VP8Descriptor? { VP8Descriptor.parse(payload.span)?.descriptor }
 
-    /// Looks at what begins with `payload`, which is the packet's and is not empty.
+    /// Inspects the packet's payload, which is not empty.
     mutating func inspect(_ payload: Span<UInt8>) {
         switch codec {
         case .vp8:
@@ -39,33 +39,34 @@ struct VideoPacket: Sendable {
     }
 }
 
-/// The packets of one stream that wait until their frame is whole, by sequence number, and which of them begin a frame.
+/// The packets of one stream that wait until their frame is complete, by sequence number, and which of them begin a
+/// frame.
 ///
-/// In the steady state it allocates nothing: the memory of payloads is used again.
+/// In the steady state it allocates nothing: the memory of payloads is reused.
 struct VideoPacketRing: Sendable {
-    /// Where a packet belongs.
+    /// The position of a packet relative to the earlier ones.
     enum Place {
         case first
         /// At or before the highest one.
         case behind
-        /// Behind a gap, which is empty when it is the next one.
+        /// After a gap, which is empty if the packet is the next one.
         case ahead(gap: Range<Int64>)
         case tooOld
     }
 
-    /// Payloads whose memory is kept: more than the packets of a keyframe.
+    /// The most payloads whose memory is kept: more than the packets of a keyframe.
     private static let maximumSpare = 128
 
     private var slots: [VideoPacket?]
     private var spare: [[UInt8]] = []
-    /// The payloads of the frame that was taken last, kept for its memory.
+    /// The payload array of the last taken frame, kept for its memory.
     private var taken: [[UInt8]] = []
     /// Held packets that begin a keyframe, and those that begin a VP8 frame.
     private var keyframeStarts = SequenceIndex()
     private var vp8FrameStarts = SequenceIndex()
-    /// Of all payloads.
+    /// The bytes of all payloads.
     private(set) var bytes = 0
-    /// The highest sequence number that came.
+    /// The highest sequence number received.
     private(set) var highest: Int64?
     /// The oldest sequence number that may be held.
     private(set) var oldest: Int64 = 0
@@ -77,7 +78,7 @@ struct VideoPacketRing: Sendable {
     }
 
     var capacity: Int { slots.count }
-    /// Whether the packets from the oldest to the highest are more than there is room for.
+    /// Whether the range from the oldest to the highest packet exceeds the capacity.
     var isFull: Bool { highest.map { $0 - oldest >= Int64(slots.count) } ?? false }
 
     private func index(_ sequence: Int64) -> Int { Int(sequence & Int64(slots.count - 1)) }
@@ -89,9 +90,9 @@ struct VideoPacketRing: Sendable {
 
     func contains(_ sequence: Int64) -> Bool { slots[index(sequence)]?.sequence == sequence }
 
-    // MARK: - In
+    // MARK: - Input
 
-    /// Notes that a packet with this number came; what the gap before it means is the caller's to decide.
+    /// Records that a packet with this number came; the caller decides how to handle the gap before it.
     mutating func note(_ sequence: Int64) -> Place {
         guard let highest else {
             self.highest = sequence
@@ -107,7 +108,7 @@ struct VideoPacketRing: Sendable {
         return .behind
     }
 
-    /// Keeps a packet, which was noted before, with its payload.
+    /// Stores a packet, which was recorded before, with its payload.
     mutating func insert(_ packet: VideoPacket, _ payload: Span<UInt8>, knowsParameterSets: Bool) {
         var packet = packet
         if !payload.isEmpty {
@@ -122,7 +123,7 @@ struct VideoPacketRing: Sendable {
         noteStarts(packet.sequence, knowsParameterSets: knowsParameterSets)
     }
 
-    /// Notes what begins with a packet, and with its successor, of which one may need to know what stands before it.
+    /// Indexes the frame starts at a packet and its successor, whose start may depend on the packet before it.
     private mutating func noteStarts(_ sequence: Int64, knowsParameterSets: Bool) {
         if self[sequence]?.startsVP8Frame == true { vp8FrameStarts.insert(sequence) }
         for start in sequence...sequence + 1 where startsKeyframe(start, knowsParameterSets: knowsParameterSets) {
@@ -130,13 +131,13 @@ struct VideoPacketRing: Sendable {
         }
     }
 
-    /// Parameter sets are known from now on: packets that begin a keyframe with them are looked for once more.
+    /// Indexes once more the packets that begin a keyframe with known parameter sets: these have just become known.
     mutating func parameterSetsAreKnown() {
         guard let highest, oldest <= highest else { return }
         for sequence in oldest...highest { noteStarts(sequence, knowsParameterSets: true) }
     }
 
-    /// Whether a keyframe begins with this packet, as far as one can tell from it.
+    /// Whether a keyframe begins with this packet, as far as the packet shows.
     private func startsKeyframe(_ sequence: Int64, knowsParameterSets: Bool) -> Bool {
         guard let packet = self[sequence] else { return false }
         switch packet.keyframeStart {
@@ -149,12 +150,12 @@ struct VideoPacketRing: Sendable {
         }
     }
 
-    // MARK: - Where frames begin
+    // MARK: - Frame starts
 
     var firstKeyframeStart: Int64? { keyframeStarts.first(from: oldest) }
     var lastKeyframeStart: Int64? { keyframeStarts.last }
 
-    /// The first held packet at or behind `sequence` that begins a VP8 frame.
+    /// The first held packet at or after `sequence` that begins a VP8 frame.
     func vp8FrameStart(from sequence: Int64) -> (sequence: Int64, descriptor: VP8Descriptor)? {
         guard let start = vp8FrameStarts.first(from: sequence), let descriptor = self[start]?.descriptor else {
             return nil
@@ -162,23 +163,23 @@ struct VideoPacketRing: Sendable {
         return (start, descriptor)
     }
 
-    // MARK: - Out
+    // MARK: - Output
 
-    /// A run of packets that was taken out.
+    /// A run of packets that was removed.
     struct Run {
-        /// Of all packets but padding, in order.
+        /// The payloads of all packets except padding, in order.
         var payloads: [[UInt8]] = []
-        /// Of the first packet with a payload.
+        /// The timestamp of the first packet with a payload.
         var timestamp: Int64 = 0
         var codec = VideoCodec.vp8
-        /// Of the packet that came last.
+        /// The arrival of the packet that came last.
         var arrival = Instant.distantPast
         var isRepaired = false
-        /// One of the packets has the marker.
+        /// Whether one of the packets has the marker.
         var marker = false
     }
 
-    /// Takes packets out, which leaves their places empty. The payloads are to be given back with `recycle`.
+    /// Removes packets from the ring. The payloads are to be returned with `recycle`.
     mutating func take(_ range: Range<Int64>) -> Run {
         var run = Run()
         run.payloads = taken
@@ -197,7 +198,7 @@ struct VideoPacketRing: Sendable {
         return run
     }
 
-    /// Keeps the memory of payloads that became a frame for the packets to come.
+    /// Keeps the memory of payloads that became a frame for later packets.
     mutating func recycle(_ payloads: inout [[UInt8]]) {
         while var payload = payloads.popLast() {
             guard spare.count < Self.maximumSpare else { continue }
@@ -239,13 +240,13 @@ struct VideoPacketRing: Sendable {
         drop(upTo: end)
     }
 
-    /// Drops everything; what comes next is `oldest`.
+    /// Drops everything; the next packet is `oldest`.
     mutating func removeAll(from oldest: Int64) {
         removeAll()
         self.oldest = oldest
     }
 
-    /// Drops everything and forgets what came.
+    /// Drops everything and forgets all numbers.
     mutating func reset() {
         removeAll()
         highest = nil

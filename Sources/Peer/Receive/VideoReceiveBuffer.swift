@@ -3,50 +3,51 @@ import Basics
 /// A whole frame in decoding order.
 struct AssembledFrame: Sendable {
     var frame: EncodedVideoFrame
-    /// Of the packet that completed it.
+    /// The arrival of the packet that completed it.
     var arrival: Instant
-    /// A packet of it had been missing and was asked for.
+    /// Whether a packet of it had been missing and was requested.
     var isRepaired: Bool
 }
 
 /// Orders, repairs and assembles one received video stream.
 ///
-/// Retransmissions come in with their original sequence number and payload. It gives out only frames whose references
-/// were given out before: when repair comes too late it goes on at the next keyframe and asks for one, except over lost
-/// VP8 frames that nothing refers to. Every queue is bounded.
+/// Retransmissions come in with their original sequence number and payload. Only frames whose references were delivered
+/// before are delivered: if a repair comes too late, the stream continues at the next keyframe and requests one, except
+/// over lost VP8 frames that nothing refers to. Every queue is bounded.
 ///
-/// `VideoPacketRing` holds the packets, `NackList` what is missing, `RepairDeadline` says how long that is waited for,
-/// `VideoFrameAssembler` makes frames and knows which can be decoded, and `KeyframeRequests` asks for what helps when
-/// none can.
+/// `VideoPacketRing` holds the packets, `NackList` the missing ones, `RepairDeadline` determines how long to wait for
+/// them, `VideoFrameAssembler` assembles frames and knows which can be decoded, and `KeyframeRequests` requests a
+/// keyframe if none can.
 struct VideoReceiveBuffer: Sendable {
     struct Statistics: Sendable, Equatable {
         var packets = 0
         var duplicates = 0
-        /// Came after they were given up.
+        /// Packets that came after they were abandoned.
         var late = 0
         var nacksSent = 0
-        /// Arrived after they had been asked for.
+        /// Packets that came after they had been requested.
         var recovered = 0
-        /// Packets given up.
+        /// Packets that were abandoned.
         var lost = 0
         var frames = 0
         var keyframes = 0
         var keyframeRequests = 0
-        /// How often the stream stood until a keyframe came.
+        /// How often the stream was interrupted until a keyframe came.
         var interruptions = 0
-        /// Lost or dropped frames that nothing referred to.
+        /// Lost or dropped frames that nothing refers to.
         var skippedFrames = 0
         var malformed = 0
-        /// Dropped because they were more than a frame may be: in bytes, packets or NAL units.
+        /// Frames that were dropped because they exceeded a limit of bytes, packets or NAL units.
         var oversizedFrames = 0
     }
 
-    /// So much missing after such a silence is not worth repairing: the link was dead, and it needs its first moments.
+    /// A gap of more packets than this after such a silence is not repaired: the link was dead, and its first moments
+    /// must not be spent on repair.
     private static let staleGap = 50
     private static let outage: Duration = .milliseconds(500)
 
     private(set) var statistics = Statistics()
-    /// It stands still until a keyframe comes.
+    /// Whether the stream is interrupted until a keyframe comes.
     private(set) var isAwaitingKeyframe = true
 
     private let maximumBytes: Int
@@ -67,16 +68,16 @@ struct VideoReceiveBuffer: Sendable {
         requests = KeyframeRequests(configuration)
     }
 
-    /// A new description may bring new payload types.
+    /// Sets the payload types, which a new description may change.
     mutating func setCodecs(_ codecs: [UInt8: VideoCodec]) { self.codecs = codecs }
 
-    /// Bytes of all packets that are held.
+    /// The bytes of all packets held.
     var bytesHeld: Int { ring.bytes }
 
-    // MARK: - In
+    // MARK: - Input
 
     /// Takes a packet; allocates only while the stream grows. `payload` is without RTX's OSN; empty for padding, which
-    /// still fills its place in the sequence.
+    /// still takes its place in the sequence.
     mutating func insert(
         payload: Span<UInt8>, payloadType: UInt8, sequence: Int64, timestamp: Int64, marker: Bool,
         isRetransmission: Bool = false,
@@ -108,12 +109,12 @@ struct VideoReceiveBuffer: Sendable {
             knowsParameterSets: assembler.knowsParameterSets)
         if isAwaitingKeyframe, scan.next == nil {
             findKeyframe()
-            if scan.next == nil { requests.want() }
+            if scan.next == nil { requests.need() }
         }
         if ring.bytes > maximumBytes { overflow() }
     }
 
-    /// Notes gaps and keeps the window within the ring; false when the packet is too old for it.
+    /// Records gaps and keeps the window within the ring; false if the packet is too old for it.
     private mutating func makeRoom(for sequence: Int64, at now: Instant) -> Bool {
         defer { lastArrival = now }
         switch ring.note(sequence) {
@@ -130,7 +131,7 @@ struct VideoReceiveBuffer: Sendable {
     private mutating func note(_ gap: Range<Int64>, before sequence: Int64, at now: Instant) {
         let isStale = gap.count > Self.staleGap && now - lastArrival > Self.outage
         if isStale || gap.count >= ring.capacity || !nacks.note(gap, at: now) {
-            // Too much is missing to be asked for.
+            // Too much is missing to be requested.
             statistics.lost += gap.count
             nacks.removeAll()
             scan.clear()
@@ -140,7 +141,7 @@ struct VideoReceiveBuffer: Sendable {
         }
         guard sequence - (scan.next ?? ring.oldest) >= Int64(ring.capacity) else { return }
         if scan.next != nil {
-            // Without a hole in it the ring is full of one frame.
+            // Without a gap in it the ring is full of one frame.
             guard headGap != nil else { return overflow() }
             interrupt()
         }
@@ -148,26 +149,26 @@ struct VideoReceiveBuffer: Sendable {
         if let next = scan.next, next < ring.oldest { interrupt() }
     }
 
-    /// The stream starts anew (sequence reset, SSRC change): nothing of the past counts.
+    /// Starts anew (sequence reset, change of SSRC): the past is forgotten.
     mutating func reset() {
         ring.reset()
         nacks.removeAll()
         scan.clear()
-        scan.lose()
+        scan.clearNext()
         assembler.reset()
         isAwaitingKeyframe = true
     }
 
-    /// Asks for a keyframe without standing still until it comes.
-    mutating func requestKeyframe() { requests.want() }
+    /// Requests a keyframe without interrupting the stream until it comes.
+    mutating func requestKeyframe() { requests.need() }
 
     // MARK: - Time
 
-    /// Lets time pass: gives up what repair can no longer bring in time.
+    /// Advances to `now`: abandons gaps that repair can no longer fill in time.
     mutating func advance(to now: Instant, roundTrip: Duration) {
         repair.setRoundTrip(roundTrip)
         guard scan.next != nil else {
-            // Nothing here can be shown; a keyframe's start may still be among the missing.
+            // Nothing here can be shown; a keyframe's start may still be among the missing packets.
             let hold = repair.hold(reorderDelay: nacks.reorderDelay)
             nacks.removeOlder(than: now - hold)
             ring.dropOlder(
@@ -177,7 +178,7 @@ struct VideoReceiveBuffer: Sendable {
         while let deadline = headDeadline, deadline <= now { giveUp() }
         if let due = hedgeDeadline, due <= now, let gap = headGap {
             repair.hedged(gap)
-            requests.want()
+            requests.need()
         }
     }
 
@@ -191,7 +192,7 @@ struct VideoReceiveBuffer: Sendable {
         return deadline == .distantFuture ? nil : deadline
     }
 
-    /// The first missing packet that holds up the next frame; nil when none does.
+    /// The first missing packet that holds up the next frame; nil if none does.
     private var headGap: NackList.Entry? { scan.next.flatMap { nacks.first(from: $0) } }
 
     private var headDeadline: Instant? { headGap.map { repair.deadline(of: $0, reorderDelay: nacks.reorderDelay) } }
@@ -204,18 +205,18 @@ struct VideoReceiveBuffer: Sendable {
     }
 
     private var mayRequestKeyframe: Bool {
-        guard requests.isWanted || isAwaitingKeyframe && ring.highest != nil else { return false }
-        // One is on its way in.
+        guard requests.isNeeded || isAwaitingKeyframe && ring.highest != nil else { return false }
+        // A keyframe is already arriving.
         return !(isAwaitingKeyframe && scan.next != nil)
     }
 
-    // MARK: - Out
+    // MARK: - Output
 
     /// The next frame that can be decoded.
     mutating func nextFrame() -> AssembledFrame? {
         while let start = scan.next {
             guard let end = scan.frameEnd(from: start, in: ring) else {
-                // A gap between two VP8 frames of successive picture ids held padding: there is nothing to wait for.
+                // A gap between two VP8 frames with successive picture ids was padding: there is nothing to wait for.
                 if skipPadding() || skipToKeyframe() { continue }
                 return nil
             }
@@ -224,11 +225,11 @@ struct VideoReceiveBuffer: Sendable {
         return nil
     }
 
-    /// Takes a complete run of packets out and makes its frame; nil when it gave none.
+    /// Removes a complete run of packets and assembles its frame; nil if it gave none.
     private mutating func takeFrame(_ range: Range<Int64>) -> AssembledFrame? {
         var run = ring.take(range)
         defer { ring.recycle(&run.payloads) }
-        goOn(at: range.upperBound)
+        resume(at: range.upperBound)
         guard !run.payloads.isEmpty else { return nil }
         let knewParameterSets = assembler.knowsParameterSets
         let result = assembler.assemble(run, isAwaitingKeyframe: isAwaitingKeyframe)
@@ -254,14 +255,14 @@ struct VideoReceiveBuffer: Sendable {
         return nil
     }
 
-    /// Sequence numbers to ask for now, in rising order.
+    /// The sequence numbers to request now, in rising order.
     mutating func nextNacks(at now: Instant) -> [SequenceNumber] {
         let due = nacks.due(at: now, roundTrip: repair.roundTrip)
         statistics.nacksSent += due.count
         return due.map { SequenceNumber(wrapping: $0) }
     }
 
-    /// Whether to send a keyframe request now. Throttled; repeats until a keyframe was given out.
+    /// Whether to send a keyframe request now. Rate-limited; repeats until a keyframe was delivered.
     mutating func takeKeyframeRequest(at now: Instant) -> Bool {
         guard mayRequestKeyframe else { return false }
         if let due = requests.earliest(roundTrip: repair.roundTrip), now < due { return false }
@@ -270,78 +271,79 @@ struct VideoReceiveBuffer: Sendable {
         return true
     }
 
-    // MARK: - Over gaps
+    // MARK: - Gaps
 
-    /// The next frame begins at `sequence`: what is before it is done with.
-    private mutating func goOn(at sequence: Int64) {
+    /// Continues at `sequence`, where the next frame begins, and drops everything before it.
+    private mutating func resume(at sequence: Int64) {
         scan.move(to: sequence)
         ring.drop(upTo: sequence)
         statistics.lost += nacks.removeBefore(sequence)
     }
 
-    /// Looks for a keyframe's first packet among what is held.
+    /// Searches the held packets for a keyframe's first one.
     private mutating func findKeyframe() {
-        if let start = ring.firstKeyframeStart { goOn(at: start) }
+        if let start = ring.firstKeyframeStart { resume(at: start) }
     }
 
-    /// Goes on without what the first gap took: over droppable frames, or at the next keyframe.
+    /// Abandons the first gap: continues after droppable frames, or at the next keyframe.
     private mutating func giveUp() {
-        guard let resume = droppableGapEnd else { return interrupt() }
+        guard let end = droppableGapEnd else { return interrupt() }
         statistics.skippedFrames += 1
         assembler.skippedFrame()
-        goOn(at: resume)
+        resume(at: end)
     }
 
-    /// Stands still from here on: drops all before the next keyframe's start, which may be here already.
+    /// Interrupts the stream: drops everything before the next keyframe's start, which may have arrived already.
     private mutating func interrupt() {
         if !isAwaitingKeyframe { statistics.interruptions += 1 }
         isAwaitingKeyframe = true
-        requests.wantAnew()
+        requests.needAnother()
         if let current = scan.next {
-            // The keyframe that failed must not be found again: leave it with all up to the gap.
+            // The keyframe that failed must not be found again: it is dropped with everything up to the gap.
             let gap = nacks.first(from: current)
             ring.drop(upTo: max(current, (gap?.sequence ?? current - 1) + 1))
             statistics.lost += nacks.removeBefore(ring.oldest)
         }
-        scan.lose()
+        scan.clearNext()
         findKeyframe()
     }
 
-    /// More is held than any frame needs. Where that is one frame without an end, it is given up and counted.
+    /// Handles a full buffer, which holds more than any frame needs. If that is one frame without an end, it is
+    /// abandoned and counted.
     private mutating func overflow() {
         interrupt()
         guard let highest = ring.highest, ring.bytes > maximumBytes || ring.isFull else { return }
         statistics.oversizedFrames += 1
-        scan.lose()
+        scan.clearNext()
         statistics.lost += nacks.removeBefore(highest)
         ring.drop(upTo: highest)
     }
 
-    /// Steps over lost padding: the missing packets lie between two frames whose picture ids follow one another.
+    /// Skips lost padding: the missing packets lie between two frames with successive picture ids.
     private mutating func skipPadding() -> Bool {
         guard !isAwaitingKeyframe, let start = scan.next, ring[start] == nil,
             let (sequence, descriptor) = ring.vp8FrameStart(from: start),
             assembler.isFollowed(by: descriptor)
         else { return false }
-        goOn(at: sequence)
+        resume(at: sequence)
         return true
     }
 
-    /// A whole keyframe behind the gap ends the wait: what is missing before it would only come late.
+    /// Continues at a complete keyframe after the gap: what is missing before it would only come late.
     private mutating func skipToKeyframe() -> Bool {
         guard let start = scan.next, let keyframe = ring.lastKeyframeStart, keyframe > start,
             scan.isWhole(from: keyframe, in: ring)
         else { return false }
         if let gap = headGap, gap.sequence < keyframe { statistics.skippedFrames += 1 }
-        goOn(at: keyframe)
+        resume(at: keyframe)
         return true
     }
 
-    /// Where to go on over a gap that took only frames that no later base-layer frame refers to; nil when one may.
+    /// Where to continue after a gap that took only frames to which no later base-layer frame refers; nil if one may.
     private var droppableGapEnd: Int64? {
         guard !isAwaitingKeyframe, let start = scan.next, let gap = nacks.first(from: start),
             let (sequence, descriptor) = ring.vp8FrameStart(from: gap.sequence),
-            assembler.canGoOn(with: descriptor, broken: ring[start])
+            assembler.canResume(with: descriptor, broken: ring[start])
         else { return nil }
         return sequence
     }

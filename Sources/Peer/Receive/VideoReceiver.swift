@@ -1,13 +1,13 @@
 import Basics
 
-/// The video of one peer: its simulcast layers with their repair, the choice of the layer that is shown, and the
-/// requests for what is missing.
+/// Receives the video of one peer: its simulcast layers with their repair, the choice of the displayed layer, and the
+/// requests for missing packets.
 ///
-/// Not copyable: it is asked for a deadline after every packet, and its state is large.
+/// Not copyable: its owner reads a deadline after every packet, and its state is large.
 struct VideoReceiver: ~Copyable {
-    /// Simulcast layers that are told apart; browsers send three, and each may hold a second of packets.
+    /// The most simulcast layers; browsers send three, and each may hold a second of packets.
     static let mostLayers = 4
-    /// A simulcast layer that is silent for so long is not there.
+    /// A simulcast layer that is silent for this long counts as absent.
     private static let layerTimeout: Duration = .seconds(2)
     private static let clockRate: Int64 = 90_000
 
@@ -16,17 +16,17 @@ struct VideoReceiver: ~Copyable {
     private var agreedFeedback: [UInt8: CodecFeedback] = [:]
     private var rids: [String] = []
     private var playoutDelayID: UInt8?
-    /// Of media and of their retransmissions, by SSRC.
+    /// The streams of media and of retransmissions, by SSRC.
     private var streams: [SSRC: InboundStream] = [:]
     private var layers: [SSRC: VideoLayer] = [:]
-    /// The layer whose frames are given out.
+    /// The layer whose frames are delivered.
     private var current: SSRC? { didSet { noteBuffered() } }
-    /// A layer that takes over with its first whole frame.
+    /// A layer that replaces the current one with its first whole frame.
     private var next: SSRC? { didSet { noteBuffered() } }
     /// `current` and `next`: the layers whose packets are kept.
     private var buffered: [SSRC] = []
     private var wantedHeight: Int?
-    /// The playout delay that the sender of the pictures told last.
+    /// The last minimum playout delay that the sender of the video requested.
     private var hold: Duration?
     private var frames: [ReceivedVideoFrame] = []
     private var counters = Counters()
@@ -39,7 +39,7 @@ struct VideoReceiver: ~Copyable {
         var keyframes = 0
         var retransmittedPackets = 0
         var keyframeRequests = 0
-        /// Of layers that are gone.
+        /// Oversized frames of layers that are gone.
         var oversizedFrames = 0
         var freezes = FreezeCounter()
     }
@@ -48,7 +48,7 @@ struct VideoReceiver: ~Copyable {
         self.configuration = configuration
     }
 
-    /// The SSRC whose frames are given out; nil before the first packet.
+    /// The SSRC whose frames are delivered; nil before the first packet.
     var ssrc: SSRC? { current }
     /// The SSRCs of all layers.
     var mediaSSRCs: [SSRC] { layers.keys.sorted() }
@@ -172,7 +172,7 @@ struct VideoReceiver: ~Copyable {
 
     // MARK: Layers
 
-    /// A new SSRC on a layer is a new stream; the one before is over.
+    /// Adds the layer of a new SSRC, which is a new stream and ends the one before it.
     private mutating func replaceLayer(_ ssrc: SSRC, rid: Int?, clock: inout SenderClock) {
         for (old, layer) in layers where layer.rid == rid {
             counters.oversizedFrames += layer.buffer.statistics.oversizedFrames
@@ -204,7 +204,7 @@ struct VideoReceiver: ~Copyable {
         buffered = [current, next].compactMap { $0 }
     }
 
-    /// The place of this SSRC was given to another one.
+    /// Forgets an SSRC that lost its place to another one.
     mutating func forget(ssrc: SSRC) {
         streams[ssrc] = nil
         layers[ssrc] = nil
@@ -224,7 +224,7 @@ struct VideoReceiver: ~Copyable {
         return deadline
     }
 
-    /// Gives up what repair can no longer bring in time.
+    /// Abandons gaps that repair can no longer fill in time.
     mutating func advance(to now: Instant, roundTrip: Duration, clock: inout SenderClock) {
         for ssrc in buffered {
             guard let layer = layers[ssrc] else { continue }
@@ -233,7 +233,7 @@ struct VideoReceiver: ~Copyable {
         }
     }
 
-    /// Negative acknowledgements and keyframe requests that are due.
+    /// The NACKs and keyframe requests that are due.
     mutating func makeFeedback(senderSSRC: SSRC, at now: Instant) -> [RTCPPacket] {
         var packets: [RTCPPacket] = []
         for ssrc in buffered {
@@ -253,7 +253,7 @@ struct VideoReceiver: ~Copyable {
 
     // MARK: Reports
 
-    /// Takes a sender report; false when it is about an unknown SSRC.
+    /// Takes a sender report; false if it is about an unknown SSRC.
     mutating func receive(_ report: SenderReport, at now: Instant) -> Bool {
         guard streams[report.ssrc] != nil else { return false }
         streams[report.ssrc]?.reception.received(report, at: now)
@@ -267,7 +267,7 @@ struct VideoReceiver: ~Copyable {
         }
     }
 
-    /// What was counted so far, of the layer in use and of all frames.
+    /// The counts so far, of the layer in use and of all frames.
     mutating func statistics(at now: Instant) -> ReceivedStatistics {
         var statistics = ReceivedStatistics()
         if let current {

@@ -9,7 +9,7 @@ import Testing
     private func started() -> KeyframeRequests {
         var requests = KeyframeRequests(VideoReceiveConfiguration())
         requests.start(at: Self.start)
-        requests.want()
+        requests.need()
         return requests
     }
 
@@ -32,9 +32,9 @@ import Testing
         var requests = started()
         requests.sent(at: Self.start)
         requests.satisfied()
-        #expect(!requests.isWanted)
-        requests.wantAnew()
-        #expect(requests.isWanted)
+        #expect(!requests.isNeeded)
+        requests.needAnother()
+        #expect(requests.isNeeded)
         #expect(requests.earliest(roundTrip: .milliseconds(200)) == Self.start + .milliseconds(400))
     }
 
