@@ -1,16 +1,16 @@
 import Basics
 
-/// Which packets get lost.
+/// The model of packet loss.
 public enum LossModel: Sendable, Equatable {
     case none
-    /// Each packet on its own, with this probability.
+    /// Each packet is lost independently, with this probability.
     case random(Double)
     case bursts(GilbertElliott)
 }
 
 /// A link with a good and a bad state (Gilbert 1960, Elliott 1963): losses come in bursts, as on radio links.
 public struct GilbertElliott: Sendable, Equatable {
-    /// Per packet, from good to bad and back.
+    /// The probability per packet of a change from good to bad and back.
     public var toBad: Double
     public var toGood: Double
     public var lossWhenGood: Double
@@ -23,20 +23,20 @@ public struct GilbertElliott: Sendable, Equatable {
         self.lossWhenBad = lossWhenBad
     }
 
-    /// Everything is lost in the bad state, nothing in the good one.
+    /// A model in which everything is lost in the bad state, nothing in the good one.
     public init(averageLoss: Double, burstLength: Double) {
         let back = 1 / max(burstLength, 1)
         self.init(toBad: back * averageLoss / max(1 - averageLoss, 0.001), toGood: back)
     }
 }
 
-/// Where a link stands in its loss model.
+/// The state of a link in its loss model.
 public struct LossState: Sendable {
     private var isBad = false
 
     public init() {}
 
-    /// Whether the next packet gets lost.
+    /// Whether the next packet is lost.
     public mutating func loses(_ model: LossModel, using random: inout SeededRandom) -> Bool {
         switch model {
         case .none: return false
@@ -49,24 +49,24 @@ public struct LossState: Sendable {
 }
 
 extension SeededRandom {
-    /// True in this part of all cases; draws nothing where that is never.
+    /// True with this probability; draws nothing if it is zero.
     mutating func chance(_ part: Double) -> Bool { part > 0 && Double.random(in: 0..<1, using: &self) < part }
 }
 
-/// What one direction of a link does to packets.
+/// The effects of one direction of a link on packets.
 public struct LinkConditions: Sendable, Equatable {
     public var delay: Duration
-    /// Added to each packet's delay, evenly distributed up to this; order is kept.
+    /// A random addition to each packet's delay, evenly distributed up to this; order is kept.
     public var jitter: Duration = .zero
     public var loss: LossModel = .none
-    /// The part of the packets that are overtaken by those behind them …
+    /// The part of the packets that later ones overtake …
     public var reordering = 0.0
     /// … because they take this much longer.
     public var reorderingDelay: Duration = .milliseconds(20)
     public var duplication = 0.0
-    /// nil carries everything at once.
+    /// nil: unlimited.
     public var rate: BitRate?
-    /// What does not fit into a queue of this length is dropped.
+    /// Packets that do not fit into a queue of this length are dropped.
     public var queue: Duration = .milliseconds(300)
 
     public init(

@@ -2,10 +2,10 @@ import Basics
 import Peer
 
 /// A call between two `PeerConnection`s over simulated links in virtual time: an hour takes seconds and every failure
-/// replays.
+/// can be reproduced.
 ///
-/// `client` offers and controls ICE, `server` is ICE lite. What either side hears is collected; media goes in by the
-/// hooks.
+/// `client` offers and controls ICE, `server` is ICE lite. The events of both sides are collected; the hooks send
+/// media.
 public final class SimulatedCall {
     public enum Side: Sendable { case client, server }
 
@@ -19,25 +19,25 @@ public final class SimulatedCall {
     public let server: PeerConnection
     public private(set) var now: Instant
     /// From client to server.
-    public var up: Line
+    public var up: Link
     /// From server to client.
-    public var down: Line
+    public var down: Link
     /// Called each `tick`; send media here.
     public var onTick: (SimulatedCall, Instant) -> Void = { _, _ in }
-    /// Called for each event of either side, beside being collected.
+    /// Called for each event of either side, which is also collected.
     public var onEvent: (SimulatedCall, Side, PeerEvent) -> Void = { _, _, _ in }
     public var tick: Duration = .milliseconds(10)
-    /// Told of each datagram that either side sends, and of where it goes.
+    /// Called with each datagram that either side sends, and its destination.
     public var onDatagram: (Side, [UInt8], SocketAddress) -> Void = { _, _, _ in }
-    /// Drops a datagram when it answers true.
+    /// Drops a datagram when it returns true.
     public var filter: (Side, [UInt8]) -> Bool = { _, _ in false }
-    /// Whether events are kept beside being told; a long call's frames take memory.
+    /// Whether events are also collected; a long call's frames take memory.
     public var collectsEvents = true
     public private(set) var clientEvents: [PeerEvent] = []
     public private(set) var serverEvents: [PeerEvent] = []
 
-    /// One direction.
-    public struct Line {
+    /// One direction of the link.
+    public struct Link {
         fileprivate var link: SimulatedLink<Datagram>
         public var sent: Int { link.sent }
         public var lost: Int { link.lost }
@@ -50,7 +50,7 @@ public final class SimulatedCall {
 
     public static let serverAddress = SocketAddress(.v4(0xC000_0201), port: 40_000)
     public static let clientAddress = SocketAddress(.v4(0xC633_6407), port: 50_000)
-    /// What the server sees of the client: a NAT may change it.
+    /// The client's address as the server sees it: a NAT may change it.
     private var mappedClient = SimulatedCall.clientAddress
     private var nextTick: Instant
 
@@ -70,11 +70,11 @@ public final class SimulatedCall {
         serverSettings.seed = serverSettings.seed ?? seed &* 4 &+ 2
         self.client = try PeerConnection(clientSettings, identity: clientIdentity, at: start)
         self.server = try PeerConnection(serverSettings, identity: serverIdentity, at: start)
-        self.up = Line(link: SimulatedLink(up, seed: seed &* 4 &+ 3))
-        self.down = Line(link: SimulatedLink(down, seed: seed &* 4 &+ 4))
+        self.up = Link(link: SimulatedLink(up, seed: seed &* 4 &+ 3))
+        self.down = Link(link: SimulatedLink(down, seed: seed &* 4 &+ 4))
     }
 
-    /// Offer and answer, as signalling would carry them.
+    /// Exchanges offer and answer, as signalling would.
     public func negotiate(iceRestart: Bool = false) throws {
         let offer = client.makeOffer(at: now, iceRestart: iceRestart)
         let answer = try server.answer(offer, at: now)
@@ -82,8 +82,8 @@ public final class SimulatedCall {
         settle()
     }
 
-    /// The client's NAT gives it another port, or another address, without its knowing; what is under way to the old
-    /// one is lost.
+    /// Assigns another port, or another address, to the client, as a NAT does without its knowledge; packets in flight
+    /// to the old one are lost.
     public func rebindClient(to ip: IPAddress? = nil) {
         mappedClient.port &+= 1
         if let ip { mappedClient.ip = ip }
@@ -95,7 +95,7 @@ public final class SimulatedCall {
         now = end
     }
 
-    /// Runs until the condition holds; false when it did not within the limit.
+    /// Runs until the condition holds; false if it did not within the limit.
     public func run(atMost limit: Duration, until condition: (SimulatedCall) -> Bool) -> Bool {
         let end = now + limit
         while !condition(self) { if !step(until: end) { return condition(self) } }
@@ -111,7 +111,7 @@ public final class SimulatedCall {
             if let other { next = min(next, other) }
         }
         guard next <= end else { return false }
-        // A deadline in the past is due now; time moves on by a little so that it cannot stand still.
+        // A deadline in the past is due now; time advances a little so that it cannot stand still.
         now = max(next, now + .microseconds(10))
         while let datagram = up.link.receive(at: now) {
             deliver(datagram, to: server, local: Self.serverAddress)
@@ -137,7 +137,7 @@ public final class SimulatedCall {
         }
     }
 
-    /// Hands on what the peers have to say; needed after acting on them from outside of the hooks.
+    /// Passes on the events and datagrams of both peers; needed after acting on them outside of the hooks.
     public func settle() {
         while let event = client.nextEvent() {
             if collectsEvents { clientEvents.append(event) }

@@ -1,7 +1,7 @@
 import Basics
 import Peer
 
-/// Frames that a depacketizer takes, made without an encoder: headers of 640×360 as decoders read them, then filler.
+/// Frames that a depacketizer accepts, made without an encoder: headers of 640×360 as decoders parse them, then filler.
 public enum SimulatedFrame {
     public static let width = 640
     public static let height = 360
@@ -17,7 +17,7 @@ public enum SimulatedFrame {
     private static let startCode: [UInt8] = [0, 0, 0, 1]
 
     /// - Parameters:
-    ///   - size: in bytes; at least the headers come.
+    /// - size: in bytes; the headers are always complete.
     ///   - timestamp: in units of 1/90,000 s.
     public static func make(_ codec: VideoCodec, isKeyframe: Bool, bytes size: Int, timestamp: Int64)
         -> PacketizedVideoFrame

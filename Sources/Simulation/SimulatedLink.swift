@@ -1,6 +1,6 @@
 import Basics
 
-/// One direction of a link in virtual time; what it does follows from its seed.
+/// One direction of a link in virtual time; its behaviour follows from its seed.
 public struct SimulatedLink<Payload> {
     /// IPv4 and UDP headers, which the link carries too.
     public static var overhead: Int { 28 }
@@ -12,7 +12,7 @@ public struct SimulatedLink<Payload> {
     }
 
     public private(set) var conditions: LinkConditions
-    /// Changes to come, in order.
+    /// Future changes, in order.
     private var schedule: [(at: Instant, conditions: LinkConditions)]
     private var random: SeededRandom
     private var lossState = LossState()
@@ -32,7 +32,7 @@ public struct SimulatedLink<Payload> {
         random = SeededRandom(seed: seed)
     }
 
-    /// From now on the link is like this.
+    /// Changes the conditions of the link from now on.
     public mutating func change(to conditions: LinkConditions) {
         self.conditions = conditions
     }

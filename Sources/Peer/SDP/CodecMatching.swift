@@ -1,6 +1,6 @@
 import Basics
 
-/// Finds what both ends can use among the peer's codecs.
+/// Finds the codecs of the peer that both ends can use.
 struct CodecMatching {
     /// The H.264 parameters that our answer repeats.
     private static let echoed = ["level-asymmetry-allowed", "packetization-mode", "profile-level-id"]
@@ -35,7 +35,7 @@ struct CodecMatching {
         }
     }
 
-    /// The first `rtx` payload type of each payload type that one repairs (RFC 4588 §8.6).
+    /// The first `rtx` payload type for each payload type that one repairs (RFC 4588 §8.6).
     private static func repairs(in section: MediaDescription) -> [Int: UInt8] {
         var repairs: [Int: UInt8] = [:]
         for codec in section.codecs where codec.isNamed("rtx") && !looksLikeRTCP(codec.payloadType) {
@@ -49,7 +49,7 @@ struct CodecMatching {
     /// With RTP and RTCP on one port these payload types look like RTCP (RFC 5761 §4).
     private static func looksLikeRTCP(_ payloadType: UInt8) -> Bool { (64...95).contains(payloadType) }
 
-    /// Which of our codecs it is; nil where it is none, or not one that we can use.
+    /// The codec of ours that it is; nil if it is none, or not one that we can use.
     private func name(of codec: CodecDescription, kind: MediaKind) -> (name: NegotiatedCodec.Name, h264: H264Format?)? {
         guard !Self.looksLikeRTCP(codec.payloadType) else { return nil }
         switch (kind, codec.clockRate) {
@@ -69,7 +69,7 @@ struct CodecMatching {
         var feedback = CodecFeedback(codec.feedback).intersection(configuration.feedback)
         // transport-cc needs its header extension as well.
         if !hasTransportCC { feedback.remove(.transportCC) }
-        // Only the picture is made to fit a limit.
+        // Only video is adapted to a limit.
         if name == .opus { feedback.remove(.tmmbr) }
         return NegotiatedCodec(
             name: name, payloadType: codec.payloadType, rtxPayloadType: repairs[Int(codec.payloadType)],
@@ -77,7 +77,7 @@ struct CodecMatching {
             parameters: codec.parameters, h264: h264, feedback: feedback)
     }
 
-    /// The payload type of `red` whose blocks are all of that codec: its parameters list them, `111/111` (RFC 2198 §5).
+    /// The payload type of `red` whose blocks all have that codec: its parameters list them, `111/111` (RFC 2198 §5).
     private func redundancy(of codec: CodecDescription, in section: MediaDescription) -> UInt8? {
         guard configuration.takesRedundantAudio else { return nil }
         let wanted = Substring(String(codec.payloadType))
@@ -90,7 +90,7 @@ struct CodecMatching {
         }?.payloadType
     }
 
-    /// The lines of our description for `codecs`.
+    /// The codec descriptions of our session description for `codecs`.
     func descriptions(_ codecs: [NegotiatedCodec]) -> [CodecDescription] {
         codecs.flatMap { codec in
             let name: String
@@ -102,7 +102,7 @@ struct CodecMatching {
             case .vp8: name = "VP8"
             case .h264:
                 name = "H264"
-                // Echoed exactly: baseline and constrained baseline are different to libwebrtc.
+                // Echoed exactly: to libwebrtc baseline and constrained baseline differ.
                 parameters.entries = codec.parameters.entries.filter { entry in
                     Self.echoed.contains { entry.name.equals(lowercase: $0) }
                 }
@@ -112,8 +112,8 @@ struct CodecMatching {
                 channels: codec.name == .opus ? 2 : nil,
                 parameters: parameters, feedback: codec.feedback.lines)
             if let red = codec.redPayloadType {
-                // Behind Opus: a browser sends what stands first, and would send every packet twice on the best of
-                // lines.
+                // After Opus: a browser sends the first format, and would send every packet twice even on the best
+                // links.
                 return [
                     media,
                     CodecDescription(
@@ -131,7 +131,7 @@ struct CodecMatching {
         }
     }
 
-    /// The extensions of a section that we support, as lines of our description.
+    /// The extensions of a section that we support, for our description.
     func extensions(of section: MediaDescription, mixed: Bool) -> [ExtensionMapping] {
         var seen = Set<UInt8>()
         var kinds = Set<HeaderExtension>()

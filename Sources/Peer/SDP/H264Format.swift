@@ -1,7 +1,7 @@
-/// What an H.264 payload type stands for (RFC 6184 §8.2.2): profile and packetization mode must be equal at both ends,
+/// The format of an H.264 payload type (RFC 6184 §8.2.2): profile and packetization mode must be equal at both ends,
 /// the level need not be.
 struct H264Format: Hashable, Sendable {
-    /// The profiles that RFC 6184 table 5 tells apart.
+    /// The profiles that RFC 6184 table 5 distinguishes.
     enum Profile: Hashable, Sendable {
         case constrainedBaseline, baseline, main, constrainedHigh, high
         case other(idc: UInt8, constraints: UInt8)
@@ -14,7 +14,7 @@ struct H264Format: Hashable, Sendable {
     var packetizationMode: Int
     var allowsLevelAsymmetry: Bool
 
-    /// Nil where the parameters make no sense.
+    /// Nil if the parameters are invalid.
     init?(_ parameters: FormatParameters) {
         packetizationMode = parameters.integer("packetization-mode") ?? 0
         allowsLevelAsymmetry = parameters["level-asymmetry-allowed"] == "1"
@@ -39,14 +39,14 @@ struct H264Format: Hashable, Sendable {
         }
     }
 
-    /// Whether we can decode it, and a decoder for it can show what we send (constrained baseline).
+    /// Whether we can decode it, and a decoder for it can decode what we send (constrained baseline).
     var isUsable: Bool {
         if case .other = profile { return false }
         return packetizationMode == 0 || packetizationMode == 1
     }
 
-    /// Smaller is better: aggregation and fragmentation before single NAL units, the profile that we send before wider
-    /// ones.
+    /// The lower, the better: aggregation and fragmentation before single NAL units, the profile that we send before
+    /// wider ones.
     var rank: Int {
         let profileRank =
             switch profile {
@@ -60,7 +60,7 @@ struct H264Format: Hashable, Sendable {
         return (packetizationMode == 1 ? 0 : 10) + profileRank
     }
 
-    /// Same profile and mode: payload types of this format are interchangeable.
+    /// Whether profile and mode are equal: payload types of such formats are interchangeable.
     func matches(_ other: H264Format) -> Bool {
         profile == other.profile && packetizationMode == other.packetizationMode
     }

@@ -1,6 +1,6 @@
 import Basics
 
-/// What a section carries.
+/// The kind of a section.
 enum MediaKind: Hashable, Sendable, CustomStringConvertible {
     case audio, video, application
     case other(String)
@@ -24,7 +24,7 @@ enum MediaKind: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One `m=` section. Attributes that stood at session level and count for every section are already copied in.
+/// One `m=` section. Session-level attributes that apply to every section are already copied in.
 struct MediaDescription: Hashable, Sendable {
     var kind: MediaKind
     /// 0 rejects the section, unless it is `bundleOnly` (RFC 9143 §6).
@@ -56,7 +56,7 @@ struct MediaDescription: Hashable, Sendable {
     var simulcast: SimulcastDescription?
     var sctpPort: UInt16?
     var maxMessageSize: Int?
-    /// Everything else, in its order.
+    /// All other attributes, in their order.
     var attributes: [SDPAttribute] = []
 
     init(kind: MediaKind, port: UInt16, proto: String, formats: [String]) {
@@ -66,16 +66,16 @@ struct MediaDescription: Hashable, Sendable {
         self.formats = formats
     }
 
-    /// Rejected or stopped: port 0 without `a=bundle-only`.
+    /// Whether it is rejected or stopped: port 0 without `a=bundle-only`.
     var isRejected: Bool { port == 0 && !bundleOnly }
     var isRTP: Bool { proto.contains("RTP/") }
 
     /// The codec of a payload type.
     func codec(_ payloadType: UInt8) -> CodecDescription? { codecs.first { $0.payloadType == payloadType } }
 
-    /// The ceiling that this end asks for: TIAS (RFC 3890) before AS.
+    /// The ceiling that this end requests: TIAS (RFC 3890) before AS.
     var bandwidth: BitRate? {
-        // Ten times what any line of today carries: from there on a sum or a product might overflow.
+        // Ten times what any link of today carries: above it a sum or a product might overflow.
         let most = 100_000_000_000
         if let tias = bandwidths.first(where: { $0.type == "TIAS" }) {
             return BitRate(bitsPerSecond: min(max(tias.value, 0), most))

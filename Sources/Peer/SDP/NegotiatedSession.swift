@@ -1,6 +1,6 @@
 import Basics
 
-/// Header extensions that Tessera knows (RFC 8285).
+/// The header extensions that Tessera supports (RFC 8285).
 enum HeaderExtension: String, Hashable, Sendable, CaseIterable {
     case mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
     case rid = "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
@@ -11,7 +11,7 @@ enum HeaderExtension: String, Hashable, Sendable, CaseIterable {
     case videoOrientation = "urn:3gpp:video-orientation"
     case playoutDelay = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
 
-    /// Whether it belongs on a section of this kind.
+    /// Whether it applies to a section of this kind.
     func applies(to kind: MediaKind) -> Bool {
         switch self {
         case .mid, .absSendTime, .transportCC: true
@@ -21,7 +21,7 @@ enum HeaderExtension: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The ids that were agreed for one section.
+/// The ids that were negotiated for one section.
 struct HeaderExtensionMap: Hashable, Sendable {
     private var ids: [HeaderExtension: UInt8] = [:]
 
@@ -42,11 +42,11 @@ struct HeaderExtensionMap: Hashable, Sendable {
     var playoutDelay: UInt8? { self[.playoutDelay] }
 }
 
-/// RTCP feedback that both ends agreed on for a payload type (RFC 4585 §4.2).
+/// The RTCP feedback that was negotiated for a payload type (RFC 4585 §4.2).
 public struct CodecFeedback: OptionSet, Hashable, Sendable {
     /// A bit for each kind.
     public let rawValue: UInt8
-    /// The kinds of these bits.
+    /// The kinds of feedback with these bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
@@ -61,7 +61,7 @@ public struct CodecFeedback: OptionSet, Hashable, Sendable {
     public static let remb = CodecFeedback(rawValue: 8)
     /// Transport-wide congestion control (draft-holmer-rmcat-transport-wide-cc-extensions-01).
     public static let transportCC = CodecFeedback(rawValue: 16)
-    /// RFC 5104 §7.1.
+    /// Temporary maximum media stream bit rate request (RFC 5104 §7.1).
     public static let tmmbr = CodecFeedback(rawValue: 32)
     /// Every kind.
     public static let all: CodecFeedback = [.nack, .pli, .fir, .remb, .transportCC, .tmmbr]
@@ -74,7 +74,7 @@ public struct CodecFeedback: OptionSet, Hashable, Sendable {
     init(_ lines: [String]) {
         self = []
         for (feedback, text) in Self.names where lines.contains(text) { insert(feedback) }
-        // With the offerer's greatest packet rate (RFC 5104 §7.1, "smaxpr"), which an answer need not repeat.
+        // An offer may add its greatest packet rate (RFC 5104 §7.1, "smaxpr"), which an answer need not repeat.
         if lines.contains(where: { $0.hasPrefix("ccm tmmbr ") }) { insert(.tmmbr) }
     }
 
@@ -83,7 +83,7 @@ public struct CodecFeedback: OptionSet, Hashable, Sendable {
 
 /// One codec of a section, with the payload type that both ends use for it.
 struct NegotiatedCodec: Hashable, Sendable {
-    /// The codecs that we can agree on.
+    /// The codecs that can be negotiated.
     enum Name: String, Hashable, Sendable {
         case opus, h264, vp8
 
@@ -99,12 +99,12 @@ struct NegotiatedCodec: Hashable, Sendable {
 
     var name: Name
     var payloadType: UInt8
-    /// The payload type of its retransmissions (RFC 4588), if the peer takes them.
+    /// The payload type of its retransmissions (RFC 4588), if the peer accepts them.
     var rtxPayloadType: UInt8?
-    /// Only for Opus: the payload type of packets that carry earlier ones again (RFC 2198), if the peer takes them.
+    /// Only for Opus: the payload type of packets that repeat earlier ones (RFC 2198), if the peer accepts them.
     var redPayloadType: UInt8?
     var clockRate: Int
-    /// The peer's parameters: its wishes as a receiver.
+    /// The peer's parameters, which it sets as a receiver.
     var parameters: FormatParameters
     /// Only for H.264.
     var h264: H264Format?
@@ -119,24 +119,24 @@ struct RemoteSource: Hashable, Sendable {
     var cname: String?
 }
 
-/// What the peer's Opus parameters ask of our encoder (RFC 7587 §6.1).
+/// The peer's parameters for our Opus encoder (RFC 7587 §6.1).
 public struct OpusParameters: Hashable, Sendable {
-    /// The peer likes stereo better (`stereo=1`).
+    /// The peer prefers stereo (`stereo=1`).
     public var stereo = false
-    /// The peer makes use of in-band FEC.
+    /// The peer uses in-band FEC.
     public var useInbandFEC = false
-    /// The peer likes discontinuous transmission.
+    /// The peer prefers discontinuous transmission.
     public var useDTX = false
-    /// What the encoder may use at most on average; nil where the peer says nothing.
+    /// The highest average rate of the encoder; nil if the peer does not limit it.
     public var maxAverageBitRate: BitRate?
-    /// In Hz.
+    /// The highest sampling rate that the peer plays, in Hz.
     public var maxPlaybackRate: Int?
-    /// In milliseconds, as the peer likes it best.
+    /// The packet duration that the peer prefers, in milliseconds.
     public var packetTime: Int?
-    /// In milliseconds, at most.
+    /// The longest packet duration, in milliseconds.
     public var maxPacketTime: Int?
 
-    /// `section`: where `a=ptime`, `a=maxptime` (RFC 8866 §6.4) and `b=` are looked for.
+    /// Reads `a=ptime`, `a=maxptime` (RFC 8866 §6.4) and `b=` from `section`.
     init(_ parameters: FormatParameters, in section: MediaDescription) {
         self.init(parameters)
         func milliseconds(_ name: String) -> Int? {
@@ -155,26 +155,26 @@ public struct OpusParameters: Hashable, Sendable {
         stereo = parameters["stereo"] == "1"
         useInbandFEC = parameters["useinbandfec"] == "1"
         useDTX = parameters["usedtx"] == "1"
-        // RFC 7587 §6.1: 6000 to 510000; values outside are no wish to follow.
+        // RFC 7587 §6.1: 6000 to 510000; values outside are ignored.
         maxAverageBitRate = parameters.integer("maxaveragebitrate").flatMap {
             (6000...510_000).contains($0) ? BitRate(bitsPerSecond: $0) : nil
         }
         maxPlaybackRate = parameters.integer("maxplaybackrate").flatMap { (8000...48_000).contains($0) ? $0 : nil }
         packetTime = parameters.integer("ptime").flatMap { (3...120).contains($0) ? $0 : nil }
-        // Some write it here, where RFC 3267 had it.
+        // Some peers write it here, as in RFC 3267.
         maxPacketTime = parameters.integer("maxptime").flatMap { (3...120).contains($0) ? $0 : nil }
     }
 }
 
-/// One section as agreed.
+/// One negotiated section.
 struct NegotiatedSection: Hashable, Sendable {
     var mid: String?
     var kind: MediaKind
-    /// False for a rejected or stopped section; it keeps its place.
+    /// False for a rejected or stopped section, which keeps its place.
     var accepted = false
-    /// Ours: what we send and receive.
+    /// Our direction: what we send and receive.
     var direction = Direction.inactive
-    /// In the answer's order: the first is what the peer will send.
+    /// In the answer's order: the peer will send the first.
     var codecs: [NegotiatedCodec] = []
     var headerExtensions = HeaderExtensionMap()
     var remoteSources: [RemoteSource] = []
@@ -183,7 +183,7 @@ struct NegotiatedSection: Hashable, Sendable {
     var remoteMsid: MediaStreamID?
     /// Only for audio.
     var opus: OpusParameters?
-    /// What the peer is willing to receive (`b=`).
+    /// The rate that the peer accepts (`b=`).
     var remoteBandwidth: BitRate?
     var remoteReducedSizeRTCP = false
 
@@ -192,29 +192,29 @@ struct NegotiatedSection: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// Whether one of the codecs has this feedback: what is told of a whole connection needs no more.
+    /// Whether one of the codecs has this feedback: enough for feedback about a whole connection.
     func agreed(to feedback: CodecFeedback) -> Bool { codecs.contains { $0.feedback.contains(feedback) } }
 }
 
-/// What was agreed with the peer: all that a connection needs.
+/// The result of a negotiation: everything that a connection needs.
 package struct NegotiatedSession: Hashable, Sendable {
     var localIce: ICECredentials
     var remoteIce: ICECredentials
-    /// The peer restarted ICE with this description, or we did.
+    /// Whether the peer or we restarted ICE with this description.
     var iceRestarted: Bool
     package var remoteCandidates: [Candidate]
     var remoteIsLite: Bool
     var remoteFingerprints: [Fingerprint]
-    /// Ours; it never changes for the life of a connection.
+    /// Our role; it stays the same for the life of a connection.
     var dtlsRole: DTLSRole
     /// In m-line order, rejected ones included.
     var sections: [NegotiatedSection]
-    /// The peer's SCTP port, if a data channel section is agreed.
+    /// The peer's SCTP port, if a data channel section was negotiated.
     var sctpPort: UInt16?
     /// Bytes; 0 means without limit (RFC 8841 §6.1).
     var remoteMaxMessageSize: Int
     var extmapAllowMixed: Bool
 
-    /// The agreed section of a kind.
+    /// The accepted section of a kind.
     func section(_ kind: MediaKind) -> NegotiatedSection? { sections.first { $0.accepted && $0.kind == kind } }
 }

@@ -1,9 +1,9 @@
 extension Negotiation {
-    /// Answers an offer: match, reject what is not wanted, then codecs, extensions, directions and transport, in this
-    /// order.
+    /// Answers an offer: chooses the sections, rejects the others, then negotiates codecs, extensions, directions and
+    /// transport, in this order.
     ///
     /// `newCredentials` are used for the first answer and when the peer restarts ICE; otherwise the present ones stay.
-    /// An offer of ours that still waits is given up: one side offers, so a peer that offers has not seen it.
+    /// A pending offer of ours is dropped: only one side offers, so a peer that offers has not seen it.
     /// - Throws: `SDPError`; then nothing has changed.
     mutating func answer(
         _ offer: SessionDescription, newCredentials: ICECredentials
@@ -64,12 +64,11 @@ extension Negotiation {
         return (answer, session)
     }
 
-    /// Renews ICE alone, as a WHIP client asks (RFC 9725 §4.3.3): what was agreed, the role, the codecs and the sources
-    /// stay.
+    /// Restarts ICE alone, as a WHIP client requests (RFC 9725 §4.3.3): everything else that was negotiated stays.
     ///
     /// - Parameters:
     ///   - remote: the peer's new credentials; both parts must differ from the present ones (RFC 8839 §4.4.1.1.1).
-    ///   - newCredentials: ours from here on.
+    /// - newCredentials: our new credentials.
     /// - Throws: `SDPError`; then nothing has changed.
     mutating func restartICE(remote: ICECredentials, newCredentials: ICECredentials) throws(SDPError)
         -> NegotiatedSession
@@ -100,7 +99,7 @@ extension Negotiation {
     /// The indices of the sections to accept: one audio, one video, one data channel.
     private func choose(_ offer: SessionDescription) throws(SDPError) -> [Int] {
         var chosen: [Int] = []
-        for kind in [MediaKind.audio, .video] where configuration.wish(for: kind) != nil {
+        for kind in [MediaKind.audio, .video] where configuration.direction(for: kind) != nil {
             let live = offer.media.indices.filter {
                 offer.media[$0].kind == kind && !offer.media[$0].isRejected && offer.media[$0].isRTP
             }
@@ -110,7 +109,8 @@ extension Negotiation {
                 throw SDPError(
                     "The offer's \(kind) has no codec in common with this room. Offer \(names).", code: .noCommonCodec)
             }
-            // What the peer sends matters more than what it only receives; among equals the one in use stays.
+            // A section that the peer sends on is preferred to one on which it only receives; among equals the one in
+            // use stays.
             let best = usable.map { (rank(offer.media[$0], at: $0), $0) }.min { $0.0 < $1.0 }?.1
             if let best { chosen.append(best) }
         }
@@ -135,7 +135,7 @@ extension Negotiation {
         return (use, previous?.accepted == true && previous?.mid == section.mid ? 0 : 1, index)
     }
 
-    /// RFC 4145 §4.1 and RFC 8842 §5.3; absent means active.
+    /// Our role after an offer (RFC 4145 §4.1, RFC 8842 §5.3); an absent `setup` means active.
     static func role(offer: SetupRole?, preferred: DTLSRole) -> DTLSRole {
         switch offer {
         case .active, nil: .server
@@ -144,7 +144,7 @@ extension Negotiation {
         }
     }
 
-    /// Both the fragment and the password are new (RFC 8839 §4.4.1.1.1); the first description is no restart.
+    /// Whether both the fragment and the password are new (RFC 8839 §4.4.1.1.1); the first description is no restart.
     private func restartsIce(_ offer: SessionDescription, chosen: [Int]) -> Bool {
         guard let previous = agreed?.remoteIce, let section = chosen.first.map({ offer.media[$0] }) else {
             return false
@@ -152,7 +152,7 @@ extension Negotiation {
         return section.iceUfrag != previous.ufrag && section.icePassword != previous.password
     }
 
-    /// Port 0 and a format, out of the group: that is all that a rejection needs (RFC 8829 §5.3.1).
+    /// A rejected section has port 0 and a format, and is not in the bundle group: it needs no more (RFC 8829 §5.3.1).
     static func rejection(of remote: MediaDescription) -> MediaDescription {
         var section = MediaDescription(
             kind: remote.kind, port: 0, proto: remote.proto,
@@ -180,7 +180,7 @@ extension Negotiation {
             if local.formats.contains("webrtc-datachannel") {
                 local.sctpPort = configuration.sctpPort
             } else {
-                // The form before RFC 8841 names the port as the format.
+                // Before RFC 8841 the format was the port.
                 local.attributes = [
                     SDPAttribute("sctpmap", "\(remote.formats.first ?? "5000") webrtc-datachannel 1024")
                 ]
@@ -188,7 +188,7 @@ extension Negotiation {
             local.maxMessageSize = configuration.maxMessageSize
             return local
         }
-        local.direction = remote.direction.mirrored.intersection(configuration.wish(for: remote.kind) ?? .inactive)
+        local.direction = remote.direction.mirrored.intersection(configuration.direction(for: remote.kind) ?? .inactive)
         local.codecs = matching.descriptions(codecs)
         local.formats = local.codecs.map { String($0.payloadType) }
         local.extensions = matching.extensions(of: remote, mixed: mixed)
@@ -204,15 +204,15 @@ extension Negotiation {
     }
 
     /// Whether the description in force names our sources there. They stay named while the peer is on hold: Chromium
-    /// (156) drops a stream whose source is gone from the section, and when the same source comes back it decodes it
+    /// (156) drops a stream whose source disappears from the section, and when the same source returns it decodes it
     /// but shows nothing.
     private func namesSources(at index: Int) -> Bool {
         guard let media = localDescription?.media, media.indices.contains(index) else { return false }
         return !media[index].ssrcs.isEmpty
     }
 
-    /// Takes every encoding that the peer offers to send (RFC 8853 §5.3.2); without the RID extension they could not be
-    /// told apart.
+    /// Accepts every encoding that the peer offers to send (RFC 8853 §5.3.2); without the RID extension they could not
+    /// be distinguished.
     private func acceptSimulcast(_ remote: MediaDescription, _ local: inout MediaDescription) {
         guard configuration.acceptsSimulcast, let simulcast = remote.simulcast,
             local.extensions.contains(where: { $0.uri == HeaderExtension.rid.rawValue })

@@ -1,9 +1,9 @@
 import Basics
 
 extension Negotiation {
-    /// An offer: the first one with a section per accepted kind, later ones with the sections in force.
+    /// Makes an offer: the first one with a section per accepted kind, later ones with the sections in force.
     ///
-    /// - Parameter iceRestart: new credentials, if the path is to be found anew. Must differ in both parts.
+    /// - Parameter iceRestart: new credentials, for an ICE restart. Both parts must differ.
     mutating func makeOffer(iceRestart: ICECredentials? = nil) -> SessionDescription {
         let credentials = iceRestart ?? pendingCredentials ?? localIce ?? configuration.credentials
         let previous = localDescription
@@ -19,19 +19,19 @@ extension Negotiation {
             }
             section.candidates = []
             section.endOfCandidates = false
-            // An answer's receiving rids make no offer.
+            // The receiving RIDs of an answer do not belong in an offer.
             section.rids = []
             section.simulcast = nil
-            let wish = configuration.wish(for: section.kind)
+            let direction = configuration.direction(for: section.kind)
             if section.isRTP {
-                section.direction = wish ?? .inactive
+                section.direction = direction ?? .inactive
                 section.ssrcs = []
                 section.ssrcGroups = []
                 section.msids = []
                 if section.direction.sends { addSources(&section, rtx: section.codecs.contains { $0.isNamed("rtx") }) }
             }
             let carriesCandidates = section.mid == nil || section.mid == mids.first
-            // RFC 8842 §5.2: actpass in every offer, whatever the role has become.
+            // RFC 8842 §5.2: every offer has actpass, whatever the present role.
             addTransport(&section, credentials: credentials, setup: .actpass, withCandidates: carriesCandidates)
             offer.media.append(section)
         }
@@ -40,9 +40,9 @@ extension Negotiation {
         return offer
     }
 
-    /// Takes the answer to the offer made last.
+    /// Takes the answer to the last offer.
     ///
-    /// - Throws: `SDPError`; then the offer still waits.
+    /// - Throws: `SDPError`; then the offer is still pending.
     mutating func accept(answer: SessionDescription) throws(SDPError) -> NegotiatedSession {
         guard let offer = pendingOffer, let credentials = pendingCredentials else {
             throw SDPError("There is no offer to answer. Wait for one, or send an offer.")
@@ -81,7 +81,7 @@ extension Negotiation {
             throw SDPError("The answer rejects every section. Accept audio, video or the data channel.")
         }
         let setup = zip(answer.media, sections).first { $0.1.accepted }?.0.setup
-        // RFC 4145 §4.1: the answerer's choice, active if it says nothing.
+        // RFC 4145 §4.1: the answerer chooses; absent means active.
         let role = self.role ?? (setup == .passive ? .client : .server)
         let restarted = localIce.map { $0 != credentials } ?? false
         let session = try session(
@@ -98,7 +98,8 @@ extension Negotiation {
         return session
     }
 
-    /// What an answered section and our offer of it have in common; nil without a codec. `local` is narrowed to it.
+    /// What an answered section and our offer of it have in common; nil without a common codec. `local` is narrowed to
+    /// it.
     private func agreement(_ remote: MediaDescription, _ local: inout MediaDescription) -> NegotiatedSection? {
         if remote.kind == .application { return negotiated(remote, codecs: [], local: local) }
         let offered = local

@@ -1,28 +1,28 @@
 import Basics
 
-/// Offers and answers for the life of one connection (RFC 3264, RFC 8829). A value without I/O: keeps the order of
+/// Offers and answers for the life of one connection (RFC 3264, RFC 8829). A value without I/O: it keeps the order of
 /// sections, the version, the DTLS role and the ICE credentials.
 struct Negotiation: Sendable {
     var configuration: NegotiationConfiguration
 
-    /// What both ends agreed on last.
+    /// The result of the last negotiation.
     var agreed: NegotiatedSession?
     /// The description of ours that is in force.
     var localDescription: SessionDescription?
-    /// An offer of ours that waits for its answer.
+    /// An offer of ours without an answer yet.
     var pendingOffer: SessionDescription?
     var pendingCredentials: ICECredentials?
     var localIce: ICECredentials?
     var remoteDescription: SessionDescription?
-    /// Settled by the first description and never changed: Chrome cannot (RFC 8842 §5.5 allows it only with a new
-    /// association).
+    /// The role is set by the first description and never changed: Chrome cannot (RFC 8842 §5.5 allows it only with a
+    /// new association).
     var role: DTLSRole?
     private let sessionID: String
     private var version: UInt64 = 0
 
     init(configuration: NegotiationConfiguration) {
         self.configuration = configuration
-        // RFC 8829 §5.2.1: 64 bits with the highest 0, decimal; never about the machine or the user.
+        // RFC 8829 §5.2.1: 64 bits with the highest 0, decimal; it must reveal nothing about the machine or the user.
         let id = ICECredentials.randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 1
         sessionID = String(id)
     }
@@ -37,7 +37,7 @@ struct Negotiation: Sendable {
         return description
     }
 
-    /// Fills in what every accepted section says about its transport.
+    /// Sets the transport attributes of an accepted section.
     func addTransport(
         _ section: inout MediaDescription, credentials: ICECredentials, setup: SetupRole, withCandidates: Bool
     ) {
@@ -52,7 +52,7 @@ struct Negotiation: Sendable {
         }
     }
 
-    /// Our sources on a section that we send on.
+    /// Adds our sources to a section that we send on.
     func addSources(_ section: inout MediaDescription, rtx: Bool) {
         let cname = SDPAttribute("cname", configuration.cname)
         let track = section.kind == .audio ? configuration.audioTrackID : configuration.videoTrackID
@@ -63,26 +63,26 @@ struct Negotiation: Sendable {
             sources.append(configuration.videoRTXSSRC)
             section.ssrcGroups = [SSRCGroup(semantics: "FID", ssrcs: sources)]
         }
-        // Plan B clients know tracks only from the msid of an ssrc line.
+        // Plan B clients take tracks only from the msid of an ssrc line.
         let attributes = configuration.isCompact ? [cname] : [cname, SDPAttribute("msid", msid.description)]
         section.ssrcs = sources.map { SSRCDescription(ssrc: $0, attributes: attributes) }
     }
 
-    /// - Parameter codecs: what was agreed; nil in an offer of ours.
+    /// - Parameter codecs: the negotiated codecs; nil in an offer of ours.
     func addBandwidth(_ section: inout MediaDescription, codecs: [NegotiatedCodec]? = nil) {
         var rate = section.kind == .audio ? configuration.audioBandwidth : configuration.videoBandwidth
         if section.kind == .video, let codecs, !codecs.contains(where: { $0.feedback.contains(.remb) }) {
             rate = rate ?? configuration.videoBandwidthWithoutREMB
         }
         guard let rate else { return }
-        // Firefox and RFC 3890 want TIAS, older libwebrtc only AS.
+        // Firefox and RFC 3890 use TIAS, older libwebrtc only AS.
         section.bandwidths = [
             BandwidthLine(type: "AS", value: (rate.bitsPerSecond + 999) / 1000),
             BandwidthLine(type: "TIAS", value: rate.bitsPerSecond),
         ]
     }
 
-    /// What a remote section and our description of it agree on.
+    /// The negotiated section of a remote section and our description of it.
     func negotiated(_ remote: MediaDescription, codecs: [NegotiatedCodec], local: MediaDescription) -> NegotiatedSection
     {
         var section = NegotiatedSection(mid: remote.mid, kind: remote.kind)
@@ -110,7 +110,8 @@ struct Negotiation: Sendable {
         }
     }
 
-    /// The transport of the peer: that of the first section in use; bundled ones all say the same.
+    /// Makes the session with the peer's transport: that of the first section in use; all bundled sections have the
+    /// same.
     func session(
         remote: SessionDescription, sections: [NegotiatedSection], localIce: ICECredentials, restarted: Bool,
         role: DTLSRole,
@@ -133,7 +134,7 @@ struct Negotiation: Sendable {
         }
         var candidates: [Candidate] = []
         var known = Set<Candidate>()
-        // A lite agent checks none.
+        // A lite agent checks no candidates.
         for section in configuration.isIceLite ? [] : used {
             for candidate in section.candidates where candidate.component == 1 && known.insert(candidate).inserted {
                 candidates.append(candidate)

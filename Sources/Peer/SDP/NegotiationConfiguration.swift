@@ -1,56 +1,56 @@
 import Basics
 
-/// What our end brings to a negotiation.
+/// Our side of a negotiation.
 struct NegotiationConfiguration: Sendable {
-    /// Of our certificate, SHA-256.
+    /// The fingerprint of our certificate, SHA-256.
     var fingerprint: Fingerprint
     var isIceLite: Bool
-    /// Ours, best first; they stand in every description.
+    /// Our candidates, best first; every description contains them.
     var candidates: [Candidate]
-    /// For an offer that comes before any answer.
+    /// The credentials of an offer before any answer.
     var credentials = ICECredentials.random()
 
-    /// What we are ready to do with audio; nil rejects it.
+    /// The audio direction that we offer and accept; nil rejects audio.
     var audio: Direction? = .sendReceive
-    /// What we are ready to do with video; nil rejects it.
+    /// The video direction that we offer and accept; nil rejects video.
     var video: Direction? = .sendReceive
     var acceptsDataChannels = true
 
-    /// Nil follows the offer's order. Otherwise only these, in this order. In an offer of ours: VP8, H.264.
+    /// Our video codecs in order of preference. Nil follows the offer's order, and offers VP8 and H.264.
     var videoCodecs: [VideoCodec]?
-    /// The parameters of Opus in our descriptions: our wishes as a receiver (RFC 7587 §6.1).
+    /// The parameters of Opus in our descriptions, which we set as a receiver (RFC 7587 §6.1).
     var opusParameters = FormatParameters(parsing: "minptime=10;useinbandfec=1;stereo=0;maxaveragebitrate=40000")
     var feedback = CodecFeedback.all
-    /// Without video-orientation, so that senders turn their pictures themselves.
+    /// Without video-orientation, so that senders rotate their pictures themselves.
     var headerExtensions: Set<HeaderExtension> = [
         .mid, .rid, .repairedRID, .audioLevel, .absSendTime, .transportCC, .playoutDelay,
     ]
     var acceptsSimulcast = true
-    /// Takes `red` for Opus (RFC 2198) where it is offered, and offers it.
+    /// Accepts `red` for Opus (RFC 2198), and offers it.
     var takesRedundantAudio = true
 
     var audioSSRC: SSRC
     var videoSSRC: SSRC
     var videoRTXSSRC: SSRC
-    /// One for audio and video, so that the receiver keeps lips and voice together (RFC 3550 §6.5.1).
+    /// One CNAME for audio and video, so that the receiver synchronises them (RFC 3550 §6.5.1).
     var cname: String
     var streamID: String
     var audioTrackID: String
     var videoTrackID: String
 
-    /// What we want to receive at most.
+    /// The highest audio rate to receive.
     var audioBandwidth: BitRate?
-    /// What we want to receive at most.
+    /// The highest video rate to receive.
     var videoBandwidth: BitRate?
-    /// The same for answers to peers that take no REMB, by which it would be told as it changes.
+    /// The same for answers to peers without REMB, which would otherwise carry the changing limit.
     var videoBandwidthWithoutREMB: BitRate?
 
     var sctpPort: UInt16 = 5000
-    /// Bytes that we take in one data channel message.
+    /// The most bytes that we accept in one data channel message.
     var maxMessageSize = 262_144
-    /// Our role where the offer leaves the choice. A server that waits needs no address of the peer.
+    /// Our role if the offer leaves the choice. A server role needs no address of the peer to start.
     var preferredRole = DTLSRole.server
-    /// Short offers: for doors whose clients want one small frame.
+    /// Makes short offers, for endpoints whose clients need small messages.
     var isCompact = false
 
     init(
@@ -70,7 +70,7 @@ struct NegotiationConfiguration: Sendable {
         self.videoTrackID = videoTrackID
     }
 
-    func wish(for kind: MediaKind) -> Direction? {
+    func direction(for kind: MediaKind) -> Direction? {
         switch kind {
         case .audio: audio
         case .video: video

@@ -1,6 +1,6 @@
 import Basics
 
-/// Which way media flows, seen from the end that wrote the description (RFC 8866 §6.7).
+/// The direction of media, seen from the end that wrote the description (RFC 8866 §6.7).
 public enum Direction: String, Hashable, Sendable, CaseIterable {
     /// Media flows both ways.
     case sendReceive = "sendrecv"
@@ -22,18 +22,18 @@ public enum Direction: String, Hashable, Sendable, CaseIterable {
     public var receives: Bool { self == .sendReceive || self == .receiveOnly }
     /// The same flow seen from the other end.
     public var mirrored: Direction { Direction(sends: receives, receives: sends) }
-    /// What both allow.
+    /// The directions that both allow.
     public func intersection(_ other: Direction) -> Direction {
         Direction(sends: sends && other.sends, receives: receives && other.receives)
     }
 }
 
-/// `a=setup` (RFC 4145 §4, RFC 8842): who opens the DTLS association.
+/// `a=setup` (RFC 4145 §4, RFC 8842): which end opens the DTLS association.
 enum SetupRole: String, Hashable, Sendable {
     case active, passive, actpass, holdconn
 }
 
-/// An attribute line that has no field of its own: `a=name` or `a=name:value`.
+/// An attribute without a field of its own: `a=name` or `a=name:value`.
 struct SDPAttribute: Hashable, Sendable, CustomStringConvertible {
     var name: String
     var value: String?
@@ -46,7 +46,7 @@ struct SDPAttribute: Hashable, Sendable, CustomStringConvertible {
     var description: String { value.map { "\(name):\($0)" } ?? name }
 }
 
-/// The parameters of an `a=fmtp` line in their order; names compare without case.
+/// The parameters of an `a=fmtp` line in their order; names are case-insensitive.
 package struct FormatParameters: Hashable, Sendable, CustomStringConvertible {
     package struct Entry: Hashable, Sendable {
         var name: String
@@ -55,8 +55,8 @@ package struct FormatParameters: Hashable, Sendable, CustomStringConvertible {
 
     package var entries: [Entry]
 
-    /// Reads `a=1;b=2`; a part without `=` (`0-15`, `111/111`) becomes a name without value. What is beyond 64
-    /// parameters is ignored.
+    /// Parses `a=1;b=2`; a part without `=` (`0-15`, `111/111`) becomes a name without value. Parameters after the 64th
+    /// are ignored.
     package init(parsing text: some StringProtocol) {
         entries = Substring(text).parts(";", maximum: SDPLimits.parameters + 1).prefix(SDPLimits.parameters).compactMap
         { part in
@@ -67,7 +67,7 @@ package struct FormatParameters: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// No parameters.
+    /// Makes a list without parameters.
     package init() {
         entries = []
     }
@@ -84,13 +84,13 @@ package struct FormatParameters: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One payload type of a section: rtpmap, fmtp and rtcp-fb together.
+/// One payload type of a section: its rtpmap, fmtp and rtcp-fb attributes.
 struct CodecDescription: Hashable, Sendable {
     var payloadType: UInt8
     /// As written; compare with `isNamed`.
     var name: String
     var clockRate: Int
-    /// Nil where the rtpmap line has none.
+    /// Nil if the rtpmap line has none.
     var channels: Int?
     var parameters: FormatParameters
     /// The values of the `a=rtcp-fb` lines of this payload type: `nack pli`.
@@ -108,7 +108,7 @@ struct CodecDescription: Hashable, Sendable {
         self.feedback = feedback
     }
 
-    /// Encoding names compare without case (RFC 8866 §6.6): GStreamer writes `OPUS`. `other` is in lower case.
+    /// Encoding names are case-insensitive (RFC 8866 §6.6): GStreamer writes `OPUS`. `other` is in lower case.
     func isNamed(_ other: String) -> Bool { name.equals(lowercase: other) }
 }
 
@@ -154,7 +154,7 @@ struct SSRCGroup: Hashable, Sendable {
     }
 }
 
-/// `a=msid` (RFC 8830): the stream and the track that a section carries.
+/// `a=msid` (RFC 8830): the stream and the track of a section.
 struct MediaStreamID: Hashable, Sendable, CustomStringConvertible {
     var stream: String
     var track: String?

@@ -1,10 +1,10 @@
-/// How much of a session description is read. Each limit lies well above what the fixtures of real peers hold, and
-/// bounds what one description can cost.
+/// How much of a session description is parsed. Each limit is well above what the fixtures of real peers contain, and
+/// bounds the cost of one description.
 ///
-/// Two answers. What a peer cannot mean by so many (lines, sections, formats) is an error that names the limit: to
-/// answer half of such an offer would leave a call that is broken in silence. What is only help for us (feedback,
-/// parameters, sources, candidates, unknown attributes) is read up to the limit and the rest is ignored: the call works
-/// without it.
+/// There are two kinds. Where a peer cannot need more (lines, sections, formats), exceeding the limit is an error that
+/// names it: to answer half of such an offer would leave a call that fails without a message. What only helps us
+/// (feedback, parameters, sources, candidates, unknown attributes) is parsed up to the limit and the rest is ignored:
+/// the call works without it.
 enum SDPLimits {
     // MARK: Errors
 
@@ -20,11 +20,11 @@ enum SDPLimits {
 
     // MARK: The rest is ignored
 
-    /// `a=rtcp-fb` lines that count for one codec, its own and those of `*`. Chromium has 5.
+    /// `a=rtcp-fb` lines per codec, its own and those of `*`. Chromium has 5.
     static let feedback = 16
-    /// Parameters of one `a=fmtp` line. H.264 with everything has 6, Opus 9.
+    /// Parameters of one `a=fmtp` line. H.264 with all of them has 6, Opus 9.
     static let parameters = 64
-    /// Sources of one section, and attributes of each. Firefox names 6 with simulcast; packets are told apart by their
+    /// Sources of one section, and attributes of each. Firefox names 6 with simulcast; packets are identified by their
     /// MID.
     static let sources = 64
     static let sourceAttributes = 16
@@ -33,19 +33,18 @@ enum SDPLimits {
     static let groupedSources = 16
     /// `a=extmap` lines of one section. Chromium has 13.
     static let extensions = 64
-    /// Candidates of a whole description: twenty interfaces with UDP and TCP in three sections that are not bundled
-    /// have half as many.
+    /// Candidates of a whole description: twenty interfaces with UDP and TCP in three unbundled sections need half as
+    /// many.
     static let candidates = 256
     /// Fingerprints of one section: one for each hash of one certificate. aiortc has 3.
     static let fingerprints = 16
-    /// `a=rid` lines, encodings in one list of `a=simulcast`, alternatives of each. Eight layers are accepted at most.
+    /// `a=rid` lines, encodings in one list of `a=simulcast`, alternatives of each. At most eight layers are accepted.
     static let restrictions = 16
     /// `a=msid` and `b=` lines of one section, `a=ice-options`.
     static let lists = 16
     /// `a=group:BUNDLE` lines, and mids of each: one for each section.
     static let bundles = 16
     static let bundledSections = sections
-    /// Attributes without a field of their own, of one section or of the session. Only `ptime` and `maxptime` are
-    /// looked at.
+    /// Attributes without a field of their own, of one section or of the session. Only `ptime` and `maxptime` are used.
     static let attributes = 64
 }

@@ -19,9 +19,9 @@ enum SDPAttributeName: String {
     case maxMessageSize = "max-message-size"
 }
 
-/// The attributes of sections. Each is read in time linear in its line, with the section's limits from ``SDPLimits``.
+/// Parses the attributes of sections, each in time linear in its line, within the limits of ``SDPLimits``.
 extension SDPParser {
-    /// Attributes that may stand at either level.
+    /// Parses attributes that may stand at either level.
     mutating func readTransport(_ name: SDPAttributeName, _ value: Substring) throws(SDPError) -> Bool {
         switch name {
         case .iceUfrag, .icePassword:
@@ -49,7 +49,7 @@ extension SDPParser {
         return true
     }
 
-    /// False for an attribute that has no field here, or that does not matter and could not be read.
+    /// False for an attribute that has no field here, or that is optional and could not be parsed.
     mutating func readMediaAttribute(_ name: SDPAttributeName, _ value: Substring) throws(SDPError) -> Bool {
         switch name {
         case .mid:
@@ -93,14 +93,14 @@ extension SDPParser {
 
     private mutating func readCandidate(_ value: Substring) -> Bool {
         guard candidateCount < SDPLimits.candidates else { return true }
-        // Those that cannot be read cost as much.
+        // Candidates that cannot be parsed cost as much.
         candidateCount += 1
         guard let candidate = Candidate(parsing: value) else { return false }
         current { $0.candidates.append(candidate) }
         return true
     }
 
-    /// Whether a list of the section that is read takes one more; what it has no room for need not be taken apart.
+    /// Whether a list of the current section has room for one more item; otherwise the line need not be parsed.
     private func hasRoom<Item>(_ list: KeyPath<MediaDescription, [Item]>, _ limit: Int) -> Bool {
         session.media.last.map { $0[keyPath: list].count < limit } ?? false
     }
@@ -112,7 +112,7 @@ extension SDPParser {
         return (payloadType, rest)
     }
 
-    /// fmtp and rtcp-fb may come before the rtpmap line of their payload type (Firefox): the codec is made here and
+    /// fmtp and rtcp-fb may come before the rtpmap line of their payload type (Firefox): the codec is created here and
     /// named later.
     private mutating func withCodec(_ payloadType: UInt8, _ change: (inout CodecDescription) -> Void) {
         guard let last = session.media.indices.last else { return }
@@ -176,7 +176,7 @@ extension SDPParser {
         let pair = rest.divided(at: ":")
         let attribute = SDPAttribute(String(pair?.head ?? rest), pair.map { String($0.tail) })
         current { section in
-            // The lines of one source follow one another, nearly always.
+            // The lines of one source are almost always consecutive.
             let last = section.ssrcs.indices.last
             let index =
                 last.flatMap { section.ssrcs[$0].ssrc == ssrc ? $0 : nil }

@@ -1,15 +1,15 @@
 import Basics
 
-/// Reads session descriptions from outside: total, in time linear in their length, and lenient where a line does not
-/// matter to us. ``SDPLimits`` holds what is bounded.
+/// Parses session descriptions of peers: never traps, takes time linear in their length, and is lenient where a line
+/// does not matter to us. ``SDPLimits`` has the bounds.
 struct SDPParser {
     var session = SessionDescription(origin: .init(sessionID: "0", version: 0))
-    /// What stands at session level for every section that does not say otherwise (RFC 8839 §5.4, RFC 8122 §5).
+    /// The session-level values of sections that do not override them (RFC 8839 §5.4, RFC 8122 §5).
     private var defaults = MediaDescription(kind: .other(""), port: 0, proto: "", formats: [])
     private var defaultDirection: Direction?
-    /// Of each section, what its description does not hold.
+    /// What the parser must know of each section beside its description.
     var notes: [SectionNotes] = []
-    /// Where the codec of each payload type stands in the section that is read; nil for one that was not named yet.
+    /// The index of each payload type's codec in the current section; nil if it was not named yet.
     var codecOfPayloadType = [Int?](repeating: nil, count: SDPLimits.formats)
     var candidateCount = 0
     private var line = 0
@@ -32,7 +32,7 @@ struct SDPParser {
 
     private mutating func read(_ text: String) throws(SDPError) {
         var sawOrigin = false
-        // Bytes, because CRLF is one Character to Swift.
+        // Bytes, because CRLF is one Character in Swift.
         var rest = Substring(text).utf8
         while !rest.isEmpty {
             line += 1
@@ -72,7 +72,7 @@ struct SDPParser {
 
     func error(_ message: String) -> SDPError { SDPError(message, line: line) }
 
-    /// The section that is read, or the session's defaults before the first one.
+    /// Changes the current section, or the session's defaults before the first section.
     mutating func current(_ change: (inout MediaDescription) -> Void) {
         if let last = session.media.indices.last { change(&session.media[last]) } else { change(&defaults) }
     }
@@ -182,10 +182,10 @@ struct SDPParser {
         return session
     }
 
-    /// Puts codecs into their order and takes over what stands at session level.
+    /// Orders the codecs and takes over the session-level values.
     private func finish(_ section: inout MediaDescription, _ notes: SectionNotes) {
         if !notes.hasDirection, let defaultDirection { section.direction = defaultDirection }
-        // Payload types that were named by no rtpmap line (static ones, or mere noise) are no codecs to us.
+        // Payload types without an rtpmap line (static ones, or invalid ones) are not codecs that we support.
         var places = [Int?](repeating: nil, count: SDPLimits.formats)
         for (index, codec) in section.codecs.enumerated() where !codec.name.isEmpty {
             places[Int(codec.payloadType)] = index
@@ -209,7 +209,7 @@ struct SDPParser {
 }
 
 extension CodecDescription {
-    /// Adds what counts for every codec; most codecs have nothing of their own, and share one array then.
+    /// Adds the feedback that applies to every codec; most codecs have none of their own, and then share one array.
     fileprivate mutating func add(feedback more: [String]) {
         guard !feedback.isEmpty else {
             feedback = more
@@ -220,12 +220,12 @@ extension CodecDescription {
 }
 
 extension SessionDescription {
-    /// Reads a description from outside, on any thread. Never traps; unknown attributes are kept, lines that do not
-    /// matter may be broken.
+    /// Parses a description of a peer, on any thread. Never traps; unknown attributes are kept, and lines that do not
+    /// matter may be malformed.
     ///
     /// Its cost is linear in the text.
-    /// - Throws: `SDPError` with the line at fault, also for more of something than any peer needs: 1 MiB, 4096 lines,
-    ///   64 sections, 128 formats in one. What only helps is read up to a limit and the rest ignored (page
+    /// - Throws: `SDPError` with the line at fault, also if there is more than any peer needs: 1 MiB, 4096 lines, 64
+    ///   sections, 128 formats in one. What is optional is parsed up to a limit and the rest is ignored (page
     ///   "Negotiation").
     public init(parsing text: String) throws(SDPError) {
         self = try SDPParser.parse(text)

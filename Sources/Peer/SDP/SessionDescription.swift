@@ -1,7 +1,7 @@
 /// A whole session description (RFC 8866) as WebRTC uses it (RFC 8829).
 ///
-/// Parsing and printing keep the meaning, not the order of lines: attributes that count for every section are printed
-/// in each.
+/// Parsing and printing keep the meaning, not the order of lines: attributes that apply to every section are printed in
+/// each.
 public struct SessionDescription: Hashable, Sendable {
     /// `o=` (RFC 8866 §5.2). The id stays for the life of a session, the version grows with each description.
     struct Origin: Hashable, Sendable {
@@ -36,10 +36,10 @@ public struct SessionDescription: Hashable, Sendable {
 }
 
 extension SessionDescription {
-    /// The certificates that it names, of all sections that are not rejected.
+    /// The fingerprints of all sections that are not rejected.
     var fingerprints: Set<Fingerprint> { Set(media.lazy.flatMap(\.fingerprints)) }
 
-    /// The ICE credentials of the first section that has some; bundled sections share one path.
+    /// The ICE credentials of the first section that has them; bundled sections share one path.
     var iceCredentials: ICECredentials? {
         media.lazy.compactMap { section in
             section.iceUfrag.flatMap { ufrag in section.icePassword.map { ICECredentials(ufrag: ufrag, password: $0) } }

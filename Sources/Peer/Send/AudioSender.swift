@@ -1,23 +1,24 @@
 import Basics
 
-/// Payload types of the audio that a peer takes.
+/// The payload types of the audio that a peer accepts.
 struct OutgoingAudio: Sendable, Equatable {
     var payloadType: UInt8
-    /// Of packets that carry the one before again (RFC 2198); nil where the peer takes none.
+    /// For packets that repeat the previous one (RFC 2198); nil if the peer accepts none.
     var redundantPayloadType: UInt8?
 }
 
-/// One peer's audio: goes out at once, the pacer does not hold it.
+/// One peer's audio: it is sent at once, without the pacer.
 struct AudioSender: Sendable {
-    /// What fits beside headers and SRTP's tag into a packet that passes everywhere (1200 bytes of UDP payload).
+    /// The payload that fits beside headers and SRTP's tag into a packet that passes every path (1200 bytes of UDP
+    /// payload).
     private static let maximumPayload = 1100
 
     var stream: OutgoingStream
-    /// Whether each packet carries the one before again, where the peer takes that.
+    /// Whether each packet repeats the previous one, if the peer accepts that.
     var repeats = false
     private var format: OutgoingAudio?
     private var extensions = OutgoingExtensions()
-    /// What went out last, for the next packet to repeat.
+    /// The last packet, for the next one to repeat.
     private var last: (payload: [UInt8], timestamp: Int64)?
 
     init(stream: OutgoingStream) {
@@ -34,7 +35,7 @@ struct AudioSender: Sendable {
 
     /// - Parameters:
     ///   - timestamp: room time in 48 kHz.
-    ///   - number: the transport-wide number of the packet, where such numbers were agreed on.
+    /// - number: the transport-wide number of the packet, if such numbers were negotiated.
     mutating func write(
         _ payload: [UInt8], timestamp: Int64, marker: Bool, level: UInt8?, as number: SequenceNumber,
         into buffer: UnsafeMutableRawBufferPointer, at now: Instant
@@ -69,8 +70,7 @@ struct AudioSender: Sendable {
         return SentPacket(length: length, numbering: transport == nil ? .unnumbered : .numbered)
     }
 
-    /// The packet before, where this one can carry it. A long pause is between them otherwise, or both together would
-    /// be too large.
+    /// The previous packet, if this one can carry it: not after a long pause, nor if both together would be too large.
     private func copy(
         beside payload: [UInt8], at timestamp: Int64, _ format: OutgoingAudio
     ) -> (payload: [UInt8], age: Int64, payloadType: UInt8)? {

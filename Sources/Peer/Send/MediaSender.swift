@@ -1,6 +1,6 @@
 import Basics
 
-/// First numbers of everything that is counted on the wire. Random in life; tests choose them to sit before a wrap.
+/// The first numbers of all counters on the wire. Normally random; tests choose them just before a wrap.
 package struct InitialNumbers: Sendable {
     package var audioSequence: SequenceNumber
     package var videoSequence: SequenceNumber
@@ -26,8 +26,8 @@ package struct InitialNumbers: Sendable {
         self.tl0PictureIndex = tl0PictureIndex
     }
 
-    /// Sequence numbers start below 2^15, so that a receiver sees numbers before their first wrap (facts of SRTP's
-    /// rollover counter, libsrtp#725).
+    /// Sequence numbers start below 2^15, so that a receiver sees packets before the first wrap (SRTP's rollover
+    /// counter, libsrtp#725).
     package static func random(using generator: inout some RandomNumberGenerator) -> InitialNumbers {
         InitialNumbers(
             audioSequence: .random(in: 1..<0x8000, using: &generator),
@@ -39,9 +39,9 @@ package struct InitialNumbers: Sendable {
     }
 }
 
-/// Everything that goes out as RTP to one peer: two streams and their repair, one pacer, one estimate.
+/// Sends all RTP to one peer: two streams and their repair, one pacer, one estimate.
 ///
-/// Not copyable: its owner asks it for a deadline after every packet, and is answered in place.
+/// Not copyable: its owner reads a deadline after every packet, in place.
 struct MediaSender: ~Copyable, Sendable {
     /// IPv4, UDP and an SRTP tag, which the link carries with each packet.
     static let wireOverhead = 20 + 8 + 16
@@ -99,19 +99,19 @@ struct MediaSender: ~Copyable, Sendable {
         estimator.describedLimit = limit
     }
 
-    /// The link is up; `handshake`: how long that of DTLS took.
+    /// Starts sending: the connection is up. `handshake`: how long the DTLS handshake took.
     mutating func start(at now: Instant, handshake: Duration? = nil) {
         isStarted = true
         estimator.start(at: now, handshake: handshake)
         if video.isConfigured { video.restart(at: now) }
     }
 
-    /// Whether each packet of audio carries the one before again.
+    /// Sets whether each audio packet repeats the previous one.
     mutating func setRepeatsAudio(_ repeats: Bool) { audio.repeats = repeats }
     mutating func restartVideo(at now: Instant) { video.restart(at: now) }
     mutating func takeKeyframeRequest() -> Bool { video.takeKeyframeRequest() }
 
-    // MARK: Media in
+    // MARK: Input
 
     mutating func enqueue(_ frame: PacketizedVideoFrame, at now: Instant) {
         guard isStarted else { return }
@@ -131,12 +131,13 @@ struct MediaSender: ~Copyable, Sendable {
         return packet.map { note($0, cluster: nil, at: now) }
     }
 
-    // MARK: Packets out
+    // MARK: Output
 
     mutating func advance(to now: Instant) {
         estimator.advance(to: now)
         if !limits.bounding.isEmpty { limitEstimate(at: now) }
-        // A receiver's wish is for the encoder: repairs go beside it, as long as the link carries them.
+        // A limit that the receiver requests is for the encoder: repairs are sent beside it, as long as the link
+        // carries them.
         pacer.rate = estimator.linkEstimate * Pacer.factor(at: estimator.linkEstimate)
         pacer.isAmple = estimator.isAmple
         pacer.advance(to: now)
@@ -146,7 +147,7 @@ struct MediaSender: ~Copyable, Sendable {
         }
     }
 
-    /// The next packet that may leave now, written to the start of the buffer; its length.
+    /// Writes the next packet that may leave now to the start of the buffer; returns its length.
     mutating func nextPacket(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> Int? {
         guard isStarted else { return nil }
         if let current = probe {
@@ -188,7 +189,7 @@ struct MediaSender: ~Copyable, Sendable {
         return deadline
     }
 
-    /// The link is left to the first probe, and nothing is known of it.
+    /// Whether the link is reserved for the first probe.
     func isQuiet(at now: Instant) -> Bool { video.usesTransportCC && estimator.quietUntil.map { now < $0 } ?? false }
 
     private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> SentPacket? {
@@ -196,19 +197,19 @@ struct MediaSender: ~Copyable, Sendable {
             ?? video.nextMedia(into: buffer, transport: estimator.history, at: now)
     }
 
-    /// The packet leaves: the estimate and the pacer count it. Answers its length.
+    /// Counts a packet that leaves, in the estimate and in the pacer; returns its length.
     private mutating func note(_ packet: SentPacket, cluster: Int?, at now: Instant) -> Int {
         let size = packet.length + Self.wireOverhead
         switch packet.numbering {
         case .numbered: estimator.packetSent(size: size, cluster: cluster, at: now)
         case .unnumbered: estimator.packetSent(unnumbered: size, at: now)
-        case .again(let number): if let number { estimator.disregard(number) }
+        case .repeated(let number): if let number { estimator.disregard(number) }
         }
         pacer.sent(size)
         return packet.length
     }
 
-    /// A probe's packets leave one by one at its rate: packets of one instant would measure no rate.
+    /// A probe's packets leave one by one at its rate: packets sent at one instant would measure no rate.
     private func probeDeadline(_ probe: (cluster: ProbeCluster, started: Instant, packets: Int, bytes: Int)) -> Instant
     {
         probe.started + probe.cluster.rate.time(for: probe.bytes)
@@ -216,7 +217,7 @@ struct MediaSender: ~Copyable, Sendable {
 
     // MARK: Reports
 
-    /// What the peer says about us. Anything else in the packet is left to others.
+    /// Takes the peer's feedback about our streams; other packets are ignored.
     mutating func receive(_ packet: RTCPPacket, at now: Instant) {
         switch packet {
         case .senderReport(let report): receive(report.reports, at: now)
@@ -228,7 +229,7 @@ struct MediaSender: ~Copyable, Sendable {
                 video.receiveFullIntraRequest(entry.sequence, from: request.senderSSRC, at: now)
             }
         case .maxBitrate(let remb):
-            // What it measures is what it names: aiortc sees the pictures alone.
+            // REMB covers only the SSRCs that it names: aiortc estimates video alone.
             let isOfVideo = !remb.ssrcs.isEmpty && !remb.ssrcs.contains(audio.stream.ssrc)
             estimator.receive(
                 receiverLimit: remb.bitRate, about: isOfVideo ? video.stream.meter.rate(at: now) : nil, at: now)
@@ -265,9 +266,9 @@ struct MediaSender: ~Copyable, Sendable {
         }
     }
 
-    /// RFC 5104 §4.2.1.2: each request that is about our picture is answered, whether it changes anything or not.
+    /// RFC 5104 §4.2.1.2: each request about our video is answered, whether it changes anything or not.
     private mutating func receive(_ request: TemporaryMaxBitrate, at now: Instant) {
-        // One owner has one limit of a stream: of several in one request the last one stands.
+        // An owner has one limit per stream: of several in one request the last one counts.
         if let limit = request.limits.last(where: { $0.ssrc == video.stream.ssrc }) {
             limits.request(.init(ssrc: request.senderSSRC, bitRate: limit.bitRate, overhead: limit.overhead))
             owesNotification = true
@@ -275,7 +276,7 @@ struct MediaSender: ~Copyable, Sendable {
         if owesNotification { limitEstimate(at: now) }
     }
 
-    /// The limit is about the picture; the estimate is of all that leaves.
+    /// Turns the limit, which covers the video, into a limit of the estimate, which covers everything.
     private mutating func limitEstimate(at now: Instant) {
         let counters = video.stream.counters
         let packets = Double(max(counters.packets, 1))
@@ -286,7 +287,7 @@ struct MediaSender: ~Copyable, Sendable {
         estimator.temporaryLimit = rate.map { $0 + audio.stream.meter.rate(at: now) }
     }
 
-    /// Which limits bind the picture, if the peer is to be told.
+    /// The limits that bind the video, if the peer is to be notified.
     mutating func takeLimitNotification() -> TemporaryMaxBitrate? {
         guard owesNotification else { return nil }
         owesNotification = false
@@ -302,10 +303,10 @@ struct MediaSender: ~Copyable, Sendable {
         return reports
     }
 
-    /// How many streams have begun: audio, picture.
+    /// How many streams have begun, of audio and video.
     var activeStreams: Int { (audio.stream.isActive ? 1 : 0) + (video.stream.isActive ? 1 : 0) }
 
-    /// SSRCs that a goodbye names.
+    /// The SSRCs for a BYE.
     var activeSSRCs: [SSRC] {
         var result: [SSRC] = []
         if audio.stream.isActive { result.append(audio.stream.ssrc) }

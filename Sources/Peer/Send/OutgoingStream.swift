@@ -1,6 +1,6 @@
 import Basics
 
-/// One SSRC that we send for the connection's whole life, whatever encoder feeds it: numbers and timestamps go on.
+/// One SSRC that we send for the connection's whole life, whichever encoder feeds it: numbers and timestamps continue.
 struct OutgoingStream: Sendable {
     let ssrc: SSRC
     let clockRate: Int64
@@ -9,14 +9,14 @@ struct OutgoingStream: Sendable {
     private var nextNumber: SequenceNumber
     var counters = SentCounters()
     var meter = RateMeter()
-    /// Something was sent at all; without, there is nothing to report.
+    /// Whether anything was sent; otherwise there is nothing to report.
     private(set) var isActive = false
-    /// The peer's last word about this stream.
+    /// The peer's last report about this stream.
     private(set) var report: ReportBlock?
     private(set) var reportedAt: Instant?
 
-    /// - Parameter firstSequence: below 2^15, so that no receiver can miss the first wrap (SRTP's rollover counter,
-    ///   libsrtp#725).
+    /// - Parameter firstSequence: below 2^15, so that every receiver sees packets before the first wrap (SRTP's
+    ///   rollover counter, libsrtp#725).
     init(ssrc: SSRC, clockRate: Int64, firstSequence: SequenceNumber, timestampBase: RTPTimestamp) {
         self.ssrc = ssrc
         self.clockRate = clockRate
@@ -38,7 +38,7 @@ struct OutgoingStream: Sendable {
         reportedAt = now
     }
 
-    /// What was counted, and what the peer reported.
+    /// Our counts, and what the peer reported.
     func statistics(at now: Instant) -> SentStatistics {
         var result = SentStatistics()
         result.counters = counters
@@ -51,7 +51,7 @@ struct OutgoingStream: Sendable {
         return result
     }
 
-    /// The report for this instant: both times are read from the room's one clock, never from when something was sent.
+    /// The report for this instant: both times are read from the room's clock, never from the time of a packet.
     func senderReport(at now: Instant, clock: WallClock, blocks: [ReportBlock]) -> SenderReport {
         SenderReport(
             ssrc: ssrc, ntpTime: clock.ntp(at: now), rtpTimestamp: timestamp(now.ticks(at: clockRate)),
@@ -61,7 +61,7 @@ struct OutgoingStream: Sendable {
     }
 }
 
-/// Where the room's monotonic clock stands in the world's time.
+/// Relates the room's monotonic clock to wall-clock time.
 struct WallClock: Sendable {
     /// Seconds from 1900 to 1970 (RFC 5905 §6).
     static let ntpEpoch: Int64 = 2_208_988_800
@@ -80,6 +80,6 @@ struct WallClock: Sendable {
         return UInt64(bitPattern: (seconds &+ Self.ntpEpoch) << 32) | fraction
     }
 
-    /// The middle 32 bits, as LSR and DLSR count.
+    /// The middle 32 bits, as in LSR and DLSR.
     func compactNTP(at now: Instant) -> UInt32 { UInt32(truncatingIfNeeded: ntp(at: now) >> 16) }
 }

@@ -1,29 +1,29 @@
 import Basics
 
-/// Lets bytes out evenly: a debt that time pays off.
+/// Spreads packets over time: what is sent becomes a debt, which time pays off.
 struct Pacer: Sendable {
-    /// A little above the estimate, so that a queue drains (str0m). libwebrtc's 2.5 would put most of a keyframe into
-    /// the link's own queue, where audio waits behind it and the delay reads as overuse.
+    /// A little above the estimate, so that a queue drains (as in str0m). libwebrtc's 2.5 would put most of a keyframe
+    /// into the link's own queue, where audio waits behind it and the delay reads as overuse.
     static let factor = 1.1
-    /// Nothing above it where the link carries little more than a voice: what exceeds it waits on the link before the
-    /// audio, and pushes the last packets of a picture, which comes once in seconds, out of the link's queue.
+    /// On a link that carries little more than speech the pacer does not exceed the estimate: the excess would wait on
+    /// the link before the audio, and push the last packets of a still out of the link's queue.
     static let thinLink = BitRate.kilobits(100)
     static func factor(at rate: BitRate) -> Double { rate < thinLink ? 1 : factor }
-    /// No finer than this.
+    /// The shortest wait.
     static let tick: Duration = .milliseconds(5)
-    /// What may leave at once after a pause: an ordinary frame of a stream well below the estimate. What is larger, a
-    /// keyframe above all, is spread (libwebrtc: 40 ms).
+    /// The most that may leave at once after a pause: an ordinary frame of a stream well below the estimate. Larger
+    /// frames, mainly keyframes, are spread (libwebrtc: 40 ms).
     static let burst: Duration = .milliseconds(10)
-    /// The same on a link that carries all that we have for it and more: a frame of the top rendition, which there
-    /// waits for nothing but the pacer.
+    /// The same on a link that carries the configured maximum and more: a frame of the top rendition, which only the
+    /// pacer would delay there.
     static let ampleBurst: Duration = .milliseconds(30)
-    /// A debt is never longer than this, so that a dip of the rate does not silence us.
+    /// The longest debt, so that a dip of the rate does not stop sending.
     static let longestDebt: Duration = .milliseconds(200)
 
     private var debt = 0.0
     private var updated: Instant?
     var rate: BitRate
-    /// The link is not what limits us.
+    /// Whether the link carries the configured maximum.
     var isAmple = false
 
     init(rate: BitRate) {
@@ -46,7 +46,7 @@ struct Pacer: Sendable {
         debt = min(debt + Double(bytes), bytesPerSecond * Self.longestDebt.inSeconds)
     }
 
-    /// When something may leave again.
+    /// The earliest time at which a packet may leave again.
     func nextSend(after now: Instant) -> Instant {
         guard debt > 0 else { return now }
         let wait = Duration.nanoseconds(Int64(saturating: debt / bytesPerSecond * 1e9).saturatingAdding(1))

@@ -1,42 +1,42 @@
 import Basics
 
-/// For how long a receiver is told to hold pictures, so that those whose packets had to be sent again are there in
-/// time. A value without a clock.
+/// Determines the playout delay to request from a receiver, so that retransmitted packets arrive in time for their
+/// picture. A value without a clock.
 ///
-/// Browsers add the round trip to their delay where packets are sent again (libwebrtc's jitter estimator: 0.9 of it),
-/// which covers one lost packet, not a burst that lasts for 100 ms itself. Who sends sees more: when each packet left
-/// first, and when the repair that arrived.
+/// Browsers add the round trip to their delay if packets are retransmitted (libwebrtc's jitter estimator: 0.9 of it),
+/// which covers one lost packet, but not a burst that itself lasts for 100 ms. The sender knows more: when each packet
+/// left first, and when the repair that arrived left.
 struct PlayoutDelayController: Sendable {
-    /// For so long repairs are remembered, as long bursts are rare.
-    static let memory: Duration = .seconds(30)
-    /// A picture that comes so much later stands for long enough to be seen standing.
+    /// How long repairs are remembered: long bursts are rare.
+    static let window: Duration = .seconds(30)
+    /// A picture that is later than this is seen to freeze.
     static let late: Duration = .milliseconds(160)
-    /// So much of the latest is not waited for: it does not show beside the picture's own time.
-    static let bearable: Duration = .milliseconds(100)
+    /// The part of the lateness that is not waited for: it is invisible beside the picture's own time.
+    static let tolerated: Duration = .milliseconds(100)
     static let longest: Duration = .milliseconds(200)
-    /// For so long it is said that there is nothing to be held any more: the receiver keeps what it was told.
-    static let farewell: Duration = .seconds(5)
+    /// How long a delay of zero is announced: the receiver keeps the last announced delay.
+    static let resetTime: Duration = .seconds(5)
 
-    private var repairs = RecurringDelays(memory: memory)
+    private var repairs = RecurringDelays(window: window)
     private var lastHeld: Instant?
 
-    /// A repair arrived that left so much later than its packet first did.
+    /// Records a repair that arrived and left `lateness` after the first transmission of its packet.
     mutating func repaired(after lateness: Duration, at now: Instant) {
         if lateness >= Self.late { repairs.note(lateness, at: now) }
     }
 
-    /// What is right now. A stall that stays alone moves nothing.
+    /// Drops old repairs and returns the delay that is right now. A single stall changes nothing.
     mutating func hold(at now: Instant) -> Duration {
         repairs.forget(at: now)
-        return repairs.recurring.max().map { min($0 - Self.bearable, Self.longest) } ?? .zero
+        return repairs.recurring.max().map { min($0 - Self.tolerated, Self.longest) } ?? .zero
     }
 
-    /// What the packets of the next frame say; nil on a link where nothing has to be held.
-    mutating func told(at now: Instant) -> PlayoutDelay? {
+    /// The playout delay to announce with the packets of the next frame; nil on a link that needs none.
+    mutating func announcement(at now: Instant) -> PlayoutDelay? {
         let hold = hold(at: now)
         if hold > .zero {
             lastHeld = now
-        } else if lastHeld.map({ now - $0 > Self.farewell }) ?? true {
+        } else if lastHeld.map({ now - $0 > Self.resetTime }) ?? true {
             return nil
         }
         return PlayoutDelay(minimum: hold)

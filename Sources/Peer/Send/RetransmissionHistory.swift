@@ -1,21 +1,21 @@
 import Basics
 
-/// What was sent lately, so that it can be sent again: references into shared frames, no copies of packets.
+/// The packets sent lately, for retransmission: references into shared frames, no copies of packets.
 struct RetransmissionHistory: Sendable {
-    /// Older than this nobody waits for it.
+    /// A receiver no longer waits for a packet older than this.
     static let age: Duration = .milliseconds(1500)
     /// A power of two; 1.5 s at 2.5 Mbit/s are 430 packets.
     static let capacity = 1024
-    /// Of the media's bytes, what may go out a second time. str0m's 0.15 is used up at 10 % loss, where repairs get
-    /// lost as well.
+    /// The share of the media's bytes that may be retransmitted. str0m's 0.15 is used up at 10 % loss, where repairs
+    /// get lost as well.
     static let share = 0.25
-    /// What may be spent at once, in bytes, however little is sent …
+    /// The largest burst of retransmissions, in bytes, however little is sent …
     static let leastAllowance = 20_000
-    /// … and so much of the media's time: a burst that takes 30 full packets is mended at once, or it costs a keyframe.
+    /// … and in time at the media's rate: a burst of 30 lost full packets is repaired at once, or it costs a keyframe.
     static let allowanceTime: Duration = .milliseconds(500)
 
-    /// By then feedback has told of a packet: a long round trip and the interval of the reports (libwebrtc: at most 250
-    /// ms).
+    /// The time within which feedback has covered a packet: a long round trip and the interval of the reports
+    /// (libwebrtc: at most 250 ms).
     static let feedbackTime: Duration = .milliseconds(500)
 
     struct Packet: Sendable {
@@ -28,23 +28,23 @@ struct RetransmissionHistory: Sendable {
         var picture: PictureNumbers
         var sent: Instant
         var resent: Instant?
-        /// The transport-wide number of the newest repair, where repairs have their own.
+        /// The transport-wide number of the newest repair, if repairs have their own.
         var repairSequence: SequenceNumber?
-        /// Feedback told that a repair arrived.
+        /// Whether feedback reported that a repair arrived.
         var isRepaired = false
-        /// For resending on the same SSRC: the very same bytes, or one nonce would protect two messages.
+        /// For a retransmission on the same SSRC: it must have the same bytes, or one nonce would protect two messages.
         var transportSequence: SequenceNumber?
         var sendTime: UInt32
-        /// What the receiver was told with it; the same bytes again, for the same reason.
+        /// The playout delay announced with it; unchanged in a retransmission, for the same reason.
         var hold: PlayoutDelay?
     }
 
-    /// A repair of which feedback has to tell yet.
+    /// A repair that feedback has not covered yet.
     private struct OpenRepair {
         var sequence: SequenceNumber
         var number: SequenceNumber
         var sent: Instant
-        /// From the first sending to this one.
+        /// The time from the first transmission to this one.
         var lateness: Duration
     }
 
@@ -53,10 +53,10 @@ struct RetransmissionHistory: Sendable {
     private var newest: SequenceNumber?
     private var open: [OpenRepair] = []
 
-    /// Where a packet's number puts it.
+    /// The slot of a sequence number.
     private static func slot(of sequence: SequenceNumber) -> Int { Int(sequence.rawValue) & (capacity - 1) }
 
-    /// - Parameter rate: of the media.
+    /// - Parameter rate: the rate of the media.
     mutating func store(_ packet: Packet, bytes: Int, rate: BitRate) {
         slots[Self.slot(of: packet.sequence)] = packet
         newest = packet.sequence
@@ -65,25 +65,25 @@ struct RetransmissionHistory: Sendable {
         )
     }
 
-    /// Whether a packet is there and young enough to be sent again.
+    /// Whether a packet is in the history and young enough to be retransmitted.
     func holds(_ sequence: SequenceNumber, at now: Instant) -> Bool {
         guard let packet = slots[Self.slot(of: sequence)] else { return false }
         return packet.sequence == sequence && now - packet.sent <= Self.age
     }
 
-    /// The packet asked for, if it is there, young enough, not sent again within the round trip before it was asked
-    /// for, no repair of it is known to have arrived, and the budget allows; notes that it goes out again.
+    /// Takes the requested packet for retransmission and records it. nil if it is not there or too old, was sent again
+    /// within the round trip before the request, is known to have arrived by a repair, or exceeds the budget.
     mutating func take(
         _ sequence: SequenceNumber, asked: Instant, roundTrip: Duration, at now: Instant,
         hasArrived: (SequenceNumber) -> Bool
     ) -> Packet? {
         let slot = Self.slot(of: sequence)
         guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= Self.age else { return nil }
-        // A little less than a round trip: the peer asks again after one, by its own measure of it. What counts is when
-        // it asked: the repairs of a burst wait for the pacer for longer than that, and the peer asks again for what is
-        // on its way already.
+        // A little less than a round trip: the peer repeats a request after one, by its own measure of it. The time of
+        // the request counts: the repairs of a burst wait longer than that for the pacer, while the peer requests again
+        // what is already on its way.
         if let resent = packet.resent, asked - resent < roundTrip * 3 / 4 { return nil }
-        // The peer asked before the repair was there, and feedback overtook what waited here.
+        // The request was sent before the repair arrived, and feedback came while the request waited here.
         if packet.isRepaired || packet.repairSequence.map(hasArrived) == true { return nil }
         let size = packet.frame.fragments[packet.fragment].range.count
         guard allowance >= Double(size) else { return nil }
@@ -93,7 +93,7 @@ struct RetransmissionHistory: Sendable {
         return packet
     }
 
-    /// The repair of a packet leaves under a transport-wide number of its own.
+    /// Records that the repair of a packet leaves under a transport-wide number of its own.
     mutating func repairing(_ sequence: SequenceNumber, as number: SequenceNumber, at now: Instant) {
         let slot = Self.slot(of: sequence)
         guard let packet = slots[slot], packet.sequence == sequence else { return }
@@ -101,11 +101,11 @@ struct RetransmissionHistory: Sendable {
         open.append(OpenRepair(sequence: sequence, number: number, sent: now, lateness: now - packet.sent))
     }
 
-    /// By how much the latest packet was late of those whose first repair, as feedback has told by now, arrived; nil
+    /// The greatest lateness among the packets whose first repair has arrived, as feedback has reported by now; nil
     /// without any.
     mutating func takeLateness(at now: Instant, hasArrived: (SequenceNumber) -> Bool) -> Duration? {
         var latest: Duration?
-        // In the order of their sending: what is repaired already was not late by a later try.
+        // In sending order: a packet that is already repaired was not late because of a later retransmission.
         while let repair = open.first, now - repair.sent >= Self.feedbackTime {
             open.removeFirst()
             let slot = Self.slot(of: repair.sequence)
@@ -118,7 +118,7 @@ struct RetransmissionHistory: Sendable {
         return latest
     }
 
-    /// The newest packet, as payload of a probe.
+    /// The newest packet, as the payload of a probe.
     func forProbe(at now: Instant) -> Packet? {
         guard let newest, let packet = slots[Self.slot(of: newest)], now - packet.sent <= Self.age else { return nil }
         return packet

@@ -1,6 +1,6 @@
 import Basics
 
-/// The header extensions that one section agreed on, as far as we write them; nil is not negotiated and never sent.
+/// The negotiated header extensions of one section that we write; nil is not negotiated and never sent.
 struct OutgoingExtensions: Sendable, Equatable {
     var mid: UInt8?
     var midValue = ""
@@ -19,7 +19,7 @@ struct OutgoingExtensions: Sendable, Equatable {
         return UInt32(truncatingIfNeeded: (seconds << 18) &+ rest << 18 / 1_000_000_000) & 0xFF_FFFF
     }
 
-    /// Writes what was agreed; returns nothing that could fail.
+    /// Writes the negotiated extensions.
     func write(
         into writer: inout RTPPacketWriter, transportSequence: SequenceNumber?, sendTime: UInt32, level: UInt8? = nil,
         hold: PlayoutDelay? = nil
@@ -36,16 +36,16 @@ struct OutgoingExtensions: Sendable, Equatable {
     }
 }
 
-/// A video format that the peer takes.
+/// A video format that the peer accepts.
 public struct VideoSendFormat: Sendable, Hashable {
     /// The codec.
     public var codec: VideoCodec
-    /// RFC 6184 §6: 0 allows no fragmentation, so the encoder must cut its slices to fit; 1 is the rule.
+    /// RFC 6184 §6: 0 allows no fragmentation, so the encoder must limit its slices; 1 is usual.
     public var packetizationMode: Int
     /// RFC 6184 §8.1, as negotiated; nil for VP8.
     public var profileLevelID: String?
 
-    /// A format of these parts.
+    /// Makes a format from its parts.
     public init(codec: VideoCodec, packetizationMode: Int = 1, profileLevelID: String? = nil) {
         self.codec = codec
         self.packetizationMode = packetizationMode
@@ -53,7 +53,7 @@ public struct VideoSendFormat: Sendable, Hashable {
     }
 }
 
-/// Payload types of one codec.
+/// The payload types of one codec.
 struct OutgoingCodec: Sendable, Equatable {
     var payloadType: UInt8
     var retransmissionPayloadType: UInt8?

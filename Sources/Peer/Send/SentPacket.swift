@@ -1,14 +1,14 @@
-/// An RTP packet that a sender wrote to the buffer, as the estimate of the path and the pacer are to note it.
+/// An RTP packet that a sender wrote to the buffer, with what the estimate and the pacer record about it.
 struct SentPacket: Sendable, Equatable {
-    /// Of whose numbers it is among those of transport-wide feedback.
+    /// How the packet counts in transport-wide feedback.
     enum Numbering: Sendable, Equatable {
         /// It carries the next transport-wide number.
         case numbered
-        /// It carries none.
+        /// It carries no number.
         case unnumbered
-        /// The very same bytes went out once more, with the number that they carry, if any: reports about it measure
+        /// It repeats the bytes of an earlier packet, with the number that they carry, if any: reports about it measure
         /// nothing.
-        case again(SequenceNumber?)
+        case repeated(SequenceNumber?)
     }
 
     /// Bytes of the RTP packet, without SRTP's tag.

@@ -1,6 +1,6 @@
 import Basics
 
-/// What one SSRC of ours counted.
+/// The counters of one SSRC of ours.
 public struct SentCounters: Sendable, Equatable {
     /// RTP packets.
     public var packets = 0
@@ -10,54 +10,54 @@ public struct SentCounters: Sendable, Equatable {
     public var bytes = 0
     /// Whole frames, or packets of audio.
     public var frames = 0
-    /// Those of the frames that need no other.
+    /// Frames that can be decoded without another one.
     public var keyframes = 0
-    /// Packets that were sent again because the peer asked.
+    /// Packets that were retransmitted at the peer's request.
     public var retransmittedPackets = 0
     /// Bytes of those packets.
     public var retransmittedBytes = 0
-    /// Packets that only measured the path.
+    /// Packets that only probed the path.
     public var paddingPackets = 0
     /// Bytes of those packets.
     public var paddingBytes = 0
-    /// Packets of audio that carried the one before again.
+    /// Audio packets that repeated the previous one.
     public var repeatedPackets = 0
-    /// NACK packets that came in.
+    /// NACK packets received.
     public var nacks = 0
-    /// Picture loss indications that came in.
+    /// Picture loss indications received.
     public var pictureLossIndications = 0
-    /// Full intra requests that came in.
+    /// Full intra requests received.
     public var fullIntraRequests = 0
-    /// Frames that were never sent: upper temporal layer, waiting for a keyframe, cut from a late queue.
+    /// Frames that were not sent: of the upper temporal layer, before a keyframe, or cut from a late queue.
     public var framesSkipped = 0
     /// How often a late queue was cut.
     public var cuts = 0
 
-    /// Nothing counted yet.
+    /// Makes counters of zero.
     public init() {}
 }
 
-/// What was counted of one kind of media that goes out.
+/// The counts and measurements of one kind of media that we send.
 public struct SentStatistics: Sendable {
-    /// `opus`, `h264` or `vp8`; nil where nothing is sent.
+    /// `opus`, `h264` or `vp8`; nil if nothing is sent.
     public var codec: String?
-    /// Of the newest keyframe, in pixels.
+    /// Width of the newest keyframe, in pixels.
     public var width = 0
-    /// In pixels.
+    /// Height in pixels.
     public var height = 0
-    /// What the media's SSRC counted.
+    /// The counters of the media's SSRC.
     public var counters = SentCounters()
     /// Packets of the RTX stream with probes and padding.
     public var repair = SentCounters()
-    /// Of the last second.
+    /// The rate of the last second.
     public var bitRate = BitRate.zero
-    /// As the peer reports, 0…1.
+    /// The lost share that the peer reports, 0…1.
     public var lossFraction = 0.0
-    /// As the peer reports.
+    /// The number of lost packets that the peer reports.
     public var packetsLost = 0
-    /// As the peer reports.
+    /// The jitter that the peer reports.
     public var jitter = Duration.zero
 
-    /// Nothing counted yet.
+    /// Makes statistics of zero.
     public init() {}
 }

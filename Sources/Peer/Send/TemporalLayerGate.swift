@@ -1,20 +1,21 @@
 import Basics
 
-/// Whether the upper temporal layer goes out: it is left away when the link does not carry it.
+/// Whether the upper temporal layer is sent: it is dropped if the link does not carry it.
 struct TemporalLayerGate: Sendable {
-    /// Offered by this much more than the link has for it, the layer goes: an encoder wavers about its rate …
+    /// If the offered rate exceeds the available rate by this factor, the layer is dropped: an encoder varies about its
+    /// rate …
     static let excess = 1.1
-    /// … and comes back once the link has enough. More must not be asked for, since the encoder takes what the link has
-    /// … … for this long.
-    static let patience: Duration = .seconds(2)
-    /// Nothing of the upper layer joins a queue that is older.
+    /// … and sent again once the available rate suffices for this long. More must not be required, since the encoder
+    /// takes all that is available.
+    static let reopenDelay: Duration = .seconds(2)
+    /// No frame of the upper layer joins a queue that is older.
     static let queueLimit: Duration = .milliseconds(200)
 
     private var offered = RateMeter()
     private var roomSince: Instant?
     private(set) var isOpen = true
 
-    /// - Parameter available: what the link leaves for video.
+    /// - Parameter available: the part of the estimate that is left for video.
     mutating func admits(_ frame: PacketizedVideoFrame, available: BitRate, queueDelay: Duration, at now: Instant)
         -> Bool
     {
@@ -25,7 +26,7 @@ struct TemporalLayerGate: Sendable {
             roomSince = nil
         } else if rate < available {
             roomSince = roomSince ?? now
-            if let roomSince, now - roomSince >= Self.patience { isOpen = true }
+            if let roomSince, now - roomSince >= Self.reopenDelay { isOpen = true }
         } else {
             roomSince = nil
         }

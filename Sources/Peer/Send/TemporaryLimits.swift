@@ -1,18 +1,18 @@
 import Basics
 
-/// What a peer's receivers take of one stream of ours at most for now: the bounding set of RFC 5104 §3.5.4.
+/// The temporary limits of a peer's receivers on one stream of ours: the bounding set of RFC 5104 §3.5.4.
 ///
-/// A limit counts each packet's overhead as its receiver sees it, so of two limits the one binds where packets are few
-/// and the other where they are many. Those that bind nowhere are dropped: who wished them learns from the notification
-/// that others are stricter.
+/// A limit counts each packet's overhead as its receiver sees it, so of two limits one binds at low packet rates and
+/// the other at high ones. Limits that bind nowhere are dropped: the notification shows their owners that others are
+/// stricter.
 struct TemporaryLimits: Sendable, Equatable {
-    /// A peer has a handful of SSRCs; who names more is not kept count of.
+    /// The most limits: a peer has a handful of SSRCs; further ones are ignored.
     static let most = 16
 
-    /// The limits that bind, with who wished them.
+    /// The limits that bind, with their owners.
     private(set) var bounding: [TemporaryMaxBitrate.Limit] = []
 
-    /// Takes the wish of `limit.ssrc`, which replaces its earlier one.
+    /// Takes the request of `limit.ssrc`, which replaces its earlier one.
     mutating func request(_ limit: TemporaryMaxBitrate.Limit) {
         var limits = bounding.filter { $0.ssrc != limit.ssrc }
         guard limits.count < Self.most else { return }
@@ -20,7 +20,7 @@ struct TemporaryLimits: Sendable, Equatable {
         bounding = limits.indices.filter { Self.binds(limits[$0], among: limits, at: $0) }.map { limits[$0] }
     }
 
-    /// Who has left wishes nothing; whether that changed anything.
+    /// Removes the limits of receivers that have left; whether that changed anything.
     mutating func remove(_ owners: [SSRC]) -> Bool {
         let before = bounding.count
         bounding.removeAll { owners.contains($0.ssrc) }
@@ -48,11 +48,11 @@ struct TemporaryLimits: Sendable, Equatable {
         return lowest <= highest && Double(limit.bitRate.bitsPerSecond) >= Double(limit.overhead) * 8 * lowest
     }
 
-    /// What may leave of the stream, RTP headers included; nil: nothing limits it.
+    /// The highest rate of the stream, RTP headers included; nil: no limit.
     ///
     /// - Parameters:
-    ///   - packets: how many leave a second.
-    ///   - header: of each, bytes of RTP that count as ours.
+    /// - packets: packets per second.
+    /// - header: RTP bytes of each that count as ours.
     func rate(packets: Double, header: Double) -> BitRate? {
         let rates = bounding.map {
             Double($0.bitRate.bitsPerSecond) - max(0, Double($0.overhead) - header) * 8 * packets

@@ -1,17 +1,17 @@
 import Basics
 
-/// Frames that wait for the pacer, cut only between frames.
+/// Frames that wait for the pacer; the queue is cut only between frames.
 struct VideoSendQueue: Sendable {
-    /// A queue whose oldest frame is older is cut …
+    /// A queue is cut if its oldest frame is older than this …
     static let limit: Duration = .milliseconds(800)
-    /// … but a keyframe on a thin link gets its time: cutting behind it would ask for the next one.
+    /// … but a keyframe on a thin link gets more time: a cut after it would require another one.
     static let keyframeLimit: Duration = .seconds(2)
 
     struct Entry: Sendable {
         var frame: PacketizedVideoFrame
         var codec: OutgoingCodec
         var queued: Instant
-        /// The frame's, or later where it would not be after the frame before it.
+        /// The frame's timestamp, or a later one if it would not be after the previous frame's.
         var timestamp: Int64
         var nextFragment = 0
     }
@@ -25,7 +25,7 @@ struct VideoSendQueue: Sendable {
     /// How long the oldest frame has waited.
     func delay(at now: Instant) -> Duration { entries.first.map { now - $0.queued } ?? .zero }
 
-    /// Too old to be worth sending.
+    /// Whether the oldest frame is too old to be worth sending.
     func isLate(at now: Instant) -> Bool {
         guard let first = entries.first else { return false }
         return now - first.queued > (first.frame.isKeyframe ? Self.keyframeLimit : Self.limit)
@@ -36,7 +36,7 @@ struct VideoSendQueue: Sendable {
         entries.append(entry)
     }
 
-    /// Removes every frame of which nothing went out yet; how many.
+    /// Removes every frame of which nothing was sent yet; returns their number.
     mutating func cut() -> Int {
         let started = entries.first.map { $0.nextFragment > 0 } ?? false
         let kept = started ? 1 : 0

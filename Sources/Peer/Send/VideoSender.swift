@@ -1,14 +1,14 @@
 import Basics
 
-/// One peer's video: which frames go out, in what order, under which numbers, and what may be sent again.
+/// One peer's video: which frames are sent, in what order and under which numbers, and what may be retransmitted.
 ///
-/// Packets are written straight from the shared frame when the pacer lets them go; a queue holds references only.
+/// Packets are written directly from the shared frame when the pacer allows; the queue holds references only.
 struct VideoSender: Sendable {
-    /// After a keyframe request of ours went unanswered for this long it is repeated.
+    /// A keyframe request of ours without an answer is repeated after this time.
     static let requestInterval: Duration = .milliseconds(500)
-    /// Requests of the peer that come closer are one.
+    /// Requests of the peer that are closer together than this count as one.
     static let peerRequestInterval: Duration = .milliseconds(300)
-    /// Repairs that wait for the pacer at once; more than a second of media would come too late to be shown.
+    /// The most repairs that wait for the pacer; more than a second of media would come too late to be shown.
     static let mostRepairs = 256
 
     var stream: OutgoingStream
@@ -18,24 +18,24 @@ struct VideoSender: Sendable {
     private var queue = VideoSendQueue()
     private var layers = TemporalLayerGate()
     private var history = RetransmissionHistory()
-    /// What was asked for and when last, the oldest packets first: a receiver shows frames in order, and waits for
-    /// those.
+    /// The requested packets and when each was requested last, the oldest packets first: a receiver shows frames in
+    /// order, and waits for those.
     private var repairs: [(sequence: SequenceNumber, asked: Instant)] = []
     private var hold = PlayoutDelayController()
-    /// What is told with the packets of the frame that is leaving.
-    private var toldHold: PlayoutDelay?
-    /// The first number of the newest keyframe, and whether all of it has left: nobody needs what was before it then,
-    /// and on a thin link its repair would only hold up what is needed.
+    /// The playout delay announced with the packets of the frame that is being sent.
+    private var announcedHold: PlayoutDelay?
+    /// The first number of the newest keyframe, and whether all of it has left: then nobody needs what was before it,
+    /// and on a thin link its repair would only delay what is needed.
     private var newestKeyframe: (first: SequenceNumber, isWhole: Bool)?
     private var numbers: PictureNumbers
-    /// Only a keyframe may start: at the beginning, after a change of rendition, after a cut.
+    /// Whether the next frame must be a keyframe: at the beginning, after a change of rendition, after a cut.
     private(set) var needsKeyframe = true
     private var currentCodec: VideoCodec?
-    /// Of the last frame that was queued, in ticks of the room's clock.
+    /// The timestamp of the last queued frame, in ticks of the room's clock.
     private var lastTimestamp = Int64.min
     /// A receiver takes frames of one timestamp for one frame, and drops those from the past (RFC 3550 §5.1): a
-    /// keyframe of another encoder, made of the same tick as the last frame or of the one before, goes out as if it
-    /// were a millisecond younger.
+    /// keyframe of another encoder, made of the same tick as the last frame or of an earlier one, is sent with a
+    /// timestamp a millisecond later.
     private static let smallestStep: Int64 = 90
     private var requested: Instant?
     private var wantsRequest = false
@@ -51,8 +51,8 @@ struct VideoSender: Sendable {
 
     mutating func configure(codecs: [VideoCodec: OutgoingCodec], extensions: OutgoingExtensions) {
         self.codecs = codecs
-        // Under GCM one SSRC and number is one nonce, and it protects the header too: what was sent with other
-        // extensions is never sent again on its own SSRC.
+        // Under GCM one SSRC and number is one nonce, and it protects the header too: a packet with other extensions is
+        // never retransmitted on its own SSRC.
         if extensions != self.extensions { history = RetransmissionHistory() }
         self.extensions = extensions
         if codecs.isEmpty { queue.removeAll() }
@@ -67,14 +67,14 @@ struct VideoSender: Sendable {
 
     // MARK: Frames
 
-    /// Nothing but a keyframe goes out from here on: the frames will come from another encoder.
+    /// Accepts nothing but a keyframe from here on: the frames will come from another encoder.
     mutating func restart(at now: Instant) {
         stream.counters.framesSkipped += queue.cut()
         needsKeyframe = true
         request(at: now)
     }
 
-    /// - Parameter available: what the estimate leaves for video.
+    /// - Parameter available: the part of the estimate that is left for video.
     mutating func enqueue(_ frame: PacketizedVideoFrame, available: BitRate, at now: Instant) {
         guard let codec = codecs[frame.codec], !frame.fragments.isEmpty else {
             stream.counters.framesSkipped += 1
@@ -98,7 +98,7 @@ struct VideoSender: Sendable {
         }
         if frame.isKeyframe {
             needsKeyframe = false
-            // What waits before a keyframe is not needed to show it.
+            // The frames that wait before a keyframe are not needed to show it.
             stream.counters.framesSkipped += queue.cut()
             if frame.width > 0 {
                 width = frame.width
@@ -116,7 +116,7 @@ struct VideoSender: Sendable {
         wantsRequest = true
     }
 
-    /// Whether a keyframe must be asked of the encoder; once per need.
+    /// Whether to request a keyframe from the encoder; once per need.
     mutating func takeKeyframeRequest() -> Bool {
         defer { wantsRequest = false }
         return wantsRequest
@@ -127,13 +127,12 @@ struct VideoSender: Sendable {
     mutating func receive(_ nack: [SequenceNumber], at now: Instant) {
         stream.counters.nacks += 1
         guard codecs.values.contains(where: \.usesNack) else { return }
-        // What is not there any more, or never was, is not even noted: what a peer may ask for is bounded by what it
-        // was sent.
+        // Packets that are not in the history are not recorded: what a peer may request is bounded by what it was sent.
         for sequence in nack where history.holds(sequence, at: now) {
             let index = repairIndex(of: sequence)
             if index < repairs.count, repairs[index].sequence == sequence {
-                // What counts is the newest request: an old one may be for a repair that was on its way, a new one for
-                // one that was lost.
+                // The newest request counts: an old one may be for a repair that was on its way, a new one for one that
+                // was lost.
                 repairs[index].asked = now
             } else if repairs.count < Self.mostRepairs {
                 repairs.insert((sequence, now), at: index)
@@ -141,8 +140,8 @@ struct VideoSender: Sendable {
         }
     }
 
-    /// Where `sequence` stands, or belongs, among the repairs. All of them lie within the history, which is shorter
-    /// than half of the number space, so that their order is one.
+    /// The index of `sequence` among the repairs, or where it belongs. All of them lie within the history, which is
+    /// shorter than half of the number space, so that they have an order.
     private func repairIndex(of sequence: SequenceNumber) -> Int {
         var low = 0
         var high = repairs.count
@@ -158,7 +157,7 @@ struct VideoSender: Sendable {
         peerRequest(at: now)
     }
 
-    /// - Parameter sender: whose sequence space it is. Repeats carry the same number (RFC 5104 §4.3.1.2).
+    /// - Parameter sender: the owner of the sequence space. Repetitions carry the same number (RFC 5104 §4.3.1.2).
     mutating func receiveFullIntraRequest(_ sequence: UInt8, from sender: SSRC, at now: Instant) {
         guard firSequences[sender] != sequence else { return }
         if firSequences.count >= 8 { firSequences.removeAll() }
@@ -175,9 +174,9 @@ struct VideoSender: Sendable {
 
     // MARK: Packets
 
-    /// Sends one lost packet again. Without RTX the very same bytes go out once more.
+    /// Retransmits one lost packet. Without RTX the same bytes are sent again.
     ///
-    /// - Parameter transport: gives the transport-wide number, and tells which packets arrived.
+    /// - Parameter transport: gives the transport-wide number, and knows which packets arrived.
     mutating func nextRepair(
         into buffer: UnsafeMutableRawBufferPointer, roundTrip: Duration, transport: SentPacketHistory, at now: Instant
     ) -> SentPacket? {
@@ -193,11 +192,11 @@ struct VideoSender: Sendable {
         return nil
     }
 
-    /// A packet that only measures: the newest once more, or padding where there is none or where it is too large.
+    /// A packet for probing: the newest one again, or padding if there is none or it is too large.
     ///
     /// - Parameters:
     ///   - number: the transport-wide number of the packet.
-    ///   - size: about so many bytes of payload.
+    /// - size: the approximate payload size in bytes.
     mutating func nextProbe(
         into buffer: UnsafeMutableRawBufferPointer, as number: SequenceNumber, size: Int, at now: Instant
     ) -> SentPacket? {
@@ -227,7 +226,7 @@ struct VideoSender: Sendable {
 
     /// The next packet of the next frame.
     ///
-    /// - Parameter transport: gives the transport-wide number, and tells which packets arrived.
+    /// - Parameter transport: gives the transport-wide number, and knows which packets arrived.
     mutating func nextMedia(into buffer: UnsafeMutableRawBufferPointer, transport: SentPacketHistory, at now: Instant)
         -> SentPacket?
     {
@@ -237,14 +236,14 @@ struct VideoSender: Sendable {
             if let lateness = history.takeLateness(at: now, hasArrived: { transport.hasArrived($0) }) {
                 hold.repaired(after: lateness, at: now)
             }
-            toldHold = extensions.playoutDelay == nil ? nil : hold.told(at: now)
+            announcedHold = extensions.playoutDelay == nil ? nil : hold.announcement(at: now)
         }
         let packet = RetransmissionHistory.Packet(
             sequence: stream.takeSequence(), timestamp: stream.timestamp(entry.timestamp),
             payloadType: entry.codec.payloadType,
             marker: isLast, frame: entry.frame, fragment: index, picture: numbers, sent: now, resent: nil,
             transportSequence: usesTransportCC ? transport.nextSequence : nil,
-            sendTime: OutgoingExtensions.absoluteSendTime(now), hold: toldHold)
+            sendTime: OutgoingExtensions.absoluteSendTime(now), hold: announcedHold)
         guard let length = write(packet, into: buffer) else { return nil }
         if entry.frame.isKeyframe {
             let first = index == 0 ? packet.sequence : newestKeyframe?.first ?? packet.sequence
@@ -270,9 +269,9 @@ struct VideoSender: Sendable {
         let codec = codecs.values.first { $0.payloadType == packet.payloadType }
         guard let payloadType = codec?.retransmissionPayloadType else {
             guard !isProbe, let length = write(packet, into: buffer) else { return nil }
-            // Its number is known to the peer with the first sending's time.
+            // Its number belongs to the time of the first transmission.
             countRepair(length, at: now)
-            return SentPacket(length: length, numbering: .again(packet.transportSequence))
+            return SentPacket(length: length, numbering: .repeated(packet.transportSequence))
         }
         let transport = usesTransportCC ? number : nil
         if !isProbe, let transport { history.repairing(packet.sequence, as: transport, at: now) }

@@ -41,20 +41,20 @@ struct PlayoutDelayControllerTests {
     @Test("What is long ago is forgotten; the receiver is told so for a while, and on other lines nothing")
     func forgotten() {
         var hold = hold([(0, 240), (5000, 200)])
-        let first = hold.told(at: at(6000))
+        let first = hold.announcement(at: at(6000))
         #expect(first?.minimum == .milliseconds(140))
         // The first of both is over, and one alone moves nothing.
-        let second = hold.told(at: at(32_000))
+        let second = hold.announcement(at: at(32_000))
         #expect(second == nil)
         var watched = self.hold([(0, 240), (5000, 200)])
-        let last = watched.told(at: at(29_000))
+        let last = watched.announcement(at: at(29_000))
         #expect(last?.minimum == .milliseconds(140))
-        let over = watched.told(at: at(32_000))
+        let over = watched.announcement(at: at(32_000))
         #expect(over?.minimum == .zero)
-        let silent = watched.told(at: at(40_000))
+        let silent = watched.announcement(at: at(40_000))
         #expect(silent == nil)
         var good = PlayoutDelayController()
-        let nothing = good.told(at: at(0))
+        let nothing = good.announcement(at: at(0))
         #expect(nothing == nil)
     }
 

@@ -300,7 +300,7 @@ struct VideoSenderTests {
         sender.receive([100], at: now)
         let repair = sender.nextRepair(
             into: buffer, roundTrip: .milliseconds(50), transport: numbers, at: now + .milliseconds(60))
-        #expect(media?.numbering == .numbered && repair?.numbering == (rtx ? .numbered : .again(9)))
+        #expect(media?.numbering == .numbered && repair?.numbering == (rtx ? .numbered : .repeated(9)))
         sender.configure(
             codecs: [.vp8: OutgoingCodec(payloadType: 96, retransmissionPayloadType: 97, usesNack: true)],
             extensions: OutgoingExtensions())
