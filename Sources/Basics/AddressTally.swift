@@ -1,5 +1,4 @@
-/// How many of a thing there are, in all and for each client address, with a cap on both: connections, seats, half-open
-/// peers.
+/// Counts connections, seats or half-open peers, in all and for each client address, with a cap on both.
 ///
 /// An IPv6 client has a whole /64, so addresses count by `IPAddress.clientPrefix`.
 public struct AddressTally: Sendable {
@@ -11,33 +10,33 @@ public struct AddressTally: Sendable {
         case address
     }
 
-    /// The most in all.
+    /// The cap of all addresses together.
     public let limit: Int
-    /// The most of one address.
+    /// The cap of one address.
     public let limitPerAddress: Int
-    /// How many there are now.
+    /// The current count of all addresses together.
     public private(set) var count = 0
-    /// How many were refused since the start, by reason.
+    /// Refusals since the start, by reason.
     public private(set) var refused: [Refusal: Int] = [:]
     private var counts: [IPAddress: Int] = [:]
 
-    /// An empty tally; either number is a most.
+    /// An empty tally with its two caps.
     public init(limit: Int, perAddress: Int) {
         self.limit = limit
         limitPerAddress = perAddress
     }
 
-    /// How many `address` has now.
+    /// The current count of `address`.
     public func count(of address: IPAddress) -> Int { counts[address.clientPrefix] ?? 0 }
 
-    /// What stands against one more of `address` now. nil counts in all only. Asking refuses nothing: whoever can make
-    /// room asks first.
+    /// Returns why `add` would refuse one more of `address` now, without counting a refusal, so that the caller can
+    /// make room first. A nil address is checked against the total only.
     public func refusal(of address: IPAddress?) -> Refusal? {
         if let address, count(of: address) >= limitPerAddress { return .address }
         return count >= limit ? .total : nil
     }
 
-    /// Counts one more of `address`, or says why not, and counts that.
+    /// Counts one more of `address`, or counts and returns the refusal.
     public mutating func add(_ address: IPAddress?) -> Refusal? {
         if let refusal = refusal(of: address) {
             refused[refusal, default: 0] += 1
@@ -57,7 +56,8 @@ public struct AddressTally: Sendable {
 }
 
 extension IPAddress {
-    /// What one client has: the address itself for IPv4, its /64 for IPv6 (RFC 6177 gives a site at least that).
+    /// The prefix that belongs to one client: the address itself for IPv4, its /64 for IPv6 (RFC 6177 gives a site at
+    /// least that).
     public var clientPrefix: IPAddress {
         switch unmapped {
         case .v6(let high, _): .v6(high, 0)

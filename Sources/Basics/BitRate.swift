@@ -1,11 +1,11 @@
 /// A rate of bits per second.
 ///
-/// Arithmetic saturates: rates are also computed from what peers say of themselves, and no such number may trap.
+/// Arithmetic saturates: rates are also computed from numbers that peers send, and no such number may trap.
 public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
     /// Bits per second.
     public var bitsPerSecond: Int
 
-    /// So many bits per second.
+    /// A rate of `bitsPerSecond`.
     public init(bitsPerSecond: Int) {
         self.bitsPerSecond = bitsPerSecond
     }
@@ -41,7 +41,7 @@ public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
         BitRate(bitsPerSecond: Int(saturating: Double(lhs.bitsPerSecond) * rhs))
     }
 
-    /// How long this rate needs for `bytes`; `distant` (an hour) at rate zero.
+    /// How long this rate needs for `bytes`; an hour at rate zero.
     public func time(for bytes: Int) -> Duration {
         bitsPerSecond > 0
             ? .nanoseconds(Int64(saturating: Double(bytes) * 8e9 / Double(bitsPerSecond))) : .seconds(3600)
@@ -50,7 +50,7 @@ public struct BitRate: Comparable, Hashable, Sendable, CustomStringConvertible {
     /// How many bytes pass in `duration`.
     public func bytes(in duration: Duration) -> Int { Int(saturating: Double(bitsPerSecond) / 8 * duration.inSeconds) }
 
-    /// As configuration writes it: `110k`, `1.5M`.
+    /// The notation of the configuration: `110k`, `1.5M`.
     public var description: String {
         switch bitsPerSecond {
         case 1_000_000...: "\(Double(bitsPerSecond / 10_000) / 100)M"

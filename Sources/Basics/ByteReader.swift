@@ -1,6 +1,6 @@
-/// A checked cursor over bytes from outside: every read says whether there was enough, none can trap.
+/// A checked cursor over bytes from outside: a read past the end throws, and no read can trap.
 ///
-/// Network byte order throughout. Lives no longer than the bytes that it reads.
+/// All numbers are read in network byte order. The reader lives no longer than the bytes that it reads.
 public struct ByteReader: ~Escapable {
     @usableFromInline let bytes: Span<UInt8>
     /// The index of the next byte.
@@ -15,7 +15,7 @@ public struct ByteReader: ~Escapable {
     /// How many bytes are left.
     public var remaining: Int { bytes.count - offset }
 
-    /// Nothing was left, or less than was asked for.
+    /// Fewer bytes were left than the read needs.
     public struct Truncated: Error {
         /// The only value.
         public init() {}
@@ -69,7 +69,7 @@ public struct ByteReader: ~Escapable {
         return offset..<offset + count
     }
 
-    /// Passes over as many bytes.
+    /// Skips the next `count` bytes.
     public mutating func skip(_ count: Int) throws(Truncated) {
         _ = try take(count)
     }

@@ -1,4 +1,4 @@
-/// The video codecs that Tessera speaks, both ways.
+/// The video codecs that Tessera sends and receives.
 public enum VideoCodec: String, Sendable, CaseIterable, Hashable {
     /// H.264 (ITU-T H.264, RFC 6184); VP8 (RFC 6386, RFC 7741).
     case h264, vp8
@@ -6,7 +6,7 @@ public enum VideoCodec: String, Sendable, CaseIterable, Hashable {
 
 /// How a frame must be turned clockwise for display (urn:3gpp:video-orientation).
 public enum Rotation: UInt8, Sendable {
-    /// By so many degrees clockwise.
+    /// The angle, clockwise.
     case none = 0, clockwise90, clockwise180, clockwise270
 
     /// Whether display swaps width and height.
@@ -19,13 +19,13 @@ public struct EncodedVideoFrame: Sendable {
     public var codec: VideoCodec
     /// H.264: Annex B with 4-byte start codes, SPS and PPS before every IDR. VP8: the bare frame.
     public var data: [UInt8]
-    /// It can be decoded without any frame before it.
+    /// Whether the frame can be decoded without any frame before it.
     public var isKeyframe: Bool
-    /// 0 is the base; a frame of layer n needs only frames of layers up to n, and frames of layer 1 may be dropped at
-    /// any time.
+    /// 0 is the base layer. A frame of layer n refers only to frames of layers up to n; frames of layer 1 may be
+    /// dropped at any time.
     public var temporalLayer: UInt8
-    /// Media time in ticks of 90 kHz, unwrapped: of the room's clock for what the room sends, of the sender's for what
-    /// came in.
+    /// Media time in ticks of 90 kHz, unwrapped: on the room's clock for frames that the room sends, on the sender's
+    /// clock for frames that were received.
     public var timestamp: Int64
     /// In pixels; 0 where it is not known (H.264 received before its SPS was read).
     public var width: Int

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// How often durations fell between fixed bounds. Counted without a lock, from any thread.
+/// Counts durations in buckets with fixed bounds, without a lock, from any thread.
 public final class Histogram: Sendable {
     private final class Count: Sendable { let value = Atomic<Int>(0) }
 
-    /// Upper bounds in nanoseconds, growing; what is longer than the last is counted too.
+    /// Upper bounds in nanoseconds, ascending; longer durations are counted in one more bucket.
     private let bounds: [Int64]
     private let counts: [Count]
     private let nanoseconds = Atomic<Int64>(0)
 
-    /// - Parameter bounds: in milliseconds, growing.
+    /// - Parameter bounds: the upper bounds in milliseconds, ascending.
     public init(milliseconds bounds: [Int]) {
         self.bounds = bounds.map { Int64($0) * 1_000_000 }
         counts = (0...bounds.count).map { _ in Count() }
@@ -27,7 +27,7 @@ public final class Histogram: Sendable {
         counts[low].value.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Adds what another one with the same bounds has counted until now.
+    /// Adds the counts of another histogram with the same bounds.
     public func add(_ other: Histogram) {
         precondition(other.bounds == bounds)
         for (count, more) in zip(counts, other.counts) {
@@ -36,7 +36,7 @@ public final class Histogram: Sendable {
         nanoseconds.wrappingAdd(other.nanoseconds.load(ordering: .relaxed), ordering: .relaxed)
     }
 
-    /// As Prometheus wants a histogram, in seconds: `NAME_bucket` with counts up to each bound, `NAME_sum`,
+    /// The samples of a Prometheus histogram, in seconds: `NAME_bucket` with cumulative counts, `NAME_sum`,
     /// `NAME_count`.
     public func samples(_ name: String, _ help: String, labels: [String: String] = [:]) -> [MetricSample] {
         var samples: [MetricSample] = []

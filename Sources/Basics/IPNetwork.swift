@@ -1,11 +1,12 @@
 /// An address and the length of its prefix: `10.0.0.0/8`, `2001:db8::/32` (RFC 4632 §3.1, RFC 4291 §2.3).
 public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
-    /// The network's own address: the bits behind the prefix are 0.
+    /// The network's address: all bits behind the prefix are 0.
     public let address: IPAddress
-    /// How many bits of an address are the network's.
+    /// The number of bits in the network's prefix.
     public let prefixLength: Int
 
-    /// - Parameter prefixLength: 0 to 32 or 128; what lies beyond is cut. Bits of `address` behind it are dropped.
+    /// - Parameter prefixLength: 0 to 32 (IPv4) or 128 (IPv6); values outside are clamped. Bits of `address` behind the
+    ///   prefix are dropped.
     public init(_ address: IPAddress, prefixLength: Int) {
         switch address {
         case .v4(let value):
@@ -29,7 +30,7 @@ public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
             else { return nil }
             length = given
         }
-        // An IPv4 network in IPv6's dress (`::ffff:10.0.0.0/104`) is the IPv4 network.
+        // An IPv4-mapped network (`::ffff:10.0.0.0/104`) is the IPv4 network.
         if case .v4 = address.unmapped, address.bitCount == 128, length >= 96 {
             self.init(address.unmapped, prefixLength: length - 96)
         } else {
@@ -37,7 +38,7 @@ public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// An IPv4-mapped address counts as the IPv4 address that it carries.
+    /// Whether `other` is in the network. An IPv4-mapped address counts as the IPv4 address that it carries.
     public func contains(_ other: IPAddress) -> Bool {
         let other = other.unmapped
         guard other.bitCount == address.bitCount else { return false }
@@ -60,7 +61,7 @@ extension IPAddress {
         }
     }
 
-    /// Whether the address has a meaning only within one machine, house or provider: loopback (RFC 1122 §3.2.1.3),
+    /// Whether the address is valid only within one machine, site or provider: loopback (RFC 1122 §3.2.1.3),
     /// private (RFC 1918), shared (RFC 6598), link-local (RFC 3927, RFC 4291 §2.5.6) and unique local (RFC 4193).
     public var isLocalScope: Bool { IPAddress.localScope.contains { $0.contains(self) } }
 

@@ -5,7 +5,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     /// Nanoseconds since the clock's start.
     public var nanoseconds: Int64
 
-    /// So many nanoseconds after the clock's start.
+    /// The instant that is `nanoseconds` after the clock's start.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
@@ -40,8 +40,8 @@ public struct Instant: Comparable, Hashable, Sendable {
     /// Saturates like `+`.
     @inlinable public static func += (lhs: inout Instant, rhs: Duration) { lhs = lhs + rhs }
 
-    /// This instant on a media clock that ticks `rate` times a second and started with the server's clock,
-    /// e.g. `ticks(at: 90_000)` for video: one room, one clock.
+    /// This instant on a media clock of `rate` ticks a second that started with the server's clock, e.g.
+    /// `ticks(at: 90_000)` for video.
     @inlinable public func ticks(at rate: Int64) -> Int64 {
         let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         return seconds * rate + rest * rate / 1_000_000_000

@@ -1,30 +1,30 @@
-/// How many log lines of one kind are written: what strangers can cause must not fill a disk. What it cost is told by a
-/// counter; the lines that are left out are counted in the next one.
+/// Limits how many log lines of one kind are written, because lines that outsiders can cause must not fill the disk.
+/// The next line that is written reports how many were left out.
 public final class LogAllowance: Sendable {
     private struct State {
         var bucket: TokenBucket
-        var untold = 0
+        var leftOut = 0
     }
 
     private let state: Guarded<State>
 
     /// - Parameters:
-    ///   - perSecond: lines in the long run.
-    ///   - atOnce: a burst of them.
+    ///   - perSecond: lines per second in the long run.
+    ///   - atOnce: lines in one burst.
     public init(perSecond: Double, atOnce: Double, at now: Instant) {
         state = Guarded(State(bucket: TokenBucket(rate: perSecond, size: atOnce, at: now)))
     }
 
-    /// Takes one line. Returns how many were left out since the last one that was written; nil: this one is left out
-    /// too.
+    /// Asks for one line. Returns how many were left out since the last written line; nil where this line must be left
+    /// out too.
     public func take(at now: Instant) -> Int? {
         state.withLock { state in
             guard state.bucket.take(at: now) else {
-                state.untold += 1
+                state.leftOut += 1
                 return nil
             }
-            defer { state.untold = 0 }
-            return state.untold
+            defer { state.leftOut = 0 }
+            return state.leftOut
         }
     }
 }

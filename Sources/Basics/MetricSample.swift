@@ -1,10 +1,10 @@
-/// One figure for the metrics page.
+/// One sample of the metrics page.
 public struct MetricSample: Hashable, Sendable {
     public enum Kind: String, Sendable { case counter, gauge, histogram }
-    /// As Prometheus writes names, with the unit at the end: `tessera_encode_seconds_total`.
+    /// The name in Prometheus's convention, with the unit at the end: `tessera_encode_seconds_total`.
     public var name: String
-    /// The name that Prometheus knows the metric by: for the samples of a histogram without `_bucket`, `_sum` or
-    /// `_count`, else `name`.
+    /// The name of the metric in Prometheus: for the samples of a histogram `name` without `_bucket`, `_sum` or
+    /// `_count`, otherwise `name`.
     public var family: String
     public var help: String
     public var kind: Kind

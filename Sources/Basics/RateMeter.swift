@@ -1,8 +1,8 @@
-/// Bytes of the last second as a rate, in ten steps.
+/// The rate of the bytes of the last second, in ten buckets of 100 ms.
 public struct RateMeter: Sendable {
     @usableFromInline static let step: Duration = .milliseconds(100)
     @usableFromInline static let steps = 10
-    /// A byte a step in bits a second.
+    /// One byte per step, in bit/s.
     @usableFromInline static let bitsPerStep = Int(8_000_000_000 / step.nanoseconds)
     @usableFromInline static let stepNanoseconds = step.nanoseconds
 
@@ -10,16 +10,16 @@ public struct RateMeter: Sendable {
     @usableFromInline var position: Int64 = 0
     @usableFromInline var first: Int64?
 
-    /// Nothing went through yet.
+    /// A meter without any bytes.
     @inlinable public init() {}
 
-    /// Notes `bytes` that go through now.
+    /// Adds `bytes` at `now`.
     @inlinable public mutating func add(_ bytes: Int, at now: Instant) {
         move(to: now)
         buckets[index(position)] += bytes
     }
 
-    /// The rate of the last second. Young meters divide by their age, so that the first second does not read low.
+    /// The rate of the last second. In its first second the meter divides by its age, so that the rate is not too low.
     @inlinable public mutating func rate(at now: Instant) -> BitRate {
         move(to: now)
         guard let first else { return .zero }

@@ -1,44 +1,44 @@
-/// Delays that come again: the longest of each half second is remembered for a while. One that stays alone says nothing
-/// of what is to come, so nobody waits for it. A value; time is an argument.
+/// Delays that recur: the longest delay of each half second is kept for `window`. A single delay does not predict the
+/// next, so it is not reported. A value; time is an argument.
 public struct RecurringDelays: Hashable, Sendable {
-    /// What lies within one such stretch is one delay.
-    static let stretch = Duration.milliseconds(500)
-    /// So many stretches must lie from one delay to another, or it has not come again.
-    static let apart: Int64 = 2
+    /// Delays within one bucket count as one delay.
+    static let bucket = Duration.milliseconds(500)
+    /// Buckets from the first delay to the last at least, for delays that count as recurring.
+    static let minimumSpan: Int64 = 2
 
     private struct Longest: Hashable {
-        var stretch: Int64
+        var bucket: Int64
         var delay: Duration
     }
 
-    /// In stretches.
-    private let memory: Int64
+    /// In buckets.
+    private let window: Int64
     private var longest: [Longest] = []
 
-    /// - Parameter memory: how long a delay is remembered; counts in halves of a second.
-    public init(memory: Duration) {
-        self.memory = memory.nanoseconds / Self.stretch.nanoseconds
+    /// - Parameter window: how long a delay is kept, in whole buckets of half a second.
+    public init(window: Duration) {
+        self.window = window.nanoseconds / Self.bucket.nanoseconds
     }
 
-    /// Takes a delay that was seen at `now`.
+    /// Adds a delay that was measured at `now`.
     public mutating func note(_ delay: Duration, at now: Instant) {
-        let stretch = now.nanoseconds / Self.stretch.nanoseconds
-        if let last = longest.last, last.stretch >= stretch {
+        let bucket = now.nanoseconds / Self.bucket.nanoseconds
+        if let last = longest.last, last.bucket >= bucket {
             longest[longest.count - 1].delay = max(last.delay, delay)
         } else {
-            longest.append(Longest(stretch: stretch, delay: delay))
+            longest.append(Longest(bucket: bucket, delay: delay))
         }
     }
 
-    /// Forgets what was seen longer ago than `memory`.
+    /// Drops delays that are older than `window`.
     public mutating func forget(at now: Instant) {
-        let stretch = now.nanoseconds / Self.stretch.nanoseconds
-        longest.removeAll { $0.stretch <= stretch - memory }
+        let bucket = now.nanoseconds / Self.bucket.nanoseconds
+        longest.removeAll { $0.bucket <= bucket - window }
     }
 
-    /// The longest delay of each stretch in the order of time; none where they have not come again.
+    /// The longest delay of each bucket, oldest first; empty where the delays do not recur.
     public var recurring: [Duration] {
-        guard let first = longest.first, let last = longest.last, last.stretch - first.stretch >= Self.apart else {
+        guard let first = longest.first, let last = longest.last, last.bucket - first.bucket >= Self.minimumSpan else {
             return []
         }
         return longest.map(\.delay)

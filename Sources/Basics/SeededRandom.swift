@@ -1,10 +1,11 @@
-/// A small generator whose whole sequence follows from its seed (SplitMix64), so that every simulated failure replays.
+/// A small generator (SplitMix64) whose whole sequence follows from its seed, so that every simulated failure can be
+/// replayed.
 ///
 /// Not for secrets: keys, passwords and certificates come from the cryptographic library.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// The sequence of this seed.
+    /// A generator with the sequence of `seed`.
     public init(seed: UInt64) {
         state = seed
     }

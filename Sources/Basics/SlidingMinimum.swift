@@ -1,15 +1,15 @@
-/// The smallest of the values of the last while; amortised constant time and at most 512 values.
+/// The smallest value within a sliding window, in amortised constant time; keeps at most 512 values.
 public struct SlidingMinimum: Sendable {
-    /// Values rise from front to back: each is the smallest of all that came after it.
+    /// Ascending values: each is the smallest of itself and all later ones.
     @usableFromInline var entries: [(time: Instant, value: Int64)] = []
 
-    /// Without a value.
+    /// An empty window.
     @inlinable public init() {}
 
-    /// The smallest value; nil before the first one. The newest value never leaves.
+    /// The smallest value; nil before the first one. The newest value is never dropped.
     @inlinable public var value: Int64? { entries.first?.value }
 
-    /// Takes a value and forgets those that are older than `window`.
+    /// Adds a value and drops those that are older than `window`.
     @inlinable public mutating func insert(_ value: Int64, at now: Instant, window: Duration) {
         while let last = entries.last, last.value >= value { entries.removeLast() }
         entries.append((now, value))

@@ -130,19 +130,19 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The way that a datagram took: transport, our address and theirs.
+/// The path of a datagram: transport, local address and remote address.
 ///
-/// What the network hands up with each datagram and takes back with each one to send. For TCP `connection` tells
-/// connections from the same address apart; it is 0 for UDP.
+/// The sockets report a flow with each received datagram and take one with each datagram to send. For TCP, `connection`
+/// distinguishes connections from the same address; it is 0 for UDP.
 public struct Flow: Hashable, Sendable, CustomStringConvertible {
-    /// How datagrams travel: as they are, or framed on a TCP connection (RFC 4571).
+    /// How datagrams are carried: over UDP, or framed on a TCP connection (RFC 4571).
     public enum Transport: UInt8, Sendable { case udp, tcp }
 
     /// UDP or TCP.
     public var transport: Transport
-    /// Our address, where the datagram came in or is to leave from.
+    /// The local address that received the datagram or is to send it.
     public var local: SocketAddress
-    /// The other end's address.
+    /// The address of the other end.
     public var remote: SocketAddress
     /// 0 for UDP.
     public var connection: UInt32

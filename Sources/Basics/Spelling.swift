@@ -1,9 +1,10 @@
-/// What a mistyped word most likely means.
+/// Suggestions for mistyped words.
 public enum Spelling {
-    /// Nobody mistypes longer words.
+    /// The longest word, in characters, that gets a suggestion; this bounds the work.
     private static let longest = 64
 
-    /// The nearest of `candidates` by edits, if near at all: a third of the word's characters, at least two.
+    /// The candidate with the smallest edit distance; nil where it exceeds a third of the word's characters (at least
+    /// 2).
     public static func nearest(_ word: String, among candidates: [String]) -> String? {
         guard word.utf8.count <= longest * 4, word.count <= longest else { return nil }
         let limit = max(2, word.count / 3)
@@ -11,7 +12,7 @@ public enum Spelling {
         return ranked.min { ($0.1, $0.0) < ($1.1, $1.0) }?.0
     }
 
-    /// Levenshtein's distance.
+    /// The Levenshtein distance.
     static func distance(_ first: String, _ second: String) -> Int {
         let (first, second) = (Array(first), Array(second))
         var row = Array(0...second.count)

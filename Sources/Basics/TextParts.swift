@@ -1,7 +1,7 @@
-/// Text by its bytes: protocols are ASCII where it matters, and to look for `Character`s costs several times as much.
+/// Splits text by its UTF-8 bytes: the syntax of the protocols is ASCII, and a search by `Character` costs several
+/// times as much.
 extension StringProtocol where SubSequence == Substring {
-    /// The parts between `separator`s without empty ones. With more than `maximum` parts the last one holds the whole
-    /// rest.
+    /// The non-empty parts between `separator`s. With more than `maximum` parts, the last one holds the whole rest.
     @inlinable package func parts(_ separator: Unicode.Scalar = " ", maximum: Int = .max) -> [Substring] {
         let separator = UInt8(ascii: separator)
         var rest = Substring(self).utf8
@@ -18,7 +18,7 @@ extension StringProtocol where SubSequence == Substring {
         return result
     }
 
-    /// The first word and what follows it, which may be empty; nil without a word.
+    /// The first word and the text behind it, which may be empty; nil where there is no word.
     @inlinable package func firstWord() -> (word: Substring, rest: Substring)? {
         let space = UInt8(ascii: " ")
         let whole = Substring(self).utf8
@@ -28,14 +28,14 @@ extension StringProtocol where SubSequence == Substring {
         return (Substring(whole[start..<end]), Substring(whole[rest...]))
     }
 
-    /// What stands before and behind the first `separator`; nil without one.
+    /// The text before and behind the first `separator`; nil where there is none.
     @inlinable package func divided(at separator: Unicode.Scalar) -> (head: Substring, tail: Substring)? {
         let whole = Substring(self).utf8
         guard let index = whole.firstIndex(of: UInt8(ascii: separator)) else { return nil }
         return (Substring(whole[..<index]), Substring(whole[whole.index(after: index)...]))
     }
 
-    /// Without spaces and tabs at either end.
+    /// The text without leading and trailing spaces and tabs.
     @inlinable package func trimmingSpaces() -> Substring {
         var slice = Substring(self).utf8
         while let first = slice.first, first == 0x20 || first == 0x09 { slice.removeFirst() }
@@ -43,7 +43,7 @@ extension StringProtocol where SubSequence == Substring {
         return Substring(slice)
     }
 
-    /// Whether both are the same but for the case of ASCII letters; `other` is in lower case. Makes no copy.
+    /// Whether both are equal, ignoring the case of ASCII letters; `other` must be in lower case. Allocates nothing.
     @inlinable package func equals(lowercase other: String) -> Bool {
         utf8.count == other.utf8.count
             && zip(utf8, other.utf8).allSatisfy { byte, wanted in

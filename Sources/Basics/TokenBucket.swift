@@ -1,4 +1,4 @@
-/// A bucket of tokens that refills at a steady rate: how often, or how much, something may happen.
+/// A token bucket: it refills at a steady rate and limits how often, or how much, something may happen.
 public struct TokenBucket: Hashable, Sendable {
     /// Tokens per second.
     public let rate: Double
@@ -11,7 +11,7 @@ public struct TokenBucket: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - rate: tokens per second; more than 0.
-    ///   - size: how many tokens wait at most, and so how many can be taken at once.
+    ///   - size: the most tokens in the bucket, and so the largest burst.
     public init(rate: Double, size: Double, at now: Instant) {
         self.rate = rate
         self.size = size
@@ -27,8 +27,8 @@ public struct TokenBucket: Hashable, Sendable {
         return true
     }
 
-    /// Takes `amount` tokens whether the bucket holds them or not: for what was already spent. The debt is at most
-    /// `size`. Returns whether the bucket held them.
+    /// Takes `amount` tokens even if the bucket does not hold them, for costs that were already incurred. The debt is
+    /// at most `size`. Returns whether the bucket held them.
     @discardableResult
     public mutating func spend(_ amount: Double, at now: Instant) -> Bool {
         refill(at: now)
@@ -40,13 +40,13 @@ public struct TokenBucket: Hashable, Sendable {
     /// Whether the bucket is in debt, after `spend`.
     public func isOverdrawn(at now: Instant) -> Bool { level(at: now) < 0 }
 
-    /// How long it takes until `amount` tokens are there; zero if they are.
+    /// How long it takes until the bucket holds `amount` tokens; zero if it does now.
     public func wait(for amount: Double = 1, at now: Instant) -> Duration {
         let missing = min(amount, size) - level(at: now)
         return missing <= 0 ? .zero : .nanoseconds(Int64(saturating: (missing / rate * 1e9).rounded(.up)))
     }
 
-    /// Whether nothing was taken for so long that the bucket is as good as new.
+    /// Whether the bucket has refilled completely, so that a new bucket would be equal.
     public func isFull(at now: Instant) -> Bool { level(at: now) >= size }
 
     private func level(at now: Instant) -> Double { min(size, tokens + max(0, (now - last).inSeconds) * rate) }

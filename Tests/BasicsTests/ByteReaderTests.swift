@@ -2,7 +2,7 @@ import Basics
 import Testing
 
 @Suite struct ByteReaderTests {
-    @Test("numbers come in network order")
+    @Test("numbers are read in network order")
     func order() throws {
         let bytes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
         var reader = ByteReader(bytes.span)

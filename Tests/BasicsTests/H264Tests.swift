@@ -35,7 +35,7 @@ struct H264Tests {
         #expect(set.referenceFrames == 1 && set.isPlain)
     }
 
-    @Test("what is cut short has no size, wherever the cut lies, and nothing traps")
+    @Test("a set that is truncated at any byte is refused or has no size, and nothing traps")
     func truncation() {
         for count in 0..<Self.cropped.count {
             _ = H264SequenceParameterSet(Array(Self.cropped.prefix(count)))
@@ -47,7 +47,7 @@ struct H264Tests {
         #expect(H264SequenceParameterSet([0x67] + [UInt8](repeating: 0, count: 1 << 16)) == nil)
     }
 
-    @Test("exponential Golomb codes are read as they are written, and end with the bytes")
+    @Test("exponential Golomb codes are decoded, and a read past the end throws")
     func golomb() throws {
         // 1, 010, 011, 00100, then se: 010 (1), 011 (−1), 00100 (2)
         let bytes: [UInt8] = [0b1010_0110, 0b0100_0100, 0b1100_1000]

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A histogram")
 struct HistogramTests {
-    @Test("counts up to each bound, and what is longer")
+    @Test("counts durations up to each bound, and longer ones")
     func counts() {
         let histogram = Histogram(milliseconds: [10, 20, 40])
         for milliseconds in [0, 10, 11, 20, 40, 41, 1000] { histogram.add(.milliseconds(milliseconds)) }

@@ -12,7 +12,7 @@ import Testing
         ("2001:db8::/64", "2001:db8::ffff", true),
         ("2001:db8::/65", "2001:db8::8000:0:0:1", false),
     ])
-    func `a network holds what begins with its prefix`(network: String, address: String, isInside: Bool) throws {
+    func `a network contains the addresses with its prefix`(network: String, address: String, isInside: Bool) throws {
         let network = try #require(IPNetwork(network))
         #expect(network.contains(try #require(IPAddress(address))) == isInside)
     }
@@ -21,9 +21,9 @@ import Testing
         "", "/8", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0/8", "::/129", "10.0.0.0/8/8", "host/8",
         "10.0.0.0/+8",
     ])
-    func `what is no network`(text: String) { #expect(IPNetwork(text) == nil) }
+    func `malformed networks are refused`(text: String) { #expect(IPNetwork(text) == nil) }
 
-    @Test func `it is written with its own address`() {
+    @Test func `a network is written with its own address`() {
         #expect(IPNetwork("10.1.2.3/8")?.description == "10.0.0.0/8")
         #expect(IPNetwork("2001:db8::1")?.description == "2001:db8::1/128")
     }
@@ -35,7 +35,7 @@ import Testing
         ("2001:db8::1", false),
         ("::ffff:192.168.0.1", true), ("8.8.8.8", false),
     ])
-    func `local addresses`(text: String, isLocal: Bool) throws {
+    func `local scope is recognized`(text: String, isLocal: Bool) throws {
         #expect(try #require(IPAddress(text)).isLocalScope == isLocal)
     }
 }

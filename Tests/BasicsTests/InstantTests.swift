@@ -9,7 +9,7 @@ import Testing
         #expect(Instant(ticks: 8 * 3600 * 48_000 + 960, at: 48_000) == eightHours + .milliseconds(20))
     }
 
-    @Test("arithmetic stops at the ends of time instead of trapping")
+    @Test("arithmetic saturates instead of trapping")
     func saturation() {
         #expect(Instant.distantFuture + .seconds(1) == .distantFuture)
         #expect(Instant.distantPast - .seconds(1) == .distantPast)

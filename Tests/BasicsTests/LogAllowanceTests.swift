@@ -3,7 +3,7 @@ import Testing
 
 @Suite("An allowance of log lines")
 struct LogAllowanceTests {
-    @Test("what is left out is counted in the next line")
+    @Test("lines that are left out are counted in the next one")
     func untold() {
         let allowance = LogAllowance(perSecond: 1, atOnce: 2, at: .zero)
         #expect(allowance.take(at: .zero) == 0)

@@ -2,7 +2,7 @@ import Basics
 import Testing
 
 @Suite("Rate meter") struct RateMeterTests {
-    @Test("It reads what went through, and forgets it after a second")
+    @Test("The rate covers the last second only")
     func meter() {
         var meter = RateMeter()
         for index in 0..<20 { meter.add(1250, at: Instant.zero + .milliseconds(index * 100)) }

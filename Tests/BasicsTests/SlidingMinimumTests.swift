@@ -1,10 +1,10 @@
 import Basics
 import Testing
 
-@Suite("The smallest of the last while") struct SlidingMinimumTests {
+@Suite("Sliding minimum") struct SlidingMinimumTests {
     private static let window: Duration = .seconds(1)
 
-    @Test("It is the smallest value of the window; the newest never leaves")
+    @Test("The value is the smallest of the window; the newest is never dropped")
     func smallest() {
         var minimum = SlidingMinimum()
         #expect(minimum.value == nil)
@@ -16,7 +16,7 @@ import Testing
         #expect(seen == [5, 3, 3, 4, 8, 20])
     }
 
-    @Test("Values that only rise cost a bounded memory and keep the smallest")
+    @Test("Values that only rise take bounded memory and keep the smallest")
     func rising() {
         var minimum = SlidingMinimum()
         for value in 0..<5000 as Range<Int64> {

@@ -25,7 +25,7 @@ import Testing
         #expect(IPAddress(text) == nil)
     }
 
-    @Test("an IPv6 address with a port wears brackets")
+    @Test("an IPv6 address with a port is written in brackets")
     func ports() {
         #expect(SocketAddress("[2001:db8::1]:50000")?.description == "[2001:db8::1]:50000")
         #expect(SocketAddress("192.0.2.1:80") == SocketAddress(.v4(0xC000_0201), port: 80))
@@ -33,7 +33,7 @@ import Testing
         #expect(SocketAddress("192.0.2.1:65536") == nil)
     }
 
-    @Test("a mapped IPv4 address is the IPv4 address")
+    @Test("an IPv4-mapped address becomes the IPv4 address")
     func unmapped() {
         #expect(IPAddress("::ffff:127.0.0.1")?.unmapped == .v4(0x7F00_0001))
     }

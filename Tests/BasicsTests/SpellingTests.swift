@@ -15,7 +15,7 @@ struct SpellingTests {
         #expect(Spelling.distance(second, first) == edits)
     }
 
-    @Test("the nearest candidate is meant, and none that is far")
+    @Test("the nearest candidate is suggested, and no distant one")
     func nearest() {
         let keys = ["width", "height", "layout", "locked"]
         #expect(Spelling.nearest("heigth", among: keys) == "height")

@@ -23,7 +23,7 @@ import Testing
         #expect(" ".firstWord() == nil)
     }
 
-    @Test("Spaces and tabs at the ends go, and case counts not for ASCII letters alone")
+    @Test("Spaces and tabs at the ends are removed, and only the case of ASCII letters is ignored")
     func comparison() {
         #expect(" \ta b\t".trimmingSpaces() == "a b")
         #expect("OpUS".equals(lowercase: "opus") && !"opu".equals(lowercase: "opus") && !"É".equals(lowercase: "é"))

@@ -1,7 +1,7 @@
-/// Reads the bits of a coded stream's headers, the highest of each byte first. Total: a read past the end throws.
+/// Reads the bits of a coded stream's headers, the most significant bit of each byte first. A read past the end throws.
 public struct BitReader: ~Escapable {
     private let bytes: Span<UInt8>
-    /// In bits from the first.
+    /// The index of the next bit.
     public private(set) var position = 0
 
     /// Reads from the first bit on.
@@ -10,7 +10,7 @@ public struct BitReader: ~Escapable {
         self.bytes = bytes
     }
 
-    /// There were not enough bits, or they say what nothing may.
+    /// The data ended too early, or a code has no valid value.
     public struct Malformed: Error {
         /// The only value.
         public init() {}
@@ -23,14 +23,14 @@ public struct BitReader: ~Escapable {
         return UInt32(bytes[position >> 3] >> (7 - UInt8(position & 7)) & 1)
     }
 
-    /// Up to 32 bits, the first the highest.
+    /// The next `count` bits, at most 32, the most significant first.
     public mutating func bits(_ count: Int) throws(Malformed) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<min(count, 32) { value = value << 1 | (try bit()) }
         return value
     }
 
-    /// Leaves out so many bits.
+    /// Skips the next `count` bits.
     public mutating func skip(_ count: Int) throws(Malformed) {
         guard count >= 0, position + count <= bytes.count * 8 else { throw Malformed() }
         position += count

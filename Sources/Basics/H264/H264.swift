@@ -1,5 +1,5 @@
-/// What of H.264 both the payload format and the codecs look at: NAL unit types and byte streams (ITU-T H.264 §7.4.1,
-/// Annex B).
+/// The parts of H.264 that both the payload format and the codecs read: NAL unit types and byte streams (ITU-T H.264
+/// §7.4.1, Annex B).
 public enum H264 {
     /// The lower five bits of a NAL unit's first byte (ITU-T H.264 table 7-1).
     public enum UnitType {
@@ -8,15 +8,15 @@ public enum H264 {
             delimiter: UInt8 = 9, filler: UInt8 = 12
     }
 
-    /// Where each NAL unit of an Annex B stream lies, without start codes (of three or four bytes) and trailing zeros.
-    /// Total: any bytes give some list.
+    /// The range of each NAL unit of an Annex B stream, without start codes (of three or four bytes) and trailing
+    /// zeros. Any bytes give a list; none trap.
     public static func units(inAnnexB data: [UInt8]) -> [Range<Int>] {
         var units: [Range<Int>] = []
         data.withUnsafeBufferPointer { bytes in
             var start: Int?
             var index = 0
             while index + 2 < bytes.count {
-                // The third byte decides how far one can step.
+                // A third byte above 1 is part of no start code: skip all three.
                 if bytes[index + 2] > 1 {
                     index += 3
                 } else if bytes[index] == 0, bytes[index + 1] == 0, bytes[index + 2] == 1 {

@@ -1,14 +1,15 @@
-/// What a sequence parameter set says of its pictures (ITU-T H.264 §7.3.2.1.1). Total: what cannot be read is nil.
+/// The picture format in a sequence parameter set (ITU-T H.264 §7.3.2.1.1). Any bytes can be given; `init` returns nil
+/// where they cannot be parsed.
 public struct H264SequenceParameterSet: Hashable, Sendable {
     /// In pixels: whole macroblocks, before cropping; at most 65,536.
     public let codedWidth: Int
     /// The same for the height.
     public let codedHeight: Int
-    /// As shown; nil where the cropping cannot be read, or leaves nothing.
+    /// The size after cropping; nil where the cropping cannot be parsed or leaves no pixel.
     public let shownSize: Size?
-    /// 0…16: pictures that a decoder keeps for reference.
+    /// max_num_ref_frames, 0…16: the pictures that a decoder keeps for reference.
     public let referenceFrames: Int
-    /// 8 bits a sample, 4:2:0.
+    /// Whether samples have 8 bits and chroma is 4:2:0.
     public let isPlain: Bool
 
     /// Width and height in pixels.
@@ -19,12 +20,13 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
         public var height: Int
     }
 
-    /// Profiles that tell chroma format and bit depth; in all others they are 4:2:0 and 8.
+    /// Profiles whose sets carry chroma format and bit depth; in all others these are 4:2:0 and 8.
     private static let profilesWithChroma: Set<UInt32> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
-    /// No more of a unit is looked at: all that is read lies in the first hundreds of bytes, whatever lists it has.
+    /// Bytes of a unit that are parsed at most: every field that is read lies in the first few hundred bytes, even with
+    /// scaling lists.
     private static let longestHeader = 4096
 
-    /// - Parameter unit: begins with the NAL unit's first byte; without a start code.
+    /// - Parameter unit: the NAL unit from its first byte on, without a start code.
     public init?(_ unit: Span<UInt8>) {
         guard unit.count >= 4, unit[0] & 31 == H264.UnitType.sps else { return nil }
         let payload = Self.withoutEmulationPrevention(unit)
@@ -57,7 +59,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
         let columns = try reader.unsigned()
         let rows = try reader.unsigned()
         let isProgressive = try reader.bit() == 1
-        // Far above every level, and small enough that nothing below overflows.
+        // These limits are far above every level, and small enough that nothing below overflows.
         guard columns < 4096, rows < 4096, references <= 16 else { throw BitReader.Malformed() }
         referenceFrames = Int(references)
         codedWidth = (Int(columns) + 1) * 16
@@ -85,7 +87,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
         return size
     }
 
-    /// 00 00 03 stands for 00 00 (ITU-T H.264 §7.4.1.1). Without the NAL unit's first byte.
+    /// The payload behind the NAL unit's first byte, each 00 00 03 replaced by 00 00 (ITU-T H.264 §7.4.1.1).
     private static func withoutEmulationPrevention(_ unit: Span<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var zeros = 0
@@ -101,7 +103,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
         return result
     }
 
-    /// Scaling matrices (ITU-T H.264 §7.3.2.1.1.1).
+    /// Skips the scaling lists (ITU-T H.264 §7.3.2.1.1.1).
     private static func skipScalingLists(_ reader: inout BitReader, count: Int) throws(BitReader.Malformed) {
         for list in 0..<count where try reader.bit() == 1 {
             var (last, next): (Int32, Int32) = (8, 8)
@@ -113,7 +115,7 @@ public struct H264SequenceParameterSet: Hashable, Sendable {
         }
     }
 
-    /// Picture order counts.
+    /// Skips the fields of the picture order count.
     private static func skipOrder(_ reader: inout BitReader) throws(BitReader.Malformed) {
         switch try reader.unsigned() {
         case 0: _ = try reader.unsigned()

@@ -34,7 +34,7 @@ package struct LipSyncDelay: Sendable {
     }
 
     private var recent: [Recent] = []
-    private var stalls = RecurringDelays(memory: memory)
+    private var stalls = RecurringDelays(window: memory)
     private var usual: Duration = .zero
     private var updated: Instant?
 
@@ -47,7 +47,7 @@ package struct LipSyncDelay: Sendable {
     ) {
         if delay(at: now) == nil {
             recent.removeAll(keepingCapacity: true)
-            stalls = RecurringDelays(memory: Self.memory)
+            stalls = RecurringDelays(window: Self.memory)
         }
         if recent.count >= Self.window { recent.removeFirst() }
         let picture = Recent(arrival: arrival - captureTime, shown: now - captureTime)
