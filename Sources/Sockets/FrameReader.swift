@@ -1,15 +1,15 @@
-/// Cuts a TCP byte stream into RFC 4571 frames: two bytes of length, then that many bytes. Empty frames are skipped.
+/// Splits a TCP byte stream into RFC 4571 frames: two bytes of length, then that many bytes. Empty frames are skipped.
 ///
-/// Keeps no more than one unfinished frame: whole ones are handed out where they lie.
+/// The reader keeps at most one unfinished frame; it delivers whole frames without a copy.
 struct FrameReader {
-    /// RFC 4571 §2 allows 65 535; no packet of ours comes near.
+    /// RFC 4571 §2 allows 65 535 bytes; no packet of a peer comes near that.
     static let maxFrame = 8192
 
-    /// The start of a frame whose rest has not come yet, its length included.
+    /// The received part of an unfinished frame, its length field included.
     private var pending: [UInt8] = []
 
-    /// Takes what was read and hands out each whole frame. False when a frame is longer than any that this protocol
-    /// sends: the other end does not speak it, and the connection should be closed.
+    /// Takes received bytes and delivers each whole frame to `body`. Returns false where a frame is longer than
+    /// `maxFrame`: the other end does not speak RFC 4571, and the connection should be closed.
     mutating func append(_ bytes: UnsafeMutableRawBufferPointer, _ body: (UnsafeMutableRawBufferPointer) -> Void)
         -> Bool
     {
@@ -21,7 +21,7 @@ struct FrameReader {
             offset += piece
             guard pending.count == whole else { return true }
             if whole == 2 {
-                // Only the length is there, of a frame that is empty or begins now.
+                // Only the length field is complete; the frame is empty or begins with the next byte.
                 let length = Self.length(pending[0], pending[1])
                 guard length <= Self.maxFrame else { return false }
                 if length == 0 { pending.removeAll(keepingCapacity: true) }

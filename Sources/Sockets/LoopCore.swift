@@ -3,23 +3,23 @@ import CSockets
 import Glibc
 import Threads
 
-/// What runs on the loop's thread: epoll over the sockets, and the delegate's deadlines.
+/// The state on the loop's thread: it waits with epoll for the sockets and for the delegate's deadlines.
 final class LoopCore {
-    /// Connections that one turn of the loop takes; the next turn comes before others wait for it.
+    /// Connections that one turn of the loop accepts; further ones wait for the next turn.
     static let acceptsPerTurn = 64
-    /// Connections that are read in one turn, up to `scratchSize` bytes each: strangers must not keep the media
-    /// waiting.
+    /// Connections that are read in one turn, up to `scratchSize` bytes each: strangers must not delay the media.
     static let readsPerTurn = 16
     static let scratchSize = 16 << 10
-    /// A listener rests for so long when the system has no descriptors left: it would be readable without an end.
-    static let listenerRest: Duration = .seconds(1)
-    /// The same when enough were taken for now.
-    static let shortRest: Duration = .milliseconds(20)
-    /// From the begin of one turn to the next at least. Each turn costs two switches of the thread, several times what
-    /// a datagram does, so what comes meanwhile is read at once. Nothing is held up by more than this, and where little
-    /// comes nothing is.
+    /// How long the listeners pause when the system has no descriptors left: they would stay readable, and the loop
+    /// would spin.
+    static let exhaustionPause: Duration = .seconds(1)
+    /// How long the listeners pause at least when the rate of accepts is used up.
+    static let ratePause: Duration = .milliseconds(20)
+    /// The minimum time from the start of one turn to the start of the next. Each turn costs two context switches,
+    /// several times the cost of a datagram, so datagrams that arrive meanwhile are read together. No datagram is
+    /// delayed by more than this, and under light load none is delayed.
     static let turnDistance: Duration = .milliseconds(2)
-    /// How often silent and stalled connections are looked for.
+    /// How often the loop looks for idle and stalled connections.
     static let sweepInterval: Duration = .seconds(5)
 
     var delegate: (any MediaLoopDelegate)?
@@ -30,23 +30,23 @@ final class LoopCore {
     private let poll: Int32
     private var connections: [UInt32: TCPConnection] = [:]
     private var numbers: ConnectionNumbers
-    /// Of the loop that let the connections in and counts them; nil where it is this one.
+    /// The inbox of the loop that accepts and counts the connections; nil where it is this loop.
     private let home: LoopInbox?
-    /// Connections that this loop let in and that live on another.
+    /// Connections that this loop accepted and that live on another loop.
     private var moved: [UInt32: LoopInbox] = [:]
-    /// Connections that go to another loop as soon as what was read of them is handed out.
+    /// Connections that move to another loop as soon as their received frames are delivered.
     private var leaving: [UInt32: LoopInbox] = [:]
     private var dirty: Set<UInt32> = []
     private var lastSweep = Instant.zero
     private var admission: ConnectionAdmission
     private var accepts: TokenBucket
-    private var restUntil: Instant?
+    private var pauseEnd: Instant?
     private var readsLeft = 0
     private let counters: LoopCounters
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: LoopCore.scratchSize, alignment: 16)
 
-    /// What an epoll event belongs to, in its 64-bit data: a kind in the high half, an index or connection number in
-    /// the low one.
+    /// The source of an epoll event, in the event's 64-bit data: the kind in the high half, an index or a connection
+    /// number in the low half.
     private enum Source: UInt64 { case wake, udp, listener, connection }
 
     init(
@@ -74,7 +74,7 @@ final class LoopCore {
     }
 
     func add(_ listener: TCPListener) {
-        watch(listener.descriptor, .listener, listeners.count, restUntil == nil ? EPOLLIN.rawValue : 0)
+        watch(listener.descriptor, .listener, listeners.count, pauseEnd == nil ? EPOLLIN.rawValue : 0)
         listeners.append(listener)
     }
 
@@ -119,7 +119,7 @@ final class LoopCore {
             flush(at: now)
             sweep(at: now)
             if let end = admission.nextDeadline() { deadline = min(deadline ?? end, end) }
-            if let restUntil { deadline = min(deadline ?? restUntil, restUntil) }
+            if let pauseEnd { deadline = min(deadline ?? pauseEnd, pauseEnd) }
             delegate?.turnEnded(since: now)
             if isStopped { break }
         }
@@ -166,10 +166,10 @@ final class LoopCore {
     // MARK: - UDP
 
     private func receive(from socket: UDPSocket) {
-        // A flood on one socket must not keep the others and the deadlines waiting.
+        // A flood on one socket must not delay the others and the deadlines.
         for _ in 0..<4 {
-            // Read once a batch is here, not before: what came while a handshake was computed must not look as if it
-            // had come before it.
+            // The clock is read with the first datagram of a batch: a datagram that came while a handshake was
+            // computed must not get an earlier time than the handshake.
             var arrival: Instant?
             let count = socket.receive { datagram, flow in
                 let now = arrival ?? MonotonicClock.now()
@@ -187,7 +187,7 @@ final class LoopCore {
         guard fd >= 0 else { return nil }
         var storage = sockaddr_storage()
         let length = remote.write(to: &storage, family: remote.family)
-        // What a listener's connections inherit.
+        // Accepted connections inherit TCP_NODELAY from their listener; this one needs its own.
         var on: Int32 = 1
         setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         let result = withUnsafePointer(to: &storage) {
@@ -202,10 +202,10 @@ final class LoopCore {
 
     func closeConnection(_ flow: Flow) {
         guard connections.removeValue(forKey: flow.connection) != nil else { return }
-        left(flow.connection)
+        forget(flow.connection)
     }
 
-    /// A peer has shown that the connection is its own.
+    /// Notes that a peer has proved that the connection is its own.
     func claim(_ flow: Flow) {
         guard flow.transport == .tcp else { return }
         if let home { return home.post(.core { $0.claim(flow) }) }
@@ -213,12 +213,12 @@ final class LoopCore {
         publish()
     }
 
-    /// A connection is gone: its place is another's.
-    private func left(_ number: UInt32) {
+    /// Drops all that is known of a closed connection, so that its place is free.
+    private func forget(_ number: UInt32) {
         leaving[number] = nil
-        home?.post(.core { $0.left(number) })
+        home?.post(.core { $0.forget(number) })
         moved[number] = nil
-        admission.leave(number)
+        admission.remove(number)
         publish()
     }
 
@@ -232,15 +232,15 @@ final class LoopCore {
         connections[number] = nil
         dirty.remove(number)
         epoll_ctl(poll, EPOLL_CTL_DEL, connection.descriptor, nil)
-        moves(number, to: other)
+        noteMove(of: number, to: other)
         let moving = Confined(connection)
         other.post(.core { $0.adopt(moving.value, number) })
         publish()
     }
 
-    /// Tells the loop that let the connection in where it lives.
-    private func moves(_ number: UInt32, to other: LoopInbox) {
-        if let home { return home.post(.core { $0.moves(number, to: other) }) }
+    /// Reports to the loop that accepted the connection on which loop it lives now.
+    private func noteMove(of number: UInt32, to other: LoopInbox) {
+        if let home { return home.post(.core { $0.noteMove(of: number, to: other) }) }
         moved[number] = other === inbox ? nil : other
     }
 
@@ -256,30 +256,32 @@ final class LoopCore {
         for _ in 0..<LoopCore.acceptsPerTurn {
             guard accepts.take(at: now) else {
                 increment(counters.heldUp)
-                return rest(until: now + max(accepts.wait(at: now), LoopCore.shortRest))
+                return pauseListeners(until: now + max(accepts.wait(at: now), LoopCore.ratePause))
             }
             switch listener.accept() {
-            case .connection(let fd, let local, let remote): enter(fd, local: local, remote: remote, at: now)
+            case .connection(let fd, let local, let remote): admit(fd, local: local, remote: remote, at: now)
             case .gone: continue
             case .nothing:
-                // That one was none.
+                // No connection was accepted, so its token goes back.
                 accepts.spend(-1, at: now)
                 return
             case .exhausted:
                 increment(counters.acceptFailures)
-                // A stranger's descriptor may do; otherwise who waits goes on waiting, without keeping this thread
-                // awake.
-                guard let stranger = admission.oldestStranger() else { return rest(until: now + LoopCore.listenerRest) }
+                // The oldest stranger's descriptor is freed. Without a stranger the clients go on waiting in the
+                // backlog, and the pause keeps this thread from spinning.
+                guard let stranger = admission.oldestStranger() else {
+                    return pauseListeners(until: now + LoopCore.exhaustionPause)
+                }
                 increment(counters.displaced)
                 end(stranger)
             }
         }
     }
 
-    private func enter(_ fd: Int32, local: SocketAddress, remote: SocketAddress, at now: Instant) {
-        switch admission.answer(remote.ip) {
-        case .welcome: break
-        case .insteadOf(let stranger):
+    private func admit(_ fd: Int32, local: SocketAddress, remote: SocketAddress, at now: Instant) {
+        switch admission.decision(for: remote.ip) {
+        case .accept: break
+        case .replace(let stranger):
             increment(counters.displaced)
             end(stranger)
         case .refused(let refusal):
@@ -292,13 +294,13 @@ final class LoopCore {
         }
         increment(counters.accepted)
         let flow = add(fd, local: local, remote: remote, isConnecting: false, at: now)
-        admission.enter(flow.connection, from: remote.ip, at: now)
+        admission.add(flow.connection, from: remote.ip, at: now)
         publish()
     }
 
-    /// Stops looking at the listeners for a while.
-    private func rest(until end: Instant) {
-        restUntil = end
+    /// Stops watching the listeners until `end`.
+    private func pauseListeners(until end: Instant) {
+        pauseEnd = end
         for (index, listener) in listeners.enumerated() { change(listener.descriptor, .listener, index, 0) }
     }
 
@@ -329,7 +331,7 @@ final class LoopCore {
             rewatch(connection, number)
         }
         if events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
-            // What is not read now is told again, after those that were not told of yet.
+            // epoll reports an unread connection again, behind those that it has not reported yet.
             guard readsLeft > 0 else { return }
             readsLeft -= 1
             let alive = connection.receive(into: scratch, at: now) {
@@ -345,18 +347,18 @@ final class LoopCore {
 
     private func end(_ number: UInt32) {
         guard let connection = connections.removeValue(forKey: number) else {
-            // It has gone to another loop: its place is free at once.
+            // The connection moved to another loop, which closes it; its place is free at once.
             guard let other = moved[number] else { return }
             other.post(.core { $0.end(number) })
-            return left(number)
+            return forget(number)
         }
-        left(number)
+        forget(number)
         delegate?.closed(connection.flow)
     }
 
     private func sweep(at now: Instant) {
-        if let restUntil, now >= restUntil {
-            self.restUntil = nil
+        if let pauseEnd, now >= pauseEnd {
+            self.pauseEnd = nil
             for (index, listener) in listeners.enumerated() {
                 change(listener.descriptor, .listener, index, EPOLLIN.rawValue)
             }
@@ -368,7 +370,7 @@ final class LoopCore {
         guard now - lastSweep > LoopCore.sweepInterval else { return }
         lastSweep = now
         for (number, connection) in connections {
-            if now - connection.lastHeard > TCPConnection.idleLimit {
+            if now - connection.lastFrame > TCPConnection.idleLimit {
                 increment(counters.idle)
                 end(number)
             } else if connection.wantsWrite, !connection.isConnecting,
@@ -397,7 +399,8 @@ final class LoopCore {
         epoll_ctl(poll, EPOLL_CTL_MOD, fd, &event)
     }
 
-    /// Whole milliseconds, rounded up so that a deadline has really passed; a minute where there is none.
+    /// The time until `deadline` in whole milliseconds, rounded up so that the deadline has passed when epoll_wait
+    /// returns; a minute where there is no deadline.
     private func timeout(until deadline: Instant?) -> Int32 {
         guard let deadline else { return 60_000 }
         let left = (deadline - MonotonicClock.now()).nanoseconds
@@ -405,18 +408,18 @@ final class LoopCore {
     }
 }
 
-/// Names connections so that no two of a group of loops have the same number.
+/// Numbers connections so that no two in a group of loops have the same number.
 struct ConnectionNumbers {
     private var latest: UInt32
     private let step: UInt32
 
-    /// - Parameter number: which of `count` loops this is, from 0.
+    /// - Parameter number: the index of this loop among `count` loops, from 0.
     init(member number: Int, of count: Int) {
         latest = UInt32(number)
         step = UInt32(count)
     }
 
-    /// Never 0, which stands for no connection, until the numbers begin anew after 2³² of them.
+    /// The next number. It is never 0, which stands for no connection, until the numbers wrap at 2³².
     mutating func next() -> UInt32 {
         latest &+= step
         return latest

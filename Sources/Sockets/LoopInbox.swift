@@ -3,12 +3,12 @@ import CSockets
 import Glibc
 import Threads
 
-/// What other threads hand to a loop: the work, and the descriptor that wakes the thread which sleeps in the kernel.
+/// The work that other threads post to a loop, and the descriptor that wakes the loop's thread in the kernel.
 final class LoopInbox: Sendable {
     enum Work: Sendable {
-        /// Of whoever lives on the loop.
+        /// Work for the loop's delegate.
         case run(@Sendable () -> Void)
-        /// Of another loop, between the sockets.
+        /// Work that another loop posts for this loop's sockets.
         case core(@Sendable (LoopCore) -> Void)
     }
 
@@ -22,20 +22,20 @@ final class LoopInbox: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Never blocks; dropped when the loop has stopped.
+    /// Posts work without blocking; drops it when the loop has stopped.
     func post(_ work: Work) {
         if mailbox.post(work) { wakeUp() }
     }
 
     func take() -> Mailbox<Never, Work>.Batch { mailbox.take() }
 
-    /// The descriptor tells of work again.
+    /// Resets the descriptor, so that the next work signals it again.
     func acknowledge() {
         var value: UInt64 = 0
         _ = read(descriptor, &value, 8)
     }
 
-    /// Ends the loop after what was posted.
+    /// Ends the loop after the work that was posted before.
     func stop() {
         mailbox.stop()
         wakeUp()

@@ -1,36 +1,37 @@
 import Synchronization
 
-/// What a loop's sockets counted since the start, and how much there is now.
+/// The counts of a loop's sockets since the start, and the current number of connections.
 public struct MediaLoopStatistics: Hashable, Sendable {
-    /// TCP connections that peers and strangers have now.
+    /// Current TCP connections of peers and strangers.
     public var connections = 0
-    /// Those of them that no peer has claimed.
+    /// The current connections that no peer has claimed.
     public var strangers = 0
     public var accepted = 0
-    /// Refused because all places were taken, and because those of the address were.
+    /// Connections that were refused because of the total limit, and because of the address's limit.
     public var refusedInAll = 0
     public var refusedOfAddress = 0
-    /// Strangers that went because somebody else came.
+    /// Strangers that were closed in favour of a new connection.
     public var displaced = 0
-    /// Strangers that brought no authentic check in time.
+    /// Strangers that were closed because no authenticated check came in time.
     public var unclaimed = 0
-    /// Connections without a whole frame for too long, and those whose receiver took nothing for too long.
+    /// Connections that were closed because no whole frame came (`idle`), or because their receiver read nothing
+    /// (`stalled`).
     public var idle = 0
     public var stalled = 0
-    /// How often those who wait were left waiting, because enough were taken for now.
+    /// How often waiting connections were left in the backlog because the rate of accepts was used up.
     public var heldUp = 0
     /// Accepts that the system refused for lack of descriptors or memory.
     public var acceptFailures = 0
-    /// Datagrams and frames that found no room on their way out.
+    /// Datagrams and frames to send that were dropped for lack of buffer space.
     public var droppedOut = 0
-    /// Datagrams that were dropped because their source port is 0: nobody can be answered there.
+    /// Received datagrams that were dropped because their source port is 0, where no answer can be sent.
     public var unanswerable = 0
-    /// Segmented writes that a destination's way did not take.
+    /// Segmented writes that failed on the path to a destination.
     public var segmentationRefusals = 0
 
     public init() {}
 
-    /// Adds those of another loop.
+    /// Adds the statistics of another loop.
     mutating func add(_ other: MediaLoopStatistics) {
         for field in Self.fields { self[keyPath: field] += other[keyPath: field] }
     }
@@ -44,7 +45,7 @@ public struct MediaLoopStatistics: Hashable, Sendable {
     }
 }
 
-/// The same as counters that the loop writes and any thread reads.
+/// The counters behind `MediaLoopStatistics`: the loop writes them, and any thread reads them.
 final class LoopCounters: Sendable {
     let connections = Atomic<Int>(0)
     let strangers = Atomic<Int>(0)
@@ -81,5 +82,5 @@ final class LoopCounters: Sendable {
     }
 }
 
-/// One more. A function, since an atomic cannot be handed around.
+/// Adds to a counter. A function, because a closure or key path cannot carry an atomic.
 func increment(_ counter: borrowing Atomic<Int>, _ amount: Int = 1) { counter.wrappingAdd(amount, ordering: .relaxed) }

@@ -1,9 +1,9 @@
 import Basics
 import Glibc
 
-/// Why a socket could not be had.
+/// A system call on a socket that failed.
 public struct NetworkError: Error, CustomStringConvertible, Equatable {
-    /// What was tried, e.g. "bind UDP 0.0.0.0:50000".
+    /// The failed operation, e.g. "bind UDP 0.0.0.0:50000".
     public var operation: String
     /// The system's error number.
     public var code: Int32
@@ -13,7 +13,7 @@ public struct NetworkError: Error, CustomStringConvertible, Equatable {
         self.code = code
     }
 
-    /// One sentence that says what to change.
+    /// The reason, and what the user can change.
     public var description: String {
         let reason = String(cString: strerror(code))
         let mend =

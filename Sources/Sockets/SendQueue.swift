@@ -1,7 +1,7 @@
 import Basics
 
-/// Datagrams of one turn of the loop, back to back in one buffer that is reused, so that equal-sized neighbours can
-/// leave in one write.
+/// The datagrams of one turn of the loop, back to back in one reused buffer, so that neighbours of equal size can be
+/// sent in one write.
 final class SendQueue {
     struct Entry {
         var offset: Int
@@ -24,7 +24,7 @@ final class SendQueue {
     var base: UnsafeMutableRawPointer { buffer.baseAddress.unsafelyUnwrapped }
     subscript(index: Int) -> Entry { entries[index] }
 
-    /// Copies `bytes` in; false when there is no room, and the queue must be sent first.
+    /// Copies `bytes` into the queue. Returns false where there is no room, so that the queue must be sent first.
     func append(_ bytes: UnsafeRawBufferPointer, flow: Flow) -> Bool {
         guard let source = bytes.baseAddress, used + bytes.count <= buffer.count else { return false }
         (base + used).copyMemory(from: source, byteCount: bytes.count)
@@ -38,8 +38,8 @@ final class SendQueue {
         used = 0
     }
 
-    /// How many entries from `start` on can leave as one segmented write: the same flow, all of the first one's length,
-    /// the last one perhaps shorter.
+    /// How many entries from `start` on fit into one segmented write: they have the same flow and the first one's
+    /// length; the last may be shorter.
     func run(from start: Int, limit: Int) -> Int {
         let first = entries[start]
         var count = 1

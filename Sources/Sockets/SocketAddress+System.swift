@@ -10,8 +10,7 @@ extension SocketAddress {
         }
     }
 
-    /// Reads what the system wrote; nil for a family that is neither IPv4 nor IPv6. IPv4-mapped addresses come out as
-    /// IPv4.
+    /// Converts the system's address; nil for a family other than IPv4 and IPv6. IPv4-mapped addresses become IPv4.
     init?(_ storage: UnsafePointer<sockaddr_storage>) {
         switch Int32(storage.pointee.ss_family) {
         case AF_INET:
@@ -29,8 +28,8 @@ extension SocketAddress {
         }
     }
 
-    /// Writes the system's form for a socket of `family` (an IPv4 address becomes a mapped one on an IPv6 socket).
-    /// Returns its length.
+    /// Writes the system's form for a socket of `family` (an IPv4 address becomes an IPv4-mapped one on an IPv6
+    /// socket). Returns its length.
     func write(to storage: UnsafeMutablePointer<sockaddr_storage>, family: Int32) -> socklen_t {
         storage.pointee = sockaddr_storage()
         let raw = UnsafeMutableRawPointer(storage)
@@ -90,8 +89,7 @@ extension IPAddress {
     }
 }
 
-/// The addresses of this machine's interfaces that are up, loopback included, link-local IPv6 left out (it needs a
-/// zone).
+/// The addresses of this machine's interfaces that are up, with loopback, without link-local IPv6 (which needs a zone).
 public func interfaceAddresses() -> [IPAddress] {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return [] }

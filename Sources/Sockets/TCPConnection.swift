@@ -4,23 +4,23 @@ import Glibc
 
 /// One TCP connection that carries RFC 4571 frames. Confined to the loop's thread.
 final class TCPConnection {
-    /// Bytes that may wait for a slow receiver: half a second at 4 Mbit/s. Whole frames beyond it are dropped, as a
-    /// datagram network would.
+    /// Bytes that may wait for a slow receiver: half a second at 4 Mbit/s. Whole frames beyond it are dropped, as on a
+    /// datagram network.
     static let maxBacklog = 256 << 10
-    /// A connection that brought no whole frame for so long is closed: ICE checks come every few seconds.
+    /// A connection without a received frame for this time is closed: ICE checks come every few seconds.
     static let idleLimit: Duration = .seconds(30)
-    /// The same for one whose receiver takes nothing of what waits for it.
+    /// A connection whose receiver reads nothing of its backlog for this time is closed.
     static let stallLimit: Duration = .seconds(10)
-    /// Bytes of a backlog that are kept allocated while nothing waits.
+    /// The capacity in bytes that an empty backlog keeps.
     static let keptBacklog = 32 << 10
 
     let descriptor: Int32
     let flow: Flow
-    /// When the last whole frame came.
-    private(set) var lastHeard: Instant
-    /// When the receiver last took something, or nothing waited for it.
+    /// When the last whole frame was received.
+    private(set) var lastFrame: Instant
+    /// When the receiver last read something, or the backlog was empty.
     private(set) var lastProgress: Instant
-    /// Still being made (client side): writable means connected.
+    /// Whether the connection is not established yet (client side); it is when the descriptor becomes writable.
     var isConnecting: Bool
     private var reader = FrameReader()
     private var backlog: [UInt8] = []
@@ -30,20 +30,20 @@ final class TCPConnection {
         self.descriptor = descriptor
         self.flow = flow
         self.isConnecting = isConnecting
-        lastHeard = now
+        lastFrame = now
         lastProgress = now
     }
 
     deinit { close(descriptor) }
 
-    /// Something waits to be written.
+    /// Whether bytes wait to be written.
     var wantsWrite: Bool { isConnecting || backlogStart < backlog.count }
 
-    /// Reads what there is. False when the connection ended or broke the framing.
+    /// Reads the available bytes once. Returns false when the connection ended or broke the framing.
     func receive(
         into scratch: UnsafeMutableRawBufferPointer, at now: Instant, _ body: (UnsafeMutableRawBufferPointer) -> Void
     ) -> Bool {
-        // Once a turn, then the others: what is left keeps the descriptor readable.
+        // One read per turn, so that other connections follow; the rest keeps the descriptor readable.
         let count = recv(descriptor, scratch.baseAddress, scratch.count, Int32(MSG_DONTWAIT))
         if count == 0 { return false }
         if count < 0 { return errno == EAGAIN || errno == EINTR }
@@ -52,11 +52,11 @@ final class TCPConnection {
             frames += 1
             body($0)
         }
-        if frames > 0 { lastHeard = now }
+        if frames > 0 { lastFrame = now }
         return isValid
     }
 
-    /// Queues one whole frame, or drops it when too much waits. Answers whether it did queue it.
+    /// Queues one whole frame, or drops it when the backlog is full. Returns whether the frame was queued.
     func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= FrameReader.maxFrame,
             backlog.count - backlogStart + bytes.count + 2 <= TCPConnection.maxBacklog
@@ -68,7 +68,7 @@ final class TCPConnection {
         return true
     }
 
-    /// Writes as much of the backlog as the system takes. False when the connection broke.
+    /// Writes as much of the backlog as the system accepts. Returns false when the connection broke.
     func flush(at now: Instant) -> Bool {
         guard !isConnecting else { return true }
         while backlogStart < backlog.count {
@@ -95,7 +95,7 @@ final class TCPConnection {
         return true
     }
 
-    /// After a connect: 0 when it stands, else the system's error number.
+    /// The result of connect(2): 0 when the connection is established, otherwise the system's error number.
     func connectResult() -> Int32 {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

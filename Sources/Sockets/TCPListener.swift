@@ -4,10 +4,11 @@ import Glibc
 
 /// One listening TCP socket.
 final class TCPListener {
-    /// Seconds that a connection may take to its first byte before it comes to us without one.
+    /// Seconds that the system waits for a connection's first byte (TCP_DEFER_ACCEPT) before it reports the connection
+    /// without one.
     static let longestSilence: Int32 = 5
-    /// Bytes of a connection's send buffer: 5 Mbit/s over 400 ms of round trip. Linux doubles the number for its own
-    /// books.
+    /// Bytes of a connection's send buffer: 5 Mbit/s over a round trip of 400 ms. Linux doubles the number for its own
+    /// bookkeeping.
     static let sendBuffer: Int32 = 256 << 10
 
     let descriptor: Int32
@@ -18,14 +19,13 @@ final class TCPListener {
         let fd = socket(wanted.family, tcpSocketType, 0)
         guard fd >= 0 else { throw NetworkError(what, code: errno) }
         var on: Int32 = 1
-        // A restart need not wait for the last run's connections to time out.
+        // With SO_REUSEADDR a restart need not wait until the last run's connections time out.
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-        // A client's first check follows its handshake at once: whoever connects without a word is the system's, not
-        // ours, for a while.
+        // A client's first check follows its handshake at once, so the system holds back connections without data.
         var silence = TCPListener.longestSilence
         setsockopt(fd, Int32(IPPROTO_TCP), TCP_DEFER_ACCEPT, &silence, socklen_t(MemoryLayout<Int32>.size))
-        // Connections inherit both. The system would let each buffer grow to megabytes for a receiver that does not
-        // read.
+        // Connections inherit both options. Without a limit the system would let each send buffer grow to megabytes for
+        // a receiver that does not read.
         setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         var room = TCPListener.sendBuffer
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
@@ -50,14 +50,15 @@ final class TCPListener {
 
     enum Accepted {
         case connection(descriptor: Int32, local: SocketAddress, remote: SocketAddress)
-        /// That one was gone before it could be taken.
+        /// The connection ended before it was accepted.
         case gone
-        /// The system has no descriptor or no memory for it. It goes on waiting, and the listener stays readable.
+        /// The system has no descriptor or memory for the connection. It stays in the backlog, and the listener stays
+        /// readable.
         case exhausted
         case nothing
     }
 
-    /// The next connection that waits, with both its addresses.
+    /// Accepts the next waiting connection.
     func accept() -> Accepted {
         var storage = sockaddr_storage()
         let fd = net_accept(descriptor, &storage)
@@ -65,12 +66,12 @@ final class TCPListener {
             switch errno {
             case EAGAIN: return .nothing
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
-            // accept(2): errors of the connection itself.
+            // accept(2) reports errors of the new connection here.
             default: return .gone
             }
         }
-        // Who opened and closed without a word costs no more than this: a listener that defers has its first bytes, or
-        // its end, here.
+        // A connection that was closed without data ends here: with TCP_DEFER_ACCEPT its first bytes, or its end, are
+        // already there.
         var first: UInt8 = 0
         guard recv(fd, &first, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) != 0, let remote = SocketAddress(&storage),
             let local = localAddress(of: fd)

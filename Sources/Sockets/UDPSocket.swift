@@ -2,13 +2,12 @@ import Basics
 import CSockets
 import Glibc
 
-/// One bound UDP socket for many peers: reads and writes many datagrams per system call, and lets the kernel cut
-/// equal-sized packets of one peer out of one write (GSO). Confined to the loop's thread. Allocates nothing after
-/// `init`.
+/// One bound UDP socket for many peers: it reads and writes many datagrams per system call, and lets the kernel split
+/// one write into packets of equal size (GSO). Confined to the loop's thread. Allocates nothing after `init`.
 final class UDPSocket {
     /// Datagrams per system call.
     static let batch = 64
-    /// Bytes per datagram that are received; longer ones are none of ours and arrive cut.
+    /// Bytes that are received per datagram; no peer sends longer ones, which arrive truncated.
     static let datagramCapacity = 2048
     /// Linux takes at most 64 segments, and at most 65 535 bytes, in one write.
     static let maxSegments = 32
@@ -23,20 +22,20 @@ final class UDPSocket {
     private let vectors: UnsafeMutablePointer<iovec>
     private let names: UnsafeMutablePointer<sockaddr_storage>
     private let controls: UnsafeMutablePointer<UInt8>
-    /// The system knows UDP_SEGMENT.
+    /// Whether the system supports UDP_SEGMENT.
     private let canSegment: Bool
-    /// Destinations whose way did not take a segmented write: a device without checksum offload (EIO), a smaller path
-    /// MTU (EINVAL). They get one datagram a message; others are none of theirs.
+    /// Destinations for which a segmented write failed: a device without checksum offload (EIO), a smaller path MTU
+    /// (EINVAL). They get one datagram per message; other destinations are not affected.
     private var unsegmented: Set<SocketAddress> = []
-    /// Destinations remembered so; beyond it all are tried anew.
+    /// The most entries of `unsegmented`; beyond it the set is cleared, and all destinations are tried again.
     static let mostUnsegmented = 1024
-    /// Segmented writes that the system took.
+    /// Segmented writes that the system accepted.
     private(set) var segmented = 0
-    /// So many of `messages` were used since they were last made ready to receive.
+    /// How many of `messages` were used since they were last prepared for receiving.
     private var used = batch
 
-    /// - Parameter sharesPort: other sockets of this process are bound to the same address, and the system spreads the
-    ///   senders among them.
+    /// - Parameter sharesPort: whether other sockets of this process bind the same address (SO_REUSEPORT), so that the
+    ///   system distributes the senders among them.
     init(binding wanted: SocketAddress, sharesPort: Bool = false, counters: LoopCounters = LoopCounters())
         throws(NetworkError)
     {
@@ -85,7 +84,7 @@ final class UDPSocket {
             var on: Int32 = 1
             if setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, socklen_t(MemoryLayout<Int32>.size)) != 0 { return errno }
         }
-        // Keyframes of many peers arrive and leave at once. The system caps the value at net.core.rmem_max.
+        // Keyframes of many peers arrive and are sent together. The system caps the value at net.core.rmem_max.
         var size: Int32 = 4 << 20
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -103,7 +102,7 @@ final class UDPSocket {
         return result == 0 ? 0 : errno
     }
 
-    /// Hands every datagram that waits, up to one batch, to `body`. Returns how many there were.
+    /// Passes the waiting datagrams, up to one batch, to `body`. Returns their number.
     func receive(_ body: (UnsafeMutableRawBufferPointer, Flow) -> Void) -> Int {
         let control = Int(kNetControlSize)
         for index in 0..<used {
@@ -120,7 +119,7 @@ final class UDPSocket {
         for index in 0..<count {
             let length = Int(messages[index].msg_len)
             guard length > 0, let remote = SocketAddress(names + index) else { continue }
-            // Linux delivers it and refuses to send there.
+            // Linux delivers a datagram from port 0, but refuses to send to it.
             guard remote.port != 0 else {
                 increment(counters.unanswerable)
                 continue
@@ -140,8 +139,7 @@ final class UDPSocket {
         return count
     }
 
-    /// Sends what `queue` holds for this socket, in order. What the system has no room for is dropped and counted: it
-    /// is a datagram service.
+    /// Sends the datagrams of `queue` in order. Datagrams for which the system has no room are dropped and counted.
     func send(_ queue: SendQueue) {
         var next = 0
         while next < queue.count {
@@ -163,13 +161,14 @@ final class UDPSocket {
         return queue.run(from: entry, limit: UDPSocket.maxSegments)
     }
 
-    /// Writes the prepared messages, which hold the queue's entries from `start` on. Returns the entry to go on with.
+    /// Writes the prepared messages, which hold the queue's entries from `start` on. Returns the first entry that was
+    /// not handled.
     private func write(_ queue: SendQueue, from start: Int, messages filled: Int) -> Int {
         var entry = start
         var sent = 0
         while sent < filled {
             let result = Int(net_send_batch(descriptor, messages + sent, UInt32(filled - sent)))
-            // `errno` speaks of the first message that was not taken.
+            // `errno` refers to the first message that the system did not accept.
             let error = errno
             if result > 0 {
                 for _ in 0..<result {
@@ -192,7 +191,7 @@ final class UDPSocket {
                     sent += 1
                 }
             case _ where mayBeSegmentation:
-                // Perhaps it is the segmentation: from here on one datagram a message, to this destination.
+                // The segmentation may be the cause: from here on this destination gets one datagram per message.
                 increment(counters.segmentationRefusals)
                 if unsegmented.count >= UDPSocket.mostUnsegmented { unsegmented.removeAll() }
                 unsegmented.insert(queue[entry].flow.remote)

@@ -3,76 +3,76 @@ import Testing
 
 @testable import Sockets
 
-@Suite("Which TCP connections are let in")
+@Suite("Admission of TCP connections")
 struct ConnectionAdmissionTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
     private let one = IPAddress.v4(1)
     private let two = IPAddress.v4(2)
 
-    private func door(_ limit: Int = 4, perAddress: Int = 3) -> ConnectionAdmission {
-        ConnectionAdmission(limit: limit, perAddress: perAddress, patience: .seconds(5))
+    private func admission(_ limit: Int = 4, perAddress: Int = 3) -> ConnectionAdmission {
+        ConnectionAdmission(limit: limit, perAddress: perAddress, claimTime: .seconds(5))
     }
 
-    @Test("A connection that nobody claims has five seconds; a claimed one stays")
-    func patience() {
-        var door = door()
-        door.enter(1, from: one, at: start)
-        door.enter(2, from: one, at: start + .seconds(1))
-        door.claim(1)
-        #expect(door.nextDeadline() == start + .seconds(6))
-        #expect(door.nextExpired(at: start + .seconds(5)) == nil)
-        #expect(door.nextExpired(at: start + .seconds(6)) == 2)
-        door.leave(2)
-        #expect(door.nextDeadline() == nil)
-        #expect(door.count == 1 && door.strangerCount == 0)
+    @Test("A connection that is not claimed has five seconds; a claimed one stays")
+    func claimTime() {
+        var admission = admission()
+        admission.add(1, from: one, at: start)
+        admission.add(2, from: one, at: start + .seconds(1))
+        admission.claim(1)
+        #expect(admission.nextDeadline() == start + .seconds(6))
+        #expect(admission.nextExpired(at: start + .seconds(5)) == nil)
+        #expect(admission.nextExpired(at: start + .seconds(6)) == 2)
+        admission.remove(2)
+        #expect(admission.nextDeadline() == nil)
+        #expect(admission.count == 1 && admission.strangerCount == 0)
     }
 
-    @Test("An address beyond its share displaces its own strangers, never another's, and is refused where it has none")
+    @Test("A full address displaces its own strangers, never another's, and is refused where it has none")
     func share() {
-        var door = door(10)
-        door.enter(1, from: two, at: start)
-        for number in UInt32(2)...4 { door.enter(number, from: one, at: start) }
-        #expect(door.answer(one) == .insteadOf(2))
-        for number in UInt32(2)...4 { door.claim(number) }
-        #expect(door.answer(one) == .refused(.address))
-        #expect(door.answer(two) == .welcome)
-        door.leave(3)
-        #expect(door.answer(one) == .welcome)
+        var admission = admission(10)
+        admission.add(1, from: two, at: start)
+        for number in UInt32(2)...4 { admission.add(number, from: one, at: start) }
+        #expect(admission.decision(for: one) == .replace(2))
+        for number in UInt32(2)...4 { admission.claim(number) }
+        #expect(admission.decision(for: one) == .refused(.address))
+        #expect(admission.decision(for: two) == .accept)
+        admission.remove(3)
+        #expect(admission.decision(for: one) == .accept)
     }
 
-    @Test("Where all places are taken the oldest stranger goes, and where all are claimed nobody comes")
+    @Test("Where all places are taken the oldest stranger is displaced; where all are claimed a new one is refused")
     func full() {
-        var door = door()
-        for number in UInt32(1)...4 { door.enter(number, from: IPAddress.v4(number), at: start) }
-        door.claim(1)
-        #expect(door.answer(IPAddress.v4(9)) == .insteadOf(2))
-        for number in UInt32(2)...4 { door.claim(number) }
-        #expect(door.answer(IPAddress.v4(9)) == .refused(.total))
+        var admission = admission()
+        for number in UInt32(1)...4 { admission.add(number, from: IPAddress.v4(number), at: start) }
+        admission.claim(1)
+        #expect(admission.decision(for: IPAddress.v4(9)) == .replace(2))
+        for number in UInt32(2)...4 { admission.claim(number) }
+        #expect(admission.decision(for: IPAddress.v4(9)) == .refused(.total))
     }
 
-    @Test("An IPv6 client is its /64")
+    @Test("An IPv6 client counts by its /64")
     func prefix() {
-        var door = door(10, perAddress: 1)
-        door.enter(1, from: .v6(7, 1), at: start)
-        door.claim(1)
-        #expect(door.answer(.v6(7, 2)) == .refused(.address))
-        #expect(door.answer(.v6(8, 2)) == .welcome)
+        var admission = admission(10, perAddress: 1)
+        admission.add(1, from: .v6(7, 1), at: start)
+        admission.claim(1)
+        #expect(admission.decision(for: .v6(7, 2)) == .refused(.address))
+        #expect(admission.decision(for: .v6(8, 2)) == .accept)
     }
 
-    @Test("Whoever opens connections by the thousand keeps out nobody who claims one, and leaves nothing behind")
+    @Test("A flood of unclaimed connections keeps out no peer and leaves no state behind")
     func flood() {
-        var door = door(64, perAddress: 16)
-        door.enter(0, from: two, at: start)
-        door.claim(0)
+        var admission = admission(64, perAddress: 16)
+        admission.add(0, from: two, at: start)
+        admission.claim(0)
         for number in UInt32(1)..<20_000 {
             let now = start + .milliseconds(Int64(number))
-            if case .insteadOf(let victim) = door.answer(one) { door.leave(victim) }
-            door.enter(number, from: one, at: now)
+            if case .replace(let victim) = admission.decision(for: one) { admission.remove(victim) }
+            admission.add(number, from: one, at: now)
         }
-        #expect(door.count == 17)
-        #expect(door.answer(two) == .welcome)
-        for number in UInt32(1)..<20_000 { door.leave(number) }
-        #expect(door.count == 1 && door.strangerCount == 0)
-        #expect(door.nextDeadline() == nil)
+        #expect(admission.count == 17)
+        #expect(admission.decision(for: two) == .accept)
+        for number in UInt32(1)..<20_000 { admission.remove(number) }
+        #expect(admission.count == 1 && admission.strangerCount == 0)
+        #expect(admission.nextDeadline() == nil)
     }
 }

@@ -17,14 +17,14 @@ import Testing
         return (result, valid)
     }
 
-    @Test("two frames in one segment come out apart")
+    @Test("two frames in one segment are delivered one by one")
     func packed() {
         let (result, valid) = frames(of: [[0, 2, 7, 8, 0, 1, 9]])
         #expect(result == [[7, 8], [9]])
         #expect(valid)
     }
 
-    @Test("a frame cut anywhere comes out whole", arguments: 1..<6)
+    @Test("a frame that is split at any byte is delivered whole", arguments: 1..<6)
     func split(at cut: Int) {
         let bytes: [UInt8] = [0, 4, 1, 2, 3, 4]
         #expect(frames(of: [Array(bytes[..<cut]), Array(bytes[cut...])]).frames == [[1, 2, 3, 4]])
@@ -65,7 +65,7 @@ import Testing
         #expect(result.allSatisfy { frame in frame.allSatisfy { $0 == frame[0] } })
     }
 
-    @Test("a length that no packet has ends the connection")
+    @Test("a length above the maximum ends the connection")
     func oversized() {
         #expect(!frames(of: [[0x47, 0x45, 0x54]]).valid)
     }

@@ -7,7 +7,7 @@ import Testing
 
 private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
 
-/// Claims the connections whose first byte is 1, and tells what comes and goes.
+/// Claims the connections whose first byte is 1, and reports frames and closed connections.
 private final class JoinAuthorizer: MediaLoopDelegate {
     let loop: MediaLoop
     let closed: @Sendable () -> Void
@@ -23,7 +23,7 @@ private final class JoinAuthorizer: MediaLoopDelegate {
     func closed(_ flow: Flow) { closed() }
 }
 
-/// A plain client: blocking, as a stranger may be.
+/// A blocking TCP client.
 private struct PlainClient: ~Copyable {
     let descriptor: Int32
 
@@ -42,7 +42,7 @@ private struct PlainClient: ~Copyable {
 
     func write(_ bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
-    /// How many bytes came; 0: closed, -1: nothing within five seconds or reset.
+    /// The number of received bytes; 0 where the server closed, -1 after a reset or five seconds without data.
     func read() -> Int {
         var bytes = [UInt8](repeating: 0, count: 100)
         return recv(descriptor, &bytes, bytes.count, 0)
@@ -105,13 +105,13 @@ private final class KeptClient {
         #expect(server.statistics.connections == clients.count)
     }
 
-    @Test("So many are taken a second; those who wait come in afterwards", .timeLimit(.minutes(1)))
+    @Test("The rate of accepts is limited; waiting connections are accepted later", .timeLimit(.minutes(1)))
     func heldUp() throws {
         var configuration = MediaLoopConfiguration(tcp: [loopback])
         configuration.acceptsPerSecond = 20
         let server = try MediaLoop(configuration)
         defer { server.stop() }
-        // All wait already when the loop begins to take them.
+        // All connections wait in the backlog when the loop begins to accept them.
         let clients = (0..<50).map { _ in KeptClient(to: server.boundTCP[0]) }
         for client in clients { client.plain.write([0, 1, 1]) }
         server.start(delegate: JoinAuthorizer(server))
@@ -120,7 +120,7 @@ private final class KeptClient {
         #expect(server.statistics.heldUp > 0)
     }
 
-    @Test("Who opens and closes without a word is let in by nobody", .timeLimit(.minutes(1)))
+    @Test("A connection that is closed without data is never accepted", .timeLimit(.minutes(1)))
     func openAndClose() throws {
         let server = try MediaLoop(MediaLoopConfiguration(tcp: [loopback]))
         defer { server.stop() }
@@ -132,7 +132,7 @@ private final class KeptClient {
         #expect(server.statistics.accepted == 1)
     }
 
-    @Test("Half frames keep nothing alive: only whole ones count")
+    @Test("Only whole frames keep a connection alive")
     func halfFrames() throws {
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
@@ -147,12 +147,12 @@ private final class KeptClient {
             _ = write(ends[1], [byte], 1)
             let isAlive = connection.receive(into: scratch, at: .zero + .seconds(index + 1)) { _ in frames += 1 }
             #expect(isAlive)
-            #expect(connection.lastHeard == .zero + .seconds(index == 3 ? 4 : 0))
+            #expect(connection.lastFrame == .zero + .seconds(index == 3 ? 4 : 0))
         }
         #expect(frames == 1)
     }
 
-    @Test("A receiver that takes nothing is known as such, and what waits for it is bounded")
+    @Test("A receiver that reads nothing is detected, and its backlog is bounded")
     func stalled() throws {
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
@@ -178,7 +178,7 @@ private final class KeptClient {
         #expect(connection.lastProgress == .zero + .seconds(9))
     }
 
-    @Test("A destination that cannot be sent to takes segmentation from nobody else")
+    @Test("An unreachable destination leaves segmentation on for the others")
     func portZero() throws {
         let sender = try UDPSocket(binding: loopback)
         let receiver = try UDPSocket(binding: loopback)
@@ -201,7 +201,7 @@ private final class KeptClient {
         }
     }
 
-    @Test("A datagram from port 0 is dropped: nobody can be answered there", .enabled(if: geteuid() == 0))
+    @Test("A datagram from port 0, where no answer can be sent, is dropped", .enabled(if: geteuid() == 0))
     func fromPortZero() throws {
         let receiver = try UDPSocket(binding: loopback)
         let raw = socket(AF_INET, Int32(SOCK_RAW.rawValue), Int32(IPPROTO_UDP))
@@ -248,8 +248,7 @@ private final class KeptClient {
             usleep(500_000)
             let failures = server.statistics.acceptFailures
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-            // One each second; without a rest it would be thousands. A busy machine may sleep for longer than it was
-            // told.
+            // One per second; without the pause there would be thousands. On a busy machine a sleep may last longer.
             guard (1...10).contains(failures), server.statistics.accepted == 0 else { exit(2) }
             guard first.read() == 3, second.read() == 3 else { exit(3) }
             exit(server.statistics.accepted == 2 ? 0 : 4)

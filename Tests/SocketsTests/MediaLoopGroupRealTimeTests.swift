@@ -7,7 +7,7 @@ import Threads
 
 private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
 
-/// Answers each datagram with the number of its loop, and moves connections whose frame says so.
+/// Answers each datagram with the number of its loop, and moves connections on request of a frame.
 private final class Member: MediaLoopDelegate, @unchecked Sendable {
     let index: Int
     let group: MediaLoopGroup
@@ -27,7 +27,7 @@ private final class Member: MediaLoopDelegate, @unchecked Sendable {
     func closed(_ flow: Flow) { closed.wrappingAdd(1, ordering: .relaxed) }
 }
 
-/// Keeps the first bytes of what arrives, and tells when it has enough.
+/// Keeps the first byte of each datagram, and reports when it has enough.
 private final class Answers: MediaLoopDelegate, @unchecked Sendable {
     private let kept = Guarded<[UInt8]>([])
     private let ends = Atomic<Int>(0)
@@ -78,7 +78,7 @@ struct MediaLoopGroupRealTimeTests {
         return true
     }
 
-    @Test("many senders are spread over the loops, each always to the same, and answered from the one port")
+    @Test("many senders are distributed over the loops, each always to the same, and answered from the one port")
     func spread() async throws {
         let group = try MediaLoopGroup(MediaLoopConfiguration(udp: [loopback]), loops: 3)
         #expect(Set(group.loops.map(\.boundUDP)).count == 1 && group.boundUDP[0].port != 0)
@@ -101,11 +101,11 @@ struct MediaLoopGroupRealTimeTests {
         let isDone = await wait { answers.allSatisfy { $0.all.count == 5 } }
         #expect(isDone)
         #expect(answers.allSatisfy { Set($0.all).count == 1 })
-        // Forty at random on one of three: that one of them gets nobody is as good as impossible.
+        // Forty senders at random on three loops: the probability that one loop gets none is below 10⁻⁶.
         #expect(Set(answers.map { $0.all.first }).count == 3)
     }
 
-    @Test("another server does not get a share of the port, but an error")
+    @Test("another server gets an error, not a share of the port")
     func busyPort() throws {
         let group = try MediaLoopGroup(MediaLoopConfiguration(udp: [loopback], tcp: [loopback]), loops: 2)
         for count in [1, 2] {
@@ -118,7 +118,7 @@ struct MediaLoopGroupRealTimeTests {
         }
     }
 
-    @Test("a connection moves with what was read of it, is counted where it came in, and its place is given back")
+    @Test("a connection moves with its received bytes, counts where it was accepted, and frees its place at its end")
     func move() async throws {
         var configuration = MediaLoopConfiguration(tcp: [loopback])
         configuration.connections = 2
@@ -133,8 +133,7 @@ struct MediaLoopGroupRealTimeTests {
         func send(_ frames: [[UInt8]]) {
             client.execute { for frame in frames { frame.withUnsafeBytes { client.send($0, flow: connection) } } }
         }
-        // All in one segment: what follows the frame that moves it is answered by the one that read it, the next by the
-        // new one.
+        // All frames are in one segment: the old loop answers those that it has read, the new loop the next ones.
         send([[1], [3, 1]])
         var isThere = await wait { answers.all == [0] }
         #expect(isThere)
@@ -154,7 +153,7 @@ struct MediaLoopGroupRealTimeTests {
         #expect(isThere && members[0].closed.load(ordering: .relaxed) == 0)
     }
 
-    @Test("a stranger that moved goes when its time is over")
+    @Test("a stranger that moved is closed when its time is over")
     func stranger() async throws {
         var configuration = MediaLoopConfiguration(tcp: [loopback])
         configuration.claimTime = .milliseconds(200)

@@ -16,7 +16,7 @@ private final class Echo: MediaLoopDelegate {
     func closed(_ flow: Flow) {}
 }
 
-/// Keeps what arrives and tells when it has enough.
+/// Keeps the received datagrams and reports when it has enough.
 private final class Collector: MediaLoopDelegate {
     let wanted: Int
     let received: @Sendable ([[UInt8]]) -> Void
@@ -36,7 +36,7 @@ private final class Collector: MediaLoopDelegate {
 private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
 
 @Suite struct MediaLoopRealTimeTests {
-    @Test("datagrams of many sizes come back whole and in order, segmented or not", .timeLimit(.minutes(1)))
+    @Test("datagrams of many sizes are echoed whole and in order, segmented or not", .timeLimit(.minutes(1)))
     func udpEcho() async throws {
         let server = try MediaLoop(MediaLoopConfiguration(udp: [loopback]))
         let client = try MediaLoop(MediaLoopConfiguration(udp: [loopback]))
@@ -62,7 +62,7 @@ private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
         #expect(result.enumerated().allSatisfy { index, bytes in bytes.allSatisfy { $0 == UInt8(index) } })
     }
 
-    @Test("frames over TCP come back whole", .timeLimit(.minutes(1)))
+    @Test("frames over TCP are echoed whole", .timeLimit(.minutes(1)))
     func tcpEcho() async throws {
         let server = try MediaLoop(MediaLoopConfiguration(tcp: [loopback]))
         let client = try MediaLoop(MediaLoopConfiguration())
@@ -86,7 +86,7 @@ private let loopback = SocketAddress(.v4(0x7F00_0001), port: 0)
         #expect(result.enumerated().allSatisfy { index, bytes in bytes.count == 1100 && bytes[0] == UInt8(index) })
     }
 
-    @Test("a taken port is an error that names it and says what to do")
+    @Test("a port in use is an error that names the port and the remedy")
     func busyPort() throws {
         let first = try MediaLoop(MediaLoopConfiguration(udp: [loopback]))
         let error = #expect(throws: NetworkError.self) {

@@ -17,7 +17,7 @@ import Testing
         return queue
     }
 
-    @Test("equal packets to one peer leave together, the last may be shorter")
+    @Test("packets of equal size to one peer form a run, whose last may be shorter")
     func run() {
         #expect(queue([(100, 5), (100, 5), (60, 5), (60, 5)]).run(from: 0, limit: 32) == 3)
     }
@@ -27,12 +27,12 @@ import Testing
         #expect(queue([(100, 5), (100, 6)]).run(from: 0, limit: 32) == 1)
     }
 
-    @Test("a longer packet ends the run, as segments are cut at the first one's length")
+    @Test("a longer packet ends the run, because the first one's length is the segment size")
     func longer() {
         #expect(queue([(100, 5), (101, 5)]).run(from: 0, limit: 32) == 1)
     }
 
-    @Test("a full queue says so and keeps what it has")
+    @Test("a full queue refuses a datagram and keeps its contents")
     func full() {
         let queue = queue([(9_990, 5)])
         let added = [UInt8](repeating: 0, count: 11).withUnsafeBytes { queue.append($0, flow: flow(5)) }
