@@ -1,11 +1,12 @@
 import Basics
 import Glibc
 
-/// A value behind a lock that threads can wait at, for those that cannot be a task: they run codecs or keep a clock.
+/// A value behind a lock with a condition variable, for threads that cannot be tasks because they run codecs or keep a
+/// clock.
 ///
-/// `@unchecked Sendable`: the value is only ever touched with the lock held.
+/// `@unchecked Sendable`: the value is only accessed with the lock held.
 public final class Condition<Value>: @unchecked Sendable {
-    /// Which waiting threads look at the value again.
+    /// Which waiting threads are woken to check the value again.
     public enum Waking: Sendable {
         case none, one, all
     }
@@ -31,7 +32,7 @@ public final class Condition<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with the lock held, then wakes who waits, as told.
+    /// Runs `body` with the lock held, then wakes the waiting threads that `waking` selects.
     public func withLock<Result>(waking: Waking = .none, _ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         let result = body(&value)
@@ -44,9 +45,10 @@ public final class Condition<Value>: @unchecked Sendable {
         return result
     }
 
-    /// Blocks the calling thread until `body` returns a value, which is the answer.
+    /// Blocks the calling thread until `body` returns a value, and returns that value.
     ///
-    /// - Parameter deadline: `body` is asked once more then, and the answer may be nil. Nil: waits without end.
+    /// - Parameter deadline: when `body` is called for the last time, whose result is returned even if it is nil.
+    ///   Without a deadline the wait is unlimited.
     public func wait<Result>(until deadline: Instant? = nil, _ body: (inout Value) -> Result?) -> Result? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -56,7 +58,7 @@ public final class Condition<Value>: @unchecked Sendable {
                 var time = timespec(
                     tv_sec: Int(deadline.nanoseconds / 1_000_000_000),
                     tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
-                // Whatever it fails with is the end: a deadline before the clock's zero is refused, not over.
+                // Every error ends the wait, not only ETIMEDOUT: a deadline before the clock's zero gives EINVAL.
                 if pthread_cond_timedwait(condition, mutex, &time) != 0 { return body(&value) }
             } else {
                 pthread_cond_wait(condition, mutex)

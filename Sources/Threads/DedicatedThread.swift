@@ -1,12 +1,12 @@
 import CThreads
 import Glibc
 
-/// A thread of its own, outside the cooperative pool, for work that keeps a clock or may block.
+/// A thread outside the cooperative pool, for work that keeps a clock or may block.
 public enum DedicatedThread {
     /// Starts a detached thread that runs `body` once.
     ///
     /// - Parameters:
-    ///   - name: at most 15 bytes are shown by the system's tools.
+    ///   - name: the system's tools show at most 15 bytes of it.
     ///   - realtimePriority: SCHED_FIFO priority to try for; where the system refuses it, the thread runs as usual.
     ///   - niceness: the thread's nice value, so that encoders give way to the network; below zero where the system
     ///     allows it.
@@ -44,7 +44,7 @@ private final class Start {
     }
 }
 
-/// A top-level function: a closure literal would be inferred to run on the main actor where a test or `@main` made it.
+/// A top-level function, because the compiler infers the main actor for a closure literal in a test or below `@main`.
 private nonisolated func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
     let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()

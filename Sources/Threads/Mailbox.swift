@@ -1,17 +1,17 @@
 import Basics
 
-/// What waits for one thread, in the order in which it was posted. Any thread posts, and never blocks; one thread
-/// takes.
+/// Messages for one thread, in the order in which they were posted. Any thread posts, and never blocks; one thread
+/// takes them.
 ///
-/// How the thread learns that something came is its own affair: it waits here (`wait`), looks in at each tick of a
-/// clock (`take`), or sleeps in the kernel and is woken by who posted into the empty box (the answer of `post`).
+/// The receiving thread blocks in `wait`, polls with `take` at each tick of a clock, or sleeps in the kernel; in the
+/// last case the thread that posts into an empty mailbox must wake it (the result of `post`).
 ///
-/// A message may be posted under a key: it then takes the place of the one of the same key that still waits. `Key` is
-/// `Never` where none does.
+/// A message with a key replaces the waiting message of the same key, at its place. `Key` is `Never` where no message
+/// has a key.
 public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendable {
     private struct Contents {
         var messages: [Message] = []
-        /// Where the message of each key waits.
+        /// The index in `messages` of the message of each key.
         var places: [Key: Int] = [:]
         var peak = 0
         var dropped = 0
@@ -26,10 +26,10 @@ public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendabl
         }
     }
 
-    /// What was taken at once.
+    /// The messages that were taken together.
     public struct Batch: Sendable {
         public var messages: [Message]
-        /// `stop` was called: nothing comes after these messages.
+        /// Whether `stop` was called, so that no message follows this batch.
         public var isLast: Bool
     }
 
@@ -37,13 +37,13 @@ public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendabl
 
     public init() {}
 
-    /// Adds a message, unless the box was stopped.
+    /// Adds a message, unless the mailbox was stopped.
     ///
     /// - Parameters:
-    ///   - key: takes the place of what waits under this key.
-    ///   - limit: where so many wait already the message is left out and counted (`dropped`). Nil: how many there can
-    ///     be is bounded by who posts them.
-    /// - Returns: whether the box was empty before, so that a thread which sleeps elsewhere must be woken.
+    ///   - key: the message replaces the waiting message of this key.
+    ///   - limit: where so many messages wait already, this one is dropped and counted (`dropped`). Nil where the
+    ///     posting code bounds their number.
+    /// - Returns: whether the mailbox was empty before, so that a thread which sleeps elsewhere must be woken.
     @discardableResult
     public func post(_ message: Message, replacing key: Key? = nil, upTo limit: Int? = nil) -> Bool {
         contents.withLock(waking: .one) { contents in
@@ -63,7 +63,7 @@ public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendabl
         }
     }
 
-    /// Everything that waits; blocks until something does, the box is stopped, or `deadline` comes: then nil.
+    /// Takes all waiting messages. Blocks until there is one or the mailbox is stopped; returns nil at `deadline`.
     public func wait(until deadline: Instant) -> Batch? {
         contents.wait(until: deadline) { contents in
             guard !contents.messages.isEmpty || contents.isStopped else { return nil }
@@ -71,28 +71,28 @@ public final class Mailbox<Key: Hashable & Sendable, Message: Sendable>: Sendabl
         }
     }
 
-    /// Everything that waits now. Never blocks.
+    /// Takes all messages that wait now. Never blocks.
     public func take() -> Batch {
         contents.withLock { Batch(messages: $0.takeAll(), isLast: $0.isStopped) }
     }
 
-    /// Takes no more messages. Those that wait are still taken, in a batch that says it is the last.
+    /// Refuses further messages. The waiting messages are still delivered, in a batch with `isLast` set.
     public func stop() { contents.withLock(waking: .one) { $0.isStopped = true } }
 
-    /// How the thread keeps up: a box without a limit must at least show when its thread falls behind.
+    /// The backlog: a mailbox without a limit must at least show when its thread falls behind.
     public var backlog: BacklogStatistics {
         contents.withLock { BacklogStatistics(waiting: $0.messages.count, peak: $0.peak) }
     }
 
-    /// Messages that a limit left out.
+    /// Messages that were dropped because of a limit.
     public var dropped: Int { contents.withLock { $0.dropped } }
 }
 
-/// How a thread keeps up with what is posted for it.
+/// How well a thread keeps up with the messages that are posted to it.
 public struct BacklogStatistics: Hashable, Sendable {
-    /// What waits now.
+    /// Messages that wait now.
     public var waiting: Int
-    /// The most that ever waited at once.
+    /// The most messages that ever waited at once.
     public var peak: Int
 
     public init(waiting: Int, peak: Int) {
@@ -100,7 +100,7 @@ public struct BacklogStatistics: Hashable, Sendable {
         self.peak = peak
     }
 
-    /// Of several threads, those of the one that keeps up worst.
+    /// The largest values of several threads.
     public static func worst(of all: [BacklogStatistics]) -> BacklogStatistics {
         BacklogStatistics(waiting: all.map(\.waiting).max() ?? 0, peak: all.map(\.peak).max() ?? 0)
     }

@@ -1,11 +1,11 @@
 import Basics
 
-/// Resumes a continuation with the first answer of several that may come.
+/// Resumes a continuation with the first of several results.
 public final class Once<Value: Sendable>: Sendable {
     private let continuation: Guarded<CheckedContinuation<Value, Never>?>
     public init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Guarded(continuation) }
 
-    /// Returns whether this was the first.
+    /// Resumes the continuation, unless an earlier call did. Returns whether this call was the first.
     @discardableResult
     public func resume(_ value: Value) -> Bool {
         let waiting = continuation.withLock { continuation in

@@ -1,17 +1,16 @@
 import CThreads
 import Glibc
 
-/// How much of the machine is this process's.
+/// The share of the machine's processors that this process may use.
 public enum Processors {
-    /// The processors that the process may run on, or fewer where its control group gives it less time than theirs: at
-    /// least 1.
+    /// The processors in the affinity mask, or fewer where the control group's quota is smaller; at least 1.
     public static let available: Int = {
         let allowed = Int(threads_processors())
         return max(1, min(allowed, quota(Self.text(of: "/sys/fs/cgroup/cpu.max")) ?? allowed))
     }()
 
-    /// Whole processors' worth of time in a control group's `cpu.max` ("200000 100000": quota and period in
-    /// microseconds), rounded up; nil where it sets no limit ("max 100000") or cannot be read.
+    /// The quota of a control group's `cpu.max` in whole processors, rounded up ("200000 100000": quota and period in
+    /// microseconds); nil where it sets no limit ("max 100000") or cannot be parsed.
     static func quota(_ text: String) -> Int? {
         let fields = text.split(whereSeparator: \.isWhitespace)
         guard fields.count == 2, let quota = Int(fields[0]), let period = Int(fields[1]), quota > 0, period > 0 else {

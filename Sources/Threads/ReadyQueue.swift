@@ -1,21 +1,21 @@
 import Basics
 
-/// What waits for one of several equal threads: the one that should have begun first is next.
+/// Elements that wait for one of several equal threads, taken in the order of their due times.
 struct ReadyQueue<Element> {
-    /// What is due within this time of one another is equally urgent: the encoders of one tick get their pictures so
-    /// close together.
+    /// Elements whose due times differ by no more than this are equally urgent: the encoders of one tick get their
+    /// pictures so close together.
     static var equallyUrgent: Duration { .milliseconds(1) }
 
     private var waiting: [(element: Element, due: Instant, home: Int?)] = []
 
-    /// - Parameter home: the thread that ran it last: its processor's cache may still hold what it works on, which for
-    ///   an encoder are some megabytes.
+    /// - Parameter home: the thread that ran the element last. Its processor's cache may still hold the element's data,
+    ///   some megabytes for an encoder.
     mutating func add(_ element: Element, due: Instant, home: Int?) { waiting.append((element, due, home)) }
 
-    /// What `thread` is to run: of what is equally urgent, its own rather than another's. Few wait at a time, so a look
-    /// at each is cheap.
+    /// Takes the next element for `thread`; among equally urgent ones it prefers those that `thread` ran last. Few
+    /// elements wait at a time, so the search over all of them is cheap.
     ///
-    /// - Parameter mayRun: what may not run now stays where it is.
+    /// - Parameter mayRun: elements that may not run now stay in the queue.
     mutating func take(for thread: Int, where mayRun: (Element) -> Bool = { _ in true }) -> Element? {
         let ready = waiting.indices.filter { mayRun(waiting[$0].element) }
         guard let first = ready.min(by: { waiting[$0].due < waiting[$1].due }) else { return nil }

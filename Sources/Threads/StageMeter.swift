@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// What a stage of the way of the data costs: processor time, jobs, and what was dropped before it.
+/// Counts what one stage of the media pipeline costs: processor time, jobs, and jobs that were dropped before it.
 public final class StageMeter: Sendable {
-    /// As the metrics label it: decode, compose, encode, audio, network.
+    /// The label in the metrics: decode, compose, encode, audio, network.
     public let name: String
     private let nanoseconds = Atomic<Int64>(0)
     private let runs = Atomic<Int>(0)
@@ -11,7 +11,7 @@ public final class StageMeter: Sendable {
 
     public init(_ name: String) { self.name = name }
 
-    /// Returns the processor time that `body` took.
+    /// Runs `body`, counts it, and returns the processor time that it took.
     @discardableResult
     public func measure(_ body: () -> Void) -> Duration {
         let start = StageMeter.threadTime()
@@ -22,9 +22,9 @@ public final class StageMeter: Sendable {
         return .nanoseconds(took)
     }
 
-    /// For threads that do nothing else: all that one used since it was asked last, its system calls between jobs
-    /// included.
-    public func took(_ time: Duration) {
+    /// Counts one job of `time`, for a thread that does nothing else: the caller passes all processor time since its
+    /// last call, system calls between jobs included.
+    public func add(_ time: Duration) {
         nanoseconds.wrappingAdd(time.nanoseconds, ordering: .relaxed)
         runs.wrappingAdd(1, ordering: .relaxed)
     }
@@ -36,7 +36,7 @@ public final class StageMeter: Sendable {
     public var count: Int { runs.load(ordering: .relaxed) }
     public var dropped: Int { drops.load(ordering: .relaxed) }
 
-    /// What the calling thread has had of processors, in nanoseconds.
+    /// The processor time of the calling thread, in nanoseconds.
     public static func threadTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -3,12 +3,12 @@ import Basics
 /// The threads that decode, compose and encode: as many as processors, outside the cooperative pool, which a 15 ms
 /// encode would starve.
 ///
-/// What comes from outside may take long to decode, and nothing interrupts it. One thread therefore never runs a lane
-/// that is known to be slow (see `SerialLane.isSlow`), so that everyone else's pictures go on.
+/// Frames from outside may take long to decode, and a decode cannot be interrupted. One thread therefore never runs a
+/// lane that is known to be slow (`SerialLane.isSlow`), so that everyone else's pictures continue.
 public final class WorkPool: Sendable {
     private struct Ready {
         var lanes = ReadyQueue<SerialLane>()
-        /// How many threads run slow lanes now.
+        /// The number of threads that run slow lanes now.
         var slow = 0
         var isStopped = false
     }
@@ -17,7 +17,7 @@ public final class WorkPool: Sendable {
     private let threads: Int
 
     public init(threads: Int?) {
-        // Two on a single processor too: a job that hangs in a codec or a driver then holds up one of them, and not
+        // At least two, even on a single processor: a job that hangs in a codec or a driver then blocks one thread, not
         // every room.
         self.threads = max(1, threads ?? max(2, Processors.available))
     }
@@ -37,13 +37,17 @@ public final class WorkPool: Sendable {
         }
     }
 
-    /// How many threads may run slow lanes: all but one, where there are two.
+    /// How many threads may run slow lanes: all but one; the only one where there is just one.
     private var slowLimit: Int { max(1, threads - 1) }
 
-    /// Ends the threads after the jobs that they run now.
+    /// Ends each thread after its current job.
     public func stop() { ready.withLock(waking: .all) { $0.isStopped = true } }
 
-    /// `due`: when its next job should begin; whoever's is earliest is next.
+    /// Queues a lane.
+    ///
+    /// - Parameters:
+    ///   - due: when the lane's next job should begin; the lane with the earliest is run first.
+    ///   - home: the thread that ran the lane last.
     func schedule(_ lane: SerialLane, due: Instant, home: Int?) { Self.put(lane, due, home: home, ready) }
 
     private static func put(_ lane: SerialLane, _ due: Instant, home: Int?, _ ready: Condition<Ready>) {
@@ -62,7 +66,7 @@ public final class WorkPool: Sendable {
             if isSlow { ready.slow += 1 }
             return .some((lane, isSlow))
         }
-        found??.lane.runs(on: thread)
+        found??.lane.setHome(thread)
         return found ?? nil
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A mailbox")
 struct MailboxTests {
-    @Test("messages come in the order in which they were posted, all at once")
+    @Test("one take returns all messages in the order in which they were posted")
     func order() {
         let box = Mailbox<Never, Int>()
         #expect(box.post(1), "the box was empty")
@@ -17,7 +17,7 @@ struct MailboxTests {
         #expect(box.post(3), "the box is empty again")
     }
 
-    @Test("of the messages under one key the newest waits, in the place of the first")
+    @Test("of the messages with one key the newest waits, at the place of the first")
     func keys() {
         let box = Mailbox<String, Int>()
         box.post(1, replacing: "a")
@@ -29,7 +29,7 @@ struct MailboxTests {
         #expect(box.take().messages == [5], "nothing remembers a place that is gone")
     }
 
-    @Test("what a limit leaves out is counted; what has no limit still comes in")
+    @Test("messages beyond a limit are dropped and counted; those without a limit are still accepted")
     func limit() {
         let box = Mailbox<Never, Int>()
         for number in 0..<5 { box.post(number, upTo: 2) }
@@ -38,7 +38,7 @@ struct MailboxTests {
         #expect(box.take().messages == [0, 1, 9])
     }
 
-    @Test("the most that ever waited at once is remembered")
+    @Test("the peak of waiting messages is kept")
     func backlog() {
         let box = Mailbox<Never, Int>()
         for number in 0..<5 { box.post(number) }
@@ -47,7 +47,7 @@ struct MailboxTests {
         #expect(box.backlog == BacklogStatistics(waiting: 1, peak: 5))
     }
 
-    @Test("after the stop nothing is taken in, and the last batch says that it is the last")
+    @Test("after the stop no message is accepted, and the last batch is marked as the last")
     func stop() {
         let box = Mailbox<Never, Int>()
         box.post(1)
@@ -59,7 +59,7 @@ struct MailboxTests {
         #expect(empty?.messages.isEmpty == true && empty?.isLast == true)
     }
 
-    @Test("who waits gets what comes, and nothing when the time is over")
+    @Test("a waiting thread gets the next message, and nil at the deadline")
     func wait() async {
         let box = Mailbox<Never, Int>()
         #expect(box.wait(until: .distantPast) == nil)
@@ -72,7 +72,7 @@ struct MailboxTests {
         #expect(taken == [7])
     }
 
-    @Test("nothing is lost or doubled between several threads that post and one that takes")
+    @Test("no message is lost or duplicated between several posting threads and one that takes")
     func contention() async {
         let box = Mailbox<Never, Int>()
         let posters = 4, each = 2000

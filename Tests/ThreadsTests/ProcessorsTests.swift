@@ -2,9 +2,9 @@ import Testing
 
 @testable import Threads
 
-@Suite("How much of the machine is ours")
+@Suite("Available processors")
 struct ProcessorsTests {
-    @Test("a control group's time is rounded up to whole processors")
+    @Test("a control group's quota is rounded up to whole processors")
     func quota() {
         #expect(Processors.quota("200000 100000\n") == 2)
         #expect(Processors.quota("150000 100000") == 2)

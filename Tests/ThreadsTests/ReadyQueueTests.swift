@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The queue of ready lanes")
 struct ReadyQueueTests {
-    @Test("what should have begun first is next, whoever came first")
+    @Test("the element with the earliest due time is next, in whatever order they were added")
     func urgency() {
         func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
         var ready = ReadyQueue<String>()
@@ -17,7 +17,7 @@ struct ReadyQueueTests {
         #expect(order == ["decode of before", "compose", "encode", "decode", nil])
     }
 
-    @Test("of what is equally urgent a thread takes what it ran last")
+    @Test("among equally urgent elements a thread takes the one that it ran last")
     func homes() {
         let now = Instant(nanoseconds: 1_000_000_000)
         var ready = ReadyQueue<String>()
@@ -28,7 +28,7 @@ struct ReadyQueueTests {
         #expect(order == ["VP8", "H.264", "later"], "another's rather than none, and nothing before its time")
     }
 
-    @Test("what may not run now stays, and what comes after it goes first")
+    @Test("an element that may not run now stays, and the one behind it is taken")
     func held() {
         let now = Instant(nanoseconds: 1_000_000_000)
         var ready = ReadyQueue<String>()

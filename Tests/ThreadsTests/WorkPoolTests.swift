@@ -34,7 +34,7 @@ struct WorkPoolTests {
         #expect(!lane.isBusy)
     }
 
-    @Test("however many senders are slow to decode, one thread is left for everyone else")
+    @Test("slow lanes, however many, leave one thread to the other lanes")
     func slowLanes() async {
         let pool = WorkPool(threads: 2)
         pool.start()
@@ -43,7 +43,9 @@ struct WorkPoolTests {
             let end = StageMeter.threadTime() + Int64(milliseconds) * 1_000_000
             while StageMeter.threadTime() < end {}
         }
-        let slow = (0..<3).map { _ in SerialLane(pool: pool, meter: StageMeter("decode"), limit: 20, isForeign: true) }
+        let slow = (0..<3).map { _ in
+            SerialLane(pool: pool, meter: StageMeter("decode"), limit: 20, hasUntrustedInput: true)
+        }
         for lane in slow {
             await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
                 lane.submit {
@@ -52,7 +54,7 @@ struct WorkPoolTests {
                 }
             }
         }
-        // Both know their lanes now; a second of work waits in them.
+        // The pool knows by now which lanes are slow; a second of work waits in them.
         let running = Guarded((now: 0, most: 0))
         for lane in slow {
             for _ in 0..<6 {

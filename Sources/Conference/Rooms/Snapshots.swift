@@ -40,7 +40,7 @@ final class Snapshots: Sendable {
     init(pool: WorkPool, meter: StageMeter) {
         // A PNG takes as long as its picture is large: like a decode, it leaves a thread to the rest.
         lane = SerialLane(
-            pool: pool, meter: meter, limit: Self.rooms, patience: SerialLane.behindEncoders, isForeign: true)
+            pool: pool, meter: meter, limit: Self.rooms, slack: SerialLane.slackBehindEncoders, hasUntrustedInput: true)
     }
 
     /// The room's picture as it is now.

@@ -126,8 +126,8 @@ package final class VideoIntake: Sendable {
 
     init(services: DecodeServices, audioDelay: AudioDelay, requestKeyframe: @escaping @Sendable () -> Void) {
         lane = SerialLane(
-            pool: services.pool, meter: services.meter, limit: Self.backlog + 1, patience: SerialLane.behindEncoders,
-            isForeign: true)
+            pool: services.pool, meter: services.meter, limit: Self.backlog + 1, slack: SerialLane.slackBehindEncoders,
+            hasUntrustedInput: true)
         decoding = Confined(
             Decoding(budget: DecodeBudget(pixelsPerSecond: services.pixelsPerSecond, at: MonotonicClock.now())))
         shared = services.shared

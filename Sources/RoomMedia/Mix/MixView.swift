@@ -46,7 +46,7 @@ package final class MixView: Sendable {
         delays = meters.delays
         canvas = Confined(
             Canvas(compositor: Compositor(width: width, height: height), arrangement: Arrangement(of: id)))
-        lane = SerialLane(pool: pool, meter: meters.compose, limit: 1, patience: SerialLane.behindEncoders)
+        lane = SerialLane(pool: pool, meter: meters.compose, limit: 1, slack: SerialLane.slackBehindEncoders)
         published = Guarded(TilesInfo(width: width, height: height, tiles: []))
     }
 

@@ -270,7 +270,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         turn &+= 1
         turns.took(wall, processor: processor, at: now)
         // The thread is the stage: its system calls and decryption lie outside of here.
-        meters.network.took(processor)
+        meters.network.add(processor)
         settle(wall > Self.suspicious && processor < wall ? processor.inSeconds / wall.inSeconds : 1, at: now)
     }
 
