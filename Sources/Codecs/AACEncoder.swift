@@ -6,22 +6,22 @@ public struct AACPacket: Sendable {
     public var data: [UInt8]
     /// The index of its first sample; −1024 for the first packet, which only primes the decoder.
     public var position: Int64
-    /// How many samples of it are to be heard: 1024, fewer in the last.
+    /// How many of its samples are played: 1024, fewer in the last packet.
     public var sampleCount: Int
 }
 
-/// Encodes mono 48 kHz to AAC-LC for recordings; takes any number of samples at a time. Not Sendable: one owner.
+/// Encodes mono audio at 48 kHz to AAC-LC for recordings, in blocks of any number of samples. Not Sendable: one owner.
 public final class AACEncoder {
-    /// What a decoder needs to know beforehand (ISO/IEC 14496-3 §1.6.2.1).
+    /// The AudioSpecificConfig, which a decoder needs before the first packet (ISO/IEC 14496-3 §1.6.2.1).
     public let audioSpecificConfig: [UInt8]
-    /// How many samples of priming stand before the first real one.
+    /// How many priming samples precede the first real one.
     public let priming: Int
     public let bitRate: BitRate
 
     private let context: UnsafeMutablePointer<AVCodecContext>
     private let input: Frame
     private let output: Packet
-    /// Samples that do not fill a frame yet: mixing ticks have 960, AAC frames 1024.
+    /// Samples that do not fill a frame yet: a mixing tick has 960 samples, an AAC frame 1024.
     private var pending: [Float] = []
     private var position: Int64 = 0
 
@@ -62,7 +62,7 @@ public final class AACEncoder {
         avcodec_free_context(&context)
     }
 
-    /// Takes samples (±1) and hands on the packets that they complete.
+    /// Encodes samples (±1) and delivers the packets that they complete.
     public func encode(_ samples: [Float], _ deliver: (AACPacket) -> Void) throws(CodecError) {
         pending += samples
         var start = 0
@@ -73,10 +73,10 @@ public final class AACEncoder {
         pending.removeFirst(start)
     }
 
-    /// Hands on all that is left; the encoder is spent afterwards.
+    /// Delivers the remaining packets; the encoder cannot be used afterwards.
     public func finish(_ deliver: (AACPacket) -> Void) throws(CodecError) {
         if !pending.isEmpty {
-            // The last frame may be short: its packet's duration then ends with the last real sample.
+            // The last frame may be short; the duration of its packet then ends with the last real sample.
             try encodeFrame(pending[...], deliver)
             pending = []
         }

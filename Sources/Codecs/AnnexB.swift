@@ -2,10 +2,10 @@ import Basics
 
 /// H.264 byte streams (ITU-T H.264 Annex B).
 public enum AnnexB {
-    /// The type of a unit of `H264.units`.
+    /// The type of a NAL unit that `H264.units` returned.
     public static func type(of unit: Range<Int>, in data: [UInt8]) -> UInt8 { data[unit.lowerBound] & 31 }
 
-    /// The SPS and PPS units of an access unit, each with a 4-byte start code; empty when it has not both.
+    /// The SPS and PPS units of an access unit, each with a 4-byte start code; empty unless both are present.
     public static func parameterSets(_ data: [UInt8]) -> [UInt8] {
         let units = H264.units(inAnnexB: data)
         let sets =
@@ -17,8 +17,8 @@ public enum AnnexB {
         return sets.reduce(into: []) { $0 += [0, 0, 0, 1] + data[$1] }
     }
 
-    /// The same access unit with 4-byte start codes throughout, without delimiters, SEI and filler: x264 puts its
-    /// settings as text into an SEI, which no receiver needs.
+    /// The same access unit with 4-byte start codes, without delimiters, SEI and filler data: x264 writes its settings
+    /// as text into an SEI, which no receiver needs.
     static func normalized(_ data: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(data.count + 16)

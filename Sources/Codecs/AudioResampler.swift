@@ -1,35 +1,35 @@
 import CFFmpeg
 
-/// Turns sound of any rate and any number of channels into mono at 48 kHz (or another rate). Not Sendable: one owner.
+/// Converts audio of any rate and up to 16 channels to mono at 48 kHz (or another rate). Not Sendable: one owner.
 public final class AudioResampler {
     private let context: OpaquePointer
     private let inputChannels: Int
     private let outputRate: Int64
     private let inputRate: Int64
 
-    /// Input is interleaved float, ±1; channels are mixed down as their usual order says (1 mono, 2 stereo, 6 is 5.1
-    /// …).
+    /// A resampler for interleaved floats (±1). Channels are mixed down by FFmpeg's default layout for their number (1
+    /// is mono, 2 stereo, 6 is 5.1 …).
     public convenience init(inputRate: Int, inputChannels: Int, outputRate: Int = 48_000) throws(CodecError) {
-        guard (1...16).contains(inputChannels) else { throw .unsupportedInput("sound with \(inputChannels) channels") }
+        guard (1...16).contains(inputChannels) else { throw .unsupportedInput("audio with \(inputChannels) channels") }
         var layout = AVChannelLayout()
         av_channel_layout_default(&layout, Int32(inputChannels))
         defer { av_channel_layout_uninit(&layout) }
         try self.init(layout: &layout, format: AV_SAMPLE_FMT_FLT, inputRate: inputRate, outputRate: outputRate)
     }
 
-    /// For what a decoder of FFmpeg gives out.
+    /// A resampler for the frames of an FFmpeg decoder.
     init(
         layout: inout AVChannelLayout, format: AVSampleFormat, inputRate: Int, outputRate: Int = 48_000
     ) throws(CodecError) {
         guard (1000...768_000).contains(inputRate), (1000...768_000).contains(outputRate) else {
-            throw .unsupportedInput("sound at \(inputRate) Hz")
+            throw .unsupportedInput("audio at \(inputRate) Hz")
         }
         var mono = AVChannelLayout()
         cffmpeg_set_mono(&mono)
         var context: OpaquePointer?
         let result = swr_alloc_set_opts2(
             &context, &mono, AV_SAMPLE_FMT_FLT, Int32(outputRate), &layout, format, Int32(inputRate), 0, nil)
-        // Floats are mixed down without a limit otherwise: 5.1 would come out three times too loud.
+        // Without this limit floats are mixed down at full volume, and 5.1 would be three times too loud.
         if let context { av_opt_set_double(UnsafeMutableRawPointer(context), "rematrix_maxval", 1, 0) }
         let opened = result < 0 ? result : swr_init(context)
         guard opened >= 0, let ready = context else {
@@ -47,7 +47,7 @@ public final class AudioResampler {
         swr_free(&context)
     }
 
-    /// Appends what the samples become; a few are held back by the filter.
+    /// Appends the converted samples; the filter holds back a few.
     public func resample(_ samples: [Float], into output: inout [Float]) throws(CodecError) {
         let count = samples.count / inputChannels
         try samples.withUnsafeBufferPointer { (buffer) throws(CodecError) in
@@ -56,7 +56,7 @@ public final class AudioResampler {
         }
     }
 
-    /// Appends what is still held back.
+    /// Appends the samples that the filter held back.
     public func finish(into output: inout [Float]) throws(CodecError) {
         try convert(nil, count: 0, into: &output)
     }

@@ -1,16 +1,16 @@
-/// What a codec, a scaler or a media file could not do.
+/// An error of a codec, a scaler or a media file.
 public enum CodecError: Error, Sendable, CustomStringConvertible {
-    /// The library has no such codec, or refused its settings.
+    /// The library does not have the codec, or refused its settings.
     case unavailable(String)
-    /// The bytes are not what they should be; the frame or packet is lost, the codec goes on.
+    /// The data is malformed: the frame or packet is lost, and the codec can go on.
     case invalidData(String)
-    /// The frame came out damaged and is not worth showing.
+    /// The frame was decoded with damage and should not be shown.
     case corruptFrame
-    /// A picture or block of samples that the codec was not opened for.
+    /// A picture or a block of samples of another format than the codec was opened for.
     case unsupportedInput(String)
-    /// A file that could not be opened, read or written.
+    /// A file could not be opened, read or written.
     case file(path: String, reason: String)
-    /// Anything else that the library said.
+    /// Any other error of the library.
     case failed(operation: String, reason: String)
 
     public var description: String {

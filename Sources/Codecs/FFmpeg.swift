@@ -1,11 +1,11 @@
 import CFFmpeg
 
-/// What every wrapper of FFmpeg shares: its silence and its return codes.
+/// The parts that all wrappers of FFmpeg share: they switch off its log and check its return codes.
 enum FFmpeg {
     /// Evaluated once, before the first use of the library.
     static let silenced: Void = cffmpeg_silence()
 
-    /// The library's own words for a return code.
+    /// The library's text for a return code.
     static func reason(_ code: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
             guard let base = buffer.baseAddress, av_strerror(code, base, buffer.count) >= 0 else {
@@ -22,7 +22,7 @@ enum FFmpeg {
         throw .failed(operation: "\(operation)", reason: reason(code))
     }
 
-    /// An allocation that FFmpeg answers with NULL when memory ran out.
+    /// Unwraps an allocation of FFmpeg, which is NULL when memory ran out.
     static func allocated<T>(_ pointer: UnsafeMutablePointer<T>?, _ what: StaticString) throws(CodecError)
         -> UnsafeMutablePointer<T>
     {
@@ -39,7 +39,7 @@ struct Packet: ~Copyable {
         pointer = try FFmpeg.allocated(av_packet_alloc(), "packet")
     }
 
-    /// Fills the packet with a copy of `bytes` and the padding that FFmpeg's bit readers overrun into.
+    /// Fills the packet with a copy of `bytes` and the padding that FFmpeg's bit readers read past the end.
     func fill(_ bytes: [UInt8]) throws(CodecError) {
         guard let count = Int32(exactly: bytes.count) else { throw .invalidData("packet size") }
         try FFmpeg.check(av_new_packet(pointer, count), "packet")
@@ -66,7 +66,7 @@ struct Frame: ~Copyable {
         pointer = try FFmpeg.allocated(av_frame_alloc(), "frame")
     }
 
-    /// Hands the frame over to who frees it.
+    /// Gives up the frame; the caller must free it.
     consuming func release() -> UnsafeMutablePointer<AVFrame> {
         let pointer = pointer
         discard self

@@ -1,19 +1,20 @@
 import Basics
 import CX264
 
-/// x264, directly: constrained baseline, constant rate, SPS and PPS before every IDR, nothing held back.
+/// An encoder with x264's own API: constrained baseline, constant bit rate, SPS and PPS before every IDR, no delayed
+/// frames.
 ///
-/// libavcodec's face of x264 follows changes of the rate too, but cannot say that a frame is never to be referred to;
-/// two temporal layers need that (see `SequenceParameterSet`).
+/// libavcodec's wrapper of x264 follows changes of the rate too, but cannot mark a frame as unused for reference, which
+/// two temporal layers need (see `SequenceParameterSet`).
 final class H264Encoder: VideoEncoder {
     private(set) var configuration: VideoEncoderConfiguration
 
     private let encoder: OpaquePointer
     private var parameters: x264_param_t
     private var picture = x264_picture_t()
-    /// The rate control counts in frames of the rate that it was opened with; see `applyRate`.
+    /// The frame rate at opening, by which x264's rate control divides the bit rate; see `setRate`.
     private let nominalFramesPerSecond: Double
-    /// Frames since the last IDR: with two layers every second one is droppable.
+    /// Frames since the last IDR: with two layers every second one may be dropped.
     private var sinceIDR = 0
 
     init(_ wanted: VideoEncoderConfiguration) throws(CodecError) {
@@ -59,25 +60,26 @@ final class H264Encoder: VideoEncoder {
         parameters.rc.i_aq_mode = X264_AQ_NONE
         parameters.i_keyint_max =
             configuration.keyframeIntervalFrames.map { Int32(clamping: $0) } ?? X264_KEYINT_MAX_INFINITE
-        // The frame that may be dropped still takes a place among the decoder's references: the one before it must have
-        // one too.
+        // A frame that may be dropped still takes a reference slot in the decoder, so the one before it needs a second
+        // slot.
         parameters.i_frame_reference = configuration.temporalLayers == 2 ? 2 : 1
         if configuration.speed == .fast {
-            // The fastest preset leaves deblocking out, which looks awful and saves next to nothing.
+            // The fastest preset leaves out deblocking, which looks bad and saves almost no time.
             parameters.b_deblocking_filter = 1
         }
         if let size = configuration.maxNALSize { parameters.i_slice_max_size = Int32(clamping: max(size, 200)) }
         parameters.rc.i_rc_method = X264_RC_ABR
         setRate(&parameters, configuration, nominal: configuration.framesPerSecond)
-        // BT.601, limited range: players guess BT.709 for larger pictures that say nothing (H.264 tables E-3 to E-5).
+        // BT.601, limited range: players assume BT.709 for larger pictures without this field (H.264 tables E-3 to
+        // E-5).
         parameters.vui.b_fullrange = 0
         parameters.vui.i_colorprim = 6
         parameters.vui.i_transfer = 6
         parameters.vui.i_colmatrix = 6
     }
 
-    /// x264 divides its rate by the frame rate of its opening. Fewer frames then means more bits for each: the rate is
-    /// told to it as if the frames still came at the old pace.
+    /// x264 divides the bit rate by the frame rate of its opening. With fewer frames each may have more bits, so the
+    /// bit rate is scaled as if the frames still came at the rate of the opening.
     private static func setRate(
         _ parameters: inout x264_param_t, _ configuration: VideoEncoderConfiguration, nominal: Double
     ) {
@@ -100,7 +102,7 @@ final class H264Encoder: VideoEncoder {
 
     private func applyRate() {
         Self.setRate(&parameters, configuration, nominal: nominalFramesPerSecond)
-        // What cannot be changed while it runs is not touched here, so that this cannot fail.
+        // Only parameters that x264 can change while it runs are changed here, so this cannot fail.
         _ = x264_encoder_reconfig(encoder, &parameters)
     }
 
@@ -119,7 +121,7 @@ final class H264Encoder: VideoEncoder {
         var units: UnsafeMutablePointer<x264_nal_t>?
         var count: Int32 = 0
         var output = x264_picture_t()
-        // x264 copies the planes before it returns: the picture need not live longer.
+        // x264 copies the planes before it returns, so the picture may be released afterwards.
         let size = withExtendedLifetime(source) { x264_encoder_encode(encoder, &units, &count, &picture, &output) }
         guard size >= 0 else { throw .failed(operation: "H.264 encoder", reason: "x264 reports \(size)") }
         guard size > 0, let units else { return nil }
@@ -127,7 +129,7 @@ final class H264Encoder: VideoEncoder {
         sinceIDR = isKeyframe ? 0 : sinceIDR + 1
         let isDroppable = configuration.temporalLayers == 2 && !sinceIDR.isMultiple(of: 2)
         if isDroppable { _ = x264_encoder_invalidate_reference(encoder, timestamp) }
-        // The units lie one behind the other.
+        // x264 places the NAL units one behind the other in memory.
         let bytes = Array(UnsafeBufferPointer(start: units[0].p_payload, count: Int(size)))
         var data = AnnexB.normalized(bytes)
         if isKeyframe, configuration.temporalLayers == 2 { SequenceParameterSet.allowGaps(in: &data) }

@@ -1,12 +1,11 @@
 import Glibc
 
-/// How loud something is.
+/// Measures the level of audio samples.
 public enum LevelMeter {
-    /// Silence, and the lowest level that RFC 6464 can say.
+    /// The level of silence in dBov, the lowest that RFC 6464 can carry.
     public static let silence = -127.0
 
-    /// The root mean square in dBov: 0 is a full-scale square wave, a full-scale sine has −3 (RFC 6465 §3); at least
-    /// −127.
+    /// The root mean square in dBov, at least −127: a full-scale square wave has 0, a full-scale sine −3 (RFC 6465 §3).
     public static func level(_ samples: UnsafeBufferPointer<Float>) -> Double {
         guard !samples.isEmpty else { return silence }
         var sum: Float = 0
@@ -16,12 +15,12 @@ public enum LevelMeter {
         return max(silence, min(0, 10 * log10(mean)))
     }
 
-    /// The same of an array.
+    /// The level of an array, in dBov.
     public static func level(_ samples: [Float]) -> Double { samples.withUnsafeBufferPointer { level($0) } }
 
-    /// Of samples, as the header extension of RFC 6464 carries it.
+    /// The level of samples as the header extension of RFC 6464 carries it: 0 (loudest) … 127.
     public static func headerValue(of samples: [Float]) -> UInt8 { headerValue(level(samples)) }
 
-    /// As the header extension of RFC 6464 carries it: 0 (loudest) … 127.
+    /// A level in dBov as the header extension of RFC 6464 carries it: 0 (loudest) … 127.
     public static func headerValue(_ level: Double) -> UInt8 { UInt8(clamping: Int((-level).rounded())) }
 }

@@ -1,33 +1,33 @@
 import Basics
 import CFFmpeg
 
-/// What a media file holds, piece by piece.
+/// One sample of a media file.
 public enum MediaSample: Sendable {
-    /// H.264 (Annex B) or VP8 as it lies in the file; can be sent as it is.
+    /// An H.264 (Annex B) or VP8 frame of the file, which can be sent without decoding.
     case video(EncodedVideoFrame)
-    /// A picture of any other codec, at 90 kHz.
+    /// A decoded picture of any other codec; `timestamp` in ticks of 90 kHz.
     case picture(Picture, timestamp: Int64)
-    /// An Opus packet as it lies in the file, at 48 kHz.
+    /// An Opus packet of the file; `timestamp` in ticks of 48 kHz.
     case opus([UInt8], timestamp: Int64)
-    /// Mono 48 kHz samples of any other codec; `timestamp` counts samples.
+    /// Decoded mono samples of any other codec at 48 kHz; `timestamp` counts samples.
     case pcm([Float], timestamp: Int64)
 }
 
-/// Reads the first video and the first sound of any file that FFmpeg knows. Times start near zero. Not Sendable: one
-/// owner.
+/// Reads the first video track and the first audio track of any file that FFmpeg can read. Timestamps start near zero.
+/// Not Sendable: one owner.
 public final class MediaFileReader {
     public let path: String
-    /// As the file says it; nil when it does not.
+    /// The duration in the file's header; nil when there is none.
     public let duration: Duration?
     public var hasVideo: Bool { video != nil }
     public var hasAudio: Bool { audio != nil }
-    /// Of the pictures; nil without video.
+    /// The size of the pictures in pixels; nil without video.
     public var videoSize: (width: Int, height: Int)? { video.map { ($0.width, $0.height) } }
-    /// 25 when the file does not say.
+    /// The frame rate of the video; 25 when the file has none.
     public let framesPerSecond: Double
-    /// Whether the video comes as packets of this codec; nil when it is decoded, or when there is none.
+    /// The codec in which the video is delivered as frames of the file; nil when it is decoded, or without video.
     public var videoPassthrough: VideoCodec? { video?.passthrough }
-    /// Whether the sound comes as Opus packets.
+    /// Whether the audio is delivered as Opus packets of the file.
     public var passesOpus: Bool { audio?.passesOpus ?? false }
 
     private let format: UnsafeMutablePointer<AVFormatContext>
@@ -40,7 +40,9 @@ public final class MediaFileReader {
     /// The file's first timestamp, in microseconds.
     private let origin: Int64
 
-    /// With `decode`, pictures and samples come out whatever the codecs are.
+    /// Opens a file.
+    ///
+    /// - Parameter decode: whether every codec is decoded, so that `next` returns pictures and samples only.
     public init(path: String, decode: Bool = false) throws(CodecError) {
         FFmpeg.silenced
         self.path = path
@@ -59,7 +61,7 @@ public final class MediaFileReader {
         let rate = videoStream.map { av_q2d(av_guess_frame_rate(format, $0, nil)) } ?? 0
         framesPerSecond = rate > 0 && rate <= 240 ? rate : 25
         guard found >= 0, videoStream != nil || audioStream != nil else {
-            throw .file(path: path, reason: found < 0 ? FFmpeg.reason(found) : "neither picture nor sound in it")
+            throw .file(path: path, reason: found < 0 ? FFmpeg.reason(found) : "it has neither video nor audio")
         }
         if let videoStream { video = try VideoTrack(videoStream, index: videoIndex, decode: decode) }
         if let audioStream { audio = try AudioTrack(audioStream, index: audioIndex, decode: decode) }
@@ -70,7 +72,7 @@ public final class MediaFileReader {
         avformat_close_input(&format)
     }
 
-    /// The next piece in the file's order; nil at its end. Damaged packets are left out.
+    /// The next sample in the file's order; nil at its end. Damaged packets are skipped.
     public func next() throws(CodecError) -> MediaSample? {
         while true {
             if readyIndex < ready.count {
@@ -97,7 +99,7 @@ public final class MediaFileReader {
         }
     }
 
-    /// Starts again from the beginning; timestamps start again too.
+    /// Returns to the beginning of the file; the timestamps start again too.
     public func rewind() throws(CodecError) {
         let result = av_seek_frame(
             format, -1, format.pointee.start_time == kAV_NOPTS_VALUE ? 0 : origin, AVSEEK_FLAG_BACKWARD)
@@ -110,7 +112,7 @@ public final class MediaFileReader {
     }
 }
 
-/// A decoder of FFmpeg for a file's stream: unlike a call's, it may reorder and hold frames back.
+/// An FFmpeg decoder for a stream of a file: unlike the decoder of a call, it may reorder and delay frames.
 private final class StreamDecoder {
     let context: UnsafeMutablePointer<AVCodecContext>
 
@@ -138,7 +140,7 @@ private final class StreamDecoder {
         avcodec_free_context(&context)
     }
 
-    /// Hands on every frame that a packet (nil: the end) makes ready.
+    /// Delivers every frame that a packet completes; nil stands for the end of the stream.
     func decode(
         _ packet: UnsafeMutablePointer<AVPacket>?, _ deliver: (consuming Frame) throws(CodecError) -> Void
     ) throws(CodecError) {
@@ -153,7 +155,7 @@ private final class StreamDecoder {
     }
 }
 
-/// Ticks of a stream as ticks of `rate` since the file's start.
+/// Converts a stream's timestamp to ticks of `rate` since the file's start.
 private func ticks(_ value: Int64, _ base: AVRational, origin: Int64, rate: Int32) -> Int64 {
     av_rescale_q(value, base, AVRational(num: 1, den: rate))
         &- av_rescale_q(origin, AVRational(num: 1, den: 1_000_000), AVRational(num: 1, den: rate))
@@ -167,7 +169,7 @@ private final class VideoTrack {
     private let timeBase: AVRational
     private let decoder: StreamDecoder?
     private var converter = PixelConverter()
-    /// Turns MP4's length-prefixed NAL units into Annex B with parameter sets before each IDR.
+    /// Converts MP4's length-prefixed NAL units to Annex B with parameter sets before each IDR.
     private var filter: UnsafeMutablePointer<AVBSFContext>?
 
     init(_ stream: UnsafeMutablePointer<AVStream>, index: Int32, decode: Bool) throws(CodecError) {
@@ -178,7 +180,7 @@ private final class VideoTrack {
         timeBase = stream.pointee.time_base
         let codec: VideoCodec? =
             switch parameters.codec_id {
-            // Frames that must be reordered cannot be sent live: decode those.
+            // Frames that must be reordered cannot be sent live, so they are decoded.
             case AV_CODEC_ID_H264 where parameters.video_delay == 0: .h264
             case AV_CODEC_ID_VP8: .vp8
             default: nil
@@ -246,7 +248,7 @@ private final class AudioTrack {
     private let decoder: StreamDecoder?
     private var resampler: AudioResampler?
     private var shape: (format: Int32, rate: Int32, channels: Int32) = (-1, 0, 0)
-    /// The next sample's place; set by the first frame, counted from there, so that rounding leaves no holes.
+    /// The index of the next sample; set by the first frame and counted from there, so that rounding leaves no gaps.
     private var position: Int64?
 
     init(_ stream: UnsafeMutablePointer<AVStream>, index: Int32, decode: Bool) throws(CodecError) {
@@ -283,7 +285,7 @@ private final class AudioTrack {
         if packet == nil { try resampler?.finish(into: &samples) }
         guard !samples.isEmpty else { return }
         var start = position ?? first ?? 0
-        // A hole in the file (more than 20 ms) is a hole in what comes out.
+        // A gap of more than 20 ms in the file is a gap in the output.
         if let first, first &- start > 960 { start = first }
         position = start &+ Int64(samples.count)
         output.append(.pcm(samples, timestamp: start))
@@ -299,7 +301,7 @@ private final class AudioTrack {
                 inputRate: Int(value.pointee.sample_rate))
             shape = now
         }
-        // Planar formats have one plane a channel; the others one plane in all.
+        // Planar formats have one plane per channel, the others one plane for all channels.
         let planes = (0..<max(Int(value.pointee.ch_layout.nb_channels), 1)).map { index -> UnsafePointer<UInt8>? in
             let isPlanar = av_sample_fmt_is_planar(AVSampleFormat(rawValue: value.pointee.format)) != 0
             return isPlanar || index == 0 ? UnsafePointer(value.pointee.extended_data[index]) : nil

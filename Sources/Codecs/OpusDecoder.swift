@@ -1,19 +1,19 @@
 import COpus
 
-/// Decodes one Opus stream to mono at 48 kHz and covers what is missing. Not Sendable: one owner.
+/// Decodes one Opus stream to mono at 48 kHz and conceals lost packets. Not Sendable: one owner.
 public final class OpusDecoder {
     private let decoder: OpaquePointer
     private var scratch = [Float](repeating: 0, count: OpusDecoder.maxPacketSamples)
-    /// How much has been invented since the last real packet, in samples.
+    /// How many samples were concealed since the last decoded packet.
     private var concealed = 0
 
     /// RFC 6716 §2.1.4: a packet has at most 120 ms.
     private static let maxPacketSamples = 5760
-    /// Concealment sounds right for about this long …
+    /// Concealment sounds natural for about this many samples (100 ms); then it fades …
     private static let fadeStart = 4800
-    /// … and is silent from here on: a voice that goes on droning is worse than a hole.
+    /// … and is silent after this many (200 ms): a droning voice is worse than a gap.
     private static let fadeEnd = 9600
-    /// 5 ms: how fast the sound comes back after a hole that had faded.
+    /// The ramp back to full volume after a gap that had faded: 5 ms, in samples.
     private static let returnRamp = 240
 
     public init() throws(CodecError) {
@@ -33,14 +33,15 @@ public final class OpusDecoder {
         try decode(payload, samples: Self.maxPacketSamples, fec: false, into: &output)
     }
 
-    /// Appends `samples` for the packet before `next`, from what `next` carries of it; conceals when it carries
-    /// nothing.
+    /// Appends `samples` samples for the packet before `next`, from the in-band FEC in `next`; conceals where there is
+    /// none.
     public func decodeFEC(_ next: [UInt8], samples: Int, into output: inout [Float]) throws(CodecError) {
         guard !next.isEmpty else { throw .invalidData("Opus packet") }
         try decode(next, samples: Self.concealable(samples), fec: true, into: &output)
     }
 
-    /// Appends `samples` invented from what came before: the voice goes on, fades after 100 ms, is gone by 200 ms.
+    /// Appends `samples` concealed samples, extrapolated from the last packet: they fade from 100 ms on and are silent
+    /// from 200 ms on.
     public func conceal(samples: Int, into output: inout [Float]) {
         let count = Self.concealable(samples)
         let start = output.count
@@ -56,10 +57,10 @@ public final class OpusDecoder {
         concealed += count
     }
 
-    /// Forgets the stream so far.
+    /// Resets the decoder for a new stream.
     public func reset() {
         let code = copus_decoder_reset(decoder)
-        assert(code == OPUS_OK, "an Opus decoder that cannot forget: \(Self.reason(code))")
+        assert(code == OPUS_OK, "the Opus decoder cannot be reset: \(Self.reason(code))")
         concealed = 0
     }
 
@@ -77,7 +78,7 @@ public final class OpusDecoder {
         let start = output.count
         output.append(contentsOf: scratch[..<Int(count)])
         if concealed > Self.fadeStart {
-            // The hole ended at this gain; climbing from it avoids a click.
+            // The gap ended at this gain; a ramp from it avoids a click.
             let from = Self.gain(concealed)
             for index in 0..<min(Self.returnRamp, Int(count)) {
                 output[start + index] *= from + (1 - from) * Float(index) / Float(Self.returnRamp)
@@ -91,7 +92,7 @@ public final class OpusDecoder {
         return max(0, 1 - Float(age - fadeStart) / Float(fadeEnd - fadeStart))
     }
 
-    /// Opus conceals in steps of 2.5 ms.
+    /// The count rounded down to 2.5 ms (at least one step, at most one packet), the step in which Opus conceals.
     private static func concealable(_ samples: Int) -> Int {
         min(max(samples / 120 * 120, 120), maxPacketSamples)
     }

@@ -1,24 +1,24 @@
 import Basics
 import COpus
 
-/// Encodes one sound in packets of 20 ms at 48 kHz. Not Sendable: one owner.
+/// Encodes one audio stream at 48 kHz in packets of 20, 40 or 60 ms. Not Sendable: one owner.
 public final class OpusEncoder {
     public enum Application: Sendable {
-        /// Speech: tuned to be understood, 6.5 ms look-ahead.
+        /// Speech, tuned for intelligibility; 6.5 ms look-ahead.
         case voice
-        /// Any sound; at complexity 5 a third of the cost of `.voice`.
+        /// Any audio; at complexity 5 a third of the cost of `.voice`.
         case audio
-        /// 2.5 ms look-ahead, no speech model and so no in-band FEC.
+        /// 2.5 ms look-ahead; no speech model, and so no in-band FEC.
         case lowDelay
     }
 
     public let channels: Int
-    /// How many samples the decoder's output lags behind the input, at 48 kHz: what an Opus file calls pre-skip.
+    /// How many samples at 48 kHz the decoder's output lags behind the input: the pre-skip of an Opus file.
     public let lookahead: Int
 
     private let encoder: OpaquePointer
     private var buffer = [UInt8](repeating: 0, count: OpusEncoder.maxPacketSize)
-    /// The next packet leans on none before it.
+    /// Whether the next packet must not depend on earlier ones.
     private var standsAlone = false
 
     /// Samples per channel of a packet.
@@ -26,7 +26,7 @@ public final class OpusEncoder {
     /// RFC 6716 §3.4: a frame of 20 ms has at most 1275 bytes.
     private static let maxPacketSize = 1276
 
-    /// `complexity` 0…10: 5 is the knee of cost against quality.
+    /// - Parameter complexity: 0…10; 5 is the best ratio of quality to cost.
     public init(
         bitRate: BitRate, channels: Int = 1, application: Application = .voice, complexity: Int = 5
     ) throws(CodecError) {
@@ -55,7 +55,7 @@ public final class OpusEncoder {
 
     deinit { opus_encoder_destroy(encoder) }
 
-    /// The packet for 960 samples per channel, interleaved, ±1, or for two or three times as many: fewer packets, fewer
+    /// Encodes 960 samples per channel, interleaved, ±1, or two or three times as many, which needs fewer packets and
     /// headers. With DTX on, a packet of 1 or 2 bytes need not be sent.
     public func encode(_ samples: UnsafeBufferPointer<Float>) throws(CodecError) -> [UInt8] {
         let frames = samples.count / (Self.frameSize * channels)
@@ -77,9 +77,9 @@ public final class OpusEncoder {
         return Array(buffer[..<Int(count)])
     }
 
-    /// Takes over in mid-sound from another encoder: `before` is what was heard right before the next packet's samples,
-    /// in as many as `encode` takes. A new encoder would begin with its look-ahead of 6.5 ms of silence (an old one
-    /// with what it held), and lean on packets that the decoder has not had: a click.
+    /// Continues a stream of another encoder without a click. `before` are the samples right before the next packet's,
+    /// as many as `encode` takes. Without them the encoder would begin with its look-ahead, 6.5 ms of silence or of
+    /// older samples, and would depend on packets that the decoder has not received.
     public func restart(after before: [Float]) throws(CodecError) {
         let code = copus_encoder_reset(encoder)
         guard code == OPUS_OK else {
@@ -90,36 +90,37 @@ public final class OpusEncoder {
         standsAlone = true
     }
 
-    /// The same for an array.
+    /// Encodes the samples of an array.
     public func encode(_ samples: [Float]) throws(CodecError) -> [UInt8] {
         try samples.withUnsafeBufferPointer { (buffer) throws(CodecError) in try encode(buffer) }
     }
 
-    /// Kept within 6…510 kbit/s.
+    /// Sets the bit rate, clamped to 6…510 kbit/s.
     public func setBitRate(_ rate: BitRate) {
         set(OPUS_SET_BITRATE_REQUEST, Int32(min(max(rate.bitsPerSecond, 6000), 510_000)))
     }
 
-    /// In per cent: how much of the rate goes into FEC, and how little each packet leans on the last.
+    /// Sets the expected packet loss in per cent: the more, the larger the share of FEC, and the less a packet depends
+    /// on the one before.
     public func setExpectedLoss(_ percent: Int) {
         set(OPUS_SET_PACKET_LOSS_PERC_REQUEST, Int32(min(max(percent, 0), 100)))
     }
 
-    /// Whether each packet carries the last one again, more coarsely (RFC 6716 §2.1.7). Works in speech modes only, so
-    /// everything is taken for speech then: left to itself, the encoder would code music and long tones in its other
-    /// mode, and nothing of them could be recovered.
+    /// Sets whether each packet repeats the one before at a lower quality (RFC 6716 §2.1.7). FEC works in the speech
+    /// modes only, so all audio is coded as speech then: by itself the encoder would code music and long tones in its
+    /// other mode, and no lost packet of them could be recovered.
     public func setFEC(_ isOn: Bool) {
         set(OPUS_SET_INBAND_FEC_REQUEST, isOn ? 1 : 0)
         set(OPUS_SET_SIGNAL_REQUEST, isOn ? OPUS_SIGNAL_VOICE : OPUS_AUTO)
     }
 
-    /// Whether silence shrinks to a packet of a byte or two.
+    /// Sets whether silence is coded in packets of one or two bytes (DTX).
     public func setDTX(_ isOn: Bool) {
         set(OPUS_SET_DTX_REQUEST, isOn ? 1 : 0)
     }
 
-    /// A setting within the limits of its request is refused only by a library that lacks it, and the encoder is of use
-    /// without.
+    /// Only a library that lacks a request refuses a value within its limits, and the encoder is useful without it, so
+    /// a refusal is no error.
     private func set(_ request: Int32, _ value: Int32) {
         let code = copus_encoder_set(encoder, request, value)
         assert(code == OPUS_OK, "Opus request \(request) of \(value): \(OpusDecoder.reason(code))")

@@ -3,10 +3,10 @@ import CYUV
 
 /// One I420 picture: 8 bit, limited range, BT.601.
 ///
-/// Made by one owner, who may write to it; once handed on it is read only, by as many as like. Chroma planes are
-/// `(width + 1) / 2` × `(height + 1) / 2`. `@unchecked Sendable`: the planes are written only before the picture is
-/// published, which every maker in this target and the compositor keep to. The plane pointers live as long as the
-/// picture: hold it in a variable while they are in use, never in a temporary.
+/// One owner makes the picture and may write to it; once passed on, it is only read, by any number of threads. Chroma
+/// planes are `(width + 1) / 2` × `(height + 1) / 2`. `@unchecked Sendable`: the planes are written only before the
+/// picture is published, a rule that every maker in this target and the compositor follow. The plane pointers are valid
+/// as long as the picture: hold it in a variable while they are in use, never in a temporary.
 public final class Picture: @unchecked Sendable {
     /// In pixels.
     public let width: Int
@@ -15,7 +15,7 @@ public final class Picture: @unchecked Sendable {
     public let y: UnsafeMutablePointer<UInt8>
     public let u: UnsafeMutablePointer<UInt8>
     public let v: UnsafeMutablePointer<UInt8>
-    /// From one row to the next, in bytes.
+    /// The distance from one row to the next, in bytes.
     public let yStride: Int
     public let uStride: Int
     public let vStride: Int
@@ -23,13 +23,13 @@ public final class Picture: @unchecked Sendable {
     private let storage: Storage
 
     private enum Storage {
-        /// Memory of our own, given back to the pool that it came from.
+        /// Memory that the picture allocated, or that it returns to its pool.
         case memory(UnsafeMutableRawPointer, PicturePool.Store?)
-        /// A decoder's frame, used where it lies.
+        /// A decoder's frame, used without a copy.
         case frame(UnsafeMutablePointer<AVFrame>)
     }
 
-    /// A picture with memory of its own, of which nothing is set yet.
+    /// A picture with memory of its own, whose pixels are undefined.
     public convenience init(width: Int, height: Int) {
         let shape = PictureShape(width: width, height: height)
         self.init(shape: shape, memory: shape.allocate(), store: nil)
@@ -48,7 +48,7 @@ public final class Picture: @unchecked Sendable {
         storage = .memory(memory, store)
     }
 
-    /// Takes over a decoded frame of AV_PIX_FMT_YUV420P; nil when it is none.
+    /// Takes over a decoded frame of AV_PIX_FMT_YUV420P; nil for any other format.
     init?(owning frame: consuming Frame) {
         let value = frame.pointer.pointee
         guard value.format == AV_PIX_FMT_YUV420P.rawValue, value.width > 0, value.height > 0,
@@ -84,8 +84,7 @@ public final class Picture: @unchecked Sendable {
         fill(PixelRectangle(x: 0, y: 0, width: width, height: height), y: luma, u: blue, v: red)
     }
 
-    /// Paints a rectangle in one colour; what lies outside the picture is left out. Odd edges take in their chroma
-    /// sample.
+    /// Paints a rectangle in one colour, clipped to the picture. Odd edges include their chroma sample.
     public func fill(_ rectangle: PixelRectangle, y luma: UInt8, u blue: UInt8, v red: UInt8) {
         let area = rectangle.clipped(width: width, height: height)
         guard area.width > 0, area.height > 0 else { return }
@@ -126,7 +125,7 @@ public struct PixelRectangle: Hashable, Sendable {
         self.height = height
     }
 
-    /// The part of it that lies in a picture of `width` × `height`; empty when there is none.
+    /// The part of the rectangle inside a picture of `width` × `height`; empty when there is none.
     public func clipped(width limitX: Int, height limitY: Int) -> PixelRectangle {
         let left = min(max(x, 0), limitX)
         let top = min(max(y, 0), limitY)

@@ -58,7 +58,7 @@ extension Picture {
         try FFmpeg.check(avcodec_send_packet(decoder, nil), "PNG")
         let frame = try Frame()
         try FFmpeg.check(avcodec_receive_frame(decoder, frame.pointer), "PNG")
-        // RGB has full range in itself; swscale must not take the frame's tag for a tag of YUV.
+        // RGB always has full range; swscale must not interpret the frame's tag as that of YUV.
         frame.pointer.pointee.color_range = AVCOL_RANGE_UNSPECIFIED
         var converter = PixelConverter()
         return try converter.picture(from: frame)

@@ -1,26 +1,26 @@
 import Basics
 
-/// Pictures of one size whose memory is used again.
+/// Makes pictures of one size and reuses their memory.
 ///
-/// A picture gives its memory back when its last holder lets go, on whichever thread that is.
+/// A picture returns its memory when its last reference goes, on whichever thread that is.
 public final class PicturePool: Sendable {
     public let width: Int
     public let height: Int
     private let store: Store
 
-    /// `limit` is how many idle pictures' memory is kept; more may be in use.
+    /// - Parameter limit: how many idle pictures' memory is kept; any number may be in use.
     public init(width: Int, height: Int, limit: Int = 8) {
         self.width = width
         self.height = height
         store = Store(shape: PictureShape(width: width, height: height), limit: limit)
     }
 
-    /// A picture with whatever pixels its memory held last.
+    /// A picture whose pixels are undefined.
     public func make() -> Picture {
         Picture(shape: store.shape, memory: store.lend(), store: store)
     }
 
-    /// How many pictures' memory lies idle.
+    /// How many blocks of memory are idle.
     public var idleCount: Int { store.idleCount }
 
     /// Outlives the pool while pictures of it are in use.
@@ -29,7 +29,7 @@ public final class PicturePool: Sendable {
         private let limit: Int
         private let idle = Guarded<[Idle]>([])
 
-        /// Memory that nobody but the store refers to: that makes it Sendable.
+        /// A block of memory to which only the store refers, which makes it Sendable.
         private struct Idle: @unchecked Sendable { let memory: UnsafeMutableRawPointer }
 
         init(shape: PictureShape, limit: Int) {
@@ -64,11 +64,11 @@ public final class PicturePool: Sendable {
     }
 }
 
-/// Where the planes of a picture of our own lie in its memory.
+/// The layout of the planes in a picture's own memory.
 struct PictureShape: Sendable {
     let width, height, yStride, chromaStride, uOffset, vOffset, byteCount: Int
 
-    /// Rows start on 32 bytes, which libyuv's and x264's vector code likes.
+    /// Rows start at multiples of 32 bytes, which speeds up the vector code of libyuv and x264.
     private static let alignment = 32
 
     init(width: Int, height: Int) {
@@ -80,7 +80,7 @@ struct PictureShape: Sendable {
         chromaStride = aligned((width + 1) / 2)
         uOffset = yStride * height
         vOffset = uOffset + chromaStride * ((height + 1) / 2)
-        // Vector code may read (not write) past a row's end: one row's alignment more.
+        // Vector code may read (not write) past the end of a row, by less than the alignment.
         byteCount = vOffset + chromaStride * ((height + 1) / 2) + Self.alignment
     }
 

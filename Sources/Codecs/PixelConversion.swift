@@ -1,9 +1,9 @@
 import CFFmpeg
 
-/// Turns frames of any pixel format into I420 of limited range; what already is that passes through untouched.
+/// Converts frames of any pixel format to I420 of limited range; frames that already are pass through without a copy.
 struct PixelConverter: ~Copyable {
     private var context: OpaquePointer?
-    /// What `context` was made for.
+    /// The format that `context` was made for.
     private var source = Source(width: 0, height: 0, format: 0, isFullRange: false)
 
     private struct Source: Equatable {
@@ -15,7 +15,7 @@ struct PixelConverter: ~Copyable {
 
     deinit { sws_freeContext(context) }
 
-    /// Takes the frame over. Full range, 4:2:2, 4:4:4, 10 bit and RGB go through swscale.
+    /// Converts a frame, which it takes over. Full range, 4:2:2, 4:4:4, 10 bit and RGB are converted by swscale.
     mutating func picture(from frame: consuming Frame) throws(CodecError) -> Picture {
         let value = frame.pointer.pointee
         let isFullRange =
@@ -39,7 +39,7 @@ struct PixelConverter: ~Copyable {
         let planes: [UnsafeMutablePointer<UInt8>?] = [picture.y, picture.u, picture.v, nil]
         let strides = [Int32(picture.yStride), Int32(picture.uStride), Int32(picture.vStride), 0]
         let rows = sws_scale(context, sourcePlanes, sourceStrides, 0, value.height, planes, strides)
-        // Reading the frame here also keeps it alive until swscale has done its work.
+        // Reading the frame here also keeps it alive until swscale is done.
         guard rows == frame.pointer.pointee.height else {
             throw .unsupportedInput("pixel format \(value.format) cannot be converted")
         }
@@ -49,14 +49,14 @@ struct PixelConverter: ~Copyable {
     private mutating func open(_ source: Source) throws(CodecError) {
         sws_freeContext(context)
         self.source = source
-        // swscale chooses its way while it opens, and copies planes when both sides look alike: the range must be told
-        // by then, which only the `yuvj` names do.
+        // swscale chooses its method while it opens, and copies planes when both formats look equal. It must know the
+        // range by then, which only the `yuvj` formats convey.
         let format = Self.named(AVPixelFormat(rawValue: source.format), isFullRange: source.isFullRange)
         context = sws_getContext(
             source.width, source.height, format, source.width, source.height, AV_PIX_FMT_YUV420P, SWS_BILINEAR, nil,
             nil, nil)
         guard let context else { throw .unsupportedInput("pixel format \(source.format) cannot be converted") }
-        // Formats without such a name (10 bit) take it here.
+        // Formats without a `yuvj` variant (10 bit) get the range here.
         let coefficients = sws_getCoefficients(SWS_CS_ITU601)
         sws_setColorspaceDetails(
             context, coefficients, source.isFullRange ? 1 : 0, coefficients, 0, 0, 1 << 16, 1 << 16)

@@ -3,11 +3,11 @@ import CYUV
 
 /// Crops, turns and scales a picture straight into a rectangle of another, by libyuv.
 public enum Scaler {
-    /// Draws `crop` of `source` (all of it when nil), turned by `rotation`, over the rectangle of `destination`.
+    /// Draws `crop` of `source` (all of it when nil), rotated by `rotation`, into the rectangle of `destination`.
     ///
-    /// `crop` is in the source's own pixels, before it is turned. The rectangle's origin is rounded down to even pixels
-    /// and clipped to the destination; nothing outside of it is touched. Averages all source pixels when it shrinks
-    /// (libyuv's box filter). Allocates only when it turns.
+    /// `crop` is in pixels of the source, before the rotation. The rectangle's origin is rounded down to even pixels,
+    /// and the rectangle is clipped to the destination; no pixel outside is written. Shrinking averages all source
+    /// pixels (libyuv's box filter). Allocates only for a rotation.
     public static func scale(
         from source: Picture, crop: PixelRectangle? = nil, rotation: Rotation = .none, into destination: Picture,
         at rectangle: PixelRectangle
@@ -22,7 +22,7 @@ public enum Scaler {
             scale(source, from, destination, target)
             return
         }
-        // Scale first, then turn: the smaller picture is the cheaper one to turn.
+        // Scale first, then rotate: a smaller picture is cheaper to rotate.
         let size = rotation.isSideways ? (target.height, target.width) : (target.width, target.height)
         let upright = Picture(width: size.0, height: size.1)
         scale(source, from, upright, PixelRectangle(x: 0, y: 0, width: size.0, height: size.1))
@@ -36,7 +36,7 @@ public enum Scaler {
         }
     }
 
-    /// The same with the rectangle's sides one by one.
+    /// Draws into the rectangle that is given by its origin and size.
     public static func scale(
         from source: Picture, crop: PixelRectangle? = nil, rotation: Rotation = .none, into destination: Picture,
         x: Int, y: Int, width: Int, height: Int
@@ -46,8 +46,8 @@ public enum Scaler {
             at: PixelRectangle(x: x, y: y, width: width, height: height))
     }
 
-    /// The largest centred part of `width` × `height` that has the shape of `targetWidth` × `targetHeight`: what
-    /// "cover" shows.
+    /// The largest centred part of `width` × `height` with the aspect ratio of `targetWidth` × `targetHeight`, which
+    /// `TileFit.cover` shows.
     public static func coverCrop(width: Int, height: Int, targetWidth: Int, targetHeight: Int) -> PixelRectangle {
         guard width > 0, height > 0, targetWidth > 0, targetHeight > 0 else {
             return PixelRectangle(x: 0, y: 0, width: max(width, 0), height: max(height, 0))
@@ -61,7 +61,7 @@ public enum Scaler {
     }
 
     private static func scale(_ source: Picture, _ from: PixelRectangle, _ destination: Picture, _ to: PixelRectangle) {
-        // A crop that starts on an odd pixel would shift chroma by half a sample: start one pixel earlier.
+        // A crop that starts on an odd pixel would shift chroma by half a sample, so it starts one pixel earlier.
         let x = from.x & ~1
         let y = from.y & ~1
         let origin = source.planes(from: x, y)
@@ -76,7 +76,7 @@ public enum Scaler {
 }
 
 extension Picture {
-    /// The planes from an even pixel on.
+    /// The addresses in the planes of an even pixel.
     func planes(from x: Int, _ y: Int) -> (
         y: UnsafeMutablePointer<UInt8>, u: UnsafeMutablePointer<UInt8>, v: UnsafeMutablePointer<UInt8>
     ) {

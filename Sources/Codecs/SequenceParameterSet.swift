@@ -1,12 +1,12 @@
 import Basics
 
-/// The one bit of an H.264 sequence parameter set that x264 has no setting for.
+/// Sets the one bit of an H.264 sequence parameter set that x264 has no setting for.
 ///
-/// H.264 has temporal layers by leaving frames out of the references (nal_ref_idc 0), which x264 does for B frames
-/// only. Instead every second P frame is declared lost to the encoder right after it was made, so that no later one
-/// refers to it; it still counts in frame_num. Whoever drops it leaves a gap there, which
-/// gaps_in_frame_num_value_allowed_flag (H.264 §7.4.2.1.1) makes legal: the decoder puts a placeholder where the frame
-/// was (§8.2.5.2) and goes on.
+/// H.264 forms temporal layers from frames that are no references (nal_ref_idc 0), which x264 makes of B frames only.
+/// Here every second P frame is instead reported to the encoder as lost right after it was made, so that no later frame
+/// refers to it; it still counts in frame_num. A sender that drops it leaves a gap in frame_num, which
+/// gaps_in_frame_num_value_allowed_flag (H.264 §7.4.2.1.1) permits: the decoder inserts a placeholder (§8.2.5.2) and
+/// goes on.
 enum SequenceParameterSet {
     /// Sets the flag in every baseline SPS of an Annex B access unit.
     static func allowGaps(in data: inout [UInt8]) {
@@ -16,8 +16,8 @@ enum SequenceParameterSet {
         }
     }
 
-    /// The flag's position in bits from the start of `data`; nil for a profile whose SPS is laid out otherwise, or a
-    /// broken one.
+    /// The flag's position in bits from the start of `data`; nil for a profile with another SPS syntax, and for a
+    /// malformed SPS.
     private static func gapsFlag(_ data: [UInt8], _ unit: Range<Int>) -> Int? {
         guard unit.count > 5, data[unit.lowerBound + 1] == 66 else { return nil }
         let first = unit.lowerBound + 4
@@ -27,7 +27,7 @@ enum SequenceParameterSet {
             _ = try reader.unsigned()  // log2_max_frame_num_minus4
             switch try reader.unsigned() {  // pic_order_cnt_type
             case 0: _ = try reader.unsigned()
-            // It has a list that x264 never writes.
+            // Type 1 has a list, which x264 never writes.
             case 1: return nil
             default: break
             }

@@ -1,24 +1,25 @@
 import Glibc
 
-/// Plays speech a little faster or slower at the same pitch: whole pitch periods are taken out or put in twice, with a
-/// cross-fade over the joint. Mono, 48 kHz; adds no delay, and leaves the samples alone at tempo 1.
+/// Plays speech a little faster or slower at the same pitch: whole pitch periods are removed or repeated, with a
+/// cross-fade over the joint. Mono, 48 kHz; adds no delay, and does not change the samples at tempo 1.
 public struct TimeStretcher: Sendable {
-    /// Samples that tempo asks to take out (above zero) or put in (below) and that no joint was found for yet.
+    /// Samples that are still to be removed (above zero) or inserted (below zero) to reach the tempo.
     private var debt = 0.0
 
-    /// 400 Hz and 80 Hz: the periods that are looked for. Lower and higher voices fit with a multiple or a part.
+    /// The range of pitch periods in the search: 400 Hz to 80 Hz. Higher and lower voices match a multiple or a part of
+    /// their period.
     private static let shortestLag = 120
     private static let longestLag = 600
     /// The search runs on every fourth sample first.
     private static let coarse = 4
-    /// What tempo is kept to.
+    /// The range to which the tempo is clamped.
     public static let tempoRange = 0.75...1.3
 
     public init() {}
 
-    /// Appends `samples` as they sound at `tempo` (above 1: faster, so fewer come out). Blocks of 10 to 60 ms.
+    /// Appends `samples` stretched to `tempo` (above 1: faster, with fewer samples), in blocks of 10 to 60 ms.
     ///
-    /// The length is right on average, not for each block: a joint waits until a whole period is due.
+    /// The length is right on average, not for each block, because only whole periods are removed or inserted.
     public mutating func stretch(_ samples: UnsafeBufferPointer<Float>, tempo: Double, into output: inout [Float]) {
         guard abs(tempo - 1) > 0.005 else {
             debt = 0
@@ -34,7 +35,7 @@ public struct TimeStretcher: Sendable {
             return
         }
         let period = bestLag(samples, most: most)
-        // As many periods at once as are due and fit.
+        // As many periods at once as are due and fit into the block.
         let times = min(Int(abs(debt)) / period, most / period)
         guard times > 0 else {
             output.append(contentsOf: samples)
@@ -50,12 +51,12 @@ public struct TimeStretcher: Sendable {
         }
     }
 
-    /// The same for an array.
+    /// Stretches the samples of an array.
     public mutating func stretch(_ samples: [Float], tempo: Double, into output: inout [Float]) {
         samples.withUnsafeBufferPointer { stretch($0, tempo: tempo, into: &output) }
     }
 
-    /// x[0…] fades into x[lag…]: `lag` samples are gone.
+    /// Fades x[0…] into x[lag…], which removes `lag` samples.
     private func remove(_ lag: Int, _ x: UnsafeBufferPointer<Float>, into output: inout [Float]) {
         let overlap = min(lag, x.count - lag)
         for index in 0..<overlap {
@@ -65,7 +66,7 @@ public struct TimeStretcher: Sendable {
         output.append(contentsOf: x[(lag + overlap)...])
     }
 
-    /// x[0..<lag], then x[lag…] fades into x[0…]: `lag` samples sound twice.
+    /// Appends x[0..<lag], then fades x[lag…] into x[0…], which repeats `lag` samples.
     private func insert(_ lag: Int, _ x: UnsafeBufferPointer<Float>, into output: inout [Float]) {
         let overlap = min(lag, x.count - lag)
         output.append(contentsOf: x[..<lag])
@@ -81,12 +82,13 @@ public struct TimeStretcher: Sendable {
         0.5 - 0.5 * cosf(Float.pi * (Float(index) + 0.5) / Float(count))
     }
 
-    /// The lag at which the block is most like itself: first on a grid, then to the sample around the best.
+    /// The lag with the highest self-correlation of the block: searched on a grid first, then by the sample around the
+    /// best.
     private func bestLag(_ x: UnsafeBufferPointer<Float>, most: Int) -> Int {
         var best = Self.shortestLag
         var bestLikeness = -Float.infinity
         for lag in stride(from: Self.shortestLag, through: most, by: Self.coarse) {
-            let value = likeness(x, lag: lag, step: Self.coarse)
+            let value = correlation(x, lag: lag, step: Self.coarse)
             if value > bestLikeness {
                 bestLikeness = value
                 best = lag
@@ -95,7 +97,7 @@ public struct TimeStretcher: Sendable {
         let around = max(best - Self.coarse, Self.shortestLag)...min(best + Self.coarse, most)
         bestLikeness = -Float.infinity
         for lag in around {
-            let value = likeness(x, lag: lag, step: 1)
+            let value = correlation(x, lag: lag, step: 1)
             if value > bestLikeness {
                 bestLikeness = value
                 best = lag
@@ -104,8 +106,8 @@ public struct TimeStretcher: Sendable {
         return best
     }
 
-    /// The correlation of the block's start with what lies `lag` later, normalised: 1 for the same.
-    private func likeness(_ x: UnsafeBufferPointer<Float>, lag: Int, step: Int) -> Float {
+    /// The normalised correlation of the block's start with the samples `lag` later; 1 for equal ones.
+    private func correlation(_ x: UnsafeBufferPointer<Float>, lag: Int, step: Int) -> Float {
         let count = min(lag, x.count - lag)
         var product: Float = 0
         var first: Float = 1e-9

@@ -1,18 +1,18 @@
 import Basics
 import CVPX
 
-/// libvpx itself, because libavcodec cannot change the rate of a running VP8 encoder.
+/// An encoder with libvpx's own API, because libavcodec cannot change the rate of a running VP8 encoder.
 final class VP8Encoder: VideoEncoder {
     private(set) var configuration: VideoEncoderConfiguration
 
-    /// On the heap: libvpx keeps the configuration's address, so it must not move.
+    /// Allocated on the heap, because libvpx keeps the configuration's address.
     private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
     private let settings: UnsafeMutablePointer<vpx_codec_enc_cfg_t>
     private let image: UnsafeMutablePointer<vpx_image_t>
     private var settingsChanged = false
     private var firstTimestamp: Int64?
     private var lastTimestamp = Int64.min
-    /// The next frame's place in the pattern base, upper, base, upper …
+    /// The next frame's index in the pattern base, upper, base, upper …
     private var patternIndex = 0
 
     /// 90 kHz: RTP's clock.
@@ -32,7 +32,7 @@ final class VP8Encoder: VideoEncoder {
         do throws(CodecError) {
             try open()
         } catch {
-            // A failed vpx_codec_enc_init has already torn its context down.
+            // A failed vpx_codec_enc_init has already destroyed its context.
             settings.deallocate()
             context.deallocate()
             image.deallocate()
@@ -54,7 +54,7 @@ final class VP8Encoder: VideoEncoder {
         settings.pointee.g_w = UInt32(configuration.width)
         settings.pointee.g_h = UInt32(configuration.height)
         settings.pointee.g_timebase = vpx_rational_t(num: 1, den: Int32(Self.clock))
-        // More threads spin for each other: ten times the work on a busy machine.
+        // More threads wait for each other in spin loops: ten times the processor time on a busy machine.
         settings.pointee.g_threads = 1
         settings.pointee.g_error_resilient = UInt32(VPX_ERROR_RESILIENT_DEFAULT)
         settings.pointee.g_lag_in_frames = 0
@@ -81,8 +81,8 @@ final class VP8Encoder: VideoEncoder {
         guard cvpx_vp8_init(context, settings) == VPX_CODEC_OK else {
             throw .failed(operation: "VP8 encoder", reason: reason)
         }
-        // Speeds below zero are fixed; above, libvpx would measure the time it took and choose, which no test could
-        // repeat.
+        // Speeds below zero are fixed. Above zero libvpx chooses by the time that it measures, which no test could
+        // reproduce.
         try control(VP8E_SET_CPUUSED, configuration.speed == .fast ? -12 : -8)
         try control(VP8E_SET_STATIC_THRESHOLD, 1)
         try control(VP8E_SET_NOISE_SENSITIVITY, 0)
@@ -91,8 +91,7 @@ final class VP8Encoder: VideoEncoder {
         try control(VP8E_SET_MAX_INTRA_BITRATE_PCT, maxIntraPercent)
     }
 
-    /// How large a keyframe may be, in per cent of an average frame: half of what the buffer holds (as libwebrtc sets
-    /// it).
+    /// The largest keyframe in per cent of an average frame: half of the buffer, as libwebrtc sets it.
     private var maxIntraPercent: Int32 {
         let frames = configuration.bufferDuration.inSeconds * 1.2 * configuration.framesPerSecond
         return Int32(max(frames * 0.5 * 100, 300))
@@ -114,7 +113,8 @@ final class VP8Encoder: VideoEncoder {
         settingsChanged = true
     }
 
-    /// libvpx reads the pace from the timestamps; only the keyframe's size and each frame's duration follow here.
+    /// libvpx derives the frame rate from the timestamps; only the keyframe's limit and each frame's duration are set
+    /// here.
     func setFrameRate(_ framesPerSecond: Double) {
         configuration.framesPerSecond = min(max(framesPerSecond, 1), 120)
         cvpx_control_int(context, Int32(VP8E_SET_MAX_INTRA_BITRATE_PCT.rawValue), maxIntraPercent)
@@ -124,7 +124,7 @@ final class VP8Encoder: VideoEncoder {
         let kilobits = UInt32(clamping: configuration.bitRate.bitsPerSecond / 1000)
         settings.pointee.rc_target_bitrate = kilobits
         if configuration.temporalLayers == 2 {
-            // 60 % for the base layer, as libwebrtc divides it.
+            // 60 % for the base layer, as in libwebrtc.
             cvpx_set_two_layers(settings, kilobits * 6 / 10, kilobits)
         }
     }
@@ -135,7 +135,7 @@ final class VP8Encoder: VideoEncoder {
                 "a picture of \(picture.width)×\(picture.height) for an encoder of \(configuration.width)×\(configuration.height)"
             )
         }
-        guard timestamp > lastTimestamp else { throw .unsupportedInput("a timestamp that does not grow") }
+        guard timestamp > lastTimestamp else { throw .unsupportedInput("a timestamp that does not increase") }
         lastTimestamp = timestamp
         if settingsChanged {
             settingsChanged = false
@@ -160,7 +160,7 @@ final class VP8Encoder: VideoEncoder {
         return take(timestamp: timestamp, layer: layer)
     }
 
-    /// Points libvpx at the picture's planes; it copies them before `encode` returns.
+    /// Points libvpx's image at the picture's planes, which libvpx copies before `encode` returns.
     private func wrap(_ picture: Picture) {
         vpx_img_wrap(image, VPX_IMG_FMT_I420, UInt32(picture.width), UInt32(picture.height), 1, picture.y)
         image.pointee.planes.0 = picture.y
@@ -183,7 +183,7 @@ final class VP8Encoder: VideoEncoder {
             isKeyframe = isKeyframe || key != 0
         }
         guard !data.isEmpty else { return nil }
-        // A dropped frame keeps its place in the pattern. A keyframe, also one of the encoder's own, is of the base
+        // A dropped frame does not advance the pattern. A keyframe, even one that the encoder chose, is of the base
         // layer.
         patternIndex = isKeyframe ? 1 : patternIndex + 1
         return EncodedVideoFrame(

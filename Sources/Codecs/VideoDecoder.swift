@@ -4,13 +4,13 @@ import CFFmpeg
 /// Decodes one video stream on the caller's thread: 8 bit 4:2:0, any size up to `VideoFormat.maxPixels`, and any change
 /// of size at a keyframe.
 ///
-/// Not Sendable: one stream, one owner. No frame is held back. What the headers say is read here before the library
-/// sees a frame, so that memory is never spent on a format that is not decoded.
+/// Not Sendable: one stream, one owner. No frame is delayed. The decoder parses the headers before the library gets a
+/// frame, so that no memory is allocated for a format that is not decoded.
 public final class VideoDecoder {
     public let codec: VideoCodec
-    /// A frame was lost or damaged since the last keyframe: what comes out may smear until the next one.
+    /// Whether a frame was lost or damaged since the last keyframe, so that pictures may be damaged until the next one.
     public private(set) var needsKeyframe = true
-    /// What the stream's headers said last; nil before the first.
+    /// The format in the stream's last headers; nil before the first.
     public private(set) var format: VideoFormat?
 
     private var context: Context
@@ -21,21 +21,21 @@ public final class VideoDecoder {
         context = try Context(codec)
     }
 
-    /// The frame's picture; nil when the frame shows none (e.g. it came before any keyframe).
+    /// Decodes a frame to a picture; nil when the frame shows none (for example before the first keyframe).
     ///
-    /// An error costs this frame only; the caller should ask for a keyframe (see `needsKeyframe`).
+    /// An error concerns this frame only; the caller should request a keyframe (see `needsKeyframe`).
     ///
-    /// - Parameter admit: asked with the stream's format before anything of the frame is decoded. Where it says no, the
-    ///   frame is left out: the answer is nil, and `needsKeyframe` is set.
+    /// - Parameter admit: called with the stream's format before the frame is decoded. Where it returns false, the
+    ///   frame is skipped: the result is nil, and `needsKeyframe` is set.
     public func decode(
         _ frame: EncodedVideoFrame, admit: (VideoFormat) -> Bool = { _ in true }
     ) throws(CodecError) -> Picture? {
         guard frame.codec == codec else { throw .unsupportedInput("a \(frame.codec) frame in a \(codec) stream") }
         guard !frame.data.isEmpty else { return nil }
         do throws(CodecError) {
-            let told = try readFormat(of: frame)
-            if let refusal = told?.refusal { throw .unsupportedInput(refusal) }
-            guard let known = told ?? format else { throw .invalidData("a frame before any header") }
+            let announced = try readFormat(of: frame)
+            if let refusal = announced?.refusal { throw .unsupportedInput(refusal) }
+            guard let known = announced ?? format else { throw .invalidData("a frame before any header") }
             guard admit(known) else {
                 needsKeyframe = true
                 return nil
@@ -51,13 +51,13 @@ public final class VideoDecoder {
         }
     }
 
-    /// What the frame's own headers say; nil where it has none.
+    /// The format in the frame's own headers; nil where it has none.
     private func readFormat(of frame: EncodedVideoFrame) throws(CodecError) -> VideoFormat? {
         if codec == .vp8 { return VideoFormat(vp8: frame.data) }
         var found: VideoFormat?
         for unit in H264.units(inAnnexB: frame.data) where AnnexB.type(of: unit, in: frame.data) == H264.UnitType.sps {
             guard let format = VideoFormat(h264: frame.data, unit) else { throw .invalidData("sequence parameter set") }
-            // The library would allocate anew as often as the slices of one access unit move between them.
+            // The library would allocate again whenever the slices of the access unit change between the sets.
             if let found, (found.width, found.height) != (format.width, format.height) {
                 throw .unsupportedInput("sequence parameter sets of two sizes in one access unit")
             }
@@ -67,7 +67,7 @@ public final class VideoDecoder {
         return found
     }
 
-    /// A new size gets a new decoder: the library keeps the memory of the largest pictures that it ever had.
+    /// Opens a new decoder for a new size, because the library keeps the memory of its largest pictures.
     private func follow(_ new: VideoFormat) throws(CodecError) {
         if let format, (format.width, format.height) != (new.width, new.height) {
             context = try Context(codec)
@@ -84,7 +84,7 @@ public final class VideoDecoder {
         try FFmpeg.check(avcodec_send_packet(context.pointer, packet.pointer), "decode")
     }
 
-    /// The newest picture that the decoder has ready.
+    /// The newest picture that the decoder has completed.
     private func receive() throws(CodecError) -> Picture? {
         var newest: Picture?
         while true {
@@ -98,7 +98,7 @@ public final class VideoDecoder {
         }
     }
 
-    /// Forgets all frames; the next one must be a keyframe.
+    /// Discards all reference frames; the next frame must be a keyframe.
     public func reset() {
         avcodec_flush_buffers(context.pointer)
         needsKeyframe = true
@@ -110,7 +110,7 @@ public final class VideoDecoder {
 
         init(_ codec: VideoCodec) throws(CodecError) {
             FFmpeg.silenced
-            // By name: by id one may be given a hardware wrapper or libvpx.
+            // By name, because a search by id may return a hardware wrapper or libvpx.
             let name = codec == .h264 ? "h264" : "vp8"
             guard let decoder = avcodec_find_decoder_by_name(name) else { throw .unavailable("the \(name) decoder") }
             var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(
@@ -118,8 +118,8 @@ public final class VideoDecoder {
             context?.pointee.thread_count = 1
             context?.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY
             context?.pointee.max_pixels = Int64(VideoFormat.maxPixels)
-            // What the headers hid from us is refused when the library chooses its format, which is before it allocates
-            // pictures.
+            // A format that the parsed headers did not reveal is refused when the library chooses its pixel format,
+            // which is before it allocates pictures.
             cffmpeg_take_plain_formats_only(context)
             let result = avcodec_open2(context, decoder, nil)
             guard result >= 0, let opened = context else {

@@ -1,6 +1,6 @@
 import Basics
 
-/// What a video encoder is opened for.
+/// The settings with which a video encoder is opened.
 public struct VideoEncoderConfiguration: Sendable, Hashable {
     public enum Speed: Sendable, Hashable {
         /// x264 superfast, VP8 −8.
@@ -15,19 +15,19 @@ public struct VideoEncoderConfiguration: Sendable, Hashable {
     public var height: Int
     public var framesPerSecond: Double
     public var bitRate: BitRate
-    /// 1 or 2. With 2 every second frame is of layer 1 and may be dropped by anyone. An H.264 encoder then says
-    /// in its parameter sets that frame numbers may have gaps (ITU-T H.264 §7.4.2.1.1).
+    /// 1 or 2. With 2 every second frame is of layer 1 and may be dropped. The parameter sets of an H.264 encoder then
+    /// permit gaps in frame_num (ITU-T H.264 §7.4.2.1.1).
     public var temporalLayers: Int
     /// The largest H.264 NAL unit in bytes, for receivers of packetization-mode 0 (RFC 6184 §6.2); nil for any size.
     public var maxNALSize: Int?
     public var speed: Speed
-    /// A keyframe at least this often, so that a recording can be searched; nil for keyframes on request only.
+    /// The longest time between keyframes, so that a recording is seekable; nil for keyframes on request only.
     public var keyframeInterval: Duration?
-    /// How far a frame, a keyframe above all, may run ahead of the rate.
+    /// How far a frame, above all a keyframe, may exceed the rate, as the time that it then takes to send.
     public var bufferDuration: Duration
     /// 0 to 31: H.264's seq_parameter_set_id and pic_parameter_set_id. Streams between which a receiver is switched
-    /// must not share one unless their sizes are the same: who lost the packet with the new sets would decode the new
-    /// pictures by the old ones, and show garbage. A number that it never saw tells it to ask for a keyframe.
+    /// must not share one unless their sizes are equal: a receiver that lost the packet with the new sets would decode
+    /// the new pictures with the old ones and show garbage. An unknown id makes it request a keyframe.
     public var parameterSetID: Int
 
     public init(
@@ -53,25 +53,25 @@ public struct VideoEncoderConfiguration: Sendable, Hashable {
     }
 }
 
-/// Encodes pictures of one size, on the caller's thread, with no frame held back.
+/// Encodes pictures of one size on the caller's thread, without delaying a frame.
 public protocol VideoEncoder: AnyObject {
-    /// As it is now: what the codec could not do has been taken out, later changes of rate are in it.
+    /// The current settings: without those that the codec does not support, with later changes of the rates.
     var configuration: VideoEncoderConfiguration { get }
 
-    /// The frame for a picture; nil when the encoder dropped it to hold its rate.
+    /// Encodes a picture; nil when the encoder dropped it to keep its rate.
     ///
-    /// `timestamp` (90 kHz) must grow from call to call and comes back in the frame. `picture` must have the configured
-    /// size. A keyframe that was asked for is always made.
+    /// `timestamp` (90 kHz) must increase from call to call and is returned in the frame. `picture` must have the
+    /// configured size. A forced keyframe is never dropped.
     func encode(_ picture: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame?
 
-    /// Takes effect with the next frame, without a keyframe.
+    /// Sets the bit rate from the next frame on, without a keyframe.
     func setBitRate(_ rate: BitRate)
 
-    /// How many pictures a second will come from now on; takes effect with the next frame.
+    /// Sets the rate of the pictures from the next frame on.
     func setFrameRate(_ framesPerSecond: Double)
 }
 
-/// An encoder for the configuration's codec: x264 through libavcodec, or libvpx itself.
+/// Opens an encoder for the configuration's codec: x264 or libvpx.
 public func makeVideoEncoder(_ configuration: VideoEncoderConfiguration) throws(CodecError) -> any VideoEncoder {
     guard (16...8192).contains(configuration.width), (16...8192).contains(configuration.height),
         configuration.width.isMultiple(of: 2), configuration.height.isMultiple(of: 2)

@@ -16,11 +16,11 @@ import Testing
         }
         let ratio = Double(input.count) / Double(output.count)
         #expect(abs(ratio - tempo) < 0.02, "\(ratio)")
-        // A sine's steepest step is amplitude × angular frequency; a joint may add a little, a click would add a lot.
+        // The largest step of a sine is amplitude × angular frequency; a joint may exceed it a little, a click by far.
         let steepest = Float(0.5 * 2 * Double.pi * frequency / 48_000)
         let worst = zip(output, output.dropFirst()).map { abs($1 - $0) }.max() ?? 0
         #expect(worst < steepest * 1.4 + 0.004, "\(worst) \(steepest)")
-        // The level holds in every 20 ms.
+        // The level stays the same in every 20 ms.
         for start in stride(from: 960, to: output.count - 960, by: 480) {
             #expect(output[start..<start + 960].map(abs).max() ?? 0 > 0.42)
         }
@@ -65,7 +65,7 @@ import Testing
         #expect(strength(of: 900, in: output[4800..<43_200]) < 0.01)
     }
 
-    @Test("A layout that cannot be is refused")
+    @Test("An impossible channel layout is refused")
     func refusal() {
         #expect(throws: CodecError.self) { try AudioResampler(inputRate: 48_000, inputChannels: 0) }
         #expect(throws: CodecError.self) { try AudioResampler(inputRate: 0, inputChannels: 1) }
@@ -73,7 +73,7 @@ import Testing
 }
 
 @Suite struct AACEncoderTests {
-    @Test("Packets follow each other without holes and end with the last sample")
+    @Test("Packets follow each other without gaps and end with the last sample")
     func positions() throws {
         let encoder = try AACEncoder()
         var packets: [AACPacket] = []

@@ -7,7 +7,7 @@ import Testing
         try stride(from: 0, to: samples.count - 959, by: 960).map { try encoder.encode(Array(samples[$0..<$0 + 960])) }
     }
 
-    @Test("A sine comes back as the same sine", arguments: [OpusEncoder.Application.voice, .audio, .lowDelay])
+    @Test("A sine is decoded as the same sine", arguments: [OpusEncoder.Application.voice, .audio, .lowDelay])
     func sineRoundTrip(application: OpusEncoder.Application) throws {
         let encoder = try OpusEncoder(bitRate: .kilobits(48), application: application)
         let decoder = try OpusDecoder()
@@ -23,7 +23,7 @@ import Testing
         #expect((0..<400).contains(encoder.lookahead))
     }
 
-    @Test("The rate is followed")
+    @Test("The encoder follows the bit rate")
     func rate() throws {
         let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
         let sound = zip(sine(300, count: 48_000), sine(1730, count: 48_000)).map { ($0 + $1) / 2 }
@@ -33,9 +33,9 @@ import Testing
         #expect(high > 30_000 && low < 24_000, "\(high) \(low)")
     }
 
-    @Test("A lost packet comes back from the next one's FEC, better than by concealment")
+    @Test("A lost packet is recovered from the next one's FEC, better than by concealment")
     func fec() throws {
-        // Speech has changes that concealment cannot guess: a tone that jumps every 60 ms.
+        // A tone that jumps every 60 ms has changes that concealment cannot predict, as speech has.
         let sound = (0..<40).flatMap { sine(200 + Double(($0 / 3) * 97 % 500), count: 960) }
         let encoder = try OpusEncoder(bitRate: .kilobits(40), application: .voice, complexity: 8)
         encoder.setFEC(true)
@@ -63,7 +63,7 @@ import Testing
         #expect(error(repaired) < error(concealed) * 0.7, "\(error(repaired)) \(error(concealed))")
     }
 
-    @Test("Music and long tones too are coded so that packets carry the one before", arguments: [5, 10, 20])
+    @Test("Packets of music and long tones also carry the one before", arguments: [5, 10, 20])
     func fecOfMusic(loss: Int) throws {
         let chord = zip(sine(431, count: 96_000), sine(1187, count: 96_000)).map { ($0 + $1) / 2 }
         let encoder = try OpusEncoder(bitRate: .kilobits(32), application: .voice)
@@ -74,7 +74,7 @@ import Testing
         #expect(capable.count == 90)
     }
 
-    @Test("Concealment goes on, fades after 100 ms and is silent at 200 ms")
+    @Test("Concealed audio continues, fades after 100 ms and is silent at 200 ms")
     func concealment() throws {
         let encoder = try OpusEncoder(bitRate: .kilobits(48))
         let decoder = try OpusDecoder()

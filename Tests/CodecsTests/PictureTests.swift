@@ -3,7 +3,7 @@ import Codecs
 import Testing
 
 @Suite struct PictureTests {
-    @Test("A pool uses memory again, up to its limit, and outlives its own release")
+    @Test("A pool reuses memory up to its limit, and pictures may outlive the pool")
     func pool() {
         var pool: PicturePool? = PicturePool(width: 65, height: 33, limit: 2)
         var pictures = (0..<3).map { _ in pool?.make() }
@@ -21,7 +21,7 @@ import Testing
         #expect(kept?.v[16 * (kept?.vStride ?? 0) + 32] == 3)
     }
 
-    @Test("PNG keeps colours", arguments: [(64, 48), (33, 17)])
+    @Test("A PNG file preserves colours", arguments: [(64, 48), (33, 17)])
     func png(width: Int, height: Int) throws {
         let picture = Picture(width: width, height: height)
         picture.fill(y: 81, u: 90, v: 240)
@@ -52,14 +52,14 @@ import Testing
             }
         }
         #expect(canvas.u[5 * canvas.uStride + 10] == 60 && canvas.u[4 * canvas.uStride + 10] == 128)
-        // Wholly or partly outside: no crash, nothing else touched.
+        // A rectangle wholly or partly outside neither crashes nor changes other pixels.
         Scaler.scale(from: source, rotation: rotation, into: canvas, x: 150, y: 80, width: 80, height: 50)
         Scaler.scale(from: source, rotation: rotation, into: canvas, x: -500, y: 800, width: 80, height: 50)
         // libyuv's box filter rounds down by up to one.
         #expect(abs(Int(canvas.y[89 * canvas.yStride + 159]) - 200) <= 1 && canvas.y[0] == 16)
     }
 
-    @Test("Turning clockwise by 90° brings the bottom left corner to the top left")
+    @Test("A rotation by 90° clockwise moves the bottom left corner to the top left")
     func turn() {
         let source = Picture(width: 64, height: 32)
         source.fill(y: 50, u: 128, v: 128)

@@ -50,7 +50,7 @@ import Testing
         #expect(abs(Int(picture.u[18 * picture.uStride + 24]) - 128) <= 1 && abs(Int(picture.v[0]) - 128) <= 1)
     }
 
-    @Test("I420 of limited range is used where the decoder put it")
+    @Test("I420 of limited range is used without a copy")
     func noCopy() throws {
         let source = try frame(AV_PIX_FMT_YUV420P, range: AVCOL_RANGE_UNSPECIFIED, luma: 77)
         let plane = source.pointer.pointee.data.0

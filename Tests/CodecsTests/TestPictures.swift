@@ -2,7 +2,7 @@ import Basics
 import Codecs
 import Glibc
 
-/// A moving scene that both codecs have to work for: gradients, a disc and grain, all following from the frame's
+/// A moving scene that is not trivial for either codec: gradients, a disc and grain, all determined by the frame's
 /// number.
 func scene(_ index: Int, width: Int = 320, height: Int = 240) -> Picture {
     let picture = Picture(width: width, height: height)
@@ -46,7 +46,7 @@ func sine(_ frequency: Double, from start: Int = 0, count: Int, amplitude: Float
     (start..<start + count).map { amplitude * Float(sin(2 * Double.pi * frequency * Double($0) / 48_000)) }
 }
 
-/// How strong a frequency is in some samples: the amplitude of its sine (Goertzel).
+/// The amplitude of a frequency in the samples (Goertzel).
 func strength(of frequency: Double, in samples: ArraySlice<Float>) -> Double {
     var real = 0.0
     var imaginary = 0.0

@@ -22,7 +22,7 @@ import Testing
         return sum
     }
 
-    @Test("What is encoded comes back, frame by frame and without delay", arguments: VideoCodec.allCases)
+    @Test("Each encoded frame is decoded at once to its picture", arguments: VideoCodec.allCases)
     func roundTrip(codec: VideoCodec) throws {
         let encoder = try makeVideoEncoder(configuration(codec, rate: .megabits(1)))
         let decoder = try VideoDecoder(codec: codec)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("The rate is followed while the encoder runs, without a keyframe", arguments: VideoCodec.allCases)
+    @Test("A running encoder follows the bit rate without a keyframe", arguments: VideoCodec.allCases)
     func rate(codec: VideoCodec) throws {
         let encoder = try makeVideoEncoder(configuration(codec, rate: .kilobits(1000)))
         var time: Int64 = 0
@@ -68,7 +68,7 @@ import Testing
         #expect((400...800).contains(rate), "\(rate)")
     }
 
-    @Test("Every IDR brings its parameter sets, and a mode 0 stream no NAL unit above its limit")
+    @Test("Every IDR has its parameter sets, and a mode 0 stream has no NAL unit above its limit")
     func h264Units() throws {
         var wanted = configuration(.h264, rate: .megabits(1.5))
         wanted.maxNALSize = 1000
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("A keyframe whose parameter sets got lost is never decoded by those of the stream before it")
+    @Test("A keyframe whose parameter sets were lost is never decoded with those of the previous stream")
     func lostParameterSets() throws {
         var large = configuration(.h264)
         large.parameterSetID = 3
@@ -108,7 +108,7 @@ import Testing
         bare.data = H264.units(inAnnexB: whole.data).filter { AnnexB.type(of: $0, in: whole.data) == 5 }.flatMap {
             [0, 0, 0, 1] + whole.data[$0]
         }
-        // An error or nothing at all, but no garbage.
+        // The decoder returns an error or no picture, but no garbage.
         #expect((try? decoder.decode(bare)) == nil)
         let mended = try decoder.decode(whole)
         #expect(mended?.width == 160)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("Damaged bytes cost frames, never the decoder", arguments: VideoCodec.allCases)
+    @Test("Damaged data costs frames; the decoder goes on", arguments: VideoCodec.allCases)
     func mutation(codec: VideoCodec) throws {
         let encoder = try makeVideoEncoder(configuration(codec))
         let frames = try (0..<12).compactMap {
@@ -181,7 +181,7 @@ import Testing
         #expect(luminancePSNR(scene(0), picture) > 24 && !decoder.needsKeyframe)
     }
 
-    @Test("The fast setting still deblocks and holds its rate", arguments: VideoCodec.allCases)
+    @Test("The fast setting still deblocks and keeps its rate", arguments: VideoCodec.allCases)
     func fast(codec: VideoCodec) throws {
         var wanted = configuration(codec)
         wanted.speed = .fast
@@ -200,7 +200,7 @@ import Testing
         #expect((300...900).contains(bytes * 8 / 2 / 1000), "\(bytes)")
     }
 
-    @Test("A keyframe comes at least as often as asked", arguments: VideoCodec.allCases)
+    @Test("Keyframes are no further apart than the configured interval", arguments: VideoCodec.allCases)
     func keyframeInterval(codec: VideoCodec) throws {
         var wanted = configuration(codec)
         wanted.keyframeInterval = .seconds(1)
@@ -221,7 +221,7 @@ import Testing
         #expect(decoder.needsKeyframe)
     }
 
-    @Test("Settings that cannot be are refused with a reason")
+    @Test("Impossible settings are refused with a reason")
     func refusal() {
         #expect(throws: CodecError.self) { try makeVideoEncoder(configuration(.vp8, width: 321)) }
         #expect(throws: CodecError.self) { try makeVideoEncoder(configuration(.h264, rate: .zero)) }

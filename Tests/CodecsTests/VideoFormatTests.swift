@@ -59,7 +59,7 @@ private struct SPS {
             if scalingLists > 0 {
                 for list in 0..<(chroma == 3 ? 12 : 8) {
                     writer.bits(list < scalingLists ? 1 : 0, 1)
-                    // delta_scale 0: as the one before.
+                    // delta_scale 0 repeats the previous value.
                     if list < scalingLists { for _ in 0..<(list < 6 ? 16 : 64) { writer.unsigned(0) } }
                 }
             }
@@ -90,8 +90,8 @@ private struct SPS {
     }
 }
 
-@Suite("What a stream's headers say") struct VideoFormatTests {
-    @Test("An H.264 parameter set tells size, references and samples, whatever stands between")
+@Suite("Formats in stream headers") struct VideoFormatTests {
+    @Test("An H.264 parameter set gives size, references and sample format, whatever optional fields it has")
     func parameterSets() throws {
         let plain = try #require(SPS(references: 4).format)
         #expect(plain.width == 640 && plain.height == 368 && plain.referenceFrames == 4 && plain.refusal == nil)
@@ -103,7 +103,7 @@ private struct SPS {
         #expect(SPS(height: 352, isInterlaced: true).format?.height == 352)
     }
 
-    @Test("What x264 writes is read")
+    @Test("The parameter sets of x264 are parsed")
     func real() throws {
         let encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(
@@ -114,7 +114,7 @@ private struct SPS {
         #expect(format.width == 320 && format.height == 240 && format.refusal == nil)
     }
 
-    @Test("Anything but 8 bit 4:2:0 is refused, as is what needs more memory than is kept")
+    @Test("Formats other than 8 bit 4:2:0 are refused, as are those with too many reference pictures")
     func refusals() {
         #expect(SPS(profile: 244, chroma: 3).format?.refusal?.contains("4:2:0") == true)
         #expect(SPS(profile: 122, chroma: 2).format?.refusal != nil)
@@ -129,7 +129,7 @@ private struct SPS {
         #expect(SPS(references: 5, width: 3840, height: 2160).format?.refusal == nil)
     }
 
-    @Test("A decoder takes nothing of a format that is refused, and goes on with the next one that is not")
+    @Test("A decoder decodes no frame of a refused format, and goes on with the next supported one")
     func decoder() throws {
         let decoder = try VideoDecoder(codec: .h264)
         for bad in [
@@ -169,13 +169,13 @@ private struct SPS {
             }
             #expect((picture != nil) == (index < 2))
         }
-        // Each frame is asked for, not only those with a header.
+        // The decoder asks for each frame, not only for those with a header.
         #expect(asked == [76_800, 76_800, 76_800, 76_800] && decoder.needsKeyframe)
     }
 
-    @Test("A VP8 keyframe tells its size, anything else nothing")
+    @Test("A VP8 keyframe gives its size; any other data gives no format")
     func vp8() {
-        // Frame tag of a keyframe, start code, 640 × 360 with a scale of 1 that is not looked at (RFC 6386 §9.1).
+        // Frame tag of a keyframe, start code, 640 × 360 with a scale of 1, which is ignored (RFC 6386 §9.1).
         let header: [UInt8] = [0x10, 0x00, 0x00, 0x9D, 0x01, 0x2A, 0x80, 0x42, 0x68, 0x01]
         #expect(VideoFormat(vp8: header).map { [$0.width, $0.height] } == [640, 360])
         #expect(VideoFormat(vp8: header + [1, 2, 3]) != nil)
@@ -188,7 +188,7 @@ private struct SPS {
         #expect(VideoFormat(vp8: header.dropLast(4) + [0xFF, 0x3F, 0xFF, 0x3F])?.refusal != nil)
     }
 
-    @Test("Broken parameter sets give nothing, never a trap")
+    @Test("Malformed parameter sets give no format and never trap")
     func noise() {
         var random = SeededRandom(seed: 3)
         let good = SPS(profile: 100, scalingLists: 8, orderType: 1).unit
