@@ -1,8 +1,8 @@
 import Codecs
 
-/// A layout as a picture, without a call: for authors of layouts, and for choosing one.
+/// Draws a layout without a call, for authors of layouts and for choosing one.
 public enum LayoutPreview {
-    /// Names as they occur, so that authors see long ones and other scripts.
+    /// Realistic names, some long and some in other scripts.
     private static let names = [
         "Anna Kovács", "Jonas Weber", "สมชาย ใจดี", "ليلى حداد", "山田 太郎", "Priya Nair", "João da Silva", "Мария Иванова",
         "דוד לוי",
@@ -10,7 +10,7 @@ public enum LayoutPreview {
     ]
 
     /// The canvas with `people` participants, of whom number `speaker` (from 1) speaks and, with `presentation`, the
-    /// first one presents a screen. Every third one's camera is off after the fourth, and one holds the phone upright.
+    /// first one presents a screen. Behind the fourth, every third camera is off, and one picture is upright.
     public static func picture(
         of layout: Layout, people: Int, speaker: Int? = nil, presentation: Bool = false, width: Int = 1280,
         height: Int = 720,
@@ -41,10 +41,10 @@ public enum LayoutPreview {
 
     private static func isCameraOff(_ index: Int) -> Bool { index > 3 && index % 3 == 1 }
 
-    /// A coloured ground with a number in the middle.
+    /// A coloured picture with a number in the middle.
     private static func camera(_ number: String, isUpright: Bool, _ index: Int, _ text: TextRenderer) -> Picture {
         let picture = isUpright ? Picture(width: 360, height: 640) : Picture(width: 640, height: 360)
-        // A gradient, so that cropping and scaling can be judged.
+        // A gradient makes cropping and scaling visible.
         let colour = Colour.named[index * 5 % Colour.named.count]
         for band in 0..<20 {
             let part = Double(band) / 19

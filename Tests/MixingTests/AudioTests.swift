@@ -11,7 +11,7 @@ import Testing
     }
 
     private func mix(_ mixer: AudioMixer, _ sounds: [(String, [Float], Float)]) {
-        // The pointers live as long as the arrays do: each is copied into a buffer of its own.
+        // Each array is copied into a buffer of its own, whose pointer stays valid.
         let buffers = sounds.map { audio -> UnsafeMutableBufferPointer<Float> in
             let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: audio.1.count)
             _ = buffer.initialize(from: audio.1)
@@ -21,7 +21,7 @@ import Testing
         mixer.mix(zip(sounds, buffers).map { AudioMixInput(id: $0.0, samples: UnsafeBufferPointer($1), gain: $0.2) })
     }
 
-    /// How strong a frequency is in a signal.
+    /// The amplitude of a frequency in a signal.
     private func strength(_ samples: [Float], _ frequency: Double) -> Double {
         var (real, imaginary) = (0.0, 0.0)
         for (index, sample) in samples.enumerated() {
@@ -31,7 +31,7 @@ import Testing
         return 2 * (real * real + imaginary * imaginary).squareRoot() / Double(samples.count)
     }
 
-    @Test("Everyone hears everyone but themselves") func mixMinus() {
+    @Test("Each contributor hears all others but not themselves") func mixMinus() {
         let mixer = AudioMixer()
         let voices = [("a", 300.0), ("b", 500.0), ("c", 700.0)]
         var heard: [String: [Float]] = [:]
@@ -53,7 +53,7 @@ import Testing
         #expect(Set(mixer.contributors) == ["a", "b", "c"])
     }
 
-    @Test("However loud, nothing exceeds the ceiling and nothing jumps") func limiter() {
+    @Test("No input, however loud, exceeds the ceiling or makes the output jump") func limiter() {
         let mixer = AudioMixer()
         var last: Float = 0
         for tick in 0..<100 {
@@ -67,11 +67,11 @@ import Testing
         #expect(last.isFinite)
     }
 
-    @Test("A limited tone that comes and goes has no click") func noClick() {
+    @Test("A limited tone starts and ends without a click") func noClick() {
         let mixer = AudioMixer()
         var samples: [Float] = []
         for tick in 0..<60 {
-            // Present all the time; only the volume changes abruptly.
+            // The participant is always present; only the volume changes abruptly.
             mix(mixer, [("a", tone(200, 0.9, tick: tick), tick % 10 < 5 ? 2 : 0.2)])
             samples += mixer.full
         }
@@ -80,7 +80,7 @@ import Testing
         #expect(steepest < 2 * .pi * 200 / 48_000 * 1.5)
     }
 
-    @Test("Only the loudest are mixed, muted ones never") func loudest() {
+    @Test("Only the loudest participants are mixed, and muted ones never") func loudest() {
         let mixer = AudioMixer()
         for tick in 0..<5 {
             mix(mixer, (0..<10).map { ("\($0)", tone(200, 0.02 * Float($0 + 1), tick: tick), $0 == 9 ? 0 : 1) })
@@ -88,7 +88,7 @@ import Testing
         #expect(Set(mixer.contributors) == Set((3...8).map(String.init)))
     }
 
-    @Test("Not-a-number and infinity silence nobody else") func garbage() {
+    @Test("NaN and infinity of one input do not silence the others") func garbage() {
         let mixer = AudioMixer()
         for tick in 0..<5 {
             mix(
@@ -121,10 +121,10 @@ import Testing
         }
     }
 
-    /// Syllables: 160 ms loud, 60 ms not.
+    /// Syllables: 160 ms loud, 60 ms quiet.
     private func speech(_ tick: Int, _ level: Double = -22) -> Double { tick % 11 < 8 ? level : -70 }
 
-    @Test("Who speaks becomes active within half a second, and stays when silent") func attack() {
+    @Test("A speaking participant becomes active within half a second, and stays active when silent") func attack() {
         var detector = SpeakerDetector()
         var time = Instant.zero
         run(&detector, &time, 1) { _ in ["a": -80, "b": -80] }
@@ -137,7 +137,7 @@ import Testing
         #expect(detector.speaking.isEmpty)
     }
 
-    @Test("A click is nobody, a fan is nobody after a while") func noise() {
+    @Test("A click never counts as speech, and a fan only for a while") func noise() {
         var detector = SpeakerDetector()
         var time = Instant.zero
         run(&detector, &time, 3) { ["a": $0 % 50 < 4 ? -10 : -80, "b": -80] }
@@ -146,7 +146,7 @@ import Testing
         #expect(detector.speaking.isEmpty)
     }
 
-    @Test("Two who talk over each other do not alternate; after a pause the other takes over") func hold() {
+    @Test("Two participants who talk at once do not alternate; after a pause the other becomes active") func hold() {
         var detector = SpeakerDetector()
         var time = Instant.zero
         run(&detector, &time, 2) { ["a": speech($0), "b": -80] }

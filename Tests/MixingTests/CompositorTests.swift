@@ -13,7 +13,7 @@ import Testing
 
     private func luma(_ picture: Picture, _ x: Int, _ y: Int) -> UInt8 { picture.y[y * picture.yStride + x] }
 
-    @Test("Each participant is in their place and nothing is outside of it") func places() throws {
+    @Test("Each participant is drawn inside their tile only") func places() throws {
         let tiles = try shipped("grid").arrange(people(4), canvasWidth: 640, canvasHeight: 360, previous: [])
         let pictures = Dictionary(uniqueKeysWithValues: (1...4).map { ("\($0)", plain(UInt8(40 * $0))) })
         let compositor = Compositor(width: 640, height: 360, background: Colour(red: 0, green: 0, blue: 0))
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("An unchanged canvas is nil; a changed tile leaves the returned picture alone") func changes() throws {
+    @Test("An unchanged canvas is nil; a changed tile does not change the returned picture") func changes() throws {
         let compositor = Compositor(width: 640, height: 360)
         let tiles = try shipped("grid").arrange(people(2), canvasWidth: 640, canvasHeight: 360, previous: [])
         var generation: UInt64 = 1
@@ -56,7 +56,7 @@ import Testing
         #expect(compositor.compose(tiles: [], appearance: { _ in TileAppearance(name: "") }) != nil)
     }
 
-    @Test("A tile below another is redrawn under it") func layers() throws {
+    @Test("A changed tile is redrawn below the tile that covers it") func layers() throws {
         let layout = try shipped("picture-in-picture")
         let tiles = layout.arrange(people(2, speaker: 1), canvasWidth: 640, canvasHeight: 360, previous: [])
         let compositor = Compositor(width: 640, height: 360)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("A portrait picture is whole, with sides; turned, it fills") func fit() throws {
+    @Test("A portrait picture is shown whole with a backdrop; rotated, it fills the tile") func fit() throws {
         let tile = [Tile(member: "1", x: 0, y: 0, width: 640, height: 360)]
         let compositor = Compositor(width: 640, height: 360)
         let portrait = plain(200, width: 360, height: 640)
@@ -87,7 +87,7 @@ import Testing
         #expect(luma(turned, 20, 180) == 200)
     }
 
-    @Test("Marks show: speaking, muted, hand, frozen, avatar") func marks() throws {
+    @Test("The marks are drawn: speaking, muted, hand, frozen, avatar") func marks() throws {
         let tile = [Tile(member: "1", x: 0, y: 0, width: 640, height: 360)]
         let compositor = Compositor(width: 640, height: 360)
         func canvas(_ change: (inout TileAppearance) -> Void) throws -> Picture {
@@ -136,7 +136,7 @@ import Testing
         #expect(empty.coverage > 0.03)
     }
 
-    @Test("Long names are cut to the tile, hostile ones do no harm") func limits() throws {
+    @Test("Long names are cut to the tile, and hostile ones do no harm") func limits() throws {
         let long = String(repeating: "Wolfeschlegelsteinhausen", count: 200)
         let label = try #require(
             TextRenderer.shared.overlay(.label(text: long, fontSize: 16, maxWidth: 200, isMuted: true)))
@@ -147,14 +147,14 @@ import Testing
         }
     }
 
-    /// Each size costs memory for as long as the process lives.
-    @Test("Labels come in few sizes, each near the one wanted") func sizes() {
+    /// Each size takes memory for the life of the process.
+    @Test("Labels have few sizes, each near the requested one") func sizes() {
         let wanted = Array(stride(from: 9.0, through: 60, by: 0.1))
         #expect(Set(wanted.map(TextRenderer.labelSize)).count <= 20)
         for size in wanted { #expect(abs(Double(TextRenderer.labelSize(nearest: size)) - size) <= size / 8) }
     }
 
-    @Test("Overlays stay within the cache, and the one used last is kept") func cache() throws {
+    @Test("Overlays stay within the cache's size, and the last used one is kept") func cache() throws {
         let text = TextRenderer()
         var last: Overlay?
         for index in 0..<200 {
@@ -166,7 +166,7 @@ import Testing
         #expect(text.overlay(.initials(name: "Guest 199", diameter: 499)) === last)
     }
 
-    @Test("What nobody used between two calls is dropped") func unused() throws {
+    @Test("Overlays that were not used between two calls are dropped") func unused() throws {
         let text = TextRenderer()
         let left = text.overlay(.initials(name: "Ada", diameter: 40))
         let stays = text.overlay(.initials(name: "Bob", diameter: 40))
@@ -177,7 +177,7 @@ import Testing
         #expect(text.overlay(.initials(name: "Ada", diameter: 40)) !== left)
     }
 
-    @Test("Initials grow with the disc and stay in its middle", arguments: ["Anna Kovács", "山田 太郎", "ليلى حداد"])
+    @Test("Initials scale with the disc and stay centred", arguments: ["Anna Kovács", "山田 太郎", "ليلى حداد"])
     func discs(name: String) throws {
         for diameter in [32, 48, 140, 320] {
             let disc = try #require(TextRenderer.shared.overlay(.initials(name: name, diameter: diameter)))

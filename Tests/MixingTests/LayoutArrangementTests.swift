@@ -18,7 +18,7 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
         tiles.map { "\($0.member): \($0.x),\($0.y) \($0.width)x\($0.height)" }
     }
 
-    @Test("The grid of two and of four is the one that was looked at") func goldenGrid() throws {
+    @Test("The grids of two and of four are the golden ones") func goldenGrid() throws {
         let grid = try shipped("grid")
         #expect(
             table(grid.arrange(people(1), canvasWidth: 1280, canvasHeight: 720, previous: [])) == ["1: 0,0 1280x720"])
@@ -57,7 +57,7 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
         }
     }
 
-    @Test("A screen gets at least three quarters of the canvas, uncropped") func presentation() throws {
+    @Test("A shared screen gets at least three quarters of the canvas, uncropped") func presentation() throws {
         let tiles = try shipped("presentation").arrange(
             people(9, speaker: 2, presenter: 5), canvasWidth: 1280, canvasHeight: 720, previous: [])
         let screen = try #require(tiles.first { $0.member == "5" })
@@ -66,7 +66,7 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
         #expect(Double(screen.width * shownHeight) >= 0.75 * 1280 * 720)
     }
 
-    @Test("A change of speaker swaps two tiles and moves nobody else") func speakerSwaps() throws {
+    @Test("A change of the speaker swaps two tiles and moves no other") func speakerSwaps() throws {
         let layout = try shipped("speaker")
         let before = layout.arrange(people(6, speaker: 1), canvasWidth: 1280, canvasHeight: 720, previous: [])
         let after = layout.arrange(people(6, speaker: 4), canvasWidth: 1280, canvasHeight: 720, previous: before)
@@ -75,7 +75,7 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
         #expect(after.first?.member == "4")
     }
 
-    @Test("Somebody who leaves a full grid is replaced by one; the others stay") func leaving() throws {
+    @Test("A participant who leaves a full grid is replaced; the others stay at their places") func leaving() throws {
         let grid = try shipped("grid")
         let before = grid.arrange(people(9), canvasWidth: 1280, canvasHeight: 720, previous: [])
         let after = grid.arrange(
@@ -84,7 +84,7 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
         #expect(kept >= 5)
     }
 
-    @Test("With more people than places, who spoke last is shown, and nobody else moves") func overflow() throws {
+    @Test("With more people than places, the last speaker is shown, and no other tile moves") func overflow() throws {
         let grid = try shipped("grid")
         let before = grid.arrange(people(40), canvasWidth: 1280, canvasHeight: 720, previous: [])
         #expect(before.map(\.member) == (1...25).map(String.init))
@@ -93,7 +93,7 @@ func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.built
         #expect(Set(before).intersection(after).count == 24)
     }
 
-    @Test("A pinned person takes the large tile before the speaker; the same input gives the same tiles") func pinned()
+    @Test("A pinned person has precedence over the speaker; equal input gives equal tiles") func pinned()
         throws
     {
         let layout = try shipped("speaker")

@@ -63,7 +63,7 @@ import Testing
         #expect(faults(text.replacing("HEAD", with: head)) == [expected])
     }
 
-    @Test("Broken bytes are faults, never traps") func noise() throws {
+    @Test("Random changes of a file give faults, never traps") func noise() throws {
         let good = try #require(BuiltInLayouts.files.first?.json)
         let bytes = Array(good.utf8)
         for index in bytes.indices {
@@ -93,7 +93,7 @@ import Testing
         #expect(LayoutLibrary.builtIn[name] != nil)
     }
 
-    @Test("The schema allows the keys that the reader reads") func schema() throws {
+    @Test("The schema allows the keys that the decoder reads") func schema() throws {
         let root = try JSONParser.parse(try #require(LayoutLibrary.read("\(directory)/schema.json")))
         func keys(_ value: JSONValue?) -> Set<String> {
             guard case .object(let members)? = value?["properties"]?.node else { return [] }
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("A library takes up files, keeps the last good one, and falls back to the built-in") func library() throws {
+    @Test("A library loads files, keeps the last valid one, and falls back to the built-in") func library() throws {
         var template = Array("/tmp/tessera-layouts-XXXXXX".utf8CString)
         let made: String? = template.withUnsafeMutableBufferPointer { buffer in
             buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
@@ -138,7 +138,7 @@ import Testing
         #expect(throws: LayoutLibrary.StoreError.self) { _ = try library.put(name: "../up", json: Array(json.utf8)) }
     }
 
-    @Test("Who asks for a layout never waits for the disk") func slowDisk() async throws {
+    @Test("A lookup of a layout never waits for the disk") func slowDisk() async throws {
         let directory = "/tmp/tessera-layouts-\(getpid())-slow"
         mkdir(directory, 0o755)
         let path = directory + "/grid.json"
@@ -152,7 +152,7 @@ import Testing
         let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let library = LayoutLibrary(directory: directory) { _ in
             began.signal()
-            // Gives up after a while, so that a library that waits fails instead of hanging.
+            // The read ends after a while, so that a library that waits for it fails instead of hanging.
             _ = goOn.wait(timeout: .now() + 5)
             return nil
         }

@@ -1,12 +1,12 @@
 import Codecs
 import Glibc
 
-/// One participant's sound of one tick.
+/// The audio of one participant in one tick.
 public struct AudioMixInput {
     public var id: String
-    /// `AudioMixer.samplesPerTick` of them, mono, 48 kHz, ±1; fewer are followed by silence.
+    /// `AudioMixer.samplesPerTick` samples, mono, 48 kHz, ±1; missing ones at the end count as silence.
     public var samples: UnsafeBufferPointer<Float>
-    /// The volume that a moderator or the server gave; 1 leaves it. A muted one has 0.
+    /// The volume that a moderator or the server set: 1 leaves the level as it is, 0 is muted.
     public var gain: Float
 
     public init(id: String, samples: UnsafeBufferPointer<Float>, gain: Float = 1) {
@@ -16,46 +16,48 @@ public struct AudioMixInput {
     }
 }
 
-/// Who is heard at once.
+/// Which participants are heard at once.
 public struct AudioMixerConfiguration: Hashable, Sendable {
-    /// So many of the loudest are heard at once: more would only add their noise.
+    /// How many participants are heard at once, the loudest first: more would only add their noise.
     public var maxSpeakers = 6
-    /// Who is quieter is not mixed (and so needs no encode of their own). dBov.
+    /// The lowest level that is mixed, in dBov. A quieter participant needs no encode of their own.
     public var threshold = -65.0
-    /// Who was heard stays in the mix for so many ticks after: 600 ms of 20 ms ticks, so that word ends and pauses
-    /// stay.
+    /// How long a participant stays in the mix after they were last heard, in ticks of 20 ms (600 ms), so that the ends
+    /// of words and short pauses are not cut.
     public var holdTicks = 30
-    /// A newcomer must be so much louder than who would have to go. dB.
+    /// How much louder than the participant that they replace another one must be, in dB.
     public var replacementMargin = 6.0
 
     public init() {}
 }
 
-/// Mixes a room's voices: one sum of all, and for each who is in it the same without them. 48 kHz, mono, 20 ms a tick.
+/// Mixes the audio of a room: one sum of all contributors, and a mix-minus for each of them. 48 kHz, mono, 20 ms per
+/// tick.
 ///
-/// Confined to one thread. Whose sound is not in the mix hears the same as everybody else who is silent, so one encode
-/// serves them all: `contributors` are those who need their own. Every change of volume or membership is ramped over a
-/// tick, and every output has a limiter whose gain goes on from tick to tick: nothing wraps, nothing clicks. All
-/// outputs are 2.5 ms late by the limiters' look-ahead. Allocates only when contributors change.
+/// Confined to one thread. All participants who are not in the mix get the same output, so one encode serves them all;
+/// the `contributors` need an encode each. Every change of volume or membership is ramped over a tick, and every output
+/// has a limiter whose gain continues from tick to tick, so no output clips or clicks. The limiters' look-ahead delays
+/// all outputs by 2.5 ms. The mixer allocates only when the contributors change.
 public final class AudioMixer {
     public static let sampleRate = 48_000
     public static let samplesPerTick = 960
 
     public let configuration: AudioMixerConfiguration
 
-    /// Who is in the mix of this tick, so that `mix(without:)` differs from `full` for them.
+    /// The participants in the mix of this tick, for whom `mix(without:)` differs from `full`.
     public private(set) var contributors: [String] = []
-    /// Everyone, for those who are silent and for recordings.
+    /// The sum of all contributors, for participants who are not in the mix and for recordings.
     public private(set) var full: [Float]
-    /// dBov of every input of this tick, after its gain: for `SpeakerDetector` and level displays.
+    /// The level of every input of this tick in dBov, after its gain, for `SpeakerDetector` and level displays.
     public private(set) var levels: [String: Double] = [:]
 
     private struct Voice {
         var appliedGain: Float = 0
-        /// Falls slowly from the last peak, so that who pauses for breath is not replaced.
+        /// The level in dBov, falling slowly from the last peak, so that a short pause does not cost the place in the
+        /// mix.
         var rating = LevelMeter.silence
         var quietTicks = Int.max
-        /// This tick's sound with its gain.
+        /// The samples of this tick, with the gain applied.
         var samples = [Float](repeating: 0, count: samplesPerTick)
         var isIn = false
     }
@@ -75,9 +77,9 @@ public final class AudioMixer {
         full = [Float](repeating: 0, count: Self.samplesPerTick)
     }
 
-    /// Takes the sound of a tick. Call it once a tick, without inputs too: what the limiters hold must go out.
+    /// Mixes one tick. To be called once per tick, even without inputs, because the limiters hold back samples.
     ///
-    /// Who is missing has left or is silent. An id that comes twice counts once.
+    /// A participant without an input has left or is silent. An id that occurs twice counts once.
     public func mix(_ inputs: [AudioMixInput]) {
         rate(inputs)
         let chosen = choose()
@@ -86,7 +88,7 @@ public final class AudioMixer {
         var seen: Set<String> = []
         for input in inputs where seen.insert(input.id).inserted {
             guard var voice = voices[input.id] else { continue }
-            // Out of the dictionary while it is changed, so that its buffer is not copied.
+            // The voice is taken out of the dictionary while it is changed, so that its buffer is not copied.
             voices[input.id] = nil
             let wanted = chosen.contains(input.id) ? Self.sane(input.gain) : 0
             voice.isIn = wanted != 0 || voice.appliedGain != 0
@@ -98,10 +100,10 @@ public final class AudioMixer {
             voice.appliedGain = wanted
             voices[input.id] = voice
         }
-        // Who left in mid-word is not ramped: their sound ended with their last sample.
+        // A participant who left in mid-word is not ramped: their audio ended with their last sample.
         for id in Array(voices.keys) where !seen.contains(id) { voices[id] = nil }
 
-        // The limiter of a new contributor starts as the one they heard until now.
+        // The limiter of a new contributor starts as a copy of the one whose output they got until now.
         let before = fullLimiter
         for index in sum.indices { full[index] = sum[index] }
         fullLimiter.process(&full)
@@ -118,13 +120,13 @@ public final class AudioMixer {
         outputs = next
     }
 
-    /// What this participant hears in this tick: everyone but themselves.
+    /// The output of this tick for one participant: the sum of all other contributors.
     public func mix(without id: String) -> [Float] { outputs[id]?.samples ?? full }
 
-    /// The gain of that participant's output (1: not limited), for tests and statistics.
+    /// The limiter's gain of a participant's output (1: not limited), for tests and statistics.
     public func limiterGain(without id: String) -> Float { outputs[id]?.limiter.gain ?? fullLimiter.gain }
 
-    // MARK: Who is in
+    // MARK: The choice of contributors
 
     private static func sane(_ gain: Float) -> Float { gain.isFinite ? max(0, min(gain, 16)) : 0 }
 
@@ -147,7 +149,7 @@ public final class AudioMixer {
         }
     }
 
-    /// The loudest of those who can be heard, with a preference for who is in already.
+    /// The loudest audible participants, with a preference for those who are in the mix already.
     private func choose() -> Set<String> {
         let audible = voices.filter { levels[$0.key] != nil && $0.value.quietTicks <= configuration.holdTicks }
         if audible.count <= configuration.maxSpeakers { return Set(audible.keys) }
@@ -165,7 +167,7 @@ public final class AudioMixer {
         let step = (last - first) / Float(Self.samplesPerTick)
         for index in 0..<count {
             let sample = samples[index] * (first + step * Float(index + 1))
-            // One broken decoder must not silence the room.
+            // NaN or infinity of one broken decoder must not silence the room.
             out[index] = sample.isFinite ? sample : 0
         }
         for index in count..<Self.samplesPerTick { out[index] = 0 }

@@ -1,43 +1,43 @@
 import Codecs
 import Basics
 
-/// What counts as speech, and how soon the active speaker changes.
+/// The thresholds for speech, and how soon the active speaker changes.
 public struct SpeakerDetectorConfiguration: Hashable, Sendable {
-    /// Speech is at least this loud, whatever the noise. dBov.
+    /// The lowest level of speech in dBov, however low the noise is.
     public var quietestSpeech = -50.0
-    /// Speech stands out of the sender's own noise by so much. dB.
+    /// How far speech exceeds the sender's own noise, in dB.
     public var aboveNoise = 9.0
-    /// How fast the noise estimate follows upwards: speech has gaps that bring it down again, a fan has none. dB/s.
+    /// How fast the noise estimate rises, in dB/s: gaps in speech bring it down again, while a fan has none.
     public var noiseRise = 2.5
-    /// So much speech makes somebody speaking: a cough or a key is shorter.
+    /// How much speech makes a participant count as speaking: a cough or a keystroke is shorter.
     public var attack = Duration.milliseconds(240)
-    /// So much silence, beyond pauses between words, makes them silent.
+    /// How much silence makes a participant count as silent: pauses between words are shorter.
     public var release = Duration.milliseconds(700)
-    /// The active speaker stays at least so long.
+    /// The minimum time before the active speaker changes again.
     public var hold = Duration.milliseconds(1500)
-    /// Who interrupts a speaking active speaker must be so much louder.
+    /// How much louder than the speaking active speaker an interrupting participant must be, in dB.
     public var interruption = 6.0
 
     public init() {}
 }
 
-/// Tells who speaks, from the levels of all, with enough inertia that pictures do not jump.
+/// Detects who speaks from the levels of all participants, with enough inertia that the layout stays calm.
 ///
-/// A value without a clock. `active` changes to who has been speaking while the last one is silent, or is clearly
-/// louder; it stays when nobody speaks, and becomes nil only when the active one leaves.
+/// A value; time is an argument. `active` changes to a speaking participant when the active one is silent or clearly
+/// quieter. It stays when nobody speaks, and becomes nil only when the active participant leaves.
 public struct SpeakerDetector: Sendable {
     public let configuration: SpeakerDetectorConfiguration
-    /// The one in the large tile.
+    /// The active speaker, who has the large tile.
     public private(set) var active: String?
-    /// Everyone who speaks now: the borders.
+    /// All participants who speak now, whose tiles have a border.
     public private(set) var speaking: Set<String> = []
-    /// All who ever were active, the latest first: `LayoutMember.speakerRank` is the index.
+    /// All participants who were ever active, the latest first; the index is `LayoutMember.speakerRank`.
     public private(set) var ranks: [String] = []
 
     private struct Talker {
         var noise: Double
         var smoothed: Double
-        /// Nanoseconds of speech, growing while there is some and shrinking while there is none.
+        /// Nanoseconds of speech: it increases during speech and decreases in gaps.
         var evidence: Int64 = 0
         var isSpeaking = false
         var lastSpeech = Instant.distantPast
@@ -51,8 +51,8 @@ public struct SpeakerDetector: Sendable {
         self.configuration = configuration
     }
 
-    /// Takes the levels (dBov) of everyone present, muted ones as silence; absent ones have left. Call it with each
-    /// audio tick. Returns the active speaker.
+    /// Takes the levels (dBov) of all participants at one audio tick, muted ones as silence; a participant without a
+    /// level has left. Returns the active speaker.
     @discardableResult
     public mutating func update(levels: [String: Double], at now: Instant) -> String? {
         let elapsed = lastUpdate.map { max(0, min((now - $0).nanoseconds, 200_000_000)) } ?? 20_000_000
@@ -69,10 +69,10 @@ public struct SpeakerDetector: Sendable {
     private mutating func listen(to id: String, _ level: Double, _ elapsed: Int64, _ now: Instant) {
         var talker = talkers[id] ?? Talker(noise: min(level, -60), smoothed: level)
         let seconds = Double(elapsed) / 1e9
-        // Down at once (the quietest moment is the noise), up slowly.
+        // The estimate falls at once, because the quietest moment is the noise, and rises slowly.
         talker.noise =
             level < talker.noise ? max(level, -100) : min(level, talker.noise + configuration.noiseRise * seconds)
-        // Up within a syllable, down over a pause: gaps between syllables must not make somebody seem quieter.
+        // The level rises within a syllable and falls over a pause: gaps between syllables must not lower it.
         talker.smoothed =
             level > talker.smoothed
             ? talker.smoothed + (level - talker.smoothed) * min(1, seconds / 0.1)
@@ -82,7 +82,7 @@ public struct SpeakerDetector: Sendable {
             talker.evidence = min(talker.evidence + elapsed, configuration.attack.nanoseconds)
             talker.lastSpeech = now
         } else {
-            // Half as fast: syllables have gaps.
+            // Evidence decreases at half the speed, because speech has gaps between syllables.
             talker.evidence = max(talker.evidence - elapsed / 2, 0)
         }
         if talker.evidence >= configuration.attack.nanoseconds { talker.isSpeaking = true }
@@ -91,7 +91,8 @@ public struct SpeakerDetector: Sendable {
     }
 
     private mutating func choose(_ now: Instant) {
-        // Of several, the loudest; by name where equal, so that a replay is the same.
+        // Among several candidates the loudest is chosen, by id where levels are equal, so that a replay gives the
+        // same.
         let candidates = talkers.filter { $0.value.isSpeaking && $0.key != active }
         guard
             let loudest = candidates.max(by: {

@@ -1,5 +1,4 @@
-/// The shipped layouts as they are in `layouts/`, for a server that is started without that folder. A test compares the
-/// two.
+/// The files of `layouts/`, for a server that is started without that folder. A test compares the two.
 enum BuiltInLayouts {
     static let files: [(name: String, json: String)] = [
         (
@@ -34,7 +33,7 @@ enum BuiltInLayouts {
             {
               "$schema": "./schema.json",
               "name": "speaker",
-              "description": "Who speaks (or is pinned, or presents) large, up to five others in a row below.",
+              "description": "The speaker (or a pinned or presenting person) large, up to five others in a row below.",
               "background": "#14171c",
               "gap": 0.011,
               "maxTiles": 6,
@@ -95,7 +94,7 @@ enum BuiltInLayouts {
             {
               "$schema": "./schema.json",
               "name": "sidebar",
-              "description": "Who speaks (or is pinned, or presents) large on the left, up to four others in a column on the right.",
+              "description": "The speaker (or a pinned or presenting person) large on the left, up to four others in a column on the right.",
               "background": "#14171c",
               "gap": 0.011,
               "maxTiles": 5,
@@ -121,7 +120,7 @@ enum BuiltInLayouts {
             {
               "$schema": "./schema.json",
               "name": "filmstrip",
-              "description": "A row of up to seven people above, who speaks (or is pinned, or presents) large below.",
+              "description": "A row of up to seven people above, the speaker (or a pinned or presenting person) large below.",
               "background": "#14171c",
               "gap": 0.011,
               "maxTiles": 8,
@@ -168,7 +167,7 @@ enum BuiltInLayouts {
             {
               "$schema": "./schema.json",
               "name": "single",
-              "description": "Only who speaks (or is pinned, or presents), on the whole picture.",
+              "description": "Only the speaker (or a pinned or presenting person), on the whole picture.",
               "background": "#14171c",
               "maxTiles": 1,
               "rules": [

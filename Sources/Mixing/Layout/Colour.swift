@@ -1,4 +1,4 @@
-/// An opaque colour, and what it is in the canvas's space (BT.601, limited range, as WebRTC peers expect).
+/// An opaque colour, convertible to the canvas's colour space (BT.601, limited range, as WebRTC peers expect).
 public struct Colour: Hashable, Sendable {
     public var red, green, blue: UInt8
 
@@ -12,10 +12,10 @@ public struct Colour: Hashable, Sendable {
         self.init(red: UInt8(rgb >> 16 & 0xFF), green: UInt8(rgb >> 8 & 0xFF), blue: UInt8(rgb & 0xFF))
     }
 
-    /// The shipped layouts' background: a dark grey that is a little blue.
+    /// The background of the shipped layouts: a dark bluish grey.
     public static let canvas = Colour(red: 0x14, green: 0x17, blue: 0x1C)
 
-    /// `#rrggbb`.
+    /// Parses `#rrggbb`; nil for anything else.
     public init?(hexadecimal text: String) {
         guard text.utf8.count == 7, text.hasPrefix("#"), text.dropFirst().allSatisfy(\.isHexDigit),
             let value = UInt32(text.dropFirst(), radix: 16)
@@ -33,9 +33,9 @@ public struct Colour: Hashable, Sendable {
         )
     }
 
-    /// One of twelve calm colours that white text reads well on; the same name has the same colour everywhere.
+    /// One of twelve muted colours on which white text is readable; the same name always has the same colour.
     public static func forName(_ name: String) -> Colour {
-        // FNV-1a: Swift's own hash differs from process to process.
+        // FNV-1a, because Swift's own hash differs from process to process.
         var hash: UInt32 = 2_166_136_261
         for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
         return named[Int((hash ^ hash >> 16) % UInt32(named.count))]

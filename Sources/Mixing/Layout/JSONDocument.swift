@@ -1,10 +1,10 @@
-/// A place in a text file, both from 1; columns count characters (Unicode scalars), not bytes.
+/// A position in a text file; line and column start at 1, and columns count Unicode scalars, not bytes.
 struct TextPosition: Hashable, Sendable {
     var line = 1
     var column = 1
 }
 
-/// A JSON value that knows where it stands, so that a fault found much later still has a line and a column.
+/// A JSON value with its position, so that a fault that is found later still has a line and a column.
 struct JSONValue: Sendable {
     indirect enum Node: Sendable {
         case null
@@ -18,7 +18,7 @@ struct JSONValue: Sendable {
     var node: Node
     var position: TextPosition
 
-    /// What the value is, in the user's words.
+    /// A description of the value for messages.
     var kind: String {
         switch node {
         case .null: "null"
@@ -30,7 +30,7 @@ struct JSONValue: Sendable {
         }
     }
 
-    /// A number as a person writes it: `3`, not `3.0`.
+    /// A number in its short form: `3`, not `3.0`.
     static func format(_ value: Double) -> String {
         if let whole = Int(exactly: value) { return String(whole) }
         return String(value)
@@ -49,19 +49,19 @@ struct JSONMember: Sendable {
     var value: JSONValue
 }
 
-/// What is wrong with a JSON text as JSON.
+/// A violation of the JSON syntax.
 struct JSONSyntaxError: Error {
     var position: TextPosition
     var what: String
     var mend: String
 }
 
-/// RFC 8259, strictly: no comments, no trailing commas, no duplicate keys. Total on any input: depth and size have
-/// limits.
+/// A strict parser of RFC 8259: no comments, no trailing commas, no duplicate keys. Any input can be given: depth and
+/// size have limits.
 struct JSONParser {
-    /// Layout files are a few KiB; what is larger is a mistake or an attack.
+    /// The largest file in bytes: layouts have a few KiB, and a larger file is a mistake or an attack.
     static let maximumBytes = 262_144
-    /// Layouts need 6.
+    /// The deepest nesting; layouts need 6 levels.
     static let maximumDepth = 32
 
     private let bytes: [UInt8]
@@ -88,7 +88,7 @@ struct JSONParser {
     }
 
     private init(_ bytes: [UInt8]) {
-        // A byte order mark is not JSON, but Windows editors write one.
+        // A byte order mark is not part of JSON, but Windows editors write one.
         self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
@@ -127,7 +127,7 @@ struct JSONParser {
         JSONSyntaxError(position: place ?? position, what: what, mend: mend)
     }
 
-    /// What stands at the cursor, for a message.
+    /// The text at the cursor, for a message.
     private var here: String {
         guard let byte = peek else { return "the end of the file" }
         let rest = String(decoding: bytes[offset..<min(offset + 8, bytes.count)], as: UTF8.self)

@@ -1,27 +1,28 @@
 import Codecs
 
-/// How the picture of a room is arranged: a list of rules, of which the first that fits the people present applies.
+/// The arrangement of a room's picture: a list of rules, of which the first applies whose condition the participants
+/// meet.
 ///
-/// Everything is in fractions of the canvas, so one layout serves every canvas size. The JSON form is described by
-/// `layouts/schema.json` and read by `Layout.parse`; `arrange` makes tiles of it.
+/// All lengths are fractions of the canvas, so one layout serves every canvas size. `layouts/schema.json` describes the
+/// JSON form, `Layout.parse` reads it, and `arrange` makes tiles of it.
 public struct Layout: Hashable, Sendable {
     public var name: String
     public var description: String
-    /// What shows in gaps and where nobody is.
+    /// The colour of gaps and empty places.
     public var background: Colour
-    /// Pixels between tiles, as a fraction of the canvas height.
+    /// The distance between tiles, as a fraction of the canvas height.
     public var gap: Double
-    /// Whether tiles carry their participant's name, where the region does not say otherwise.
+    /// Whether tiles show their participant's name, unless the region overrides it.
     public var names: Bool
-    /// At most this many tiles at once.
+    /// The most tiles at once.
     public var maxTiles: Int
     public var rules: [Rule]
 
-    /// The largest value that `maxTiles` may have: more tiles than this are too small to see.
+    /// The largest value of `maxTiles`: with more, tiles are too small to see.
     public static let largestMaxTiles = 100
 
-    /// Whether a layout can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, so that it is a file's name and part of
-    /// an address as it stands.
+    /// Whether a layout can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, so that the name can be part of a file
+    /// name and of a URL without escaping.
     public static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -31,13 +32,13 @@ public struct Layout: Hashable, Sendable {
             }
     }
 
-    /// What the canvas looks like while a condition holds.
+    /// The arrangement of the canvas while a condition holds.
     public struct Rule: Hashable, Sendable {
         public var condition: Condition
         public var regions: [Region]
     }
 
-    /// When a rule applies; an empty one always does.
+    /// The condition of a rule; an empty one always holds.
     public struct Condition: Hashable, Sendable {
         public var minPeople: Int?
         public var maxPeople: Int?
@@ -52,12 +53,12 @@ public struct Layout: Hashable, Sendable {
         }
     }
 
-    /// Who belongs in a slot.
+    /// Which participant a slot shows.
     public enum Role: String, Hashable, Sendable, CaseIterable {
         case speaker, presenter, pinned, any
     }
 
-    /// A part of the canvas and who is shown there. Regions are filled in their order; nobody is shown twice.
+    /// A part of the canvas and the participants it shows. Regions are filled in their order; nobody is shown twice.
     public struct Region: Hashable, Sendable {
         public var kind: Kind
         /// The frame, in fractions of the canvas.
@@ -68,36 +69,36 @@ public struct Layout: Hashable, Sendable {
         public var layer: Int
     }
 
-    /// How a region arranges those whom it shows.
+    /// How a region arranges its tiles.
     public enum Kind: Hashable, Sendable {
-        /// One tile that fills the frame, for the first of `roles` that somebody has.
+        /// One tile that fills the frame, for the first of `roles` that a participant has.
         case slot(roles: [Role])
-        /// Everyone left, in rows of equal tiles, the block centred in the frame. `columns` nil: as the tiles become
-        /// largest.
+        /// All remaining participants in rows of equal tiles, the block centred in the frame. With `columns` nil, the
+        /// number of columns that gives the largest tiles.
         case grid(columns: Int?, maxTiles: Int?, aspect: Aspect)
-        /// Everyone left, in one line of tiles as thick as the frame, as many as fit.
+        /// As many remaining participants as fit, in one row or column of tiles as thick as the frame.
         case strip(direction: Direction, align: Alignment, maxTiles: Int?, aspect: Aspect)
     }
 
-    /// Along which side of its frame a strip runs.
+    /// The direction in which a strip runs.
     public enum Direction: String, Hashable, Sendable, CaseIterable {
         case row, column
     }
 
-    /// Where the tiles of a strip stand when they do not fill it.
+    /// The position of a strip's tiles when they do not fill it.
     public enum Alignment: String, Hashable, Sendable, CaseIterable {
         case start, center, end
     }
 
-    /// The shape of tiles: width / height within the range, the largest that fits.
+    /// The range of aspect ratios (width / height) of tiles; the largest tile that fits is used.
     public struct Aspect: Hashable, Sendable {
         public var narrowest, widest: Double
 
         public static let wide = Aspect(narrowest: 16.0 / 9, widest: 16.0 / 9)
-        /// Tiles fill their cell, whatever shape it has.
+        /// Tiles fill their cell, whatever its aspect ratio.
         public static let fill = Aspect(narrowest: 0, widest: .infinity)
 
-        /// The largest size of this shape inside a cell.
+        /// The largest size in a cell with an aspect ratio in the range.
         func largest(in width: Double, _ height: Double) -> (width: Double, height: Double) {
             if width > height * widest { return (height * widest, height) }
             if width < height * narrowest { return (width, width / narrowest) }
@@ -106,27 +107,27 @@ public struct Layout: Hashable, Sendable {
     }
 }
 
-/// How a picture that has another shape than its tile is placed in it.
+/// How a picture is placed in a tile of another aspect ratio.
 public enum TileFit: String, Hashable, Sendable, CaseIterable {
-    /// Whole, with calm sides.
+    /// The whole picture, with bars or a blurred backdrop at the sides.
     case contain
-    /// Filling, cropped evenly at the sides that stand over.
+    /// The picture fills the tile and is cropped evenly.
     case cover
-    /// `cover` where that crops little, else `contain`; a screen is always whole.
+    /// `cover` where that crops little, otherwise `contain`; a shared screen is always whole.
     case auto
 }
 
-/// What a layout needs to know of one participant.
+/// The properties of a participant that a layout uses.
 public struct LayoutMember: Hashable, Sendable {
     public var id: String
-    /// The one who speaks now.
+    /// Whether the participant is the active speaker.
     public var isSpeaker: Bool
-    /// 0 is who spoke last, 1 who before, and so on; nil who never did.
+    /// 0 for the participant who spoke last, 1 for the one before, and so on; nil for one who never spoke.
     public var speakerRank: Int?
     public var isPresenting: Bool
     public var isPinned: Bool
     public var hasVideo: Bool
-    /// Width / height of what is sent, as displayed.
+    /// Width / height of the sent picture as displayed.
     public var aspectRatio: Double
     /// Ascending in the order of joining.
     public var joinOrder: Int
@@ -147,12 +148,12 @@ public struct LayoutMember: Hashable, Sendable {
     }
 }
 
-/// One participant's place on the canvas, in pixels; all four are even, so that chroma falls on whole samples.
+/// One participant's rectangle on the canvas, in pixels; all four numbers are even, so that chroma has whole samples.
 public struct Tile: Hashable, Sendable {
     public var member: String
     public var x, y, width, height: Int
     public var fit: TileFit
-    /// Higher lies above.
+    /// The stacking order: a higher tile covers a lower one.
     public var z: Int
     public var showsName: Bool
 

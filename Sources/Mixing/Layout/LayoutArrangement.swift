@@ -1,12 +1,12 @@
 import Codecs
 
 extension Layout {
-    /// Places people on a canvas.
+    /// Arranges participants on a canvas.
     ///
     /// A pure function: the same members, canvas and `previous` tiles give the same tiles. All coordinates are even,
-    /// all tiles lie inside the canvas, and tiles of one layer never overlap. `previous`, the result of the last call,
-    /// keeps people where they were as far as the new arrangement allows. Where there are more people than places,
-    /// those who spoke most recently are shown. A member of whom nothing is known twice (the same id) is placed once.
+    /// all tiles are inside the canvas, and tiles of one layer never overlap. `previous`, the result of the last call,
+    /// keeps participants at their places as far as the new arrangement allows. Where there are more participants than
+    /// places, those who spoke most recently are shown. An id that occurs twice is placed once.
     public func arrange(_ members: [LayoutMember], canvasWidth: Int, canvasHeight: Int, previous: [Tile]) -> [Tile] {
         var seen: Set<String> = []
         let people = members.filter { seen.insert($0.id).inserted }
@@ -24,7 +24,7 @@ extension Layout {
     }
 }
 
-/// One run of `arrange`: regions are filled in their order from those who still wait for a place.
+/// One run of `arrange`: regions are filled in their order with the participants who still wait for a place.
 private struct Placement {
     let layout: Layout
     let width: Int
@@ -66,8 +66,8 @@ private struct Placement {
 
     // MARK: Geometry
 
-    /// Both edges are rounded by the same rule, so that regions that touch in the file touch in pixels and do not
-    /// overlap.
+    /// The frame of a region in pixels. Both edges are rounded by the same rule, so that regions that touch in the file
+    /// touch in pixels and do not overlap.
     private func frame(of region: Layout.Region) -> PixelRectangle {
         func edge(_ fraction: Double, _ extent: Int) -> Int {
             let pixels = (fraction * Double(extent) / 2).rounded() * 2
@@ -82,10 +82,11 @@ private struct Placement {
 
     private func even(_ value: Double) -> Int { max(0, Int((value / 2).rounded())) * 2 }
 
-    /// The largest even size of the wanted shape in a cell. Down to even, so that nothing grows out of its cell.
+    /// The largest even size with the aspect ratio in a cell, rounded down so that a tile never exceeds its cell.
     private func tileSize(_ cellWidth: Int, _ cellHeight: Int, _ aspect: Layout.Aspect) -> (width: Int, height: Int) {
         let best = aspect.largest(in: Double(cellWidth), Double(cellHeight))
-        // A sixteenth of slack before truncation: 638 / (16/9) is 358.875, and 16:9 tiles of 638×358 are meant.
+        // A sixteenth of a pixel is added before truncation: 638 / (16/9) is 358.875, and a 16:9 tile of 638×358 is
+        // meant.
         return (Int(best.width + 1.0 / 16) & ~1, Int(best.height + 1.0 / 16) & ~1)
     }
 
@@ -98,7 +99,7 @@ private struct Placement {
             let rows = (count + columns - 1) / columns
             let size = tileSize(
                 (frame.width - (columns - 1) * gap) / columns, (frame.height - (rows - 1) * gap) / rows, aspect)
-            // Equal areas: fewer empty places look better.
+            // Among equal areas, fewer empty places look better.
             let area = size.width * size.height, bestArea = best.width * best.height
             if size.width >= 2, size.height >= 2,
                 area > bestArea || area == bestArea && columns * rows < best.columns * best.rows
@@ -121,8 +122,8 @@ private struct Placement {
         }
     }
 
-    /// Tiles are as thick as the strip, and as many as fit: then nobody moves or changes size when people come and go.
-    /// Only where the layout asks for a number of tiles they become as small as that needs.
+    /// The cells of a strip: tiles as thick as the strip, as many as fit, so that nobody moves or changes size when
+    /// participants join and leave. Only where the layout demands a number of tiles, they shrink to fit it.
     private func stripCells(
         in frame: PixelRectangle, most: Int, direction: Layout.Direction, align: Layout.Alignment, mayShrink: Bool,
         aspect: Layout.Aspect
@@ -158,7 +159,8 @@ private struct Placement {
 
     // MARK: People
 
-    /// Who has the first role that anybody has. A pinned or presenting member who is in the slot already stays there.
+    /// The member with the first role that any member has. A pinned or presenting member who is in the slot stays
+    /// there.
     private func occupant(of frame: PixelRectangle, roles: [Layout.Role]) -> LayoutMember? {
         for role in roles {
             let candidates =
@@ -176,9 +178,9 @@ private struct Placement {
         return nil
     }
 
-    /// Who is shown when not all can be: pinned, presenting and speaking people, then by when they last spoke, then
-    /// those who have a picture, then by seniority. Only speaking changes the order during a call, so the selection is
-    /// calm.
+    /// The order in which members are shown where not all fit: pinned, presenting and speaking ones first, then by the
+    /// time they last spoke, then those with a picture, then by the order of joining. Only speaking changes this order
+    /// during a call, so the selection is calm.
     private func isMoreImportant(_ a: LayoutMember, _ b: LayoutMember) -> Bool {
         func key(_ member: LayoutMember) -> (Int, Int, Int, Int) {
             let first = member.isPinned ? 0 : member.isPresenting ? 1 : member.isSpeaker ? 2 : 3
@@ -187,10 +189,10 @@ private struct Placement {
         return key(a) == key(b) ? a.id < b.id : key(a) < key(b)
     }
 
-    /// Seats as many as there are cells. First those whose cell is where it was; then, if that is most of them
-    /// (somebody came, left or was swapped), the others go to the nearest free cell; if the grid changed its shape,
-    /// everyone in reading order of where they were, so that neighbours stay neighbours. Newcomers come last, by
-    /// seniority.
+    /// Places members in the cells. A member whose cell still exists keeps it. If these are the majority (a member
+    /// joined, left or was swapped), the others take the nearest free cell; if the grid changed its shape, all members
+    /// are placed in the reading order of their old places, so that neighbours stay neighbours. New members come last,
+    /// in the order of joining.
     private mutating func seat(_ cells: [PixelRectangle], _ region: Layout.Region) {
         guard !cells.isEmpty else { return }
         let chosen =
@@ -214,7 +216,7 @@ private struct Placement {
         }
         unseated.sort { isBefore($0, $1) }
         if unseated.count < chosen.count {
-            // Who was elsewhere before the newcomers: the sort put them first.
+            // The sort put members with an old place before the new ones.
             for member in unseated {
                 let free = seats.indices.filter { seats[$0] == nil }
                 let target =
@@ -230,7 +232,7 @@ private struct Placement {
         }
     }
 
-    /// Reading order of the old places; those without one after, by seniority.
+    /// The reading order of the old places; members without one follow in the order of joining.
     private func isBefore(_ a: LayoutMember, _ b: LayoutMember) -> Bool {
         switch (previous[a.id], previous[b.id]) {
         case (let old?, let other?):
@@ -248,7 +250,7 @@ private struct Placement {
     }
 
     private func tile(_ member: LayoutMember, _ cell: PixelRectangle, _ region: Layout.Region) -> Tile {
-        // Cropping a screen hides what is being talked about.
+        // A crop of a shared screen may hide its content.
         let fit = member.isPresenting && region.fit == .auto ? TileFit.contain : region.fit
         return Tile(
             member: member.id, x: cell.x, y: cell.y, width: cell.width, height: cell.height, fit: fit, z: region.layer,

@@ -1,9 +1,9 @@
 import Basics
 
 extension Layout {
-    /// Reads a layout file. `file` is only for the messages.
+    /// Parses a layout file. `file` is used in messages only.
     ///
-    /// All faults of the file are found at once, as far as its syntax allows.
+    /// All faults of the file are reported together, as far as its syntax allows.
     public static func parse(json bytes: [UInt8], file: String) throws(LayoutFaults) -> Layout {
         let root: JSONValue
         do {
@@ -24,7 +24,7 @@ extension Layout {
     }
 }
 
-/// JSON values to the model, collecting faults instead of stopping at the first.
+/// Converts JSON values to a layout, and collects faults instead of stopping at the first.
 struct LayoutDecoder {
     let file: String
     private(set) var faults: [LayoutFault] = []
@@ -33,8 +33,8 @@ struct LayoutDecoder {
         self.file = file
     }
 
-    /// The keys of each object; `layouts/schema.json` names the same ones (a test compares them). Every object may have
-    /// a `comment`.
+    /// The keys of each object. `layouts/schema.json` has the same ones (a test compares them). Every object may have a
+    /// `comment`.
     static let layoutKeys = [
         "$schema", "comment", "name", "description", "background", "gap", "names", "maxTiles", "rules",
     ]
@@ -95,12 +95,12 @@ struct LayoutDecoder {
         guard let regions = list(value, "regions", of: "a rule") else { return rule }
         let faultsBefore = faults.count
         rule.regions = regions.values.map { region($0) }
-        // Frames that are already reported as wrong would only be reported again.
+        // Regions with reported faults are not checked for overlaps, which would only follow from those faults.
         if faults.count == faultsBefore { checkOverlaps(rule.regions, regions.values.map(\.position)) }
         return rule
     }
 
-    /// `3`, `[2, 4]`, or `[5, null]` for five and more.
+    /// Reads `3`, `[2, 4]`, or `[5, null]` for five and more.
     private mutating func peopleRange(_ value: JSONValue, _ condition: inout Layout.Condition) {
         let mend = "write a number, [from, to], or [from, null] for no upper end"
         switch value.node {
@@ -180,7 +180,7 @@ struct LayoutDecoder {
         return checkInteger(columns, "\"columns\"", 1...20)
     }
 
-    /// `"16:9"`, `1.5`, `[1.33, "16:9"]` or `"fill"`.
+    /// Reads `"16:9"`, `1.5`, `[1.33, "16:9"]` or `"fill"`.
     private mutating func aspect(_ value: JSONValue) -> Layout.Aspect {
         guard let aspect = value["aspect"] else { return .wide }
         if case .string("fill") = aspect.node { return .fill }
@@ -208,7 +208,7 @@ struct LayoutDecoder {
         return ratio
     }
 
-    // MARK: What holds between several values
+    // MARK: Checks across several values
 
     private mutating func checkInside(
         _ region: JSONValue, _ start: String, _ extent: String, _ from: Double, _ size: Double
@@ -236,17 +236,17 @@ struct LayoutDecoder {
         }
     }
 
-    /// A room with any number of people must find its rule.
+    /// Reports a number of participants for which no rule applies.
     private mutating func checkCoverage(_ rules: [Layout.Rule], _ position: TextPosition) {
         for presenting in [false, true] {
             for pinned in [false, true] {
-                let lonely = (1...200).first { people in
+                let uncovered = (1...200).first { people in
                     !rules.contains { $0.condition.matches(people: people, presenting: presenting, pinned: pinned) }
                 }
-                guard let lonely else { continue }
+                guard let uncovered else { continue }
                 let state = (presenting ? " while somebody presents" : "") + (pinned ? " with somebody pinned" : "")
                 report(
-                    position, "no rule fits \(lonely) \(lonely == 1 ? "person" : "people")\(state)",
+                    position, "no rule fits \(uncovered) \(uncovered == 1 ? "person" : "people")\(state)",
                     "add a last rule without \"when\"")
                 return
             }

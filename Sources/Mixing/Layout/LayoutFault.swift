@@ -1,6 +1,6 @@
-/// One thing wrong with a layout file: where, what, and how to mend it.
+/// One fault in a layout file: its position, its description, and the remedy.
 public struct LayoutFault: Hashable, Sendable, CustomStringConvertible {
-    /// The file as the user named it.
+    /// The path of the file as the user gave it.
     public var file: String
     /// From 1.
     public var line: Int
@@ -17,11 +17,11 @@ public struct LayoutFault: Hashable, Sendable, CustomStringConvertible {
         self.mend = mend
     }
 
-    /// `FILE:LINE:COLUMN: what; mend`, as compilers print it, so that editors can jump there.
+    /// `FILE:LINE:COLUMN: what; mend`, the format of compilers, so that editors can open the position.
     public var description: String { "\(file):\(line):\(column): \(what); \(mend)" }
 }
 
-/// Everything that is wrong with one layout, in the order of the file. Never empty.
+/// All faults of one layout, in the order of the file; never empty.
 public struct LayoutFaults: Error, Hashable, Sendable, CustomStringConvertible {
     public var faults: [LayoutFault]
 

@@ -1,15 +1,15 @@
 import Basics
 import Glibc
 
-/// The layouts that rooms can use: those of a directory, over the shipped ones, which are built in.
+/// The layouts that rooms can use: the built-in ones, and those of a directory, which take precedence.
 ///
-/// The caller polls; a file that became broken is reported and its last good state stays in use. Safe from any thread.
+/// The caller polls. A file that became invalid is reported, and its last valid state stays in use. Safe on any thread.
 public final class LayoutLibrary: Sendable {
-    /// What a poll, put or delete changed.
+    /// The result of a poll.
     public struct Change: Sendable {
-        /// Names of layouts that are new, different or gone.
+        /// The names of added, changed and removed layouts.
         public var changed: Set<String> = []
-        /// Of files that cannot be used as they are, each reported once per state of the file.
+        /// The faults of invalid files, reported once per state of a file.
         public var faults: [LayoutFault] = []
     }
 
@@ -30,7 +30,7 @@ public final class LayoutLibrary: Sendable {
         }
     }
 
-    /// Nil: only the built-in layouts and what is put at run time.
+    /// The directory of layout files; nil where there are only the built-in layouts and those that `put` added.
     public let directory: String?
 
     private struct Stamp: Equatable {
@@ -40,19 +40,19 @@ public final class LayoutLibrary: Sendable {
         var inode: UInt
     }
 
-    /// What is known of the directory's files. Its lock is held while they are read and written: only `poll`, `put` and
-    /// `delete` take it, which may wait for a disk.
+    /// The last state of each file. Its lock is held while files are read and written: only `poll`, `put` and `delete`
+    /// take it, and they may wait for a disk.
     private let stamps = Guarded<[String: Stamp]>([:])
-    /// What rooms use. Its lock is held for a look or a change of the table alone, so that nobody who asks for a layout
-    /// waits for a disk.
+    /// The layouts in use. Its lock is held for single accesses of the table only, so that a lookup never waits for a
+    /// disk.
     private let layouts: Guarded<[String: Layout]>
     private let read: @Sendable (String) -> [UInt8]?
 
-    /// Reads the directory. A missing one is like an empty one, so that a server without files works; what is wrong
-    /// with its files is told by the first `poll()`.
+    /// Reads the directory. A missing directory counts as empty, so that a server without files works; the first
+    /// `poll()` reports the faults of its files.
     public convenience init(directory: String?) { self.init(directory: directory, read: Self.read) }
 
-    /// - Parameter read: gives the bytes of a file, or nil where it cannot be read.
+    /// - Parameter read: returns the bytes of a file, or nil where it cannot be read.
     init(directory: String?, read: @escaping @Sendable (String) -> [UInt8]?) {
         self.directory = directory
         self.read = read
@@ -63,7 +63,7 @@ public final class LayoutLibrary: Sendable {
     public static let builtIn: [String: Layout] = {
         var layouts: [String: Layout] = [:]
         for file in BuiltInLayouts.files {
-            // A test parses every one of them, so none is left out here.
+            // A test parses every built-in layout, so none is skipped here.
             if let layout = try? Layout.parse(json: Array(file.json.utf8), file: "\(file.name).json") {
                 layouts[file.name] = layout
             }
@@ -71,20 +71,20 @@ public final class LayoutLibrary: Sendable {
         return layouts
     }()
 
-    /// The names of the shipped layouts, in the order in which a person would look for them.
+    /// The names of the built-in layouts, the most common first.
     public static let builtInNames = BuiltInLayouts.files.map(\.name)
 
-    /// The layout of that name.
+    /// The layout with this name.
     public subscript(name: String) -> Layout? { layouts.withLock { $0[name] } }
 
-    /// All of them: the shipped ones in their order, then the others by name.
+    /// All layouts: the built-in ones in their order, then the others by name.
     public var all: [Layout] {
         let layouts = layouts.withLock { $0 }
         let shipped = Self.builtInNames.compactMap { layouts[$0] }
         return shipped + layouts.values.filter { !Self.builtInNames.contains($0.name) }.sorted { $0.name < $1.name }
     }
 
-    /// Looks for new, changed and removed files: call it at least every 2 s, from a thread that may block on a disk.
+    /// Looks for new, changed and removed files. To be called at least every 2 s, on a thread that may block on a disk.
     public func poll() -> Change {
         guard let directory else { return Change() }
         return stamps.withLock { stamps in
@@ -115,7 +115,7 @@ public final class LayoutLibrary: Sendable {
         }
     }
 
-    /// Returns whether that is another than before.
+    /// Stores or removes a layout. Returns whether it differs from the one before.
     @discardableResult
     private func use(_ layout: Layout?, as name: String) -> Bool {
         layouts.withLock { layouts in
@@ -124,7 +124,7 @@ public final class LayoutLibrary: Sendable {
         }
     }
 
-    /// Adds or replaces a layout, after the same checks as for files, and keeps it in the directory if there is one.
+    /// Adds or replaces a layout, after the same checks as for files, and writes it to the directory if there is one.
     public func put(name: String, json bytes: [UInt8]) throws(StoreError) -> Layout {
         let layout: Layout
         do {
@@ -135,7 +135,7 @@ public final class LayoutLibrary: Sendable {
         let failure: StoreError? = stamps.withLock { stamps in
             if let directory {
                 let path = "\(directory)/\(name).json"
-                // A server that was started without files keeps what it is given from here on.
+                // A server that was started without the directory creates it for the first layout.
                 mkdir(directory, 0o755)
                 if let reason = Self.write(bytes, path) { return .file(path: path, reason: reason) }
                 stamps["\(name).json"] = Self.stamp(path)
@@ -147,7 +147,7 @@ public final class LayoutLibrary: Sendable {
         return layout
     }
 
-    /// Removes a layout; a replaced built-in one becomes what it was.
+    /// Removes a layout; where it replaced a built-in one, that one applies again.
     public func delete(name: String) throws(StoreError) {
         let failure: StoreError? = stamps.withLock { stamps in
             guard let layout = self[name] else { return .unknown(name) }
@@ -202,7 +202,7 @@ public final class LayoutLibrary: Sendable {
             inode: UInt(info.st_ino))
     }
 
-    /// At most a byte more than a layout may have, which the parser then refuses.
+    /// Reads a file, at most one byte more than the parser accepts, so that the parser refuses a larger file.
     static func read(_ path: String) -> [UInt8]? {
         guard let file = fopen(path, "rb") else { return nil }
         defer { fclose(file) }
@@ -212,7 +212,8 @@ public final class LayoutLibrary: Sendable {
         return Array(bytes.prefix(count))
     }
 
-    /// Beside the file and then renamed, so that nobody reads half of it. The reason of a failure, or nil.
+    /// Writes a temporary file and renames it, so that no reader gets a partial file. Returns the reason of a failure,
+    /// or nil.
     private static func write(_ bytes: [UInt8], _ path: String) -> String? {
         let beside = path + ".new"
         guard let file = fopen(beside, "wb") else { return String(cString: strerror(errno)) }

@@ -1,27 +1,26 @@
 import Basics
 import Codecs
 
-/// What stands beside a picture that is narrower or flatter than its tile: the picture itself, filling, dark and out of
-/// focus.
+/// The background of a picture that does not fill its tile: the same picture, enlarged, darkened and blurred.
 ///
-/// It follows the picture slowly and seldom (every `period`th), so that it stays calm and costs next to nothing.
+/// The backdrop is redrawn with every `period`th picture only, so that it is calm and costs almost nothing.
 struct Backdrop {
-    /// Drawn anew with every so manieth picture: twice a second at 30 a second.
+    /// Pictures from one redraw to the next: two redraws a second at 30 pictures a second.
     private static let period = 15
-    /// The size to which the picture shrinks first: what is left is only colour and large shapes.
+    /// The size to which the picture is scaled first, which keeps only colours and large shapes.
     private static let coarse = (width: 16, height: 10)
 
     private var blurred: Picture?
     private var age = 0
 
-    /// Forgets what has another size than the tile.
+    /// Drops the backdrop if its size is not that of the tile.
     mutating func fit(width: Int, height: Int) {
         if let blurred, blurred.width == width, blurred.height == height { return }
         blurred = nil
         age = 0
     }
 
-    /// The backdrop for this picture, of the tile's size.
+    /// The backdrop for this picture, in the tile's size.
     mutating func picture(for source: Picture, rotation: Rotation, width: Int, height: Int) -> Picture {
         defer { age += 1 }
         if let blurred, blurred.width == width, blurred.height == height, age % Self.period != 0 { return blurred }
@@ -33,7 +32,7 @@ struct Backdrop {
             from: source, crop: crop, rotation: rotation, into: coarse, x: 0, y: 0, width: coarse.width,
             height: coarse.height)
         coarse.dim(PixelRectangle(x: 0, y: 0, width: coarse.width, height: coarse.height), luma: 90, chroma: 150)
-        // In two steps: one bilinear step of this size would show its grid.
+        // Two steps, because a single bilinear enlargement by this factor would show a grid.
         let middle = Picture(width: Self.coarse.width * 5, height: Self.coarse.height * 5)
         Scaler.scale(from: coarse, into: middle, x: 0, y: 0, width: middle.width, height: middle.height)
         let result = Picture(width: width, height: height)
@@ -44,7 +43,7 @@ struct Backdrop {
 }
 
 extension Picture {
-    /// Takes brightness and colour back to so many 256ths.
+    /// Scales brightness and colour to `luma` and `chroma` 256ths.
     func dim(_ rectangle: PixelRectangle, luma: Int, chroma: Int) {
         let area = rectangle.clipped(width: width, height: height)
         for row in area.y..<area.y + area.height {

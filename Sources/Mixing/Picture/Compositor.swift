@@ -1,12 +1,12 @@
 import Basics
 import Codecs
 
-/// What a participant's tile shows now.
+/// The content of a participant's tile.
 public struct TileAppearance: Sendable {
-    /// How alive the picture is.
+    /// Whether the picture is live.
     public enum State: Sendable, Hashable {
         case live
-        /// The last picture, dimmed and marked: nothing new has come for a while.
+        /// The last picture, dimmed and marked, because no new one was received for a while.
         case frozen
         /// Initials instead of a picture.
         case avatar
@@ -15,9 +15,9 @@ public struct TileAppearance: Sendable {
     public var name: String
     /// The newest picture; nil shows the avatar.
     public var picture: Picture?
-    /// How the picture must be turned for display.
+    /// How the picture must be rotated for display.
     public var rotation: Rotation
-    /// Changes whenever the picture does.
+    /// A number that changes with every new picture.
     public var pictureGeneration: UInt64
     public var state: State
     public var isSpeaking: Bool
@@ -40,32 +40,32 @@ public struct TileAppearance: Sendable {
     }
 }
 
-/// What is the same in every tile.
+/// The style that all tiles share.
 public struct CompositorStyle: Hashable, Sendable {
-    /// Around who speaks.
+    /// The border of a speaking participant's tile.
     public var speaking = Colour(0x4ADE80)
-    /// `auto` crops a picture to fill its tile when at most this part of it is lost; 3:2 in 16:9 loses 16 %, 4:3 loses
-    /// 25 %.
+    /// The largest part of a picture that `TileFit.auto` crops to fill the tile; in a 16:9 tile 3:2 loses 16 %, 4:3
+    /// loses 25 %.
     public var largestCrop = 0.2
-    /// Beside pictures that are shown whole on request, such as screens.
+    /// The bars beside pictures that are shown whole on request, such as screens.
     public var bars = Colour(0x0B0D10)
 
     public init() {}
 }
 
-/// Draws a room's canvas from its tiles: only those that changed, scaled straight into the canvas.
+/// Draws a room's canvas from its tiles: only changed tiles are drawn, each scaled directly into the canvas.
 ///
-/// Confined to one thread at a time. A picture that `compose` returned never changes again: the next one is another
-/// from the pool, into which the unchanged rest is copied (about 24 µs at 1280×720, against a third of a millisecond to
-/// scale it all). In the steady state nothing is allocated but the picture's own object.
+/// Confined to one thread at a time. A picture that `compose` returned never changes again: the next one comes from the
+/// pool, and the unchanged rest is copied into it (about 24 µs at 1280×720; scaling everything takes a third of a
+/// millisecond). In the steady state only the picture's own object is allocated.
 public final class Compositor {
     public let width: Int
     public let height: Int
     public let style: CompositorStyle
-    /// The layout's; a new one redraws everything.
+    /// The background of the layout; a change redraws the whole canvas.
     public var background: Colour
 
-    /// The last composed picture; plain background before the first.
+    /// The last composed picture; before the first it has the plain background.
     public private(set) var current: Picture
 
     private let pool: PicturePool
@@ -73,7 +73,7 @@ public final class Compositor {
     private var shown: [Shown] = []
     private var shownBackground: Colour?
 
-    /// One tile of `current` and what it was drawn from.
+    /// One tile of `current` and the state from which it was drawn.
     private struct Shown {
         var tile: Tile
         var look: Look
@@ -95,10 +95,11 @@ public final class Compositor {
         current.fill(background)
     }
 
-    /// The canvas for these tiles, or nil when it looks just like the last one.
+    /// Draws the canvas with these tiles; nil when it would be equal to the last one.
     ///
-    /// `tiles` as from `Layout.arrange` for this canvas; what does not lie inside is left out. `appearance` is asked
-    /// once for each tile, from below upwards.
+    /// - Parameters:
+    ///   - tiles: the result of `Layout.arrange` for this canvas; tiles outside are skipped.
+    ///   - appearance: called once for each tile, the lowest layer first.
     public func compose(tiles: [Tile], appearance: (String) -> TileAppearance) -> Picture? {
         let usable = tiles.filter { isInside($0) }
         let ordered = usable.contains { $0.z != usable[0].z } ? stableByLayer(usable) : usable
@@ -106,7 +107,7 @@ public final class Compositor {
             shownBackground != background || ordered.count != shown.count
             || !zip(ordered, shown).allSatisfy { $0 == $1.tile }
         if isNew {
-            // Backdrops move with their participant, so that they do not flash.
+            // A backdrop moves with its participant, so that it does not flash.
             let backdrops = Dictionary(
                 shown.map { ($0.tile.member, $0.backdrop) }, uniquingKeysWith: { first, _ in first })
             shown = ordered.map { tile in
@@ -158,7 +159,7 @@ public final class Compositor {
     }
 }
 
-/// Everything that a tile's pixels follow from, except its place.
+/// The state that determines a tile's pixels, apart from its place.
 private struct Look: Equatable {
     var name: String
     var showsPicture: Bool
@@ -169,13 +170,13 @@ private struct Look: Equatable {
     var isMuted: Bool
     var handRaised: Bool
 
-    /// Of a tile that was not drawn yet: like no real one.
+    /// The look of a tile that was not drawn yet, which equals no real one.
     static let none = Look(TileAppearance(name: "\u{0}not drawn"))
 
     init(_ appearance: TileAppearance) {
         let showsPicture = appearance.picture != nil && appearance.state != .avatar
         name = appearance.name
-        // New pictures behind an avatar change nothing that is seen.
+        // New pictures behind an avatar are not visible.
         self.showsPicture = showsPicture
         generation = showsPicture ? appearance.pictureGeneration : 0
         rotation = showsPicture ? appearance.rotation : .none

@@ -1,6 +1,6 @@
 import CPango
 
-/// Small drawings, as paths: no icon font, no image files.
+/// Small drawings made of paths, without an icon font or image files.
 enum Marks {
     static func roundedRectangle(
         _ cairo: OpaquePointer, _ x: Double, _ y: Double, _ width: Double, _ height: Double, radius: Double
@@ -13,7 +13,7 @@ enum Marks {
         cairo_close_path(cairo)
     }
 
-    /// A microphone with a stroke through it, in the red that people look for.
+    /// A red microphone with a stroke through it.
     static func mutedMicrophone(_ cairo: OpaquePointer, x: Double, y: Double, size: Double) {
         cairo_save(cairo)
         cairo_translate(cairo, x, y)
@@ -59,7 +59,7 @@ enum Marks {
         cairo_restore(cairo)
     }
 
-    /// Three dots on a dark pill: the picture waits for data.
+    /// Three dots on a dark pill, the mark of a frozen picture.
     static func dots(_ cairo: OpaquePointer, width: Double, height: Double) {
         roundedRectangle(cairo, 0, 0, width, height, radius: height / 2)
         cairo_set_source_rgba(cairo, 0.05, 0.06, 0.08, 0.7)

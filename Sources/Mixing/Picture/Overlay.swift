@@ -2,9 +2,9 @@ import CPango
 import CYUV
 import Codecs
 
-/// Something small to lay over the canvas: I420 with an opacity for each pixel. Drawn once, blended often.
+/// A small picture to blend over the canvas: I420 with an opacity for each pixel. Drawn once, blended often.
 final class Overlay: Sendable {
-    /// Even.
+    /// In pixels; even.
     let width: Int
     let height: Int
     private let y: [UInt8]
@@ -14,7 +14,7 @@ final class Overlay: Sendable {
 
     var byteCount: Int { y.count + u.count + v.count + alpha.count }
 
-    /// Draws with Cairo on a transparent ground of at least this size.
+    /// Draws with Cairo on a transparent surface of at least this size.
     init?(width wantedWidth: Int, height wantedHeight: Int, draw: (OpaquePointer) -> Void) {
         width = max(2, (wantedWidth + 1) & ~1)
         height = max(2, (wantedHeight + 1) & ~1)
@@ -38,14 +38,14 @@ final class Overlay: Sendable {
         let chromaWidth = width / 2
         for row in stride(from: 0, to: height, by: 2) {
             for column in stride(from: 0, to: width, by: 2) {
-                // Chroma is the mean of the four pixels, each as much as it is opaque: Cairo's premultiplied sums are
-                // just that.
+                // Chroma is the mean of the four pixels, weighted by opacity, which the sum of Cairo's premultiplied
+                // values is.
                 var red = 0, green = 0, blue = 0, opacity = 0
                 for (dy, dx) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                     let pixel = pixels + (row + dy) * rowBytes + (column + dx) * 4
                     let a = Int(pixel[3])
                     guard a > 0 else { continue }
-                    // Native-endian ARGB32: B, G, R, A on every machine that Swift runs on.
+                    // ARGB32 is in native byte order: B, G, R, A on every machine that Swift supports.
                     let b = Int(pixel[0]), g = Int(pixel[1]), r = Int(pixel[2])
                     red += r
                     green += g
@@ -73,14 +73,15 @@ final class Overlay: Sendable {
             blue: UInt8(clamping: blue * 255 / alpha))
     }
 
-    /// Lays it over `canvas` with its upper left at an even point; what does not lie inside is not drawn at all.
+    /// Blends the overlay over `canvas` with its upper left corner at an even point. An overlay that is not wholly
+    /// inside is not drawn.
     func blend(over canvas: Picture, x: Int, y top: Int) {
         guard x >= 0, top >= 0, x & 1 == 0, top & 1 == 0, x + width <= canvas.width, top + height <= canvas.height
         else { return }
         let toY = canvas.y + top * canvas.yStride + x
         let toU = canvas.u + top / 2 * canvas.uStride + x / 2
         let toV = canvas.v + top / 2 * canvas.vStride + x / 2
-        // Source and destination may be the same memory: each row is read before it is written, sample by sample.
+        // Source and destination may be the same memory, because each sample is read before it is written.
         I420Blend(
             y, Int32(width), u, Int32(width / 2), v, Int32(width / 2), toY, Int32(canvas.yStride), toU,
             Int32(canvas.uStride), toV,
@@ -88,6 +89,6 @@ final class Overlay: Sendable {
             Int32(canvas.vStride), Int32(width), Int32(height))
     }
 
-    /// How much of it is not transparent, 0…1: for tests.
+    /// The mean opacity, 0…1, for tests.
     var coverage: Double { Double(alpha.reduce(0) { $0 + Int($1) }) / Double(255 * alpha.count) }
 }

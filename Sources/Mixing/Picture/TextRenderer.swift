@@ -1,40 +1,40 @@
 import Basics
 import CPango
 
-/// Draws names, initials and marks, in any script: Pango shapes, orders right-to-left text and finds a font for each
-/// character.
+/// Draws names, initials and marks in any script: Pango shapes the text, orders right-to-left text and finds a font for
+/// each character.
 ///
-/// One for the whole server, since a font map with all its fonts is large and what it draws is the same in every room.
-/// Safe from any thread: text is drawn when it changes, not with every picture, so the lock is hardly ever waited for.
+/// The server has one renderer, since a font map with all its fonts is large and its drawings are the same in every
+/// room. Safe on any thread: text is drawn when it changes, not with every picture, so the lock is rarely contended.
 ///
-/// Cairo and Pango keep every size of every font for as long as the process lives, with the glyphs drawn in it: letters
-/// of discs drawn at each diameter from 16 to 800 pixels took 90 MB. Text is therefore set in few sizes only: those of
-/// `labelSize(nearest:)`, and one for initials, whose outlines are scaled. Names of random ideographs, a thousand
-/// after another, then take 40 MB at most.
+/// Cairo and Pango keep every size of every font with its glyphs for the life of the process: the letters of discs at
+/// each diameter from 16 to 800 pixels took 90 MB. Text is therefore drawn in few sizes only: those of
+/// `labelSize(nearest:)`, and one for initials, whose outlines are scaled. A thousand names of random ideographs then
+/// take 40 MB at most.
 public final class TextRenderer: Sendable {
-    /// The one that everybody shares.
+    /// The shared renderer.
     public static let shared = TextRenderer()
 
-    /// What overlays may take together before those not used for longest are dropped: those of a thousand people. Every
-    /// new picture of a tile asks for its label, so what is shown must fit.
+    /// The total size of the cached overlays in bytes, enough for a thousand participants; beyond it the least recently
+    /// used are dropped. Every new picture of a tile uses its label, so the visible overlays must fit.
     static let cacheBytes = 32 << 20
-    /// Of the text in discs, in pixels; its outline is scaled to the disc.
+    /// The font size of initials in pixels; the outline is scaled to the disc.
     private static let initialsSize = 64
-    /// Longer names are cut before shaping: nobody can read them, and shaping takes time.
+    /// Characters of a name that are drawn at most: longer names are unreadable, and shaping takes time.
     static let longestText = 120
 
     enum Key: Hashable {
-        /// A pill with a name and, if muted, a crossed microphone. Sizes in pixels.
+        /// A pill with a name and, if muted, a crossed-out microphone. Sizes are in pixels.
         case label(text: String, fontSize: Int, maxWidth: Int, isMuted: Bool)
-        /// A disc in the colour of the name with its initials.
+        /// A disc with the initials of the name, in the colour of the name.
         case initials(name: String, diameter: Int)
         case hand(size: Int)
         case frozen(size: Int)
-        /// Large text without a ground, for previews.
+        /// Large text without a background, for previews.
         case plain(text: String, fontSize: Int)
     }
 
-    /// Touched only inside the mutex: that makes its C objects safe to hand from thread to thread.
+    /// Accessed only with the lock held, which makes it safe to use its C objects on any thread.
     private struct State: @unchecked Sendable {
         var context: OpaquePointer?
         var cache: [Key: (overlay: Overlay, used: UInt64)] = [:]
@@ -51,10 +51,11 @@ public final class TextRenderer: Sendable {
     private let state: Guarded<State>
     private let family: String
 
-    /// `family`: font families by preference, comma-separated; for what they lack, any installed font is taken.
+    /// - Parameter family: font families in the order of preference, comma-separated; for characters that they lack,
+    ///   any installed font is used.
     public init(family: String = "Noto Sans, DejaVu Sans, sans-serif") {
         self.family = family
-        // A map of our own: the default one belongs to the thread that asked first.
+        // A separate font map, because the default one belongs to the first thread that used it.
         var state = State()
         if let map = pango_cairo_font_map_new() {
             state.context = pango_font_map_create_context(map)
@@ -67,7 +68,7 @@ public final class TextRenderer: Sendable {
         state.withLock { if let context = $0.context { g_object_unref(UnsafeMutableRawPointer(context)) } }
     }
 
-    /// From the cache, or drawn now; nil only when memory runs out.
+    /// The overlay from the cache, or drawn now; nil only when memory runs out.
     func overlay(_ key: Key) -> Overlay? {
         state.withLock { state in
             state.clock += 1
@@ -87,7 +88,7 @@ public final class TextRenderer: Sendable {
         }
     }
 
-    /// Drops what was not used since the last call: names of those who have left.
+    /// Drops overlays that were not used since the last call, such as names of participants who have left.
     public func dropUnused() {
         state.withLock { state in
             for (key, entry) in state.cache where entry.used <= state.lastDrop { state.drop(key) }
@@ -95,16 +96,16 @@ public final class TextRenderer: Sendable {
         }
     }
 
-    /// Bytes of the overlays kept.
+    /// The size of the cached overlays in bytes.
     public var cachedBytes: Int { state.withLock { $0.bytes } }
 
-    /// The size in which a label is drawn that should be `size` pixels high: one of few, at most an eighth away.
+    /// The font size for a label of about `size` pixels: one of few sizes, at most an eighth away.
     static func labelSize(nearest size: Double) -> Int {
         let step = size < 12.5 ? 1 : size < 21 ? 2.0 : 4
         return Int((size / step).rounded() * step)
     }
 
-    /// How many characters of a text no installed font has (they show as boxes).
+    /// How many characters of a text are in no installed font, and are drawn as boxes.
     public func unknownGlyphCount(in text: String) -> Int {
         state.withLock { state in
             guard let context = state.context else { return text.count }
@@ -113,7 +114,7 @@ public final class TextRenderer: Sendable {
         }
     }
 
-    /// The first letters of the first and the last word; one letter where words are not written apart.
+    /// The first letters of the first and the last word; one letter in scripts without capitals.
     static func initials(of name: String) -> String {
         let words = name.split { !($0.isLetter || $0.isNumber) }
         guard let first = words.first?.first else { return name.first { !$0.isWhitespace }.map(String.init) ?? "?" }
@@ -123,7 +124,7 @@ public final class TextRenderer: Sendable {
         return first.uppercased() + last.uppercased()
     }
 
-    /// Two letters side by side are initials only in scripts that have capitals; in others they would read as a word.
+    /// Whether the letter's script has capitals: in other scripts two letters side by side would read as a word.
     private static func isCased(_ letter: Character) -> Bool { letter.isCased || letter.isNumber }
 
     // MARK: Drawing
@@ -142,7 +143,7 @@ public final class TextRenderer: Sendable {
         pango_layout_set_font_description(layout, font)
         pango_layout_set_single_paragraph_mode(layout, 1)
         pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END)
-        // NUL would end it early and control characters would show as boxes.
+        // A NUL would end the text early, and control characters would be drawn as boxes.
         var shown = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.prefix(Self.longestText).filter { $0.value >= 0x20 && $0.value != 0x7F }))
@@ -220,7 +221,7 @@ public final class TextRenderer: Sendable {
                     cairo, Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
                 cairo_fill(cairo)
                 cairo_set_source_rgb(cairo, 1, 1, 1)
-                // Centred by what is seen, not by the line: initials have no descenders.
+                // The ink is centred, not the line box, because initials have no descenders.
                 cairo_translate(cairo, diameter / 2, diameter / 2)
                 let scale = max(6, diameter * 0.4) / Double(Self.initialsSize)
                 cairo_scale(cairo, scale, scale)
@@ -235,7 +236,7 @@ public final class TextRenderer: Sendable {
         } ?? nil
     }
 
-    /// With the canvas not scaled yet: a font belongs to the scale at which it is asked.
+    /// The outline of the text. The canvas must not be scaled yet, because Pango keeps a font per scale.
     private func outline(of layout: OpaquePointer, in cairo: OpaquePointer) -> UnsafeMutablePointer<cairo_path_t>? {
         cairo_new_path(cairo)
         pango_cairo_layout_path(cairo, layout)
@@ -243,7 +244,7 @@ public final class TextRenderer: Sendable {
         return cairo_copy_path(cairo)
     }
 
-    /// For what has no outline, such as emoji in colour: drawn in its own size, then scaled as a picture.
+    /// Draws text that has no outline, such as colour emoji, in its own size, and scales it as a picture.
     private func paintPicture(of layout: OpaquePointer, _ ink: PangoRectangle, on canvas: OpaquePointer) {
         guard ink.width > 0, ink.height > 0,
             let surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, ink.width, ink.height)

@@ -1,13 +1,13 @@
 import Basics
 import Codecs
 
-/// Draws one tile, all of it: picture or avatar, border, label and marks.
+/// Draws one tile: picture or avatar, border, label and marks.
 struct TilePainter {
     let canvasHeight: Int
     let style: CompositorStyle
     let text: TextRenderer
 
-    /// Every pixel of the tile is written, so that nothing of an earlier drawing shines through.
+    /// Draws the tile. Every pixel of it is written, so that nothing of an earlier drawing remains.
     func paint(_ tile: Tile, _ appearance: TileAppearance, _ backdrop: inout Backdrop, on canvas: Picture) {
         if let picture = appearance.picture, appearance.state != .avatar {
             place(picture, appearance.rotation, in: tile, &backdrop, on: canvas)
@@ -29,7 +29,7 @@ struct TilePainter {
         }
     }
 
-    /// From a tile's edge to what lies on it.
+    /// The distance of labels and marks from the tile's edge.
     private var inset: Int { max(4, canvasHeight / 90) & ~1 }
 
     // MARK: The picture
@@ -87,11 +87,11 @@ struct TilePainter {
         ]
     }
 
-    // MARK: What lies on it
+    // MARK: Labels and marks
 
     private func paintAvatar(_ name: String, _ tile: Tile, on canvas: Picture) {
         let colour = Colour.forName(name)
-        // A ground that only hints at the disc's colour.
+        // The background is a darkened shade of the disc's colour.
         canvas.fill(
             tile.frame,
             Colour(red: 26 + colour.red / 12, green: 29 + colour.green / 12, blue: 34 + colour.blue / 12))
@@ -102,7 +102,7 @@ struct TilePainter {
 
     private func label(_ tile: Tile, _ appearance: TileAppearance, on canvas: Picture) {
         guard tile.showsName && !appearance.name.isEmpty || appearance.isMuted else { return }
-        // Readable in small tiles, modest in large ones.
+        // The label is readable in small tiles and modest in large ones.
         let scale = Double(canvasHeight) / 720
         let fontSize = TextRenderer.labelSize(
             nearest: max(9, min(max(Double(tile.height) * 0.075, 13 * scale), 20 * scale)))
@@ -124,7 +124,8 @@ struct TilePainter {
             y: tile.y + (tile.height - overlay.height) / 2 & ~1)
     }
 
-    /// Inside the tile, 4 pixels at 720 lines: even, so that its colour ends where its brightness does.
+    /// Draws the border inside the tile, 4 pixels wide on a canvas of 720 lines. The width is even, so that chroma and
+    /// luma end at the same pixel.
     private func border(_ frame: PixelRectangle, on canvas: Picture) {
         let thickness = max(2, canvasHeight / 360 * 2)
         guard frame.width > 2 * thickness, frame.height > 2 * thickness else { return }
@@ -139,7 +140,7 @@ struct TilePainter {
 }
 
 extension Picture {
-    /// Copies an even rectangle from `source`, whose own origin lies at (`originX`, `originY`) of this picture.
+    /// Copies a rectangle with even sides from `source`, whose origin is at (`originX`, `originY`) of this picture.
     fileprivate func copy(_ area: PixelRectangle, from source: Picture, originX: Int, originY: Int) {
         guard area.width > 0, area.height > 0 else { return }
         for row in area.y..<area.y + area.height {
