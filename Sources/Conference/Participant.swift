@@ -107,7 +107,7 @@ public final class Participant: Sendable {
         try conference.seats.allow(.chat, id)
         try change { slot throws(ConferenceError) in
             guard let member = slot.room.member(id) else { throw .participantNotFound(id) }
-            try slot.room.mayTalk(id)
+            try slot.room.requireMaySendMessages(id)
             if let other, slot.room.member(other) == nil { throw .participantNotFound(other) }
             let event = ParticipantEvent.chat(
                 ChatMessage(from: id, fromName: member.name, to: other, text: text, at: Date()))
@@ -147,7 +147,7 @@ public final class Participant: Sendable {
     /// Sends a message to the others' data channels of that label, as if it had come on one.
     public func relay(label: String, _ content: RelayedMessage.Content) throws(ConferenceError) {
         try conference.seats.allow(.message, id)
-        try change { slot throws(ConferenceError) in try slot.room.mayTalk(id) }
+        try change { slot throws(ConferenceError) in try slot.room.requireMaySendMessages(id) }
         let message = RelayedMessage(from: id, label: label, content: content)
         if let engine = slot(\.engine) { conference.media.peers.relay(message, in: engine) }
         conference.roomService.relayed(message, in: room)

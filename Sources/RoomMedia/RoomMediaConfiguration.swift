@@ -1,6 +1,6 @@
 import Basics
 
-/// What the media of rooms can be told.
+/// The configuration of rooms' media.
 public enum RoomMediaConfiguration {
     /// One step of the ladder.
     public struct Rung: Hashable, Sendable {
@@ -16,7 +16,7 @@ public enum RoomMediaConfiguration {
             self.bitRate = bitRate
         }
 
-        /// The ladder of rooms that are told no other, from the top down.
+        /// The default ladder, from the top down.
         public static let standard = [
             Rung(height: 720, bitRate: .kilobits(1500)), Rung(height: 360, bitRate: .kilobits(450)),
             Rung(height: 180, framesPerSecond: 15, bitRate: .kilobits(110)),
@@ -25,7 +25,7 @@ public enum RoomMediaConfiguration {
 
     public struct Audio: Sendable {
         public var bitRate: BitRate = .kilobits(32)
-        /// The loudest so many are mixed.
+        /// How many of the loudest participants are mixed at once.
         public var maxSpeakers = 6
         public init() {}
     }

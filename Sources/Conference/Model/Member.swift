@@ -37,7 +37,7 @@ struct Member: Hashable, Sendable {
     let roleIsProven: Bool
 
     /// It may chat and send data channel messages to the others.
-    var mayTalk: Bool { kind == .participant && role != .viewer }
+    var maySendMessages: Bool { kind == .participant && role != .viewer }
 
     /// Its seat outlives its media: signalling is there, by which it may offer anew.
     var staysWithoutMedia: Bool { hasSignalling && !endsWithMedia && signallingLostAt == nil }

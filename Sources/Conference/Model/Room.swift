@@ -172,8 +172,8 @@ struct Room: Sendable {
     }
 
     /// Whether a member may say something to everyone: viewers watch.
-    func mayTalk(_ id: String) throws(ConferenceError) {
-        if !members[try index(id)].mayTalk { throw .forbidden("Viewers cannot write to the room.") }
+    func requireMaySendMessages(_ id: String) throws(ConferenceError) {
+        if !members[try index(id)].maySendMessages { throw .forbidden("Viewers cannot write to the room.") }
     }
 
     /// Where roles are given by a token, recording is for moderators and presenters, and for who started it. Where

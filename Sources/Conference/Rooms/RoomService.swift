@@ -121,9 +121,9 @@ final class RoomService: Sendable {
             if was.view != member.view {
                 tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
             }
-            if was.mayTalk != member.mayTalk {
-                media.peers.run(member.id) { [id = member.id, mayTalk = member.mayTalk] host, _ in
-                    host.setMayTalk(id, mayTalk)
+            if was.maySendMessages != member.maySendMessages {
+                media.peers.run(member.id) { [id = member.id, maySendMessages = member.maySendMessages] host, _ in
+                    host.setMaySendMessages(id, maySendMessages)
                 }
             }
         }

@@ -50,7 +50,7 @@ final class PeerService: Sendable {
         var opensChannels: [String]
         var limit: SenderLimit?
         var isViewer: Bool
-        var mayTalk: Bool
+        var maySendMessages: Bool
         var life: SeatLife
         /// It is counted as one that is being connected from here on.
         var beginsToConnect = false
@@ -69,7 +69,7 @@ final class PeerService: Sendable {
                 engine: slot.engine, intake: intake, view: slot.view(of: id),
                 opensChannels: slot.listeners[id]?.opensChannels ?? [], limit: slot.limits[id],
                 isViewer: member.kind == .viewer,
-                mayTalk: member.mayTalk, life: seat.life)
+                maySendMessages: member.maySendMessages, life: seat.life)
             if connects, !member.isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
             return plan
         }
@@ -118,7 +118,7 @@ final class PeerService: Sendable {
         let seat = HostedPeer(
             id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, at: now), engine: plan.engine,
             intake: plan.intake, view: plan.view,
-            opensChannels: plan.opensChannels, mayTalk: plan.mayTalk,
+            opensChannels: plan.opensChannels, maySendMessages: plan.maySendMessages,
             loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
         host.add(seat, at: now)
         if let limit = plan.limit { host.setReceiveLimit(limit, of: id, at: now) }

@@ -2,10 +2,10 @@ import Basics
 import Peer
 import Synchronization
 
-/// Where the loop leaves a participant's Opus packets for the audio thread. Bounded: the oldest goes first and is
-/// counted.
+/// The queue of a participant's Opus packets from the loop to the audio thread. Bounded: a full queue drops its oldest
+/// packet and counts it.
 final class AudioInbox: Sendable {
-    /// 2 s of packets of 20 ms: the audio thread comes every 20 ms.
+    /// 2 s of packets of 20 ms. The audio thread empties the queue every 20 ms.
     private static let limit = 100
 
     private let packets = Guarded<[ReceivedAudioPacket]>([])
@@ -23,8 +23,8 @@ final class AudioInbox: Sendable {
         }
     }
 
-    /// Everything that came since the last time. `spare` becomes the next inbox, so that nothing is allocated in the
-    /// steady state.
+    /// Moves the packets since the last call into `spare`, whose storage becomes the next queue, so that the steady
+    /// state allocates nothing.
     func take(into spare: inout [ReceivedAudioPacket]) {
         spare.removeAll(keepingCapacity: true)
         packets.withLock { swap(&$0, &spare) }

@@ -4,8 +4,9 @@ import Glibc
 import Peer
 import Synchronization
 
-/// What of a participant's sound is told outside of the audio thread.
+/// The audio thread's counts of one participant, for readers on other threads.
 package final class AudioIntakeStatistics: Sendable {
+    /// Of the jitter buffer, in nanoseconds.
     package let delay = Atomic<Int64>(0)
     /// Samples at 48 kHz.
     package let concealed = Atomic<Int64>(0)
@@ -14,12 +15,12 @@ package final class AudioIntakeStatistics: Sendable {
     init(counters: IntakeCounters = IntakeCounters()) { self.counters = counters }
 }
 
-/// From one participant's Opus packets to 20 ms of sound each tick. Confined to the audio thread.
+/// Turns one participant's Opus packets into 20 ms of audio each tick. Confined to the audio thread.
 final class AudioIntake {
     private static let samplesPerTick = 960
-    /// Concealment that goes on for longer is silence, which needs no place in the mix.
+    /// Concealment that lasts longer than this is silence, which needs no place in the mix.
     private static let silenceAfter = Duration.milliseconds(300)
-    /// Somebody who is not to be heard any more is decoded for so long: the mixer ramps down over a tick.
+    /// A participant who has just become inaudible is decoded for this much longer: the mixer ramps down over a tick.
     private static let fade = Duration.milliseconds(100)
 
     private let inbox: AudioInbox
@@ -30,17 +31,17 @@ final class AudioIntake {
     private var stretcher = TimeStretcher()
     private var packets: [ReceivedAudioPacket] = []
     private var decoded: [Float] = []
-    /// What is ready to be played, from `head`.
+    /// Samples that are ready to be played, from `head` on.
     private var samples: [Float] = []
     private var head = 0
     private var isQuiet = true
     private var rest = AudioRest()
     private var wasDecoding = false
     private var lastAudible = Instant.distantPast
-    /// What the last packet brought: the buffer knows the capture time of its first sample.
+    /// Samples of the last packet: the buffer knows the capture time of the first of them.
     private var lastAdded = 0
-    /// By how much what is heard lags behind what the tick plays: the sender's Opus look-ahead (RFC 6716 §2: 6.5 ms),
-    /// which comes out at the decoder, and the mixer's limiter (2.5 ms).
+    /// The delay between the sample that a tick plays and the same sample in the mix: the sender's Opus look-ahead (RFC
+    /// 6716 §2: 6.5 ms), which the decoder outputs, and the mixer's limiter (2.5 ms).
     private static let processing = Duration.milliseconds(9)
 
     init(inbox: AudioInbox, statistics: AudioIntakeStatistics, audioDelay: AudioDelay) {
@@ -51,9 +52,10 @@ final class AudioIntake {
 
     private var ready: Int { samples.count - head }
 
-    /// Takes what has come, for `rating` and `pull`.
+    /// Takes the packets that have arrived, for `rating` and `pull`.
     ///
-    /// - Parameter gain: by how much the room makes it louder: then what says to be quiet may be heard.
+    /// - Parameter gain: the room's amplification of this participant: above 1, packets whose level says quiet may be
+    ///   audible.
     func collect(at now: Instant, gain: Float = 1) {
         inbox.take(into: &packets)
         let boost = gain > 1 ? 20 * log10(Double(gain)) : 0
@@ -63,22 +65,24 @@ final class AudioIntake {
         }
     }
 
-    /// How loud its packets say that they are, in dBov; nil where they say nothing, so that they must be decoded.
+    /// The recent level of the packets by their own header (RFC 6464), in dBov; nil where they carry none, so that they
+    /// must be decoded.
     func rating(at now: Instant) -> Double? { rest.rating(at: now) }
 
-    /// The 960 samples of the tick at `now`, into `output`; false when there is nothing to hear. Packets are always
-    /// taken, muted or not, so that the buffer stays in step; they are not decoded where nobody would hear them.
+    /// Writes the 960 samples of the tick at `now` into `output`; returns false when they are silence. Packets are
+    /// always taken, muted or not, so that the buffer stays in step; inaudible ones are not decoded.
     ///
-    /// - Parameter isAudible: false: nobody is to hear it, whatever it says.
+    /// - Parameter isAudible: false: the participant is not mixed, whatever its level.
     func pull(at now: Instant, isAudible: Bool = true, into output: inout [Float]) -> Bool {
         if isAudible { lastAudible = now }
-        // Who has just been muted fades out first.
+        // A participant who has just been muted fades out first.
         let isAudible = now - lastAudible <= Self.fade
-        let mayRest = rest.rests(at: now) || !isAudible
+        let mayRest = rest.updateRest(at: now) || !isAudible
         if wasDecoding, mayRest { decoder?.reset() }
         wasDecoding = !mayRest
         let isHeard = isAudible && !rest.isResting
-        // A tick needs two decodes of 10 ms packets and more while it plays faster; more than that is a fault of ours.
+        // A tick needs two decodes of 10 ms packets, and more while it plays faster; eight is a bound against a fault
+        // of ours.
         var isSilent = true
         for _ in 0..<8 {
             guard let playout = buffer.next(at: now, pcmBuffered: ready) else { break }
@@ -91,7 +95,7 @@ final class AudioIntake {
         guard count > 0 else { return false }
         if let delay = buffer.playoutDelay(at: now, pcmBuffered: max(0, ready - lastAdded)) {
             audioDelay.playing(now - delay - Self.processing, at: now)
-            // Where pictures take longer than sound, the sound waits for them.
+            // Where pictures take longer than audio, the jitter buffer delays the audio.
             buffer.minimumDelay = LipSyncDelay.audioWait(
                 picture: audioDelay.pictureDelay(at: now), audio: delay + Self.processing, current: buffer.currentDelay)
         }
@@ -105,11 +109,11 @@ final class AudioIntake {
         }
         let wasSilent = isQuiet
         isQuiet = isSilent || buffer.concealedDuration > Self.silenceAfter
-        // One more tick after the last sound: what the stretcher left over.
+        // One more tick after the last audible one: the stretcher's remainder.
         return !(isQuiet && wasSilent)
     }
 
-    /// As long a silence as what would be played.
+    /// Appends silence of the same length as the playout's audio.
     private func skip(_ playout: AudioPlayout) {
         var count = 0
         switch playout {
@@ -138,8 +142,8 @@ final class AudioIntake {
             case .decode(let packet, _):
                 try decoder.decode(packet.payload, into: &decoded)
                 if rest.isResting {
-                    // Decoded to be looked at, not to be heard.
-                    rest.audited(decoded)
+                    // Decoded to check the announced levels, not to be heard.
+                    rest.verify(decoded)
                     decoded.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
                 }
             case .decodeFEC(let next, let count): try decoder.decodeFEC(next.payload, samples: count, into: &decoded)
@@ -165,6 +169,6 @@ final class AudioIntake {
 }
 
 extension AudioPlayout {
-    /// How much faster than it was said it is played.
+    /// The playback speed relative to the captured speech.
     fileprivate var tempo: Double { if case .decode(_, let tempo) = self { tempo } else { 1 } }
 }

@@ -1,35 +1,36 @@
 import Basics
 import Codecs
 
-/// Whether a participant's packets need no decoding, since nobody would hear them: they say themselves how loud they
-/// are (RFC 6464). Most of the people of a meeting are silent most of the time, and to decode their silence is most of
-/// what its sound costs.
+/// Decides whether a participant's packets need no decoding because they are inaudible: packets carry their own level
+/// (RFC 6464). Most participants of a meeting are silent most of the time, and decoding their silence would be most of
+/// the cost of its audio.
 ///
-/// A value without a clock. What it decides from are packets that have come and are not played yet, so a decoder that
-/// has rested runs again a jitter buffer's delay before the first loud packet.
+/// A value without a clock. It decides from packets that have arrived and are not played yet, so a decoder that has
+/// rested runs again a jitter buffer's delay before the first loud packet.
 struct AudioRest: Sendable {
-    /// Quieter than this, in −dBov: 5 dB below what the mixer lets in.
+    /// Packets below this level, in −dBov, are quiet: 5 dB below what the mixer lets in.
     static let quiet: UInt8 = 70
-    /// So long after the last loud packet: longer than the mixer keeps somebody who fell silent.
+    /// Rest begins this long after the last loud packet: longer than the mixer keeps a participant who fell silent.
     static let hangover = Duration.seconds(1)
-    /// A sender whose latest level is older says nothing about it: copies of lost packets come without.
+    /// A sender whose latest level is older than this announces no levels: copies of lost packets come without one.
     private static let levelAge = Duration.seconds(1)
-    /// While it rests, so often a few packets are decoded all the same: a sender whose levels are wrong must be heard.
+    /// While a sender rests, a few packets are decoded once in each period: a sender whose levels are wrong must be
+    /// heard.
     static let auditPeriod = Duration.seconds(2)
     static let auditLength = Duration.milliseconds(100)
-    /// What is decoded in such a check is louder than this, in dBov, where the packets say quiet: then they are not
-    /// believed any more.
+    /// In dBov. Audio that such a check decodes above this contradicts the announced levels, which are ignored from
+    /// then on.
     private static let contradiction = -55.0
 
     private var lastLoud = Instant.distantPast
     private var lastLevel: (value: UInt8, at: Instant)?
     private var restingSince: Instant?
     private var isTrusted = true
-    /// −dBov of the loudest packet lately, for the choice among many: falls by 25 dB a second.
+    /// −dBov of the loudest recent packet, for the choice among many talkers: decays by 25 dB a second.
     private var loudest = 127.0
     private var loudestAt = Instant.distantPast
 
-    /// A packet came. `level`: in −dBov, nil where it says none.
+    /// Takes the level of a packet that arrived, in −dBov; nil where it carries none.
     mutating func received(level: UInt8?, at now: Instant) {
         guard let level else {
             if lastLevel.map({ now - $0.at > Self.levelAge }) ?? true { lastLoud = now }
@@ -42,14 +43,14 @@ struct AudioRest: Sendable {
 
     private func loudness(at now: Instant) -> Double { min(127, loudest + max(0, (now - loudestAt).inSeconds) * 25) }
 
-    /// How loud it was lately, in dBov; nil where nothing is known, so that it must be decoded.
+    /// The recent level, in dBov; nil where it is unknown, so that the packets must be decoded.
     func rating(at now: Instant) -> Double? {
         guard isTrusted, let lastLevel, now - lastLevel.at <= Self.levelAge else { return nil }
         return -loudness(at: now)
     }
 
-    /// Says whether what is played now needs no decoding.
-    mutating func rests(at now: Instant) -> Bool {
+    /// Begins or ends the rest. Returns whether the packets that are played now need no decoding.
+    mutating func updateRest(at now: Instant) -> Bool {
         guard isTrusted, lastLevel != nil, now - lastLoud > Self.hangover else {
             restingSince = nil
             return false
@@ -59,15 +60,15 @@ struct AudioRest: Sendable {
         return !Self.isAudit(now - since)
     }
 
-    /// Whether it rests or is only looked at: nothing of it is to be heard.
+    /// True while the sender rests, also during a check: its audio must not be mixed.
     var isResting: Bool { restingSince != nil }
 
-    /// What a packet was when it was decoded while resting.
-    mutating func audited(_ samples: [Float]) {
+    /// Compares the decoded samples of a check with the announced level.
+    mutating func verify(_ samples: [Float]) {
         if LevelMeter.level(samples) > Self.contradiction { isTrusted = false }
     }
 
-    /// The last part of each period.
+    /// True in the last part of each period.
     private static func isAudit(_ rested: Duration) -> Bool {
         rested.nanoseconds % auditPeriod.nanoseconds >= auditPeriod.nanoseconds - auditLength.nanoseconds
     }

@@ -1,6 +1,6 @@
 import Basics
 
-/// A decoded picture (or anything that stands for one) and when it was taken.
+/// A decoded picture (or a stand-in for one) with its capture and arrival times.
 package struct Timed<Content> {
     package var content: Content
     /// In room time, by the sender's reports.
@@ -14,36 +14,36 @@ package struct Timed<Content> {
     }
 }
 
-/// Pictures that wait for the sound of the same moment, so that lips and voice agree.
+/// Holds pictures until the audio of the same moment is played, so that lips and voice agree.
 ///
-/// Sound is played later than it arrives, to ride out jitter; a picture is due once the sound of its capture time is
-/// played. A sender whose clocks disagree wildly is not waited for: no picture is held longer than `longestHold`.
+/// A jitter buffer plays audio later than it arrives; a picture is due once the audio of its capture time is played.
+/// Contradictory clocks of a sender cannot stop its pictures: none is held longer than `longestHold`.
 package struct PictureQueue<Content> {
-    /// Above AudioReceiveBuffer's hard ceiling of 250 ms a hold means nonsense in the sender's reports.
+    /// AudioReceiveBuffer delays by 250 ms at most, so a longer hold means wrong sender reports.
     static var longestHold: Duration { .milliseconds(280) }
     static var limit: Int { 16 }
-    /// What may wait of one sender's pictures, in bytes: 16 pictures of 1920 × 1088. Of larger ones fewer wait.
+    /// The memory of one sender's waiting pictures, in bytes: 16 pictures of 1920 × 1088, and fewer larger ones.
     static var byteLimit: Int { 16 * 1920 * 1088 * 3 / 2 }
     /// A picture stands for the time until the sender's next one and is shown for a whole tick: half of each, 33 ms at
     /// 30 a second, is what it may be early, so that a movement is seen neither before nor after it is heard, on
-    /// average. The rest is a lead: light is ahead of sound in life too (ITU-R BT.1359: 45 ms of sound ahead are seen,
-    /// but only 125 ms of sound behind), and the delay is everybody's.
+    /// average. The other 5 ms are a true lead of the picture, which viewers notice less (ITU-R BT.1359: audio that is
+    /// 45 ms ahead is noticed, audio behind only from 125 ms), and which shortens everybody's delay.
     static var lead: Duration { .milliseconds(38) }
 
-    /// How many pictures of so many bytes wait at most.
+    /// The most pictures of `bytes` each that wait.
     static func limit(of bytes: Int) -> Int { bytes > 0 ? min(limit, max(2, byteLimit / bytes)) : limit }
 
     private var waiting: [Timed<Content>] = []
-    /// The last one that was due: shown until the next is.
+    /// The latest due picture: shown until the next one is due.
     package private(set) var current: Timed<Content>?
     /// Changes whenever `current` does.
     package private(set) var generation: UInt64 = 0
-    /// How many never were shown because a newer one was due too or too many waited.
+    /// Pictures that were never shown, since a newer one was due too or too many waited.
     private(set) var skipped = 0
 
     package init() {}
 
-    /// - Parameter bytes: what the picture's memory takes; those that wait are taken to be as large.
+    /// - Parameter bytes: the picture's memory; the waiting pictures are assumed to be as large.
     package mutating func insert(_ picture: Timed<Content>, bytes: Int = 0) {
         waiting.append(picture)
         while waiting.count > Self.limit(of: bytes) {
@@ -52,7 +52,7 @@ package struct PictureQueue<Content> {
         }
     }
 
-    /// Moves on to the newest picture that is due. `audioDelay`: from capture to playing; nil: no sound to wait for.
+    /// Makes the newest due picture current. `audioDelay`: from capture to playout; nil: there is no audio to wait for.
     package mutating func advance(to now: Instant, audioDelay: Duration?) {
         var last = -1
         for (index, picture) in waiting.enumerated() {
@@ -66,7 +66,7 @@ package struct PictureQueue<Content> {
         waiting.removeFirst(last + 1)
     }
 
-    /// Forgets what waits; what is shown stays.
+    /// Drops the waiting pictures; the current one stays.
     mutating func removeWaiting() { waiting.removeAll() }
 
     mutating func removeAll() {

@@ -4,11 +4,11 @@ import Peer
 import Synchronization
 import Threads
 
-/// What decoding takes of the server.
+/// The server's shared means of decoding.
 package struct DecodeServices: Sendable {
     package let pool: WorkPool
     package let meter: StageMeter
-    /// Of one sender.
+    /// The limit of one sender.
     package let pixelsPerSecond: Int
     package let shared: SharedDecodeBudget
     package let counters: IntakeCounters
@@ -24,40 +24,40 @@ package struct DecodeServices: Sendable {
     }
 }
 
-/// From one participant's coded frames to the picture that its tile shows.
+/// Turns one participant's coded frames into the picture that its tile shows.
 ///
-/// Frames come on the loop, are decoded in a lane of the pool, and pictures are taken by the compose lanes of the
-/// views.
+/// The loop delivers frames, a lane of the pool decodes them, and the compose lanes of the views take the pictures.
 package final class VideoIntake: Sendable {
-    /// What a tile shows now.
+    /// The content of a tile now.
     struct View: Sendable {
         var picture: Picture?
         var rotation: Rotation
         var generation: UInt64
-        /// The last frame came so long ago; nil: none ever did.
+        /// The time since the last frame arrived; nil: none ever did.
         var age: Duration?
         var captureTime: Instant
         /// When the picture's frame had arrived, and when it was decoded; nil: there is no picture.
         var origin: PictureOrigin?
     }
 
-    /// So long without a new picture is a freeze.
+    /// A gap between two new pictures above this is a freeze.
     private static let freeze = Duration.milliseconds(200)
-    /// More frames than that behind, and the rest is given up for a keyframe …
+    /// With more waiting frames than this the intake drops them all and asks for a keyframe …
     private static let backlog = 45
-    /// … as with so many coded bytes: 4 Mbit/s, the most that a sender is asked for, are 0.5 MB a second …
+    /// … as with more waiting bytes than this: 4 Mbit/s, the most that a sender is asked for, are 0.5 MB a second …
     private static let backlogBytes = 4 << 20
-    /// … and with a frame that waited so long: no tile shows it any more (see `PictureQueue.longestHold`).
-    private static let latest = Duration.seconds(1)
-    /// The largest picture that is kept while nobody sees it, so that the tile has something until the next keyframe.
-    private static let keptPixels = 1920 * 1088
+    /// … and with a frame that waited longer than this: no tile shows it any more (see `PictureQueue.longestHold`).
+    private static let maximumAge = Duration.seconds(1)
+    /// The size in pixels up to which the last picture of a hidden sender is kept, for its tile until the next
+    /// keyframe.
+    private static let retainedPixels = 1920 * 1088
 
     private struct State {
         /// Frames on their way to the decoder, and their bytes.
         var coded: [ReceivedVideoFrame] = []
         var codedBytes = 0
         var pictures = PictureQueue<Shown>()
-        /// Of the pictures that came since the last tick.
+        /// Times of the pictures that were decoded since the last tick.
         var fresh: [(capture: Instant, arrival: Instant, isRepaired: Bool)] = []
         var lastArrival: Instant?
         /// The tick that showed the last new picture.
@@ -65,16 +65,16 @@ package final class VideoIntake: Sendable {
         var width = 0
         var height = 0
         var freezes = 0
-        /// Sound ahead of picture, averaged over the last second's pictures.
+        /// Audio ahead of picture, averaged over the last second's pictures.
         var offset: Duration?
 
-        /// A new picture is in the mix from this tick on.
-        mutating func showed(at now: Instant) {
+        /// Counts a freeze if the picture that the tick at `now` is the first to show came too late.
+        mutating func countFreeze(at now: Instant) {
             if let lastShown, now - lastShown > VideoIntake.freeze { freezes += 1 }
             lastShown = now
         }
 
-        /// A picture has just taken its place in the mix. As long as it is shown, and as long as it stands for, are no
+        /// Measures the offset at the first tick that shows a picture: the time for which it stays on screen is no
         /// offset.
         mutating func measure(_ audioDelay: Duration?, at now: Instant) {
             guard let audioDelay, let capture = pictures.current?.captureTime else {
@@ -92,23 +92,23 @@ package final class VideoIntake: Sendable {
         var origin: PictureOrigin
     }
 
-    /// What the lane's jobs alone touch.
+    /// Touched by the lane's jobs only.
     private struct Decoding {
         var decoder: VideoDecoder?
-        /// What the decoder's memory counts as, and for which size.
-        var kept: (pixels: KeptPixels, size: Int)?
+        /// The decoder's share of the memory limit, and the picture size in pixels that it is for.
+        var reservation: (pixels: PixelReservation, size: Int)?
         var budget: DecodeBudget
-        /// For pictures that are larger than their room.
+        /// For pictures that are larger than the room's canvas.
         var pool: PicturePool?
 
         mutating func close() {
             decoder = nil
-            kept = nil
+            reservation = nil
             pool = nil
         }
     }
 
-    /// Decodes; busy as long as a frame waits.
+    /// The decoding lane; busy as long as a frame waits.
     let lane: SerialLane
     private let audioDelay: AudioDelay
     private let state = Guarded(State())
@@ -119,9 +119,9 @@ package final class VideoIntake: Sendable {
     private let awaitsKeyframe = Atomic<Bool>(true)
     /// Width and height, 32 bits each; 0: not known yet.
     private let canvas = Atomic<Int64>(0)
-    /// Until then, in nanoseconds, frames are left out and no keyframe is asked for.
-    private let restsUntil = Atomic<Int64>(.min)
-    /// Asks the sender for a keyframe; from any thread.
+    /// Up to this instant, in nanoseconds, frames are skipped and no keyframe is requested.
+    private let pausedUntil = Atomic<Int64>(.min)
+    /// Requests a keyframe from the sender. Called on any thread.
     private let requestKeyframe: @Sendable () -> Void
 
     init(services: DecodeServices, audioDelay: AudioDelay, requestKeyframe: @escaping @Sendable () -> Void) {
@@ -141,37 +141,38 @@ package final class VideoIntake: Sendable {
     /// The canvas of the room, in pixels.
     func setCanvas(width: Int, height: Int) { canvas.store(Int64(width) << 32 | Int64(height), ordering: .relaxed) }
 
-    /// Some picture has a tile for it, or none has: then nothing is decoded, and the decoder's memory is given back.
+    /// Sets whether any view has a tile of the sender. Without one nothing is decoded, and the decoder's memory is
+    /// released.
     func setShown(_ isShown: Bool) {
         let was = shown.exchange(isShown, ordering: .relaxed)
         if isShown, !was {
             awaitsKeyframe.store(true, ordering: .relaxed)
-            // Nobody saw it stand while it had no tile.
+            // The time without a tile is no freeze.
             state.withLock { $0.lastShown = nil }
             requestKeyframe()
         } else if !isShown, was {
-            giveUpWaiting()
+            discardWaiting()
             lane.submit { [self] in
                 decoding.value.close()
                 state.withLock { state in
                     state.pictures.removeWaiting()
-                    if state.width * state.height > Self.keptPixels { state.pictures.removeAll() }
+                    if state.width * state.height > Self.retainedPixels { state.pictures.removeAll() }
                 }
             }
         }
     }
 
-    /// A coded frame from the peer, on the loop. Returns whether a keyframe is wanted before the next one is of use.
+    /// Takes a coded frame from the peer, on the loop. Returns whether the decoder needs a keyframe first.
     func receive(_ frame: ReceivedVideoFrame) -> Bool {
         guard isShown else { return false }
-        if frame.arrival.nanoseconds < restsUntil.load(ordering: .relaxed) {
+        if frame.arrival.nanoseconds < pausedUntil.load(ordering: .relaxed) {
             skip(frames: 1)
             return false
         }
         let waiting = state.withLock { (frames: $0.coded.count, bytes: $0.codedBytes) }
         if waiting.frames >= Self.backlog || waiting.bytes + frame.frame.data.count > Self.backlogBytes {
             counters.count(waiting.frames >= Self.backlog ? .late : .bytes, waiting.frames)
-            giveUpWaiting()
+            discardWaiting()
         }
         if awaitsKeyframe.load(ordering: .relaxed) {
             guard frame.frame.isKeyframe else { return true }
@@ -185,8 +186,8 @@ package final class VideoIntake: Sendable {
         return false
     }
 
-    /// Forgets the frames that wait: what comes next must be a keyframe.
-    private func giveUpWaiting() {
+    /// Drops the waiting frames; the next frame to decode must be a keyframe.
+    private func discardWaiting() {
         awaitsKeyframe.store(true, ordering: .relaxed)
         lane.removeAll()
         state.withLock { state in
@@ -206,20 +207,20 @@ package final class VideoIntake: Sendable {
         }
         guard let next else { return }
         let now = MonotonicClock.now()
-        if now - next.arrival > Self.latest { return refuse(.late, at: now) }
+        if now - next.arrival > Self.maximumAge { return refuse(.late, at: now) }
         decode(next, at: now)
     }
 
-    /// Leaves out this frame and what refers to it.
+    /// Skips this frame and those that refer to it.
     private func refuse(_ refusal: DecodeRefusal, at now: Instant) {
-        let until = now + decoding.value.budget.rest(after: refusal, at: now)
-        // What it keeps would be of no use meanwhile.
+        let until = now + decoding.value.budget.pause(after: refusal, at: now)
+        // Without memory for its format the decoder is of no use during the pause.
         if refusal == .memory { decoding.value.close() }
-        restsUntil.store(until.nanoseconds, ordering: .relaxed)
+        pausedUntil.store(until.nanoseconds, ordering: .relaxed)
         let waiting = state.withLock { $0.coded.count }
         skip(frames: 1 + waiting)
         counters.count(refusal, 1 + waiting)
-        giveUpWaiting()
+        discardWaiting()
     }
 
     private func decode(_ frame: ReceivedVideoFrame, at now: Instant) {
@@ -236,14 +237,14 @@ package final class VideoIntake: Sendable {
             if let refusal { return refuse(refusal, at: now) }
             guard let decoded else { return }
             counters.decodedFrames.wrappingAdd(1, ordering: .relaxed)
-            keep(fitted(decoded, frame.rotation), of: frame, size: (decoded.width, decoded.height))
+            enqueue(fitted(decoded, frame.rotation), of: frame, size: (decoded.width, decoded.height))
         } catch {
-            // It costs this frame and what refers to it; the last good picture stays.
+            // The fault costs this frame and those that refer to it; the last good picture stays.
             counters.count(.fault)
             awaitsKeyframe.store(true, ordering: .relaxed)
             if case CodecError.unsupportedInput = error {
-                // It will be no other the next time: what is not decoded is not asked for again and again.
-                restsUntil.store((now + .seconds(1)).nanoseconds, ordering: .relaxed)
+                // The sender's next frames have the same format: the pause avoids a keyframe request for each of them.
+                pausedUntil.store((now + .seconds(1)).nanoseconds, ordering: .relaxed)
             } else {
                 requestKeyframe()
             }
@@ -252,16 +253,17 @@ package final class VideoIntake: Sendable {
 
     private func admit(_ format: VideoFormat, at now: Instant) -> DecodeRefusal? {
         if let refusal = decoding.value.budget.admit(format, shared: shared, at: now) { return refusal }
-        guard decoding.value.kept?.size != format.pixels else { return nil }
-        // The old decoder goes with its pictures, and makes room.
-        decoding.value.kept = nil
-        guard let pixels = shared.keep(format) else { return .memory }
-        decoding.value.kept = (pixels, format.pixels)
+        guard decoding.value.reservation?.size != format.pixels else { return nil }
+        // The decoder releases its old pictures, so their reservation ends first.
+        decoding.value.reservation = nil
+        guard let pixels = shared.reserve(format) else { return .memory }
+        decoding.value.reservation = (pixels, format.pixels)
         return nil
     }
 
-    /// A large picture as large as its room can show it: composing, which everyone of the room waits for, then costs
-    /// the same as with any other. It still covers the canvas in both directions, whatever part of it a tile shows.
+    /// Scales a large picture down to the room's canvas: composing, for which the whole room waits, then costs the same
+    /// as with any other picture. The result still covers the canvas in both directions, whatever part of it a tile
+    /// shows.
     private func fitted(_ picture: Picture, _ rotation: Rotation) -> Picture {
         guard picture.width * picture.height > SharedDecodeBudget.usualPixels else { return picture }
         let size = canvas.load(ordering: .relaxed)
@@ -280,7 +282,7 @@ package final class VideoIntake: Sendable {
         return target
     }
 
-    private func keep(_ picture: Picture, of frame: ReceivedVideoFrame, size: (width: Int, height: Int)) {
+    private func enqueue(_ picture: Picture, of frame: ReceivedVideoFrame, size: (width: Int, height: Int)) {
         let ready = MonotonicClock.now()
         state.withLock { state in
             state.lastArrival = frame.arrival
@@ -293,7 +295,7 @@ package final class VideoIntake: Sendable {
                         origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
                     captureTime: frame.captureTime, arrival: frame.arrival),
                 bytes: picture.width * picture.height * 3 / 2)
-            // Where nobody looks, nobody takes them.
+            // Bounded, since no tick empties the list while the sender has no tile.
             if state.fresh.count < PictureQueue<Shown>.limit {
                 state.fresh.append((frame.captureTime, frame.arrival, frame.isRepaired))
             }
@@ -305,7 +307,7 @@ package final class VideoIntake: Sendable {
         let delay = audioDelay.current(at: now)
         return state.withLock { state in
             for (capture, arrival, isRepaired) in state.fresh {
-                audioDelay.picture(of: capture, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)
+                audioDelay.recordPicture(of: capture, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)
             }
             state.fresh.removeAll(keepingCapacity: true)
             let before = state.pictures.generation
@@ -313,7 +315,7 @@ package final class VideoIntake: Sendable {
             let current = state.pictures.current
             if state.pictures.generation != before {
                 state.measure(delay, at: now)
-                state.showed(at: now)
+                state.countFreeze(at: now)
             }
             return View(
                 picture: current?.content.picture, rotation: current?.content.rotation ?? .none,
@@ -322,7 +324,7 @@ package final class VideoIntake: Sendable {
         }
     }
 
-    /// Width / height as displayed; 16:9 before the first picture.
+    /// Width by height as displayed; 16:9 before the first picture.
     var aspectRatio: Double {
         state.withLock { $0.height > 0 ? Double($0.width) / Double($0.height) : 16.0 / 9 }
     }
@@ -330,7 +332,7 @@ package final class VideoIntake: Sendable {
     package var size: (width: Int, height: Int) { state.withLock { ($0.width, $0.height) } }
     package var freezes: Int { state.withLock { $0.freezes } }
 
-    /// By how much the sound is ahead of the picture (positive) or behind it, in the mix; zero without one of them.
+    /// How far the audio is ahead of the picture (positive) or behind it, in the mix; zero without one of the two.
     package func audioVideoOffset(at now: Instant) -> Duration {
         audioDelay.current(at: now) == nil ? .zero : state.withLock { $0.offset } ?? .zero
     }

@@ -1,8 +1,8 @@
 import Basics
 import Synchronization
 
-/// How long after its capture a participant's sound is played (written by the audio thread, read by the picture clock),
-/// and how long its pictures take (the other way round).
+/// The delays of one participant's audio from capture to playout (written by the audio thread, read by the compose
+/// lanes) and of its pictures from capture to display (the other way round).
 final class AudioDelay: Sendable {
     private let delay = Atomic<Int64>(0)
     private let updatedAt = Atomic<Int64>(.min)
@@ -13,7 +13,7 @@ final class AudioDelay: Sendable {
         updatedAt.store(now.nanoseconds, ordering: .relaxed)
     }
 
-    /// nil when nothing was played lately.
+    /// The audio's delay; nil when none was played in the last 500 ms.
     func current(at now: Instant) -> Duration? {
         let at = updatedAt.load(ordering: .relaxed)
         guard at != .min, now.nanoseconds &- at < 500_000_000 else { return nil }
@@ -26,18 +26,18 @@ final class AudioDelay: Sendable {
     private let picture = Atomic<Int64>(0)
     private let pictureAt = Atomic<Int64>(.min)
 
-    /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the sound or
+    /// `now` is the first tick that could show the picture of `captureTime`, whether it was held back for the audio or
     /// not.
-    func picture(of captureTime: Instant, arrival: Instant, isRepaired: Bool, couldBeShownAt now: Instant) {
+    func recordPicture(of captureTime: Instant, arrival: Instant, isRepaired: Bool, couldBeShownAt now: Instant) {
         let delay = wait.withLock { wait in
-            wait.picture(of: captureTime, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)
+            wait.recordPicture(of: captureTime, arrival: arrival, isRepaired: isRepaired, couldBeShownAt: now)
             return wait.delay
         }
         picture.store(delay.nanoseconds, ordering: .relaxed)
         pictureAt.store(now.nanoseconds, ordering: .relaxed)
     }
 
-    /// How long after their capture pictures can be shown; nil when none came lately.
+    /// How long after their capture pictures can be shown; nil when none came in the last 500 ms.
     func pictureDelay(at now: Instant) -> Duration? {
         let at = pictureAt.load(ordering: .relaxed)
         guard at != .min, now.nanoseconds &- at < LipSyncDelay.silence.nanoseconds else { return nil }

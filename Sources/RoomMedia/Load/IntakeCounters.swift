@@ -2,32 +2,32 @@ import Synchronization
 
 /// Why a frame was not decoded, as the metrics label it.
 package enum DecodeRefusal: String, Sendable, CaseIterable {
-    /// The sender's pixels a second.
+    /// The sender exceeded its pixels a second.
     case sender
-    /// Those of all senders together.
+    /// All senders together exceeded theirs.
     case server
     /// The size of the picture changes too often.
     case size
-    /// The memory of large pictures, of all senders together.
+    /// The decoders of large pictures of all senders together hold too much memory.
     case memory
-    /// What waits is older than any tile would show.
+    /// The waiting frames are older than any tile would show.
     case late
-    /// Coded bytes that wait.
+    /// Too many coded bytes wait.
     case bytes
     /// The decoder refused or could not read it.
     case fault
 }
 
-/// What of all senders' media was decoded or left out on the way in, since the start.
+/// Counts of all senders' frames and packets that were decoded or left out, since the start.
 package final class IntakeCounters: Sendable {
     private final class Count: Sendable { let value = Atomic<Int>(0) }
     private let refusals = DecodeRefusal.allCases.map { _ in Count() }
     package let decodedFrames = Atomic<Int>(0)
-    /// Left out by a budget, and while a sender that went over one is left alone.
+    /// Frames that a budget refused, and those that came during the pause after a refusal.
     package let skippedFrames = Atomic<Int>(0)
     package let droppedAudioPackets = Atomic<Int>(0)
     package let audioFailures = Atomic<Int>(0)
-    /// Audio packets that were not decoded, since nobody would have heard them.
+    /// Audio packets that were not decoded because they were inaudible.
     package let restedAudioPackets = Atomic<Int>(0)
 
     func count(_ refusal: DecodeRefusal, _ frames: Int = 1) {

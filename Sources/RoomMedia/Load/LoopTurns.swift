@@ -1,19 +1,19 @@
 import Basics
 import Synchronization
 
-/// How long the loop's turns take, by the clock and in processor time. Everything waits for a turn to end, so the
-/// longest says what one peer could do to the others.
+/// The durations of a loop's turns, by the clock and in processor time. All peers of the loop wait for a turn to end,
+/// so the longest turn bounds the delay that one peer caused to the others.
 ///
 /// Written by the loop's thread alone, read by any.
 package final class LoopTurns: Sendable {
-    /// "Lately" is the last so many seconds.
+    /// Seconds that `longestLately` covers.
     static let window = 15
     /// The steps of the histogram, in milliseconds.
     private static let bounds = [1, 2, 5, 10, 20, 50, 100, 500]
 
     struct Longest: Hashable, Sendable {
         var wall = Duration.zero
-        /// What the thread had of a processor in that turn: much less than `wall` where the system let it wait.
+        /// The thread's processor time in that turn: much less than `wall` where the system let the thread wait.
         var processor = Duration.zero
     }
 
@@ -37,7 +37,7 @@ package final class LoopTurns: Sendable {
     }
 
     private let seconds = (0..<window + 1).map { _ in Second() }
-    private let ever = Second()
+    private let overall = Second()
     private let turns = Histogram(milliseconds: LoopTurns.bounds)
 
     /// A turn ended at `now`.
@@ -47,13 +47,13 @@ package final class LoopTurns: Sendable {
         let second = seconds[Int(number % Int64(seconds.count))]
         if second.number.load(ordering: .relaxed) != number { second.restart(number) }
         second.take(nanoseconds, spent)
-        ever.take(nanoseconds, spent)
+        overall.take(nanoseconds, spent)
         turns.add(wall)
     }
 
-    var longest: Longest { Self.read(ever) }
+    var longest: Longest { Self.read(overall) }
 
-    /// Of the last `window` seconds.
+    /// The longest turn of the last `window` seconds.
     func longestLately(at now: Instant) -> Longest {
         let number = now.nanoseconds / 1_000_000_000
         return seconds.filter { $0.number.load(ordering: .relaxed) > number - Int64(Self.window) }.map(Self.read)
@@ -66,7 +66,7 @@ package final class LoopTurns: Sendable {
             processor: .nanoseconds(second.processor.load(ordering: .relaxed)))
     }
 
-    /// Of several loops: the longest turn of any, and all turns together.
+    /// The metrics of several loops: the longest turn of any, and the histogram of all turns together.
     static func samples(of all: [LoopTurns], at now: Instant) -> [MetricSample] {
         func longest(_ of: (LoopTurns) -> Longest) -> Longest { all.map(of).max { $0.wall < $1.wall } ?? Longest() }
         var samples: [MetricSample] = []
@@ -84,6 +84,6 @@ package final class LoopTurns: Sendable {
         }
         let turns = Histogram(milliseconds: bounds)
         for loop in all { turns.add(loop.turns) }
-        return samples + turns.samples("tessera_loop_turn_seconds", "Turns of the network loops by what they took.")
+        return samples + turns.samples("tessera_loop_turn_seconds", "Turns of the network loops by duration.")
     }
 }

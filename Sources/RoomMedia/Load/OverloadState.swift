@@ -1,8 +1,8 @@
 import Basics
 import Synchronization
 
-/// How far the server is from its limit, and what it gives up: first the encoders' care, then frames, then the top
-/// rung, then new rooms. Sound is given up last, which is never.
+/// The server's overload level, and with it what the server gives up: first encoding quality, then frames, then the top
+/// rung, then new rooms. Audio is never given up.
 package final class OverloadState: Sendable {
     package enum Level: Int, Comparable, Sendable, CaseIterable {
         case none, fastEncoders, halfRate, noTopRung, noNewRooms
@@ -22,7 +22,7 @@ package final class OverloadState: Sendable {
     var usesFastEncoders: Bool { level >= .fastEncoders }
     package var refusesRooms: Bool { level >= .noNewRooms }
 
-    /// A picture tick ran, or was skipped since the one before was not done.
+    /// Counts a picture tick, which is late when it was skipped since the one before was not done.
     func ticked(isLate: Bool) {
         ticks.wrappingAdd(1, ordering: .relaxed)
         if isLate { lateTicks.wrappingAdd(1, ordering: .relaxed) }
@@ -33,7 +33,7 @@ package final class OverloadState: Sendable {
         if time > period { slowEncodes.wrappingAdd(1, ordering: .relaxed) }
     }
 
-    /// Once in a while: takes the counts since the last time and returns the level when it changed.
+    /// Judges the counts since the last call, once a second, and returns the level when it changed.
     package func evaluate(at now: Instant) -> Level? {
         judge.withLock { judge in
             let all = ticks.exchange(0, ordering: .relaxed)
@@ -50,11 +50,11 @@ package final class OverloadState: Sendable {
 
 /// The rule by which the level moves: up quickly while ticks come late, down slowly once they do not.
 struct OverloadJudge: Sendable {
-    /// More late ticks than this share is trouble …
+    /// A larger share of late ticks than this is trouble …
     static let trouble = 0.1
-    /// … for so long takes a step.
+    /// … which raises the level after this long.
     static let stepUpAfter = Duration.seconds(2)
-    /// Fewer than this share is calm, for so long gives a step back.
+    /// A smaller share than this is calm, which lowers the level after `stepDownAfter`.
     static let calm = 0.02
     static let stepDownAfter = Duration.seconds(15)
 

@@ -1,13 +1,13 @@
 import Basics
 
-/// When a participant's picture came to the server.
+/// When a participant's picture arrived at the server.
 struct PictureOrigin: Hashable, Sendable {
     /// Of its frame's last packet.
     var arrival: Instant
     var decoded: Instant
 }
 
-/// A composite on its way out, with the pictures that it is the first to show.
+/// A composed picture on its way out, with the origins of the pictures that it is the first to show.
 package struct PictureTrace: Sendable {
     var origins: [PictureOrigin] = []
     /// Composing began.
@@ -20,14 +20,15 @@ package struct PictureTrace: Sendable {
     }
 }
 
-/// How long pictures take through the server, in all and by the parts of the way.
+/// The delays of pictures through the server, in total and by stage.
 ///
-/// One count for each picture that is shown; on the way out, one for each picture and peer that it goes to.
+/// Each shown picture counts once in `decode` and `wait`, each encode once in `encode`; for each receiving peer a
+/// composite counts once in `send`, and each of its new pictures once in `total`.
 package final class PictureDelays: Sendable {
     enum Part: String, CaseIterable, Sendable {
         /// From a frame's arrival until it is decoded …
         case decode
-        /// … until composing begins: for the sound of its moment, and for the tick …
+        /// … until composing begins, which waits for the audio of its moment and for the tick …
         case wait
         /// … until the composite is encoded …
         case encode
@@ -37,10 +38,10 @@ package final class PictureDelays: Sendable {
         case total
     }
 
-    /// The steps of the histograms: what takes up to so many milliseconds.
+    /// The upper bounds of the histograms' buckets, in milliseconds.
     static let bounds = Array(stride(from: 4, through: 120, by: 4)) + [150, 200, 300, 500, 1000]
 
-    /// Counted without a lock: the loop must not wait for an encoder's thread that holds one.
+    /// Without a lock: the loop must not wait for an encoder's thread that holds one.
     private let histograms = Part.allCases.map { _ in Histogram(milliseconds: bounds) }
 
     private func add(_ delay: Duration, to part: Part) {

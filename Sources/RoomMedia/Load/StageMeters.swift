@@ -1,7 +1,7 @@
 import Basics
 import Threads
 
-/// The meters of the whole server.
+/// The meters of the server's media stages.
 package struct StageMeters: Sendable {
     package let decode = StageMeter("decode")
     package let compose = StageMeter("compose")

@@ -1,7 +1,7 @@
 import Mixing
 
-/// Who is where in one view: follows the scene, and moves tiles only when who is there, who speaks or the layout
-/// changed. A value; a room that nobody takes anything of has no more than this.
+/// The tiles of one view. They follow the scene, and move only when the members, the speaker or the layout changed. A
+/// value; a room whose output nobody takes has no more than this.
 struct Arrangement {
     let view: ViewID
     private(set) var tiles: [Tile] = []
@@ -10,9 +10,9 @@ struct Arrangement {
 
     init(of view: ViewID) { self.view = view }
 
-    /// Returns whether tiles moved.
+    /// Takes over a new scene. Returns whether tiles moved.
     ///
-    /// - Parameter aspect: a participant's width by its height.
+    /// - Parameter aspect: the width of a participant's picture by its height.
     mutating func follow(_ scene: Scene, aspect: (String) -> Double) -> Bool {
         guard let layout = scene.views[view]?.layout else { return false }
         let members = scene.layoutMembers(for: view) { Self.coarse(aspect($0)) }
@@ -24,11 +24,11 @@ struct Arrangement {
         return tiles != self.tiles
     }
 
-    /// Senders change their size in small steps as their line changes: the shape must move by more than that to move
-    /// tiles.
+    /// Senders change their size in small steps as their link changes, so the aspect ratio is rounded to eighths: only
+    /// larger changes may move tiles.
     private static func coarse(_ ratio: Double) -> Double { (ratio * 8).rounded() / 8 }
 
-    /// As endpoints are told, on a canvas of this size.
+    /// The tiles as endpoints announce them, on a canvas of this size.
     func info(width: Int, height: Int) -> TilesInfo {
         TilesInfo(
             width: width, height: height,

@@ -1,17 +1,17 @@
 import Basics
 
-/// Of many who say something at once, those whose sound is decoded: the loudest by their own word, a few more than are
-/// mixed, and for a while those who were among them. A value without a clock.
+/// Chooses the participants whose audio is decoded where many talk at once: the loudest by their announced levels, a
+/// few more than are mixed, and for a while those who were among them. A value without a clock.
 struct AudibleVoices {
-    /// Somebody who is decoded stays so this long, so that nobody goes in the middle of a word.
+    /// A chosen participant stays chosen for this long, so that no word is cut off.
     static let hold = Duration.seconds(1)
-    /// More than are mixed: what somebody says of its own level is not exactly what the mixer finds.
+    /// How many more are decoded than mixed: a sender's announced level differs a little from the mixer's measurement.
     static let spare = 2
 
     private var lastChosen: [String: Instant] = [:]
 
     /// - Parameters:
-    ///   - ratings: in dBov, of those who do not rest.
+    ///   - ratings: levels in dBov of the participants who do not rest.
     ///   - most: how many are mixed at once.
     mutating func choose(_ ratings: [(id: String, rating: Double)], most: Int, at now: Instant) -> Set<String> {
         lastChosen = lastChosen.filter { now - $0.value <= Self.hold }

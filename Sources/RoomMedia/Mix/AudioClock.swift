@@ -2,14 +2,15 @@ import Basics
 import Synchronization
 import Threads
 
-/// The audio clock of some rooms: its own thread, real-time where the system allows it, a tick each 20 ms. Never waits
-/// for video, a disk, or a lock that is held across an encode.
+/// The audio clock of some rooms: a thread of its own, with real-time priority where the system allows it, and a tick
+/// every 20 ms. The thread never waits for video, a disk, or a lock that is held across an encode.
 package final class AudioClock: Sendable {
     static let period = Duration.milliseconds(20)
-    /// Ticks missed by more than that are skipped; fewer are caught up, so that no peer runs dry.
-    private static let patience = Duration.milliseconds(200)
+    /// Up to this lateness missed ticks are caught up, so that no peer's jitter buffer runs empty; beyond it they are
+    /// skipped.
+    private static let catchUpLimit = Duration.milliseconds(200)
 
-    /// What lives on the thread.
+    /// The rooms of the thread, touched there only.
     final class Rooms {
         fileprivate(set) var all: [String: AudioRoom] = [:]
         func add(_ id: String, _ room: AudioRoom) { all[id] = room }
@@ -25,7 +26,9 @@ package final class AudioClock: Sendable {
     package let lateness = Atomic<Int64>(0)
     package let skipped = Atomic<Int>(0)
 
-    /// - Parameter name: of the thread.
+    /// - Parameters:
+    ///   - name: of the thread.
+    ///   - deliver: takes the packets of a tick, on the thread.
     package init(name: String, meter: StageMeter, deliver: @escaping @Sendable ([AudioDelivery]) -> Void) {
         self.name = name
         self.meter = meter
@@ -35,10 +38,11 @@ package final class AudioClock: Sendable {
     /// Runs `work` on the thread before the next tick.
     func execute(_ work: @escaping @Sendable (Rooms) -> Void) { inbox.post(work) }
 
-    /// How much there is to do on the thread, for who chooses one: people, and a little for a room that has none yet.
+    /// The thread's load, by which a new room chooses its thread: participants, and a little for a room that has none
+    /// yet.
     package var load: Int { people.load(ordering: .relaxed) * 4 + rooms.load(ordering: .relaxed) }
 
-    /// Counts the rooms that are this thread's, and the people in them.
+    /// Adds to the counts of this thread's rooms and of the participants in them.
     func count(rooms: Int = 0, people: Int = 0) {
         self.rooms.wrappingAdd(rooms, ordering: .relaxed)
         self.people.wrappingAdd(people, ordering: .relaxed)
@@ -60,7 +64,7 @@ package final class AudioClock: Sendable {
                 let late = MonotonicClock.now() - tick
                 lateness.store(late.nanoseconds, ordering: .relaxed)
                 run(rooms, at: tick)
-                if late > Self.patience {
+                if late > Self.catchUpLimit {
                     let missed = late.nanoseconds / Self.period.nanoseconds
                     skipped.wrappingAdd(Int(missed), ordering: .relaxed)
                     tick += .nanoseconds(missed * Self.period.nanoseconds)

@@ -2,23 +2,24 @@ import Basics
 import Codecs
 import Peer
 
-/// What a peer's description asks of the sound that it gets (RFC 7587 §6.1), as far as it changes anything: the mix is
-/// mono, which stereo decoders take, and silence is left out on thin lines only, which every decoder bears.
+/// The limits that a peer's session description sets for the Opus that it receives (RFC 7587 §6.1), as far as they
+/// matter here: the mix is mono, which stereo decoders accept too, and DTX, which every decoder accepts, is used on
+/// thin links only.
 package struct OpusReceiverLimits: Hashable, Sendable {
-    /// No more than this, on average; nil: as the room has it.
+    /// The highest average bit rate; nil: the room's.
     package var maxBitRate: BitRate?
-    /// A copy of the last packet in each would not be decoded otherwise.
+    /// Whether the decoder uses in-band FEC, the copy of the last packet in each.
     package var takesFEC = true
-    /// Packets of 40 ms.
+    /// Whether the peer takes packets of 40 ms.
     package var takesLongPackets = true
 
     package init() {}
 
-    /// What `maxaveragebitrate` is rounded down to: a peer may name any of half a million rates, and each would be an
-    /// encode of its own. Opus itself goes no lower than 6 kbit/s (RFC 6716 §2.1.1).
+    /// The rates to which `maxaveragebitrate` is rounded down: a peer may name any of half a million rates, and each
+    /// would need an encode of its own. Opus itself goes no lower than 6 kbit/s (RFC 6716 §2.1.1).
     static let rates: [BitRate] = [40, 24, 16, 10, 6].map { .kilobits($0) }
 
-    /// Peers that have the same wishes share an encode, so a limit that binds nobody is none.
+    /// Peers with equal limits share an encode, so a limit at or above the room's rate counts as none.
     package init(_ parameters: OpusParameters, roomRate: BitRate) {
         maxBitRate = parameters.maxAverageBitRate.flatMap { wanted in
             wanted < roomRate ? Self.rates.first { $0 <= wanted } ?? Self.rates[Self.rates.count - 1] : nil
@@ -28,37 +29,37 @@ package struct OpusReceiverLimits: Hashable, Sendable {
     }
 }
 
-/// How sound is coded for a line: all silent listeners of one profile share an encode.
+/// How audio is coded for a link. All silent listeners of one profile share an encode.
 package enum AudioProfile: Hashable, Sendable, CaseIterable {
-    /// A good line.
+    /// A good link.
     case clear
     /// Packets get lost: each carries a coarse copy of the one before.
     case lossy
     /// Many get lost: the copies are finer, and each packet leans less on the last.
     case veryLossy
-    /// Packets get lost on a line that has room: each goes out a second time with the next one (RFC 2198). Coded as for
-    /// a good line, and shared with those: what is repeated whole needs no coarse copy.
+    /// Packets get lost on a link with spare capacity: each goes out a second time with the next one (RFC 2198). The
+    /// encode is that of `clear` and shared with it: a packet that is repeated whole needs no coarse copy.
     case repeated
-    /// A line that carries little more than a voice.
+    /// A link that carries little more than speech.
     case narrow
-    /// A line that hardly carries a voice.
+    /// A link that hardly carries speech.
     case floor
 
-    /// More loss than that is heard without FEC.
+    /// Loss above this is audible without FEC.
     static let lossLimit = 0.01
     static let heavyLoss = 0.06
-    /// From there on the copies are less than a tenth of the line.
+    /// From this estimate on the copies take less than a tenth of the link.
     static let repeatedAbove = BitRate.kilobits(400)
     static let narrowBelow = BitRate.kilobits(200)
     static let floorBelow = BitRate.kilobits(100)
-    /// A profile is left for a better one only when the line is so much better than where it began.
+    /// A profile gives way to a better one only when the estimate exceeds the threshold by this factor.
     static let hysteresis = 1.15
-    /// Bytes that each packet adds on the line: IPv4 and UDP 28, RTP 12, extensions 16, SRTP's tag 16.
+    /// Overhead of a packet on the link, in bytes: IPv4 and UDP 28, RTP 12, extensions 16, SRTP's tag 16.
     static let headers = 72
-    /// Of RFC 2198 in a packet with one copy.
+    /// Bytes of the RFC 2198 headers in a packet with one copy.
     static let copyHeader = 5
 
-    /// - Parameter canRepeat: the peer takes packets that carry the one before again.
+    /// - Parameter canRepeat: the peer takes packets that carry a copy of the previous one (RFC 2198).
     package init(estimate: BitRate, loss: Double, canRepeat: Bool = false, previous: AudioProfile? = nil) {
         let step = Self.hysteresis
         let isLossy = loss > (previous?.isForLoss == true ? Self.lossLimit / 2 : Self.lossLimit)
@@ -77,7 +78,7 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Chosen for what gets lost.
+    /// Whether the profile answers packet loss.
     private var isForLoss: Bool {
         switch self {
         case .lossy, .veryLossy, .repeated: true
@@ -85,13 +86,13 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The profile whose encode it is.
+    /// The profile whose encode is used.
     var coding: AudioProfile { self == .repeated ? .clear : self }
 
-    /// Each packet goes out again with the next.
+    /// Whether each packet goes out again with the next.
     package var repeats: Bool { self == .repeated }
 
-    /// Of the coded sound; `configured` is the room's.
+    /// The bit rate of the encode, without headers; `configured` is the room's.
     package func bitRate(_ configured: BitRate) -> BitRate {
         switch self {
         case .clear, .lossy, .veryLossy, .repeated: configured
@@ -100,8 +101,8 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// How many ticks of 20 ms one packet holds: on a thin line the headers of 50 packets a second would cost more than
-    /// the sound.
+    /// The ticks of 20 ms in a packet: on a thin link the headers of 50 packets a second would cost more than the
+    /// audio.
     package var ticksPerPacket: Int {
         switch self {
         case .clear, .lossy, .veryLossy, .repeated: 1
@@ -110,9 +111,9 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     }
 
     package var carriesFEC: Bool { coding != .clear }
-    /// Silence shrinks to a packet now and then.
+    /// Whether silence shrinks to a packet now and then.
     package var usesDTX: Bool { self == .floor }
-    /// In per cent, as the encoder is told.
+    /// The loss that the encoder prepares for, in per cent.
     package var expectedLoss: Int {
         switch self {
         case .clear, .repeated: 0
@@ -121,24 +122,26 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What a line leaves for video: the rest beside the sound, less what is lost and sent again.
+    /// The bit rate that a link leaves for video: the estimate less the audio, and less the share that is lost and sent
+    /// again.
     package func videoBudget(of estimate: BitRate, loss: Double, roomRate: BitRate) -> BitRate {
         max((estimate - linkRate(roomRate)) * (1 - loss), .kilobits(1))
     }
 
-    /// What it takes of the line, headers and copies included.
+    /// The bit rate on the link, headers and copies included.
     package func linkRate(_ configured: BitRate) -> BitRate {
         let rate = bitRate(configured)
         let headers = BitRate(bitsPerSecond: Self.headers * 8 * 50 / ticksPerPacket)
         return repeats ? rate * 2 + headers + BitRate(bitsPerSecond: Self.copyHeader * 8 * 50) : rate + headers
     }
 
-    /// How it is coded for a peer with these wishes.
-    func coding(_ configured: BitRate, wishes: OpusReceiverLimits) -> AudioCoding {
+    /// The encoder settings for a peer with these limits.
+    func coding(_ configured: BitRate, receiverLimits: OpusReceiverLimits) -> AudioCoding {
         AudioCoding(
-            bitRate: min(bitRate(configured), wishes.maxBitRate ?? .kilobits(510)),
-            carriesFEC: carriesFEC && wishes.takesFEC,
-            expectedLoss: expectedLoss, usesDTX: usesDTX, ticksPerPacket: wishes.takesLongPackets ? ticksPerPacket : 1)
+            bitRate: min(bitRate(configured), receiverLimits.maxBitRate ?? .kilobits(510)),
+            carriesFEC: carriesFEC && receiverLimits.takesFEC,
+            expectedLoss: expectedLoss, usesDTX: usesDTX,
+            ticksPerPacket: receiverLimits.takesLongPackets ? ticksPerPacket : 1)
     }
 }
 
@@ -151,14 +154,14 @@ struct AudioCoding: Hashable, Sendable {
     var usesDTX: Bool
     var ticksPerPacket: Int
 
-    /// What every peer takes, on every line: for those for whom no other is left.
+    /// The settings that every peer and link can take: for the peers for which no other settings are left.
     static let least = AudioCoding(
         bitRate: .kilobits(6), carriesFEC: false, expectedLoss: 0, usesDTX: false, ticksPerPacket: 1)
 
-    /// Whether a peer with these wishes, for whom `wanted` would be right, can take it instead.
-    func canReplace(_ wanted: AudioCoding, for wishes: OpusReceiverLimits) -> Bool {
-        bitRate <= wanted.bitRate && (!carriesFEC || wishes.takesFEC)
-            && (ticksPerPacket == 1 || wishes.takesLongPackets)
+    /// Whether a peer with these limits, for which `wanted` would be right, can take these settings instead.
+    func canReplace(_ wanted: AudioCoding, for receiverLimits: OpusReceiverLimits) -> Bool {
+        bitRate <= wanted.bitRate && (!carriesFEC || receiverLimits.takesFEC)
+            && (ticksPerPacket == 1 || receiverLimits.takesLongPackets)
     }
 
     func makeEncoder() throws(CodecError) -> OpusEncoder {

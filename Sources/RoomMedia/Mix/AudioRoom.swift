@@ -3,34 +3,37 @@ import Basics
 import Codecs
 import Mixing
 
-/// An encoded tick of sound for one peer.
+/// An encoded tick of audio for one peer.
 package struct AudioDelivery: Sendable {
     var seat: SeatID
     var payload: [UInt8]
     var timestamp: Int64
-    /// −dBov of what is in it, as RFC 6464 has it.
+    /// The level in −dBov (RFC 6464).
     var level: UInt8
 }
 
-/// What the ear of a room tells the rest of it.
+/// The speakers of a room, as its audio thread detects them.
 package struct Speakers: Hashable, Sendable {
+    /// The dominant speaker.
     package var active: String?
+    /// Past and present speakers, the latest first.
     package var ranks: [String] = []
+    /// Everyone who speaks now.
     package var speaking: Set<String> = []
 }
 
-/// The sound of one room. Confined to the audio thread.
+/// The audio of one room. Confined to the audio thread.
 final class AudioRoom {
     struct Seat {
         var intake: AudioIntake
         var gain: Float = 1
-        /// It is in the mix.
+        /// Whether the participant is in the mix.
         var isHeard = true
-        /// Whose voice it does not hear.
+        /// The participant whose audio its mix leaves out.
         var hearsAs: String
         var profile = AudioProfile.clear
-        var wishes = OpusReceiverLimits()
-        /// Where its sound goes; nil: nobody is there to send to.
+        var receiverLimits = OpusReceiverLimits()
+        /// The peer that the mix is sent to; nil: none is connected.
         var destination: SeatID?
     }
 
@@ -47,21 +50,21 @@ final class AudioRoom {
         var level: UInt8
     }
 
-    /// What a tick sounded like to everyone.
-    private struct Heard {
+    /// The mixes of one tick.
+    private struct TickAudio {
         var full: [Float] = []
-        /// For those who were in the mix.
+        /// Each contributor's mix, without its own audio.
         var own: [String: [Float]] = [:]
 
         func audio(without id: String?) -> [Float] { id.flatMap { own[$0] } ?? full }
     }
 
-    /// So many settings are coded in one room, and one more for those who can take none of them: each costs 0.1 ms of
-    /// every tick of all rooms, and once more for each who is heard. Of people on lines of all kinds there are six.
+    /// The most encoder settings in one room, and `AudioCoding.least` beside them: each costs 0.1 ms of every tick of
+    /// all rooms, and as much again for each contributor. Participants on links of all kinds need six.
     static let mostCodings = 8
 
     var seats: [String: Seat] = [:]
-    /// Takes the full mix with its room time at 48 kHz.
+    /// Takes the full mix and its room time at 48 kHz.
     var recorder: (@Sendable ([Float], Int64) -> Void)?
 
     private let mixer: AudioMixer
@@ -73,17 +76,17 @@ final class AudioRoom {
     private var lastUse: [EncoderKey: Instant] = [:]
     /// The first halves of packets of two ticks.
     private var firstTicks: [EncoderKey: [Float]] = [:]
-    /// The settings that are coded, and when somebody took them last.
+    /// The settings in use, with the time of their last use.
     private(set) var codings: [AudioCoding: Instant] = [:]
     private var isSecondTick = false
-    /// The tick before this one, and the one before a packet of two ticks began: encoders that take over go on from
-    /// there.
-    private var before = Heard()
-    private var beforePair = Heard()
-    /// Whose encoder has said that silence began.
+    /// The previous tick, and the one before a packet of two ticks began: an encoder that takes over starts from their
+    /// audio.
+    private var previous = TickAudio()
+    private var previousPair = TickAudio()
+    /// The encoders that have announced the beginning of silence (DTX).
     private var silent: Set<EncoderKey> = []
-    private var sounds: [String: [Float]] = [:]
-    /// Who left since the last tick: one more tick of theirs fades out.
+    private var sampleBuffers: [String: [Float]] = [:]
+    /// Participants who left since the last tick: one more tick of their audio fades out.
     private var leaving: [String: AudioIntake] = [:]
     private let speakersChanged: @Sendable (Speakers) -> Void
 
@@ -91,12 +94,12 @@ final class AudioRoom {
         var mixing = AudioMixerConfiguration()
         mixing.maxSpeakers = max(1, configuration.maxSpeakers)
         mixer = AudioMixer(configuration: mixing)
-        (before.full, beforePair.full) = (mixer.full, mixer.full)
+        (previous.full, previousPair.full) = (mixer.full, mixer.full)
         bitRate = configuration.bitRate
         self.speakersChanged = speakersChanged
     }
 
-    /// Takes over what the room says of its people.
+    /// Takes over the room's settings of its participants.
     func apply(_ people: [Scene.Person]) {
         for person in people {
             seats[person.id]?.gain = person.gain
@@ -105,20 +108,20 @@ final class AudioRoom {
         }
     }
 
-    /// Ends a participant's sound without a click.
+    /// Removes a participant, whose audio fades out without a click.
     func leave(_ id: String) {
         guard let seat = seats.removeValue(forKey: id) else { return }
         leaving[id] = seat.intake
     }
 
-    /// Mixes the tick at `now` and appends what each peer gets.
+    /// Mixes the tick at `now` and appends each peer's packet.
     func tick(_ now: Instant, into deliveries: inout [AudioDelivery]) {
         let sources = collect(now)
-        remember()
+        keepPreviousTick()
         mix(sources, at: 0, inputs: [])
-        for id in leaving.keys { sounds[id] = nil }
+        for id in leaving.keys { sampleBuffers[id] = nil }
         leaving.removeAll()
-        listen(now)
+        detectSpeakers(now)
         let timestamp = now.ticks(at: 48_000)
         recorder?(mixer.full, timestamp)
 
@@ -140,62 +143,62 @@ final class AudioRoom {
         forgetIdleEncoders(now)
     }
 
-    /// Keeps what was heard: the mixer then writes into arrays of its own, 4 kB for each of those who are in the mix.
-    private func remember() {
-        before.full = mixer.full
-        before.own.removeAll(keepingCapacity: true)
-        for id in mixer.contributors { before.own[id] = mixer.mix(without: id) }
-        if !isSecondTick { beforePair = before }
+    /// Keeps the previous tick's mixes. The mixer then writes into new arrays, 4 kB for each contributor.
+    private func keepPreviousTick() {
+        previous.full = mixer.full
+        previous.own.removeAll(keepingCapacity: true)
+        for id in mixer.contributors { previous.own[id] = mixer.mix(without: id) }
+        if !isSecondTick { previousPair = previous }
     }
 
-    /// Takes the sound of everyone and returns whose there is.
+    /// Takes the audio of all participants and returns the ids of those who are not silent.
     private func collect(_ now: Instant) -> [String] {
         var sources: [String] = []
         for seat in seats.values { seat.intake.collect(at: now, gain: seat.gain) }
         let loudest = loudest(now)
         for (id, seat) in seats {
-            var samples = sounds.removeValue(forKey: id) ?? []
+            var samples = sampleBuffers.removeValue(forKey: id) ?? []
             let isAudible =
                 seat.isHeard && seat.gain > 0
                 && loudest.map { $0.contains(id) || seat.intake.rating(at: now) == nil } ?? true
             if seat.intake.pull(at: now, isAudible: isAudible, into: &samples) { sources.append(id) }
-            sounds[id] = samples
+            sampleBuffers[id] = samples
         }
         for (id, intake) in leaving {
             intake.collect(at: now)
-            var samples = sounds.removeValue(forKey: id) ?? []
+            var samples = sampleBuffers.removeValue(forKey: id) ?? []
             if intake.pull(at: now, into: &samples) { sources.append(id) }
-            sounds[id] = samples
+            sampleBuffers[id] = samples
         }
-        // In a fixed order, so that equal loudness is decided the same each tick.
+        // In a fixed order, so that equal levels give the same choice each tick.
         return sources.sorted()
     }
 
-    /// Whose sound is decoded where more are there than are mixed at once; nil: everybody's who does not rest.
+    /// The participants to decode where more are there than are mixed at once; nil: all who do not rest.
     private func loudest(_ now: Instant) -> Set<String>? {
         guard seats.count > mixer.configuration.maxSpeakers + AudibleVoices.spare else { return nil }
         var ratings: [(id: String, rating: Double)] = []
         for (id, seat) in seats where seat.isHeard {
             guard let rating = seat.intake.rating(at: now), rating > -Double(AudioRest.quiet) else { continue }
-            // What is louder than one counts already.
+            // A gain above 1 is in the rating already (`AudioIntake.collect`).
             ratings.append((id, rating + 20 * log10(Double(min(1, max(seat.gain, 0.001))))))
         }
         return audible.choose(ratings, most: mixer.configuration.maxSpeakers, at: now)
     }
 
-    /// Nests the buffers' borrows one in the other: their pointers are good only inside.
+    /// Nests the borrows of the buffers: their pointers are valid only inside the closures.
     private func mix(_ sources: [String], at index: Int, inputs: [AudioMixInput]) {
         guard index < sources.count else { return mixer.mix(inputs) }
         let id = sources[index]
-        (sounds[id] ?? []).withUnsafeBufferPointer { samples in
-            // The mixer ramps to nothing who has just been muted or has left.
+        (sampleBuffers[id] ?? []).withUnsafeBufferPointer { samples in
+            // The mixer ramps a participant who has just been muted or has left to silence.
             let gain = seats[id].map { $0.isHeard ? $0.gain : 0 } ?? 0
             let input = AudioMixInput(id: id, samples: samples, gain: gain)
             mix(sources, at: index + 1, inputs: inputs + [input])
         }
     }
 
-    private func listen(_ now: Instant) {
+    private func detectSpeakers(_ now: Instant) {
         var levels: [String: Double] = [:]
         for id in seats.keys { levels[id] = mixer.levels[id] ?? LevelMeter.silence }
         detector.update(levels: levels, at: now)
@@ -206,13 +209,13 @@ final class AudioRoom {
         }
     }
 
-    /// What the seat's profile asks for, or the best of what is coded already where no more may be.
+    /// The settings that the seat's profile wants, or at the limit the best of those in use that the peer can take.
     private func coding(for seat: Seat, _ now: Instant) -> AudioCoding {
-        let wanted = seat.profile.coding(bitRate, wishes: seat.wishes)
+        let wanted = seat.profile.coding(bitRate, receiverLimits: seat.receiverLimits)
         var chosen = wanted
         if codings[wanted] == nil, codings.count >= Self.mostCodings {
             chosen =
-                codings.keys.filter { $0.canReplace(wanted, for: seat.wishes) }
+                codings.keys.filter { $0.canReplace(wanted, for: seat.receiverLimits) }
                 .max { ($0.bitRate, $0.expectedLoss) < ($1.bitRate, $1.expectedLoss) } ?? .least
         }
         if chosen != .least { codings[chosen] = now }
@@ -227,7 +230,7 @@ final class AudioRoom {
             let encoder = try encoders[key] ?? key.coding.makeEncoder()
             encoders[key] = encoder
             if !isRunning {
-                let earlier = key.ticksPerPacket > 1 ? beforePair : before
+                let earlier = key.ticksPerPacket > 1 ? previousPair : previous
                 try encoder.restart(after: earlier.audio(without: key.without))
                 silent.remove(key)
             }
@@ -246,7 +249,7 @@ final class AudioRoom {
         }
     }
 
-    /// The sound of a packet; nil while only its first half is there.
+    /// The samples of a packet; nil while only its first half is there.
     private func gather(_ key: EncoderKey) -> [Float]? {
         let now = key.without.map { mixer.mix(without: $0) } ?? mixer.full
         guard key.ticksPerPacket > 1 else { return now }
@@ -256,7 +259,7 @@ final class AudioRoom {
             if firstTicks[full] == nil { firstTicks[full] = mixer.full }
             return nil
         }
-        // Who began to speak between the two ticks hears its own first 20 ms.
+        // A participant who began to speak between the two ticks hears its own first 20 ms.
         return (firstTicks[key] ?? firstTicks[full]).map { $0 + now }
     }
 

@@ -4,10 +4,10 @@ import Mixing
 import Synchronization
 import Threads
 
-/// One composed picture of a room with its renditions: the room's, or a participant's own.
+/// One view of a room, the room's or a participant's own: composes its picture and feeds its renditions.
 ///
-/// Composing happens in a lane of its own; one tick at a time, and a tick that comes before the last is done is skipped
-/// and counted.
+/// Composing runs in a lane of its own, one tick at a time. A tick that comes before the last is done is skipped and
+/// counted.
 package final class MixView: Sendable {
     package let id: ViewID
     let width: Int
@@ -21,7 +21,7 @@ package final class MixView: Sendable {
         var generation: UInt64 = 0
         var picture: Picture?
         var pools: [Int: PicturePool] = [:]
-        /// Which picture of each participant was composed last.
+        /// The generation of each participant's picture that was composed last.
         var composed: [String: UInt64] = [:]
     }
 
@@ -57,7 +57,7 @@ package final class MixView: Sendable {
     func rendition(_ key: RenditionKey) -> Rendition? { renditions.withLock { $0[key] } }
     package var allRenditions: [Rendition] { renditions.withLock { Array($0.values) } }
 
-    /// The rendition of a key, made by `make` when it is the first member's.
+    /// Hands the rendition of `key` to `member`; `make` creates the rendition for its first member.
     func rendition(_ key: RenditionKey, make: () -> Rendition, member: (Rendition) -> Void) {
         renditions.withLock { renditions in
             let rendition = renditions[key] ?? make()
@@ -76,10 +76,10 @@ package final class MixView: Sendable {
 
     // MARK: - Composing
 
-    /// The next composed picture goes to `body` too, whether it changed or not.
+    /// Passes the picture of the next tick to `body`, whether it changed or not.
     func snapshot(_ body: @escaping @Sendable (Picture) -> Void) { snapshots.withLock { $0.append(body) } }
 
-    /// A picture tick: composes in the lane and hands what changed to the encoders.
+    /// Composes the picture of a tick in the lane and hands a changed one to the encoders.
     func tick(
         _ tick: Instant, scene: Scene, intakes: [String: VideoIntake], tilesChanged: @escaping @Sendable () -> Void
     ) {
@@ -131,7 +131,7 @@ package final class MixView: Sendable {
         }
     }
 
-    /// Places the tiles anew when who is there, who speaks or the layout changed.
+    /// Arranges the tiles anew when the members, the speaker or the layout changed.
     private func arrange(_ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void) {
         let moved = canvas.value.arrangement.follow(scene) { intakes[$0]?.aspectRatio ?? 16.0 / 9 }
         if let layout = canvas.value.arrangement.layout { canvas.value.compositor.background = layout.background }
@@ -149,8 +149,8 @@ package final class MixView: Sendable {
         return target
     }
 
-    /// After 2 s without frames a tile is marked as frozen, after 5 s its avatar takes its place. A shared screen that
-    /// does not change sends nothing and is neither.
+    /// A tile's state by the age of its last frame: frozen after 2 s, an avatar after 5 s. A shared screen stays live,
+    /// since an unchanged screen sends no frames.
     static func state(
         age: Duration?, hasPicture: Bool, sendsVideo: Bool, isPresenting: Bool
     ) -> TileAppearance.State {

@@ -5,9 +5,9 @@ import Peer
 import Synchronization
 import Threads
 
-/// What a room's media take of the server.
+/// The server's services that a room's media use.
 package struct MediaServices: Sendable {
-    /// Brings a frame of a rendition to its members on these loops.
+    /// Delivers a frame of a rendition to its members on these loops.
     package typealias Deliver = @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void
 
     package let pool: WorkPool
@@ -16,8 +16,9 @@ package struct MediaServices: Sendable {
     package let audio: AudioClock
     package let video: VideoClock
     package let decode: DecodeServices
-    /// From the encoders' lanes to the loops.
+    /// Called on the encoders' lanes.
     package let deliver: Deliver
+    /// Takes an encoder's failure, for the log.
     package let report: @Sendable (String) -> Void
 
     package init(
@@ -36,7 +37,7 @@ package struct MediaServices: Sendable {
     }
 }
 
-/// One participant's way in.
+/// One participant's intake.
 package struct Intake: Sendable {
     package let video: VideoIntake
     let inbox: AudioInbox
@@ -46,22 +47,22 @@ package struct Intake: Sendable {
 
 /// The media of one room: intakes, views with their renditions, and its share of the two clocks.
 ///
-/// It runs only while somebody is connected, or the room is recorded or pictured: a room of which nobody takes anything
-/// has no canvas, no mixer and no ticks.
+/// The engine runs only while a participant is connected, or the room is recorded or snapshotted: a room whose output
+/// nobody takes has no canvas, no mixer and no ticks.
 package final class RoomEngine: Sendable {
     package let id: String
 
-    /// What must be known of a participant to start its audio at any time.
+    /// The state of a participant from which its audio can be started at any time.
     struct Person: Sendable {
         let intake: Intake
         var hearsAs: String
         var profile = AudioProfile.narrow
-        var wishes = OpusReceiverLimits()
-        /// Its connected peer.
+        var receiverLimits = OpusReceiverLimits()
+        /// The connected peer.
         var seat: SeatID?
     }
 
-    /// Who takes something of the room.
+    /// A user of the room's output.
     private enum User: Hashable {
         case participant(String)
         case recording
@@ -71,7 +72,7 @@ package final class RoomEngine: Sendable {
     private struct State {
         var scene: Scene
         var views: [ViewID: MixView] = [:]
-        /// Who would be where, while the engine stands still.
+        /// The tiles of each view while the engine is stopped.
         var arrangements: [ViewID: Arrangement] = [:]
         var people: [String: Person] = [:]
         var users: Set<User> = []
@@ -86,7 +87,7 @@ package final class RoomEngine: Sendable {
     private let services: MediaServices
     private let rungs: [RoomMediaConfiguration.Rung]
     private let audio: RoomMediaConfiguration.Audio
-    /// The tiles of a view changed: who is shown, and how large.
+    /// Called when the tiles of a view changed.
     private let tilesChanged: @Sendable (ViewID, TilesInfo) -> Void
     private let speakersChanged: @Sendable (Speakers) -> Void
     private let listeners = Atomic<Bool>(false)
@@ -106,10 +107,10 @@ package final class RoomEngine: Sendable {
         services.audio.count(rooms: 1)
     }
 
-    /// Of the coded sound on a good line.
+    /// The bit rate of the coded audio on a good link.
     var audioBitRate: BitRate { audio.bitRate }
 
-    /// Somebody of the room takes data channel messages as events.
+    /// Whether a client of the room takes data channel messages as events.
     var hasMessageListeners: Bool { listeners.load(ordering: .relaxed) }
     package func setMessageListeners(_ has: Bool) { listeners.store(has, ordering: .relaxed) }
 
@@ -117,8 +118,8 @@ package final class RoomEngine: Sendable {
 
     package var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// `user` begins or ends to take something; what that is, `body` changes with the state locked. The first starts
-    /// the engine, the last stops it.
+    /// Adds or removes a user of the output; `body` changes the rest of the state under the same lock. The first user
+    /// starts the engine, the last stops it.
     private func use(_ user: User, _ uses: Bool, _ body: (inout State) -> Void = { _ in }) {
         var (isStart, ended, intakes): (Bool, [MixView], [VideoIntake]) = (false, [], [])
         state.withLock { state in
@@ -138,11 +139,11 @@ package final class RoomEngine: Sendable {
         }
         for view in ended { view.close() }
         for intake in intakes { intake.setShown(false) }
-        // Not with the clock's next tick: whoever connects sends its first picture at once.
+        // At once, not with the clock's next tick: a peer that connects sends its first picture at once.
         if isStart { tick(MonotonicClock.now()) }
     }
 
-    /// Places the tiles of a room of which nobody takes anything: what its views would show is told all the same.
+    /// Arranges the tiles of a stopped room, which clients are told all the same.
     private static func arrange(_ state: inout State) -> [(ViewID, TilesInfo)] {
         state.arrangements = state.arrangements.filter { state.scene.views[$0.key] != nil }
         var moved: [(ViewID, TilesInfo)] = []
@@ -156,7 +157,7 @@ package final class RoomEngine: Sendable {
         return moved
     }
 
-    /// With the state locked, so that what follows for the clocks follows in order.
+    /// Called with the state locked, so that the clocks get their changes in order.
     private func start(_ state: inout State) {
         state.arrangements = [:]
         makeViews(&state)
@@ -186,10 +187,10 @@ package final class RoomEngine: Sendable {
         services.video.add(id, framesPerSecond: framesPerSecond) { [weak self] tick in self?.tick(tick) }
     }
 
-    // MARK: - What the room is like
+    // MARK: - The scene
 
-    /// Takes over a new state of the room. Returns whether its renditions are others now, so that every peer must
-    /// choose again.
+    /// Takes over a new scene. Returns whether the canvas or the frame rate changed or a view ended, so that every peer
+    /// must choose its rendition again.
     @discardableResult
     package func apply(_ scene: Scene) -> Bool {
         let (ended, reshaped, camerasChanged, moved) = state.withLock { state in
@@ -233,7 +234,7 @@ package final class RoomEngine: Sendable {
     func tiles(of view: ViewID) -> TilesInfo? { state.withLock { $0.views[view] }?.tiles }
     package var allViews: [MixView] { state.withLock { Array($0.views.values) } }
 
-    // MARK: - Who is there
+    // MARK: - Participants
 
     package func add(_ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable () -> Void) -> Intake
     {
@@ -265,19 +266,19 @@ package final class RoomEngine: Sendable {
 
     package func intake(_ participant: String) -> Intake? { state.withLock { $0.people[participant]?.intake } }
 
-    /// How a participant's sound is coded, and where it goes; nil: it gets none.
-    func setAudio(_ participant: String, profile: AudioProfile, wishes: OpusReceiverLimits, to seat: SeatID?) {
+    /// Sets how a participant's audio is coded, and the peer that it is sent to; nil: none.
+    func setAudio(_ participant: String, profile: AudioProfile, receiverLimits: OpusReceiverLimits, to seat: SeatID?) {
         use(.participant(participant), seat != nil) { state in
             guard var person = state.people[participant] else {
-                // It has left: nothing of it may keep the room running.
+                // The participant has left and may not keep the room running.
                 state.users.remove(.participant(participant))
                 return
             }
-            (person.profile, person.wishes, person.seat) = (profile, wishes, seat)
+            (person.profile, person.receiverLimits, person.seat) = (profile, receiverLimits, seat)
             state.people[participant] = person
             services.audio.execute { [id] rooms in
                 rooms.all[id]?.seats[participant]?.profile = profile
-                rooms.all[id]?.seats[participant]?.wishes = wishes
+                rooms.all[id]?.seats[participant]?.receiverLimits = receiverLimits
                 rooms.all[id]?.seats[participant]?.destination = seat
             }
         }
@@ -288,8 +289,8 @@ package final class RoomEngine: Sendable {
 
     // MARK: - Renditions
 
-    /// Makes `member` one of those who take this rendition; nil when it is sound alone. The view is the member's own
-    /// where it has one.
+    /// Adds `member` to the rendition of this choice and returns the rendition's key; nil when the choice is audio
+    /// alone. A view that does not exist is replaced by the room's.
     func subscribe(
         _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?,
         loop: Int
@@ -313,14 +314,15 @@ package final class RoomEngine: Sendable {
             overload: services.overload, deliver: services.deliver, report: services.report)
     }
 
-    /// A recording takes the top H.264 rendition.
+    /// Whether a recording takes the room's top H.264 rendition.
     var isRecorded: Bool { state.withLock { $0.users.contains(.recording) } }
 
     func unsubscribe(_ member: String, from key: RenditionKey) { view(key)?.remove(member, from: key) }
     package func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
     private func view(_ key: RenditionKey) -> MixView? { state.withLock { $0.views[key.view] } }
 
-    /// Takes the room's top H.264 rendition as it is, which is kept alive for that.
+    /// Adds a recording: `video` takes the frames of the room's top H.264 rendition, which stays alive for it, and
+    /// `audio` the full mix with its room time at 48 kHz. Returns nil when the room has no view.
     package func record(
         _ member: String, video: @escaping @Sendable (EncodedVideoFrame) -> Void,
         audio: @escaping @Sendable ([Float], Int64) -> Void
@@ -356,7 +358,7 @@ package final class RoomEngine: Sendable {
         }
     }
 
-    /// Only who has a tile somewhere, and the camera on, is decoded.
+    /// Turns decoding on for the participants who have a tile in some view and the camera on, and off for all others.
     private func updateShown() {
         let (views, intakes, senders) = state.withLock {
             ($0.views, $0.people.mapValues(\.intake.video), $0.scene.senders)
@@ -366,7 +368,8 @@ package final class RoomEngine: Sendable {
         for (id, intake) in intakes { intake.setShown(shown.contains(id) && senders.contains(id)) }
     }
 
-    /// The composite of the next tick, for which the engine runs. Returns what ends the wait if it takes too long.
+    /// Passes the picture of the next tick to `body`; the engine runs until then. Returns a closure that cancels the
+    /// wait.
     package func snapshot(_ body: @escaping @Sendable (Picture) -> Void) -> @Sendable () -> Void {
         let number = state.withLock { state in
             state.snapshots += 1
@@ -404,7 +407,7 @@ extension RoomEngine.Person {
         var seat = AudioRoom.Seat(
             intake: AudioIntake(inbox: intake.inbox, statistics: intake.statistics, audioDelay: intake.audioDelay),
             hearsAs: hearsAs)
-        (seat.profile, seat.wishes, seat.destination) = (profile, wishes, self.seat)
+        (seat.profile, seat.receiverLimits, seat.destination) = (profile, receiverLimits, self.seat)
         return seat
     }
 }

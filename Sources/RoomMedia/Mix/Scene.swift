@@ -1,6 +1,6 @@
 import Mixing
 
-/// All that the mix of a room must know of its state, as it was at one moment.
+/// The state of a room, as far as its media need it, at one moment.
 package struct Scene: Sendable {
     package struct Person: Sendable {
         package var id: String
@@ -15,7 +15,7 @@ package struct Scene: Sendable {
         package var isPinned: Bool
         package var joinOrder: Int
         package var gain: Float
-        /// Whose sound it does not hear: its own, or that of whom it stands for.
+        /// The participant whose audio the mix leaves out: itself, or the one for whom it stands.
         package var hearsAs: String
 
         package init(
@@ -39,7 +39,7 @@ package struct Scene: Sendable {
     }
 
     package struct View: Sendable {
-        /// nil: there is none of that name, and the tiles stay.
+        /// nil: no layout has the chosen name, and the tiles stay.
         package var layout: Layout?
         /// nil: the persons' own `isPinned`.
         package var pins: [String]?
@@ -72,10 +72,10 @@ package struct Scene: Sendable {
         self.speakerRanks = speakerRanks
     }
 
-    /// Whose picture is to be seen: the camera is on, and nobody muted it.
+    /// The participants whose picture may be shown: the camera is on and not muted.
     var senders: Set<String> { Set(people.lazy.filter(\.sendsVideo).map(\.id)) }
 
-    /// Those with a tile, as the layout wants to know them.
+    /// The participants that get a tile, as the layout's members.
     func layoutMembers(for view: ViewID, aspect: (String) -> Double) -> [LayoutMember] {
         let pins = views[view]?.pins
         return people.filter(\.isShown).map { person in

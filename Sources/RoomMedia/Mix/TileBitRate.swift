@@ -1,9 +1,9 @@
 import Basics
 
-/// What a sender is asked for.
+/// The limits that a sender is asked to keep.
 package struct SenderLimit: Hashable, Sendable {
     package var rate: BitRate
-    /// Of its largest tile, to choose among simulcast layers; nil: it has none.
+    /// The height of its largest tile in pixels, to choose among simulcast layers; nil: it has no tile.
     package var height: Int?
 
     package init(rate: BitRate, height: Int? = nil) {
@@ -12,18 +12,18 @@ package struct SenderLimit: Hashable, Sendable {
     }
 }
 
-/// What a sender's tile is worth: asking for more would be scaled away.
+/// The bit rate that a sender's largest tile needs: scaling would discard the detail of a higher one.
 package enum TileBitRate {
     /// For 30 frames/s: 640×360 comes to 690 kbit/s, 320×180 to 170.
     private static let bitsPerPixel = 0.1
     private static let least = BitRate.kilobits(120)
     private static let most = BitRate.megabits(4)
-    /// Of a sender whom no picture shows: enough to lift it again within a second.
+    /// The rate of a sender without a tile: enough to raise it again within a second.
     static let hidden = BitRate.kilobits(60)
-    /// A screen's text must stay sharp, whatever its tile.
+    /// The lowest rate of a shared screen, whose text must stay sharp in any tile.
     static let screen = BitRate.megabits(2.5)
 
-    /// `area` in canvas pixels; nil: no tile.
+    /// - Parameter area: of the largest tile, in canvas pixels; nil: no tile.
     package static func rate(area: Int?, isPresenting: Bool) -> BitRate {
         guard let area else { return hidden }
         let rate = BitRate(bitsPerSecond: Int(Double(area) * 30 * bitsPerPixel))

@@ -1,4 +1,4 @@
-/// Who is where in the picture that a participant receives.
+/// The tiles of the picture that a participant receives, in canvas pixels.
 public struct TilesInfo: Hashable, Sendable {
     public struct Tile: Hashable, Sendable {
         public var participant: String
@@ -6,7 +6,7 @@ public struct TilesInfo: Hashable, Sendable {
         public var y: Int
         public var width: Int
         public var height: Int
-        /// The picture shows the name itself.
+        /// Whether the picture itself shows the name.
         public var label = true
 
         package init(participant: String, x: Int, y: Int, width: Int, height: Int, label: Bool = true) {

@@ -4,8 +4,8 @@ import Threads
 
 /// The picture clock of all rooms: one thread with absolute deadlines.
 ///
-/// A tick of a room with n frames a second lies at a whole multiple of 1/n s of the server's clock. Ticks that were
-/// slept through are skipped and counted, never caught up.
+/// A tick of a room with n frames a second lies at a whole multiple of 1/n s of the server's clock. Missed ticks are
+/// skipped and counted, never caught up.
 package final class VideoClock: Sendable {
     private struct Entry {
         var framesPerSecond: Int
@@ -18,12 +18,12 @@ package final class VideoClock: Sendable {
         var isStopped = false
     }
 
-    /// A room that appears is noticed after this at the latest.
+    /// A new room gets its first tick after this at the latest.
     private static let longestSleep = Duration.milliseconds(20)
 
     private let state = Guarded(State())
     private let overload: OverloadState
-    /// How late the last tick was, in nanoseconds, and how many were skipped.
+    /// The lateness of the last tick in nanoseconds, and the number of skipped ticks.
     package let lateness = Atomic<Int64>(0)
     package let skipped = Atomic<Int>(0)
 
@@ -46,7 +46,7 @@ package final class VideoClock: Sendable {
         }
     }
 
-    /// Runs what is due and returns when to come again; nil after `stop`.
+    /// Runs the due ticks and returns the next wake-up; nil after `stop`.
     private func run(at now: Instant) -> Instant? {
         let half = overload.level >= .halfRate
         var due: [(@Sendable (Instant) -> Void, Instant)] = []

@@ -1,6 +1,7 @@
 import Basics
 
-/// Datagrams that came to one loop in a turn and are for peers of another: copied, in order, and handed over at once.
+/// Copies of the datagrams that one loop read in a turn for the peers of another loop, in order, handed over in one
+/// call.
 struct DatagramParcel: Sendable {
     private struct Entry: Sendable {
         var end: Int
@@ -13,9 +14,9 @@ struct DatagramParcel: Sendable {
     private var entries: [Entry] = []
 
     var isEmpty: Bool { entries.isEmpty }
-    /// Datagrams in it.
+    /// The number of datagrams.
     var count: Int { entries.count }
-    /// What it holds of memory, near enough.
+    /// The memory of the parcel in bytes, approximately.
     var size: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
 
     /// - Parameter seat: the number of the peer's seat on its loop.
@@ -24,7 +25,7 @@ struct DatagramParcel: Sendable {
         entries.append(Entry(end: bytes.count, flow: flow, seat: seat, arrival: now))
     }
 
-    /// Hands out each datagram, whose bytes may be changed in place.
+    /// Passes each datagram to `body`, which may change its bytes in place.
     consuming func open(
         _ body: (_ datagram: UnsafeMutableRawBufferPointer, Flow, _ seat: Int, _ arrival: Instant) -> Void
     ) {

@@ -1,7 +1,7 @@
 import Basics
 
-/// Who wants to be called when: a binary heap in which each element has at most one deadline, so that a turn costs what
-/// is due and what changed, however many wait.
+/// The deadlines of many elements: a binary heap in which each element has at most one, so that a turn's cost depends
+/// on the due and changed deadlines, not on the number of waiting ones.
 struct DeadlineQueue<Element: AnyObject> {
     private struct Entry {
         var deadline: Instant
@@ -9,14 +9,14 @@ struct DeadlineQueue<Element: AnyObject> {
     }
 
     private var heap: [Entry] = []
-    /// Where each element lies in the heap.
+    /// The index of each element in the heap.
     private var places: [ObjectIdentifier: Int] = [:]
 
     var count: Int { heap.count }
     /// The earliest of all deadlines.
     var next: Instant? { heap.first?.deadline }
 
-    /// Sets the element's deadline; nil takes it out. O(log n).
+    /// Sets the element's deadline; nil removes the element. O(log n).
     mutating func set(_ element: Element, _ deadline: Instant?) {
         let place = places[ObjectIdentifier(element)]
         switch (place, deadline) {
@@ -34,7 +34,7 @@ struct DeadlineQueue<Element: AnyObject> {
         }
     }
 
-    /// Takes out the element whose deadline is the earliest of those that have passed; nil when none has.
+    /// Removes and returns the element with the earliest deadline; nil when no deadline has passed.
     mutating func takeDue(at now: Instant) -> Element? {
         guard let first = heap.first, first.deadline <= now else { return nil }
         remove(at: 0)

@@ -2,14 +2,14 @@ import Basics
 import Peer
 import Sockets
 
-/// Where peers can reach us: the candidates of every answer.
+/// The addresses at which peers reach the server: the candidates of every answer.
 package enum HostAddresses {
-    /// The addresses of this machine's interfaces that are up and reach beyond their link; loopback only where there is
-    /// no other.
+    /// The addresses of this machine's active interfaces, without link-local ones; loopback only where there is no
+    /// other.
     static func interfaces() -> [IPAddress] {
         let found = interfaceAddresses().filter { !isLinkLocal($0) }
         let outside = found.filter { !$0.isLoopback }
-        // IPv4 first: it is what most peers can use.
+        // IPv4 first: most peers can use it.
         let sorted =
             outside.filter { if case .v4 = $0 { true } else { false } }
             + outside.filter { if case .v6 = $0 { true } else { false } }
@@ -21,7 +21,8 @@ package enum HostAddresses {
         if case .v4(let value) = ip { value >> 16 == 0xA9FE } else { false }
     }
 
-    /// Our candidates: each announced address (or each interface's) with each port that is bound for its family.
+    /// The server's candidates: each announced address (or each interface's) with each port that is bound for its
+    /// family.
     package static func candidates(announce: [IPAddress], udp: [SocketAddress], tcp: [SocketAddress]) -> [Candidate] {
         let interfaces = announce.isEmpty ? interfaces() : announce
         var candidates: [Candidate] = []
@@ -42,7 +43,8 @@ package enum HostAddresses {
         return candidates
     }
 
-    /// An announced address (behind a NAT, say) is served by every socket of its family; `::` takes IPv4 too.
+    /// Whether a socket bound to `socket` receives datagrams for `ip`. Every socket of the family of an announced
+    /// address does (the server may be behind a NAT), and `::` takes IPv4 too.
     private static func serves(_ socket: IPAddress, _ ip: IPAddress) -> Bool {
         switch (socket, ip) {
         case (.v4, .v4), (.v6, .v6): true

@@ -1,18 +1,18 @@
 import Basics
 import Synchronization
 
-/// What all peers together did, those that are gone included. Written by the loop, read by the metrics.
+/// Counts of all peers of a loop together, including past ones. Written by the loop, read by the metrics.
 package final class HostCounters: Sendable {
     let bytesSent = Atomic<Int>(0)
     let bytesReceived = Atomic<Int>(0)
-    /// Peers that were ended for what they cost.
+    /// Peers that were ended because they exceeded their budget.
     let endedOverBudget = Atomic<Int>(0)
-    /// Data channel messages of those who may not talk.
+    /// Data channel messages of participants who may not send any.
     let refusedMessages = Atomic<Int>(0)
     private let faults = Guarded(PeerFaults())
-    /// Reliable data channels that were closed since their peer took messages too slowly.
+    /// Reliable data channels that were closed because their peer took messages too slowly.
     let closedChannels = Atomic<Int>(0)
-    /// Datagrams that came to this loop and were another's, and those of other loops that found no room here.
+    /// Datagrams that this loop read for peers of other loops, and those from other loops that exceeded its limit.
     let handedOver = Atomic<Int>(0)
     let droppedInHandover = Atomic<Int>(0)
 
@@ -20,7 +20,7 @@ package final class HostCounters: Sendable {
         if new != old { faults.withLock { $0.add(new, since: old) } }
     }
 
-    /// Of several loops together.
+    /// The metrics of several loops together.
     static func samples(of all: [HostCounters]) -> [MetricSample] {
         func sample(
             _ name: String, _ help: String, _ labels: [String: String] = [:], _ counter: (HostCounters) -> Int
@@ -40,22 +40,25 @@ package final class HostCounters: Sendable {
             },
             sample(
                 "tessera_datagrams_handed_over_total",
-                "Datagrams that the system gave to a loop and that were another's."
+                "Datagrams that a loop read for the peers of another loop."
             ) {
                 $0.handedOver.load(ordering: .relaxed)
             },
             sample("tessera_datagrams_handover_dropped_total", "Datagrams handed to a loop where too many waited.") {
                 $0.droppedInHandover.load(ordering: .relaxed)
             },
-            sample("tessera_peers_over_budget_total", "Peers that were ended for what they cost the loop.") {
+            sample(
+                "tessera_peers_over_budget_total",
+                "Peers that were ended because they exceeded their share of the loop's time."
+            ) {
                 $0.endedOverBudget.load(ordering: .relaxed)
             },
-            sample("tessera_messages_refused_total", "Data channel messages of those who may not talk.") {
+            sample("tessera_messages_refused_total", "Data channel messages of participants who may not send any.") {
                 $0.refusedMessages.load(ordering: .relaxed)
             },
             sample(
                 "tessera_channels_closed_total",
-                "Reliable data channels closed since the peer took messages too slowly."
+                "Reliable data channels closed because the peer took messages too slowly."
             ) {
                 $0.closedChannels.load(ordering: .relaxed)
             },

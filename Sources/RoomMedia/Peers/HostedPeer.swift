@@ -1,7 +1,7 @@
 import Basics
 import Peer
 
-/// One participant's peer connection and what it takes of the room. Lives on the loop.
+/// One participant's peer connection on its loop, with the rendition and the audio that it gets of its room.
 package final class HostedPeer {
     let id: String
     let seatID: SeatID
@@ -11,21 +11,21 @@ package final class HostedPeer {
     let opensChannels: [String]
 
     var view: ViewID
-    /// What the peer's decoder takes; nil before an offer, or when it takes no video.
+    /// The video format that the peer's decoder takes; nil before an offer, or when the peer takes no video.
     var format: VideoSendFormat?
     var selector: RenditionSelector
     var ladder: Ladder
     private var membership = RenditionMembership<RenditionKey>()
-    /// What it gets now, and what it will get.
+    /// The rendition that the peer gets now, and the one that it will get.
     var active: RenditionKey? { membership.active }
     var pending: RenditionKey? { membership.pending }
-    /// A keyframe has gone out to it.
+    /// Whether a keyframe has been sent to the peer.
     var hasPicture: Bool { active != nil }
     package var reason = LinkReason.none
-    /// Until something is known of the line: a thin one must bear it beside the first probe.
+    /// Before the first estimate: a thin link must carry this profile beside the first probe.
     var profile = AudioProfile.narrow
-    /// What the peer's description asks of its sound.
-    var wishes: OpusReceiverLimits {
+    /// The limits of the peer's session description for the audio that it receives.
+    var receiverLimits: OpusReceiverLimits {
         peer.opusParameters.map { OpusReceiverLimits($0, roomRate: engine.audioBitRate) } ?? OpusReceiverLimits()
     }
     var estimate: BitRate?
@@ -33,31 +33,31 @@ package final class HostedPeer {
     var roundTrip = Duration.zero
     package var isConnected = false
     var isDirty = false
-    /// What it may cost the loop, and what it cost in this turn.
+    /// The loop's time that the peer may take, and the time that it took in this turn.
     package var loopBudget: LoopBudget
     var spent = Duration.zero
-    /// Other loops to which datagrams of its flows came.
+    /// Other loops that have read datagrams of the peer's flows.
     var readers: Set<Int> = []
-    /// Its data channel messages go to the others of the room.
-    var mayTalk: Bool
-    /// Open data channels by label: the ones that the peer opened and ours.
+    /// Whether its data channel messages go to the rest of the room.
+    var maySendMessages: Bool
+    /// Open data channels by label: the one that the peer opened, and the one that the server opened.
     var channels: [String: (theirs: ChannelID?, ours: ChannelID?)] = [:]
-    /// The frames that the peer's pacer has not let go of yet.
+    /// The traces of frames that wait in the peer's pacer.
     var leaving: [PictureTrace] = []
-    /// Of the last second's line report.
+    /// The counts at the last regular link report.
     var lastBytes: (sent: Int, received: Int) = (0, 0)
     var lastFaults = PeerFaults()
     var lastLink: LinkState?
-    /// Video frames up to the last report, and how many a second came and went before it.
+    /// Video frames up to the last report, and the rates of the second before it.
     var lastFrames: (sent: Int, received: Int) = (0, 0)
     package var frameRates: (sent: Double, received: Double) = (0, 0)
 
     package init(
         id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID,
         opensChannels: [String],
-        mayTalk: Bool = true, loopBudget: LoopBudget
+        maySendMessages: Bool = true, loopBudget: LoopBudget
     ) {
-        self.mayTalk = mayTalk
+        self.maySendMessages = maySendMessages
         self.loopBudget = loopBudget
         self.id = id
         self.seatID = seatID
@@ -70,24 +70,25 @@ package final class HostedPeer {
         selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
     }
 
-    /// The highest rung that it may have while an overload takes the rungs above `limit` away.
+    /// The highest rung that the peer may have while an overload removes the rungs above `limit`.
     func ceiling(_ limit: Int) -> Int {
         Self.sharesRecording(isRecorded: engine.isRecorded, view: view, format: format) ? 0 : limit
     }
 
-    /// A recording keeps its encoder of the top rung running, overload or not. Who takes those very frames costs
-    /// nothing; moved down, it would only start an encoder more.
+    /// A recording keeps its encoder of the top rung running, overload or not. A peer that takes those frames costs
+    /// nothing; moved down, it would only start another encoder.
     static func sharesRecording(isRecorded: Bool, view: ViewID, format: VideoSendFormat?) -> Bool {
         isRecorded && view == .room && format?.codec == .h264 && format?.packetizationMode != 0
     }
 
-    /// The height of the picture that it gets; 0: sound, with a picture every few seconds or none.
+    /// The height in pixels of the picture that the peer gets; 0: audio with stills, or audio alone.
     package var rungHeight: Int {
         if case .rung = selector.choice, format != nil { return ladder.rung(for: selector.choice)?.height ?? 0 }
         return 0
     }
 
-    /// Notes a frame that is on its way out. A line that holds up many of them says nothing about the server.
+    /// Keeps the trace of a frame until the frame has left. At most four: a backlog beyond that is the link's delay,
+    /// not the server's.
     func follow(_ trace: PictureTrace) {
         if leaving.count < 4 { leaving.append(trace) }
     }
@@ -96,7 +97,7 @@ package final class HostedPeer {
         estimate.map { profile.videoBudget(of: $0, loss: loss, roomRate: engine.audioBitRate) }
     }
 
-    /// Joins the rendition of its choice. What it had goes on until the new one's keyframe is there.
+    /// Joins the rendition of the selector's choice. The peer gets the old one until the new one's keyframe.
     func choose() {
         guard isConnected, let format else { return leaveRenditions() }
         let key = engine.subscribe(
@@ -106,24 +107,25 @@ package final class HostedPeer {
         if let awaited { engine.rendition(awaited)?.requestKeyframe() }
     }
 
-    /// Whether a frame of that rendition goes to the peer; takes the step to a new rendition at its keyframe.
-    func takes(_ key: RenditionKey, isKeyframe: Bool) -> Bool {
-        let (takes, left) = membership.takes(key, isKeyframe: isKeyframe)
+    /// Returns whether a frame of that rendition goes to the peer. A keyframe of the pending rendition makes that one
+    /// active.
+    func accept(_ key: RenditionKey, isKeyframe: Bool) -> Bool {
+        let (isAccepted, left) = membership.accept(key, isKeyframe: isKeyframe)
         if let left { engine.unsubscribe(id, from: left) }
-        return takes
+        return isAccepted
     }
 
-    /// Tells the room how its sound is to be coded, and that it gets some.
-    func updateAudio() { engine.setAudio(id, profile: profile, wishes: wishes, to: seatID) }
+    /// Sets the profile of the peer's audio in the room, and starts sending it.
+    func updateAudio() { engine.setAudio(id, profile: profile, receiverLimits: receiverLimits, to: seatID) }
 
-    /// It gets no sound any more.
-    func endAudio() { engine.setAudio(id, profile: profile, wishes: wishes, to: nil) }
+    /// Stops the audio to the peer.
+    func endAudio() { engine.setAudio(id, profile: profile, receiverLimits: receiverLimits, to: nil) }
 
     func leaveRenditions() {
         for key in membership.leave() { engine.unsubscribe(id, from: key) }
     }
 
-    /// The canvas, the ladder or the views changed.
+    /// Chooses again after a change of the canvas, the ladder or the views.
     func refresh(view: ViewID) {
         self.view = view
         if ladder != engine.ladder {
@@ -135,7 +137,7 @@ package final class HostedPeer {
         choose()
     }
 
-    /// A new estimate. Returns whether the rung changed.
+    /// Takes a new estimate of the link. Returns whether the rung changed.
     func take(estimate: BitRate, loss: Double, roundTrip: Duration, at now: Instant) -> Bool {
         self.estimate = estimate
         self.loss = loss

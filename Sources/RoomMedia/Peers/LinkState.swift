@@ -1,19 +1,19 @@
 import Basics
 
-/// The state of a participant's line, once a second while it changes and at every change of rung.
+/// The state of a participant's link, reported once a second while it changes and at every change of the rung.
 public struct LinkState: Hashable, Sendable {
-    /// What the line is thought to carry towards the participant.
+    /// The estimated capacity towards the participant.
     public var estimate: BitRate
-    /// What is sent to and received from it now.
+    /// The bit rates to and from the participant in the last second, repair included.
     public var sent: BitRate
     public var received: BitRate
-    /// 0 … 1.
+    /// Fractions of lost packets to and from the participant, 0 … 1.
     public var lossDown: Double
     public var lossUp: Double
     public var roundTrip: Duration
-    /// The height of the picture that it gets; 0: audio (with a picture every few seconds).
+    /// The height in pixels of the picture that the participant gets; 0: audio with stills, or audio alone.
     public var rung: Int
-    /// Why the rung changed last.
+    /// The reason of the last change of the rung.
     public var reason: LinkReason
     public var mode = LinkMode.full
 }

@@ -1,30 +1,30 @@
 import Basics
 
-/// What one peer may cost the loop, in seconds of the loop's time. A value: told what was spent, and asked before each
+/// The loop's time that one peer may take, in seconds. A value: charged with each turn's cost, and asked before each
 /// datagram.
 ///
-/// A peer that sends and receives 720p costs the loop 2 to 5 ms a second, a hundredth of the default share. Over its
-/// share its datagrams are dropped unread, but for a few connectivity checks, so that it can recover; who stays over it
-/// is ended.
+/// A peer that sends and receives 720p costs the loop 2 to 5 ms a second, a hundredth of the default share. The
+/// datagrams of a peer over its share are dropped unread, except a few connectivity checks, so that it can recover; a
+/// peer that stays over its share is ended.
 package struct LoopBudget: Sendable {
-    /// What may be spent at once, in seconds: a handshake is 2 ms, an offer less than 5 ms.
+    /// The most that may be spent at once, in seconds: a handshake is 2 ms, an offer less than 5 ms.
     static let burst = 0.25
-    /// So long, in all and lately, a peer may be over its share …
-    static let patience = Duration.seconds(5)
-    /// … and so fast that is forgiven, in seconds a second: 5 s within 30 s.
+    /// How long a peer may be over its share, in total …
+    static let tolerance = Duration.seconds(5)
+    /// … less this much forgiveness, in seconds a second: 5 s within 30 s.
     static let forgiveness = 5.0 / 30
-    /// Connectivity checks that pass while the peer is over its share: consent needs one each 5 s (RFC 7675 §5.1), a
-    /// browser sends one each 2.5 s on each of its pairs.
+    /// Connectivity checks that pass while the peer is over its share: consent needs one every 5 s (RFC 7675 §5.1), a
+    /// browser sends one every 2.5 s on each of its pairs.
     static let checksPerSecond = 4.0
-    /// A peer's datagrams of one turn are dropped after so much of the turn …
+    /// A peer's datagrams of one turn are dropped once they took this much of the turn …
     static let turnShare = Duration.milliseconds(5)
-    /// … and so many of them: a thread that the system kept waiting looks like a slow peer.
+    /// … and were more than this: a thread that the system kept waiting makes any peer look slow.
     static let turnDatagrams = 32
 
     private var time: TokenBucket
     private var overdrafts: TokenBucket
     private var checks: TokenBucket
-    /// Up to when the overdraft was counted, and when it is paid back if nothing more is spent.
+    /// The instant up to which the overdraft is counted, and the one at which it is repaid if nothing more is spent.
     private var overdraft: (counted: Instant, paid: Instant)?
     private var turn = 0
     private var turnTime = Duration.zero
@@ -32,15 +32,15 @@ package struct LoopBudget: Sendable {
     /// Datagrams that were dropped unread.
     package private(set) var dropped = 0
 
-    /// - Parameter share: of one core, lastingly.
-    package init(share: Double, burst: Double = burst, patience: Duration = patience, at now: Instant) {
+    /// - Parameter share: the sustained share of one core.
+    package init(share: Double, burst: Double = burst, tolerance: Duration = tolerance, at now: Instant) {
         time = TokenBucket(rate: max(share, 0.001), size: burst, at: now)
-        overdrafts = TokenBucket(rate: Self.forgiveness, size: patience.inSeconds, at: now)
+        overdrafts = TokenBucket(rate: Self.forgiveness, size: tolerance.inSeconds, at: now)
         checks = TokenBucket(rate: Self.checksPerSecond, size: Self.checksPerSecond * 2, at: now)
     }
 
-    /// Whether the peer's next datagram of this turn is to be read.
-    mutating func admits(isCheck: Bool, turn: Int, at now: Instant) -> Bool {
+    /// Returns whether the peer's next datagram of this turn is to be read; counts it as dropped if not.
+    mutating func admit(isCheck: Bool, turn: Int, at now: Instant) -> Bool {
         if turn != self.turn { (self.turn, turnTime, turnCount) = (turn, .zero, 0) }
         turnCount += 1
         let isHeld = time.isOverdrawn(at: now) || turnTime > Self.turnShare && turnCount > Self.turnDatagrams
@@ -49,10 +49,10 @@ package struct LoopBudget: Sendable {
         return false
     }
 
-    /// Notes what a datagram took, for the rest of the turn.
-    mutating func noted(_ spent: Duration) { turnTime += spent }
+    /// Adds a datagram's cost to the turn's.
+    mutating func noteTurnTime(_ spent: Duration) { turnTime += spent }
 
-    /// Charges what the peer cost in a turn. Returns whether it has been over its share for too long.
+    /// Charges the peer's cost of a turn. Returns whether the peer has been over its share for too long.
     mutating func charge(_ spent: Duration, at now: Instant) -> Bool {
         if let overdraft {
             overdrafts.spend(max(.zero, min(now, overdraft.paid) - overdraft.counted).inSeconds, at: now)

@@ -2,8 +2,8 @@
 package enum PeerEnd: Sendable {
     /// The peer closed it.
     case left
-    /// It failed, and was not restarted.
+    /// The connection failed and was not restarted.
     case failed
-    /// It made the server do more than one peer may, for too long.
+    /// The peer exceeded its budget for too long.
     case overBudget
 }

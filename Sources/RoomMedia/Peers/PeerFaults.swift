@@ -1,48 +1,49 @@
 import Basics
 import Peer
 
-/// What of a peer's was not taken, and why: one peer's in `ParticipantStatistics`, those of all in the metrics.
+/// Counts of what was refused of a peer, by reason: one peer's in `ParticipantStatistics`, the sums of all in the
+/// metrics.
 public struct PeerFaults: Hashable, Sendable {
-    /// Its name is the key in the API. At most 16.
+    /// The case's name is the key in the API. At most 16 cases.
     public enum Kind: Int, Sendable, CaseIterable {
         /// Packets that could not be read.
         case malformed
-        /// Datagrams of no known kind, from a path that was not checked, or before the keys.
+        /// Datagrams of no known kind, from an unchecked path, or before the keys.
         case unexpected
         case undecryptable
         case replayed
-        /// Datagrams and reports that were dropped unread since the peer was over its budget of packets, or of the
+        /// Datagrams and reports that were dropped unread because the peer exceeded its budget of packets or of the
         /// loop's time.
         case overBudget
-        /// Packets of sources that have no stream and get none.
+        /// Packets of sources that got no stream.
         case sources
         /// Sources that lost their stream to newer ones.
         case forgottenSources
         /// STUN messages that were not authentic, or too many.
         case checks
-        /// Datagrams to it that were not sent since nobody answered there.
+        /// Datagrams to the peer that were not sent because its address did not answer.
         case unanswered
-        /// Frames of more bytes, packets or NAL units than one may have.
+        /// Frames with too many bytes, packets or NAL units.
         case oversizedFrames
-        /// Chunks of data channels over the receive window, and those that could become nothing.
+        /// Data channel chunks beyond the receive window, and chunks that belong to no message.
         case chunksOverWindow
         case uselessChunks
-        /// How often messages of data channels had to wait for the budget.
+        /// How often data channel messages had to wait for the budget.
         case slowedMessages
-        /// Messages to it that were not taken since too many wait.
+        /// Messages to the peer that were refused because too many wait.
         case undeliveredMessages
-        /// Datagrams of DTLS that were of no use: from an association that ended, or not to be read.
+        /// Ignored DTLS datagrams: from an association that ended, or unreadable.
         case handshakes
-        /// How often our part of a DTLS handshake was sent again.
+        /// Flights of our DTLS handshake that were sent again.
         case repeatedHandshakes
     }
 
-    /// By the kind's number: counted for each peer each second, without an allocation.
+    /// By the kind's raw value: read for each peer each second, without an allocation.
     private var counts = SIMD16<Int>()
 
     public init() {}
 
-    /// - Parameter overLoopBudget: datagrams that were dropped unread before they came to the connection.
+    /// - Parameter overLoopBudget: datagrams that the loop dropped before they reached the connection.
     package init(_ statistics: PeerStatistics, overLoopBudget: Int) {
         self[.malformed] = statistics.malformedPackets + statistics.srtp.malformed
         self[.unexpected] = statistics.droppedDatagrams
@@ -67,12 +68,12 @@ public struct PeerFaults: Hashable, Sendable {
         set { counts[kind.rawValue] = newValue }
     }
 
-    /// By the names of the kinds.
+    /// The counts by the names of their kinds.
     public var named: [String: Int] {
         Dictionary(uniqueKeysWithValues: Kind.allCases.map { (String(describing: $0), self[$0]) })
     }
 
-    /// Adds what one peer counted after `old`.
+    /// Adds the difference of one peer's counts since `old`.
     mutating func add(_ new: PeerFaults, since old: PeerFaults) { counts &+= new.counts &- old.counts }
 
     var samples: [MetricSample] { Kind.allCases.map { $0.sample(self[$0]) } }

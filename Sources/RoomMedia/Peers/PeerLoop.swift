@@ -4,11 +4,11 @@ import Peer
 import Synchronization
 import Threads
 
-/// What happens on the loop that the rooms must know. Called on the loop; must not block.
+/// The loop's events for the rooms. Called on the loop; must not block.
 package struct PeerLoopEvents: Sendable {
-    /// `since`: media was there until then, or is from then on.
+    /// The peer's media connection began or ended at `since`.
     package var media: @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void
-    /// `why`: a sentence for the log; nil where the peer said goodbye.
+    /// The connection is over. `why`: a sentence for the log; nil where the peer closed the connection.
     package var ended: @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void
     package var link: @Sendable (_ participant: String, LinkState) -> Void
     package var relayed: @Sendable (_ room: String, RelayedMessage) -> Void
@@ -26,29 +26,28 @@ package struct PeerLoopEvents: Sendable {
     }
 }
 
-/// Whose each user name fragment is, whatever loop its check comes to.
+/// The owner of each user name fragment, for all loops: a check may come to any of them.
 package typealias LoopUfrags = UfragTable<SeatID>
 
-/// The peer connections of one loop: routes datagrams to them, keeps their deadlines, and carries what they say to
-/// rooms and back.
+/// The peer connections of one loop: routes datagrams to them, keeps their deadlines, and carries their media and
+/// events to the rooms and back.
 ///
-/// The system chooses the loop that reads a flow, by its addresses; its peer may be on another. So each loop keeps
-/// whose the flows are that come to it (`Demultiplexer`), and hands on what is another's. What a peer has shown of a
-/// flow goes back to the loop that reads it.
+/// The system chooses the loop that reads a flow, by the flow's addresses; the peer may be on another loop. So each
+/// loop keeps the owners of the flows that it reads (`Demultiplexer`), and hands datagrams for other loops over. A
+/// peer's claim on a flow goes back to the loop that reads the flow.
 ///
-/// `@unchecked Sendable`: everything in it is touched on the loop's thread only; others come through `execute`.
+/// `@unchecked Sendable`: all state is touched on the loop's thread only; other threads use `execute`.
 package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private static let linkPeriod = Duration.seconds(1)
-    /// A turn that took longer than this may have waited for a processor: what peers are charged is then the thread's
-    /// own time.
-    private static let suspicious = Duration.milliseconds(3)
-    /// What a relayed message costs once more for each receiver when it is sent, encrypted and handed to the system.
+    /// A turn that took longer than this may have waited for a processor: its peers are then charged by the thread's
+    /// processor time.
+    private static let preemptionThreshold = Duration.milliseconds(3)
+    /// The later cost of a relayed message for each receiver: encryption and the system call.
     private static let relayedSend = Duration.microseconds(10)
-    /// Bytes of datagrams that may wait for this loop on their way from others; beyond it they are dropped, as a full
-    /// socket would.
+    /// Bytes of datagrams from other loops that may wait for this one; more are dropped, as by a full socket.
     private static let mostHandedOver = 8 << 20
     package unowned let loop: MediaLoop
-    /// Which loop of the server this is.
+    /// The loop's number in the server.
     let index: Int
     private let others: PeerLoopTable
     private let events: PeerLoopEvents
@@ -56,23 +55,22 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private var seats: [String: HostedPeer] = [:]
     private var byNumber: [Int: HostedPeer] = [:]
     private var nextNumber = 0
-    /// The same by room, in the order in which they came: a frame goes to its own room alone, however many others there
-    /// are.
+    /// The peers by room, in the order in which they joined, so that a frame's delivery costs nothing for other rooms.
     private var byRoom: [String: [HostedPeer]] = [:]
     private var demultiplexer: Demultiplexer<SeatID>
-    /// What came in this turn for the peers of other loops.
+    /// The datagrams of this turn for the peers of other loops.
     private var parcels: [Int: DatagramParcel] = [:]
     private let handedOver = Atomic<Int>(0)
     private var deadlines = DeadlineQueue<HostedPeer>()
-    /// When each seat's line is reported next.
+    /// The time of each peer's next link report.
     private var reports = DeadlineQueue<HostedPeer>()
     private var dirty: [HostedPeer] = []
     private var ceiling = 0
-    /// Those who cost something in this turn.
+    /// The peers that cost something in this turn.
     private var spenders: [HostedPeer] = []
     private var turn = 0
     private var threadTime: Int64 = 0
-    /// What all peers together did, for the metrics.
+    /// Counts of all peers together, for the metrics.
     package let counters = HostCounters()
     package let turns = LoopTurns()
 
@@ -88,14 +86,14 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         self.meters = meters
     }
 
-    /// Runs `body` on the loop soon, in order. From any thread; never blocks.
+    /// Runs `body` on the loop, in the order of the calls. Called on any thread; never blocks.
     func execute(_ body: @escaping @Sendable (PeerLoop, Instant) -> Void) {
         loop.execute { [self] in body(self, MonotonicClock.now()) }
     }
 
     package func seat(_ id: String) -> HostedPeer? { seats[id] }
 
-    /// The name of a seat that is about to be made.
+    /// A new identity for a peer that is about to be created.
     package func makeSeatID() -> SeatID {
         nextNumber += 1
         return SeatID(loop: index, number: nextNumber)
@@ -110,7 +108,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         updateUfrags(seat)
     }
 
-    /// Says goodbye to the peer and forgets it. What it still has to say leaves at the end of the loop's turn.
+    /// Closes the peer's connection and removes the peer. Its last datagrams leave in the same turn.
     package func remove(_ id: String, at now: Instant) {
         guard let seat = seats.removeValue(forKey: id) else { return }
         byNumber[seat.seatID.number] = nil
@@ -143,8 +141,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     private func dispatch(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, at now: Instant) {
         let bytes = UnsafeRawBufferPointer(datagram)
-        // On a flow of another's it may answer our check of who claims that flow. Nothing is changed in place by
-        // reading it.
+        // A datagram on a peer's flow may answer our check of another peer that claims the flow, so both get it.
+        // Reading the answer changes nothing in place.
         if let id = demultiplexer.claimant(of: bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
         if let id = demultiplexer.route(bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
     }
@@ -154,7 +152,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             if let seat = byNumber[id.number] { take(datagram, flow, from: index, for: seat, at: now) }
             return
         }
-        // A connection goes where its peer is.
+        // A TCP connection moves to its peer's loop.
         if flow.transport == .tcp, demultiplexer.owner(of: flow) == nil, let other = others[id.loop] {
             loop.move(flow, to: other.loop)
         }
@@ -162,14 +160,14 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             UnsafeRawBufferPointer(datagram), flow: flow, seat: id.number, at: now)
     }
 
-    /// - Parameter reader: the loop that the datagram came to.
+    /// - Parameter reader: the loop that read the datagram.
     private func take(
         _ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, from reader: Int, for seat: HostedPeer, at now: Instant
     ) {
         let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
-        guard seat.loopBudget.admits(isCheck: isCheck, turn: turn, at: now) else { return }
+        guard seat.loopBudget.admit(isCheck: isCheck, turn: turn, at: now) else { return }
         let took = charging(seat) { seat.peer.receive(datagram, flow: flow, at: now) }
-        seat.loopBudget.noted(took)
+        seat.loopBudget.noteTurnTime(took)
         touch(seat)
         let claim = seat.peer.latestClaim
         guard claim != .none else { return }
@@ -178,16 +176,17 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         others[reader]?.execute { [id = seat.seatID] host, _ in host.settle(claim, on: flow, by: id) }
     }
 
-    /// A peer of some loop has shown this of a flow that comes to this one.
+    /// Settles the claim of a peer of any loop on a flow that this loop reads.
     private func settle(_ claim: FlowClaim, on flow: Flow, by id: SeatID) {
         let isOurs = demultiplexer.claim(flow, by: id, claim) { owner in
-            // Of a peer elsewhere it is not known at once: who claims what is its has to answer a check of ours.
+            // A peer on another loop cannot be asked here, so its flow counts as validated: the claimant has to answer
+            // a check.
             owner.loop == index ? byNumber[owner.number]?.peer.isValidated(flow) ?? false : true
         }
         if isOurs { loop.claim(flow) }
     }
 
-    /// Hands the others what came for them.
+    /// Hands the other loops their datagrams.
     private func handOver() {
         for (loop, parcel) in parcels {
             counters.handedOver.wrappingAdd(parcel.count, ordering: .relaxed)
@@ -196,7 +195,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         parcels.removeAll(keepingCapacity: true)
     }
 
-    /// From any thread.
+    /// Takes the datagrams that another loop read. Called on any thread.
     private func accept(_ parcel: DatagramParcel, from reader: Int) {
         let size = parcel.size
         guard handedOver.wrappingAdd(size, ordering: .relaxed).newValue <= Self.mostHandedOver else {
@@ -208,7 +207,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             host.handedOver.wrappingSubtract(size, ordering: .relaxed)
             parcel.open { datagram, flow, number, arrival in
                 if flow.transport == .tcp {
-                    // Its connection comes to this loop from here on.
+                    // The connection moves to this loop, which routes its datagrams from here on.
                     host.dispatch(datagram, flow, at: arrival)
                 } else if let seat = host.byNumber[number] {
                     host.take(datagram, flow, from: reader, for: seat, at: arrival)
@@ -246,7 +245,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     package func closed(_ flow: Flow) {
-        // A stranger's connection is nobody's: it costs nobody anything.
+        // A connection without an owner is charged to nobody.
         guard let id = demultiplexer.remove(flow) else { return }
         let now = MonotonicClock.now()
         if id.loop == index {
@@ -269,14 +268,16 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         threadTime = time
         turn &+= 1
         turns.took(wall, processor: processor, at: now)
-        // The thread is the stage: its system calls and decryption lie outside of here.
+        // The meter counts the thread's whole processor time, since system calls and decryption happen outside of this
+        // type.
         meters.network.add(processor)
-        settle(wall > Self.suspicious && processor < wall ? processor.inSeconds / wall.inSeconds : 1, at: now)
+        chargeSpenders(
+            wall > Self.preemptionThreshold && processor < wall ? processor.inSeconds / wall.inSeconds : 1, at: now)
     }
 
-    // MARK: - What peers cost
+    // MARK: - Costs
 
-    /// Runs `body` at the seat's expense, and returns what it took.
+    /// Runs `body`, charges its time to the peer, and returns that time.
     @discardableResult
     package func charging(_ seat: HostedPeer, _ body: () -> Void) -> Duration {
         let start = MonotonicClock.now()
@@ -291,8 +292,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         seat.spent += max(cost, .nanoseconds(1))
     }
 
-    /// Charges everyone for the turn. `share`: of the time on the clock, what the thread really had.
-    private func settle(_ share: Double, at now: Instant) {
+    /// Charges all peers for the turn. `share`: the thread's processor time by the turn's time on the clock.
+    private func chargeSpenders(_ share: Double, at now: Instant) {
         for seat in spenders {
             let isExhausted = seat.loopBudget.charge(seat.spent * share, at: now)
             seat.spent = .zero
@@ -303,7 +304,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         spenders.removeAll(keepingCapacity: true)
     }
 
-    /// The peer has something to say or to do at the end of this turn.
+    /// Marks the peer for the end of this turn: it has events to handle or datagrams to send.
     package func touch(_ seat: HostedPeer) {
         guard !seat.isDirty else { return }
         seat.isDirty = true
@@ -324,7 +325,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     package func updateUfrags(_ seat: HostedPeer) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.seatID) }
 
-    // MARK: - What peers say
+    // MARK: - Events of peers
 
     private func drain(_ seat: HostedPeer, at now: Instant) {
         while let event = seat.peer.nextEvent() { handle(event, of: seat, at: now) }
@@ -367,7 +368,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
                 case .text(let text): .text(text)
                 case .binary(let bytes): .binary(bytes)
                 }
-            guard seat.mayTalk else {
+            guard seat.maySendMessages else {
                 counters.refusedMessages.wrappingAdd(1, ordering: .relaxed)
                 return
             }
@@ -416,11 +417,11 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         touch(seat)
     }
 
-    // MARK: - What rooms say to peers
+    // MARK: - From rooms to peers
 
-    /// A frame of a rendition, to all who take it.
+    /// Sends a frame of a rendition to all peers of this loop that take it.
     package func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, _ trace: PictureTrace, at now: Instant) {
-        for seat in byRoom[key.room] ?? [] where seat.takes(key, isKeyframe: frame.isKeyframe) {
+        for seat in byRoom[key.room] ?? [] where seat.accept(key, isKeyframe: frame.isKeyframe) {
             seat.peer.send(frame, at: now)
             seat.follow(trace)
             touch(seat)
@@ -436,14 +437,14 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// A data channel message to everyone else in the room, on this loop and the others.
+    /// Relays a data channel message to everyone else in the room, on this loop and the others.
     func relay(_ message: RelayedMessage, in room: RoomEngine, at now: Instant) {
-        let receivers = relayHere(message, in: room.id, at: now)
-        // Who says it pays for what follows from it.
+        let receivers = relayLocally(message, in: room.id, at: now)
+        // The sender is charged for the sends that follow.
         if let sender = seats[message.from] { charge(sender, Self.relayedSend * receivers) }
         for loop in room.loops where loop != index {
             others[loop]?.execute { [index, others] host, now in
-                let receivers = host.relayHere(message, in: room.id, at: now)
+                let receivers = host.relayLocally(message, in: room.id, at: now)
                 others[index]?.execute { host, _ in
                     if let sender = host.seats[message.from] { host.charge(sender, Self.relayedSend * receivers) }
                 }
@@ -451,9 +452,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// The same to those on this loop: on the peer's own channel where it opened one, since some clients listen on that
-    /// alone. Returns how many got it.
-    private func relayHere(_ message: RelayedMessage, in room: String, at now: Instant) -> Int {
+    /// Relays the message to the peers on this loop: on a peer's own channel where it opened one, since some clients
+    /// listen on that alone. Returns the number of receivers.
+    private func relayLocally(_ message: RelayedMessage, in room: String, at now: Instant) -> Int {
         let content: DataChannelMessage =
             switch message.content {
             case .text(let text): .text(text)
@@ -463,8 +464,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         for seat in byRoom[room] ?? [] where seat.id != message.from {
             guard let open = seat.channels[message.label], let channel = open.theirs ?? open.ours else { continue }
             if !seat.peer.sendMessage(content, on: channel, at: now), seat.peer.leavesHole(content, on: channel) {
-                // It reads too slowly and a message is lost. Who asked for a channel without holes is told by its end,
-                // behind all that came before, and may open another.
+                // The peer reads too slowly and the message is lost. A reliable channel must not have such a gap, so it
+                // is closed behind the messages before, and the peer may open another.
                 seat.peer.closeChannel(channel, at: now)
                 counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
             }
@@ -474,8 +475,10 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         return receivers
     }
 
-    /// Whether a participant's messages go to the others.
-    package func setMayTalk(_ id: String, _ mayTalk: Bool) { seats[id]?.mayTalk = mayTalk }
+    /// Sets whether a participant's messages go to the rest of the room.
+    package func setMaySendMessages(_ id: String, _ maySendMessages: Bool) {
+        seats[id]?.maySendMessages = maySendMessages
+    }
 
     package func requestKeyframe(from id: String, at now: Instant) {
         guard let seat = seats[id], seat.isConnected else { return }
@@ -483,7 +486,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         touch(seat)
     }
 
-    /// What a sender's tile is worth, and how high it is.
+    /// Asks a sender for at most this bit rate, and for the simulcast layer of this height.
     package func setReceiveLimit(_ limit: SenderLimit, of id: String, at now: Instant) {
         guard let seat = seats[id] else { return }
         seat.peer.setReceiveLimit(limit.rate, at: now)
@@ -491,7 +494,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         touch(seat)
     }
 
-    /// Everyone of the room chooses a rendition anew.
+    /// All peers of the room choose their rendition again.
     package func refresh(_ room: String, views: [String: ViewID]) {
         for seat in byRoom[room] ?? [] {
             seat.refresh(view: views[seat.id] ?? .room)
@@ -499,8 +502,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// An overload takes rungs away from the top, or gives them back; everyone notices with the next report of its
-    /// line.
+    /// Sets the highest rung during an overload; each peer follows with its next link report.
     package func setCeiling(_ rung: Int) { ceiling = rung }
 
     private func applyCeiling(_ seat: HostedPeer) {
@@ -510,16 +512,16 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         touch(seat)
     }
 
-    // MARK: - Lines
+    // MARK: - Links
 
-    /// Once a second for each seat, spread over the second as they came.
+    /// Reports once a second for each peer, at the phase of the second in which it joined.
     private func report(_ seat: HostedPeer, at now: Instant) {
-        // Again each second: a recording may have begun or ended.
+        // Each second, since a recording may have begun or ended.
         applyCeiling(seat)
         if seat.isConnected { reportLink(seat, at: now, elapsed: Self.linkPeriod) }
     }
 
-    /// What the peer's packets were refused for goes to the counters of all.
+    /// Adds the peer's new faults to the counters of all peers.
     private func noteFaults(_ seat: HostedPeer, at now: Instant) {
         noteFaults(seat, seat.peer.statistics(at: now))
     }
@@ -530,7 +532,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         seat.lastFaults = faults
     }
 
-    /// `elapsed`: since the last regular report; nil between two.
+    /// - Parameter elapsed: the time since the last regular report; nil for a report between two.
     private func reportLink(_ seat: HostedPeer, at now: Instant, elapsed: Duration?) {
         var link =
             seat.lastLink

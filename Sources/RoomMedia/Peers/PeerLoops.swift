@@ -3,16 +3,16 @@ import Peer
 import Sockets
 import Threads
 
-/// The network loops with the peers on them, for those on other threads.
+/// The network loops with their peers, for callers on other threads.
 ///
-/// A participant gets a loop when its peer is made, the one with the fewest, and keeps it until it leaves: whatever
-/// becomes of its peer happens there, in order. The people of a room may be on several.
+/// A participant gets the loop with the fewest participants when its peer is created, and keeps it until it leaves, so
+/// that all work for its peer happens there, in order. A room's participants may be on several loops.
 package final class PeerLoops: Sendable {
     private struct State {
         /// The loop of each participant that has one.
         var places: [String: Int] = [:]
         var counts: [Int]
-        /// Set before the loops stop: what is handed to them until then is run, so nobody waits for ever.
+        /// Set before the loops stop: work that was handed to them until then runs, so no caller waits for ever.
         var isClosed = false
     }
 
@@ -21,14 +21,14 @@ package final class PeerLoops: Sendable {
     private let table = PeerLoopTable()
     private let state: Guarded<State>
 
-    /// A loop works for a tenth of a millisecond at a time, and everything waits for it. Beside busy encoders, and
-    /// other programs, it waited for a processor 1.6 ms each time with 16 people on two of them, at worst so long that
-    /// sound came late.
+    /// A loop works for a tenth of a millisecond at a time, and all its peers wait for it. Beside busy encoders and
+    /// other programs, with 16 participants on two processors, a loop of normal priority waited 1.6 ms for a processor
+    /// each time, at worst so long that audio came late.
     private static let niceness: Int32 = -10
 
-    /// Binds the ports. Nothing runs before `start`.
+    /// Binds the ports. No loop runs before `start`.
     ///
-    /// - Parameter count: how many loops.
+    /// - Parameter count: the number of loops.
     package init(
         _ configuration: MediaLoopConfiguration, loops count: Int, events: PeerLoopEvents, meters: StageMeters
     ) throws(NetworkError) {
@@ -61,7 +61,7 @@ package final class PeerLoops: Sendable {
         state.withLock { $0.places[participant] }.map { hosts[$0] }
     }
 
-    /// The same, which it gets where it has none yet. `leave` gives it back.
+    /// The loop of a participant, which gets one where it has none yet. `leave` gives the loop back.
     package func place(_ participant: String) -> PeerLoop {
         state.withLock { state in
             if let place = state.places[participant] { return hosts[place] }
@@ -82,12 +82,12 @@ package final class PeerLoops: Sendable {
         if let place { run(on: hosts[place]) { host, now in host.remove(participant, at: now) } }
     }
 
-    /// Runs `body` on the loop of a participant; not where it has none.
+    /// Runs `body` on the loop of a participant; does nothing where the participant has none.
     package func run(_ participant: String, _ body: @escaping @Sendable (PeerLoop, Instant) -> Void) {
         if let host = host(of: participant) { run(on: host, body) }
     }
 
-    /// Runs `body` on a loop. Returns whether it will be run: not after the end.
+    /// Runs `body` on a loop. Returns whether `body` will run: not after `stop`.
     @discardableResult
     package func run(on host: PeerLoop, _ body: @escaping @Sendable (PeerLoop, Instant) -> Void) -> Bool {
         state.withLock { state in
@@ -97,19 +97,19 @@ package final class PeerLoops: Sendable {
         }
     }
 
-    // MARK: - All of a room
+    // MARK: - Several participants
 
     /// Runs `body` on every loop.
     package func everywhere(_ body: @escaping @Sendable (PeerLoop, Instant) -> Void) {
         for host in hosts { run(on: host, body) }
     }
 
-    /// A frame of a rendition, for its members on these loops.
+    /// Delivers a frame of a rendition to its members on these loops.
     package func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, _ trace: PictureTrace, to loops: [Int]) {
         for loop in loops { hosts[loop].execute { $0.deliver(key, frame, trace, at: $1) } }
     }
 
-    /// Coded sound; that of each packet's `seat`.
+    /// Delivers audio packets to the loops of their peers.
     package func deliver(_ audio: [AudioDelivery]) {
         guard hosts.count > 1 else { return hosts[0].execute { $0.deliver(audio, at: $1) } }
         for (loop, packets) in Dictionary(grouping: audio, by: \.seat.loop) where hosts.indices.contains(loop) {
@@ -117,16 +117,16 @@ package final class PeerLoops: Sendable {
         }
     }
 
-    /// A data channel message to everyone else in the room, as if it had come on one of the sender's.
+    /// Relays a message to everyone else in the room, as if it had come on a data channel of the sender's.
     package func relay(_ message: RelayedMessage, in room: RoomEngine) {
-        // Who has no peer has no loop: any will do.
+        // A sender without a peer has no loop: any loop can relay.
         run(on: host(of: message.from) ?? hosts[0]) { host, now in
             guard let sender = host.seat(message.from) else { return host.relay(message, in: room, at: now) }
             host.charging(sender) { host.relay(message, in: room, at: now) }
         }
     }
 
-    // MARK: - Figures
+    // MARK: - Statistics
 
     package var backlogs: [BacklogStatistics] { hosts.map(\.loop.backlog) }
 

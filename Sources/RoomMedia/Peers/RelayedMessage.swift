@@ -1,7 +1,9 @@
-/// A data channel message that went through the room.
+/// A data channel message that the room relayed.
 public struct RelayedMessage: Hashable, Sendable {
     public enum Content: Hashable, Sendable { case text(String), binary([UInt8]) }
+    /// The sender's participant id.
     public var from: String
+    /// The data channel's label.
     public var label: String
     public var content: Content
 

@@ -1,4 +1,4 @@
-/// Names one peer connection of the server, as long as it lives: the loop that it is on, and its number there.
+/// Identifies one peer connection of the server during its life: its loop, and its number there.
 package struct SeatID: Hashable, Sendable {
     package let loop: Int
     package let number: Int

@@ -1,3 +1,2 @@
-/// What a participant's line leaves of the room: the top rung, a lower one, sound with a picture every few seconds,
-/// sound alone.
+/// The quality that a participant's link allows: the top rung, a lower one, audio with stills, audio alone.
 public enum LinkMode: String, Sendable { case full, reduced, stills, audio }

@@ -1,19 +1,19 @@
-/// Why a participant's rung changed last.
+/// The reason of the last change of a participant's rung.
 public struct LinkReason: Hashable, Sendable {
-    /// What programs compare. The raw values are what clients are told.
+    /// The reason for programs. The raw values are sent to clients.
     public enum Code: String, Sendable, CaseIterable {
-        /// It never changed.
+        /// The rung never changed.
         case none = ""
-        /// The server makes no larger picture: it saves work.
+        /// The server is overloaded and makes no larger picture.
         case serverBusy = "server_busy"
-        /// The line does not carry the rung that it had …
+        /// The link does not carry the previous rung …
         case linkWorse = "line_worse"
         /// … or carries a better one.
         case linkBetter = "line_better"
     }
 
     public var code: Code
-    /// For people; empty: it never changed.
+    /// The reason for people; empty: the rung never changed.
     public var sentence: String
 
     package init(_ code: Code, _ sentence: String) {

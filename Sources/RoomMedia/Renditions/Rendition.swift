@@ -3,20 +3,20 @@ import Codecs
 import Peer
 import Threads
 
-/// Names one encode of a room: whoever has the same key gets the same bits.
+/// Identifies one encode of a room: members with the same key get the same bits.
 package struct RenditionKey: Hashable, Sendable {
     package var room: String
     var view: ViewID
     package var codec: VideoCodec
-    /// For H.264 receivers of packetization-mode 0: no NAL unit may be larger than a packet.
+    /// For H.264 receivers of packetization-mode 0 (RFC 6184 §6.2): no NAL unit may be larger than a packet.
     var singleNAL: Bool
     var choice: RenditionSelector.Choice
 }
 
-/// One encoder and those who take its frames.
+/// One encoder and the members that take its frames.
 ///
-/// Started with its first member, stopped with its last. Keyframes are made on request, one for all who ask within half
-/// a second.
+/// Starts with its first member and stops with its last. Keyframes are made on request, one for all requests within
+/// half a second.
 package final class Rendition: Sendable {
     package let key: RenditionKey
     package let rung: Ladder.Rung
@@ -58,20 +58,20 @@ package final class Rendition: Sendable {
         self.key = key
         self.rung = rung
         self.parameterSetID = parameterSetID
-        state = Guarded(State(control: RenditionControl(rung: rung, isSlides: key.choice == .slides)))
+        state = Guarded(State(control: RenditionControl(rung: rung, isStills: key.choice == .stills)))
         self.overload = overload
         self.deliver = deliver
         delays = meters.delays
         self.report = report
-        // One waits while one is encoded; a newer picture takes the place of the one that waits.
+        // One picture waits while one is encoded; a newer picture replaces the waiting one.
         lane = SerialLane(pool: pool, meter: meters.encode, limit: 1)
     }
 
     // MARK: - Members
 
     /// - Parameters:
-    ///   - budget: what the member's line leaves for video; nil: not yet known.
-    ///   - loop: the one that its peer is on.
+    ///   - budget: the bit rate that the member's link leaves for video; nil: not yet known.
+    ///   - loop: the loop of the member's peer.
     func add(_ member: String, budget: BitRate?, loop: Int) {
         state.withLock { state in
             state.control.join(member, budget: budget)
@@ -79,7 +79,7 @@ package final class Rendition: Sendable {
         }
     }
 
-    /// Returns whether nobody is left.
+    /// Removes a member. Returns whether none is left.
     func remove(_ member: String) -> Bool {
         state.withLock { state in
             state.control.leave(member)
@@ -90,7 +90,7 @@ package final class Rendition: Sendable {
         }
     }
 
-    /// A member that takes the frames as they are; called on the lane.
+    /// Adds a member whose `body` takes the encoded frames, on the lane.
     func tap(_ member: String, _ body: @escaping @Sendable (EncodedVideoFrame) -> Void) {
         state.withLock { state in
             state.control.join(member, budget: nil)
@@ -109,10 +109,10 @@ package final class Rendition: Sendable {
         state.withLock { ($0.framesSent, $0.bytesSent, $0.keyframes, $0.encodeTime) }
     }
 
-    /// What its members' lines bear, within the rung.
+    /// The bit rate that the members' links carry, within the rung's.
     package var bitRate: BitRate { state.withLock { $0.control.rate } }
 
-    /// - Parameter isStart: for one who joins or moves here; others repair a loss and share a budget of keyframes.
+    /// - Parameter isStart: for a member that joins; other requests repair a loss and share a budget of keyframes.
     package func requestKeyframe(isStart: Bool = true) {
         state.withLock { $0.control.requestKeyframe(isStart: isStart) }
     }
@@ -126,7 +126,7 @@ package final class Rendition: Sendable {
 
     /// Hands a picture of the rendition's size to the encoder's lane.
     func encode(_ picture: Picture, at tick: Instant, generation: UInt64, trace: PictureTrace) {
-        state.withLock { $0.control.took(picture: generation, at: tick) }
+        state.withLock { $0.control.noteQueued(picture: generation, at: tick) }
         lane.submit { [self] in run(picture, at: tick, trace) }
     }
 
@@ -140,7 +140,7 @@ package final class Rendition: Sendable {
             let encoder = try readyEncoder(rate: rate)
             guard let frame = try encoder.encode(picture, timestamp: tick.ticks(at: 90_000), forceKeyframe: force)
             else {
-                state.withLock { $0.control.leftOut(isKeyframe: force) }
+                state.withLock { $0.control.noteSkipped(isKeyframe: force) }
                 return
             }
             let took = MonotonicClock.now() - start
@@ -149,7 +149,7 @@ package final class Rendition: Sendable {
                 state.bytesSent += frame.data.count
                 if frame.isKeyframe {
                     state.keyframes += 1
-                    state.control.made(keyframeAt: tick)
+                    state.control.noteKeyframe(at: tick)
                 }
                 state.encodeTime = state.encodeTime * 0.9 + took * 0.1
                 return state.loops
@@ -163,21 +163,21 @@ package final class Rendition: Sendable {
             delays.encoded(trace)
             deliver(key, packetized, trace, loops)
         } catch {
-            // It costs this frame; the next one starts with a fresh encoder and a keyframe.
+            // The failure costs this frame; the next one starts with a fresh encoder and a keyframe.
             encoder.value = nil
             requestKeyframe()
             report("\(key.codec) \(rung.width)×\(rung.height): \(error)")
         }
     }
 
-    /// The encoder with the rate of now: as fast as an overload wants it, and told when only every second picture
-    /// comes.
+    /// The encoder, set to the current rate, to the speed of the overload level, and to half the frame rate while an
+    /// overload skips every second tick.
     private func readyEncoder(rate: BitRate) throws(CodecError) -> any VideoEncoder {
         let framesPerSecond =
             Double(rung.framesPerSecond) / (overload.level >= .halfRate && rung.framesPerSecond > 15 ? 2 : 1)
         let speed = overload.usesFastEncoders ? VideoEncoderConfiguration.Speed.fast : .normal
         if let encoder = encoder.value, encoder.configuration.speed == speed {
-            // A step of less than 5 % is not worth the encoder's attention.
+            // Steps of less than 5 % are not worth a change of the encoder's settings.
             let now = encoder.configuration.bitRate.bitsPerSecond
             if abs(now - rate.bitsPerSecond) * 20 > now { encoder.setBitRate(rate) }
             if encoder.configuration.framesPerSecond != framesPerSecond { encoder.setFrameRate(framesPerSecond) }

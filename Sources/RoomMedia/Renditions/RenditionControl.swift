@@ -1,40 +1,41 @@
 import Basics
 
-/// What one rendition encodes: which pictures, which of them as keyframes, and at what rate. A value without an
-/// encoder, so that the simulations run the very rules of the rooms.
+/// Decides what one rendition encodes: which pictures, which of them as keyframes, and at what rate. A value without an
+/// encoder, so that the simulations run the same rules as the rooms.
 package struct RenditionControl: Sendable {
-    /// Two keyframes are at least so far apart: one serves all who ask within that time.
+    /// The least time between two keyframes: one serves all requests within it.
     static let keyframeDistance = Duration.milliseconds(500)
-    /// Those who only repair a loss share this many keyframes at once …
+    /// Requests that only repair a loss share this many keyframes at once …
     static let keyframeAllowance = 3.0
-    /// … and get one more each: at 5–8 times a frame's bits, one in two seconds costs the others a tenth of the rate.
+    /// … and gain one more in each of these periods: at 5–8 times a frame's bits, a keyframe every two seconds costs
+    /// the other members a tenth of the rate.
     static let keyframeRefill = Duration.seconds(2)
-    /// An unchanged canvas is encoded only so often.
+    /// The time between two encodes of an unchanged canvas.
     static let keepAlive = Duration.seconds(1)
-    /// Whoever records gets a keyframe so often, so that the file can be seeked in.
+    /// The time between a recording's keyframes, so that players can seek in the file.
     static let recordingKeyframeInterval = Duration.seconds(10)
-    /// Packet headers' share of a video stream on the line: 75 bytes on packets of about 1000.
+    /// The share of a video stream on the link that packet headers leave: 75 bytes on packets of about 1000.
     static let headers = 0.92
-    /// Fewer than this part of the members cannot take the rate below `leastForMany`: they are moved to another rung
-    /// instead.
+    /// A smaller share of the members than this cannot pull the rate below `leastForMany`: those members move to
+    /// another rung instead.
     static let minority = 0.25
     static let leastForMany = 0.9
-    /// No encoder goes below this share of its rung's rate.
+    /// The lowest rate of an encoder, as a share of its rung's.
     static let least = RenditionSelector.Configuration().lowest
-    /// A slide takes its line for so long, less than half of the time between two: what is left over repairs it, and it
-    /// comes while it is true …
-    static let slideTime = Duration.milliseconds(1500)
-    /// … but below this share of its rung's bits nothing can be told on it.
-    static let leastOfSlide = 0.35
+    /// The time that a still may take on the weakest link, less than half of the time between two: the rest is for its
+    /// repair, and the still arrives while it is current …
+    static let stillTime = Duration.milliseconds(1500)
+    /// … but its bits never fall below this share of its rung's, at which the picture is still recognizable.
+    static let leastOfStill = 0.35
 
     package let rung: Ladder.Rung
-    /// One sharp picture now and then instead of motion.
-    package let isSlides: Bool
+    /// Whether the rendition has stills instead of motion.
+    package let isStills: Bool
 
-    /// Somebody writes the frames to a file.
+    /// Whether a recording takes the frames.
     package var isRecorded = false
 
-    /// What each member's line leaves for video; nil: no limit (a recording, or not yet known).
+    /// The bit rate that each member's link leaves for video; nil: no limit (a recording, or not yet known).
     private var members: [String: BitRate?] = [:]
     private var wantsKeyframe = true
     private var isUrgent = true
@@ -44,14 +45,14 @@ package struct RenditionControl: Sendable {
     private var lastEncode: Instant?
     private var encodedGeneration: UInt64 = 0
 
-    package init(rung: Ladder.Rung, isSlides: Bool) {
+    package init(rung: Ladder.Rung, isStills: Bool) {
         self.rung = rung
-        self.isSlides = isSlides
+        self.isStills = isStills
     }
 
-    /// The largest packet payload in bytes: on a line that carries slides a full packet would hold up the sound for 150
+    /// The largest packet payload in bytes: on a link that carries stills a full packet would hold up the audio for 150
     /// ms.
-    package var maxPayload: Int { isSlides ? 500 : 1100 }
+    package var maxPayload: Int { isStills ? 500 : 1100 }
 
     // MARK: - Members
 
@@ -59,7 +60,7 @@ package struct RenditionControl: Sendable {
     package var isEmpty: Bool { members.isEmpty }
     package func contains(_ member: String) -> Bool { members[member] != nil }
 
-    /// - Parameter budget: what the member's line carries beside its sound.
+    /// - Parameter budget: the bit rate that the member's link carries beside its audio.
     package mutating func join(_ member: String, budget: BitRate?) { members[member] = .some(budget) }
     package mutating func leave(_ member: String) { members[member] = nil }
 
@@ -67,24 +68,23 @@ package struct RenditionControl: Sendable {
         if members[member] != nil { members[member] = .some(budget) }
     }
 
-    /// The rate that the encoder is to have: what the weakest line bears; but a few weak lines do not spoil it for
-    /// many.
+    /// The encoder's bit rate: the weakest link's budget, except that a few weak links do not lower the rate of many.
     ///
-    /// Of slides, one a second in the encoder's eyes: the bits of one.
+    /// For stills, which the encoder takes for one frame a second, this is the bits of one.
     package var rate: BitRate {
-        let share = isSlides ? Self.headers * Self.slideTime.inSeconds : Self.headers
+        let share = isStills ? Self.headers * Self.stillTime.inSeconds : Self.headers
         let budgets = members.values.map { $0.map { $0 * share } ?? rung.bitRate }.sorted()
         guard let weakest = budgets.first else { return rung.bitRate }
         let majority = budgets[Int(Double(budgets.count - 1) * Self.minority)]
         var wanted = min(weakest, rung.bitRate)
         if budgets.count > 3 { wanted = max(wanted, min(majority, rung.bitRate * Self.leastForMany)) }
-        return min(rung.bitRate, max(wanted, rung.bitRate * (isSlides ? Self.leastOfSlide : Self.least * Self.headers)))
+        return min(rung.bitRate, max(wanted, rung.bitRate * (isStills ? Self.leastOfStill : Self.least * Self.headers)))
     }
 
     // MARK: - Keyframes
 
-    /// - Parameter isStart: for a joiner or mover, who sees nothing new without; others repair a loss and share a
-    ///   budget.
+    /// - Parameter isStart: for a member that joins, which sees nothing new without a keyframe; other requests repair a
+    ///   loss and share a budget.
     package mutating func requestKeyframe(isStart: Bool) {
         wantsKeyframe = true
         if isStart { isUrgent = true }
@@ -109,8 +109,9 @@ package struct RenditionControl: Sendable {
     package func wantsPicture(at tick: Instant, generation: UInt64) -> Bool {
         guard !members.isEmpty else { return false }
         guard let lastEncode else { return true }
-        // A lost slide is repaired or replaced by the next one; another between them would cost the sound.
-        if isSlides { return tick - lastEncode >= Ladder.slideInterval || isUrgent && keyframeIsDue(at: tick) }
+        // A lost still is repaired or replaced by the next one; an extra one between them would take the audio's share
+        // of the link.
+        if isStills { return tick - lastEncode >= Ladder.stillInterval || isUrgent && keyframeIsDue(at: tick) }
         if keyframeIsDue(at: tick) { return true }
         // Half a tick of slack: ticks of 33.3 ms must give every second one to a rendition of 15 frames/s.
         let period = Duration.nanoseconds(1_000_000_000 / Int64(max(rung.framesPerSecond, 1))) - .milliseconds(8)
@@ -118,21 +119,21 @@ package struct RenditionControl: Sendable {
         return generation != encodedGeneration || tick - lastEncode >= Self.keepAlive
     }
 
-    /// The picture of this tick goes to the encoder's queue.
-    package mutating func took(picture generation: UInt64, at tick: Instant) {
+    /// Notes that the picture of this tick goes to the encoder's queue.
+    package mutating func noteQueued(picture generation: UInt64, at tick: Instant) {
         lastEncode = tick
         encodedGeneration = generation
     }
 
-    /// The encoder takes the picture: whether as a keyframe.
+    /// Returns whether the encoder is to make the picture a keyframe, and counts that keyframe as made.
     package mutating func takeKeyframe(at tick: Instant) -> Bool {
-        guard isSlides || keyframeIsDue(at: tick) else { return false }
-        made(keyframeAt: tick)
+        guard isStills || keyframeIsDue(at: tick) else { return false }
+        noteKeyframe(at: tick)
         return true
     }
 
-    /// A keyframe was made, asked for or not; it serves everyone.
-    package mutating func made(keyframeAt tick: Instant) {
+    /// Notes a keyframe, requested or not, which serves all members.
+    package mutating func noteKeyframe(at tick: Instant) {
         guard lastKeyframe != tick else { return }
         allowance = max(0, allowance(at: tick) - 1)
         refilled = tick
@@ -141,14 +142,14 @@ package struct RenditionControl: Sendable {
         isUrgent = false
     }
 
-    /// The encoder left the frame out to hold its rate: the next tick's picture is wanted even where nothing changed.
-    package mutating func leftOut(isKeyframe: Bool) {
+    /// Notes that the encoder skipped the frame to hold its rate: the next tick's picture is encoded even if unchanged.
+    package mutating func noteSkipped(isKeyframe: Bool) {
         encodedGeneration = .max
-        if isKeyframe { lostKeyframe() }
+        if isKeyframe { noteLostKeyframe() }
     }
 
-    /// The encoder failed to make it.
-    package mutating func lostKeyframe() {
+    /// Requests the keyframe again that the encoder did not make.
+    package mutating func noteLostKeyframe() {
         wantsKeyframe = true
         isUrgent = true
     }

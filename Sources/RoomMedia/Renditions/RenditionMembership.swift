@@ -1,22 +1,22 @@
 import Basics
 
-/// Which rendition one peer gets, and how it comes from one to the next: what it has goes on until the next one's
-/// keyframe is there, so that a move shows no freeze. A value without renditions, so that the simulations run the very
-/// rule of the rooms.
+/// The renditions that one peer is a member of, and its move from one to the next: the old one goes on until the new
+/// one's keyframe, so that a move shows no freeze. A value without renditions, so that the simulations run the same
+/// rule as the rooms.
 package struct RenditionMembership<Key: Hashable & Sendable>: Sendable {
-    /// What it gets now; nil: no picture.
+    /// The rendition that the peer gets now; nil: no picture.
     package private(set) var active: Key?
-    /// What it will get from that one's next keyframe on. It is a member of both until then.
+    /// The rendition that the peer will get from its next keyframe on. The peer is a member of both until then.
     package private(set) var pending: Key?
 
     package init() {}
 
-    /// Everything that it is a member of.
+    /// All renditions that the peer is a member of.
     package var all: [Key] { [active, pending].compactMap { $0 } }
 
-    /// The peer, which has joined `key`, is to get that; nil: no picture.
+    /// Moves the peer, which has joined `key`, to that rendition; nil: no picture.
     ///
-    /// - Returns: what it is a member of no more, and the rendition of which it needs a keyframe.
+    /// - Returns: the renditions that the peer leaves, and the one of which it needs a keyframe.
     package mutating func choose(_ key: Key?) -> (left: [Key], awaited: Key?) {
         var left: [Key] = []
         if let pending, pending != key { left.append(pending) }
@@ -31,10 +31,10 @@ package struct RenditionMembership<Key: Hashable & Sendable>: Sendable {
         return (left, key)
     }
 
-    /// Whether a frame of `key` goes to the peer; takes the step to the next rendition at its keyframe.
+    /// Returns whether a frame of `key` goes to the peer. A keyframe of the pending rendition makes that one active.
     ///
-    /// - Returns: also what it is a member of no more.
-    package mutating func takes(_ key: Key, isKeyframe: Bool) -> (takes: Bool, left: Key?) {
+    /// - Returns: also the rendition that the peer leaves.
+    package mutating func accept(_ key: Key, isKeyframe: Bool) -> (isAccepted: Bool, left: Key?) {
         if key == active { return (true, nil) }
         guard key == pending, isKeyframe else { return (false, nil) }
         defer {
@@ -44,7 +44,7 @@ package struct RenditionMembership<Key: Hashable & Sendable>: Sendable {
         return (true, active)
     }
 
-    /// Its connection is lost. Returns what it is a member of no more.
+    /// Leaves all renditions, after the loss of the connection, and returns them.
     package mutating func leave() -> [Key] {
         defer { (active, pending) = (nil, nil) }
         return all

@@ -1,52 +1,52 @@
 import Basics
 
-/// Which step of the ladder one peer gets, by what its line carries.
+/// Chooses one peer's step of the ladder by the estimate of its link.
 ///
-/// Down at once, since a queue that grows is heard by its owner; up only after the line has shown for a while that it
-/// carries more, since a step up that must be taken back costs two keyframes.
+/// Down at once, since a growing queue delays the peer's audio; up only after the estimate has been higher for a while,
+/// since a step up that must be taken back costs two keyframes.
 package struct RenditionSelector: Sendable {
     package enum Choice: Hashable, Sendable {
         /// An index into the ladder, 0 at the top.
         case rung(Int)
-        /// Sound, and one picture every few seconds.
-        case slides
+        /// Audio, and a still every few seconds.
+        case stills
         case audioOnly
     }
 
-    /// What a participant's client tells in words.
+    /// The choice as clients are told.
     package var mode: LinkMode {
         switch choice {
         case .rung(let index): index > 0 ? .reduced : .full
-        case .slides: .stills
+        case .stills: .stills
         case .audioOnly: .audio
         }
     }
 
     package struct Configuration: Sendable {
-        /// A rung bears an estimate down to this share of its rate: its encoder follows.
+        /// A rung stays down to an estimate of this share of its rate: its encoder's rate follows the estimate.
         package var lowest = 0.75
-        /// A step up needs this many times the next rung's rate: enough not to be taken back at once, and what probes
-        /// find of a line of 2 Mbit/s is enough for the top …
+        /// A step up needs this many times the next rung's rate: enough not to be taken back at once, and low enough
+        /// that the probed estimate of a 2 Mbit/s link reaches the top rung …
         package var headroom = 1.15
         /// … the lowest rung only this, so that 150 kbit/s are enough for motion.
         package var headroomOfLowest = 0.85
         /// … for this long.
-        package var patience = Duration.seconds(3)
-        /// In the first seconds of a call the estimate has only begun to grow: steps up are taken sooner.
-        package var haste = Duration.milliseconds(300)
-        package var hastyPhase = Duration.seconds(6)
-        /// What sound takes of the line, with its packets' headers.
+        package var stepUpDelay = Duration.seconds(3)
+        /// The delay of a step up in the first seconds of a call, in which the estimate has only begun to grow.
+        package var earlyStepUpDelay = Duration.milliseconds(300)
+        package var earlyPhase = Duration.seconds(6)
+        /// The audio's bit rate on the link, headers included.
         package var audio = BitRate.kilobits(28)
-        /// Below that a picture now and then would cost the sound. Estimates stay a fifth below the line: it is one of
-        /// 48 kbit/s.
+        /// Below this estimate stills would take the audio's share. Estimates stay a fifth below the link's capacity:
+        /// this is a link of 48 kbit/s.
         package var audioOnlyBelow = BitRate.kilobits(38)
-        /// Pictures come back at so many times that.
-        package var headroomOfSlides = 1.15
-        /// An estimate that falls short by less than this factor must do so for a while: the encoder follows meanwhile,
-        /// and a keyframe's burst alone can make it dip.
+        /// Stills come back at this many times `audioOnlyBelow`.
+        package var headroomOfStills = 1.15
+        /// A step down waits for `grace` unless the estimate is below this share of the needed rate: the encoder's rate
+        /// follows meanwhile, and a keyframe's burst alone can make the estimate dip.
         package var shortfall = 0.6
         package var grace = Duration.milliseconds(800)
-        /// Motion, and pictures at all, are given up only after this.
+        /// The same for the step from the lowest rung to stills, and from stills to audio alone.
         package var graceOfLowest = Duration.seconds(5)
         package init() {}
     }
@@ -62,25 +62,25 @@ package struct RenditionSelector: Sendable {
     private var start: Instant?
     private var betterSince: Instant?
     private var shortSince: Instant?
-    /// The highest rung that the server lets anyone have: an overload takes the upper ones away.
+    /// The highest rung that the server offers: an overload removes the upper ones.
     package private(set) var ceiling = 0
 
-    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the lowest one: a joiner
-    /// sees a picture at once and no line is flooded; a good line shows itself within half a second.
+    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the lowest rung: a
+    /// joiner sees a picture at once and no link is flooded; the estimate of a good link is there within half a second.
     package init(rates: [BitRate], configuration: Configuration = Configuration()) {
         self.rates = rates
         self.configuration = configuration
         choice = rates.isEmpty ? .audioOnly : .rung(rates.count - 1)
     }
 
-    /// Takes the upper rungs away or gives them back.
+    /// Sets the highest rung that the server offers. Returns the change of the choice that follows at once.
     package mutating func setCeiling(_ rung: Int) -> Change? {
         ceiling = max(0, min(rung, rates.count - 1))
         guard case .rung(let index) = choice, index < ceiling else { return nil }
         return move(to: .rung(ceiling), LinkReason(.serverBusy, "The server is busy and makes no larger picture."))
     }
 
-    /// A new estimate of what the line carries, sound included.
+    /// Takes a new estimate of the link, audio included. Returns the change of the choice, if any.
     package mutating func update(estimate: BitRate, at now: Instant) -> Change? {
         if start == nil { start = now }
         let best = highestBearable(estimate)
@@ -105,9 +105,9 @@ package struct RenditionSelector: Sendable {
         }
         let since = betterSince ?? now
         betterSince = since
-        let isHasty = now - (start ?? now) < configuration.hastyPhase
-        guard now - since >= (isHasty ? configuration.haste : configuration.patience) else { return nil }
-        // A line that carries the top need not climb through the middle.
+        let isEarly = now - (start ?? now) < configuration.earlyPhase
+        guard now - since >= (isEarly ? configuration.earlyStepUpDelay : configuration.stepUpDelay) else { return nil }
+        // A link that carries the top rung skips those between.
         var target = next
         while let higher = stepUp(from: target), estimate >= needed(for: higher) { target = higher }
         return move(
@@ -129,7 +129,7 @@ package struct RenditionSelector: Sendable {
         switch choice {
         case .rung(let index):
             index == 0 ? "the full picture" : index == rates.count - 1 ? "the smallest picture" : "this size of picture"
-        case .slides: "a picture now and then"
+        case .stills: "a picture now and then"
         case .audioOnly: "sound"
         }
     }
@@ -142,7 +142,7 @@ package struct RenditionSelector: Sendable {
     private func rank(_ choice: Choice) -> Int {
         switch choice {
         case .rung(let index): index
-        case .slides: rates.count
+        case .stills: rates.count
         case .audioOnly: rates.count + 1
         }
     }
@@ -151,14 +151,14 @@ package struct RenditionSelector: Sendable {
         for index in ceiling..<max(ceiling, rates.count) where estimate >= lowestRate(of: .rung(index)) {
             return .rung(index)
         }
-        return rates.isEmpty || estimate < configuration.audioOnlyBelow ? .audioOnly : .slides
+        return rates.isEmpty || estimate < configuration.audioOnlyBelow ? .audioOnly : .stills
     }
 
-    /// Below that estimate the choice cannot stay.
+    /// The estimate below which the choice cannot stay.
     private func lowestRate(of choice: Choice) -> BitRate {
         switch choice {
         case .rung(let index): rates[index] * configuration.lowest + configuration.audio
-        case .slides: configuration.audioOnlyBelow
+        case .stills: configuration.audioOnlyBelow
         case .audioOnly: .zero
         }
     }
@@ -166,8 +166,8 @@ package struct RenditionSelector: Sendable {
     private func stepUp(from choice: Choice) -> Choice? {
         switch choice {
         case .rung(let index): index > ceiling ? .rung(index - 1) : nil
-        case .slides: .rung(max(ceiling, rates.count - 1))
-        case .audioOnly: rates.isEmpty ? nil : .slides
+        case .stills: .rung(max(ceiling, rates.count - 1))
+        case .audioOnly: rates.isEmpty ? nil : .stills
         }
     }
 
@@ -176,7 +176,7 @@ package struct RenditionSelector: Sendable {
         case .rung(let index):
             rates[index] * (index == rates.count - 1 ? configuration.headroomOfLowest : configuration.headroom)
                 + configuration.audio
-        case .slides: configuration.audioOnlyBelow * configuration.headroomOfSlides
+        case .stills: configuration.audioOnlyBelow * configuration.headroomOfStills
         case .audioOnly: .zero
         }
     }

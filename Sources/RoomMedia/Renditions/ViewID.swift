@@ -1,10 +1,11 @@
-/// Which picture: the room's, or one that some participants have chosen for themselves. Who chose the same shares it.
+/// Identifies a view: the room's, or one that participants have chosen for themselves. Participants with equal choices
+/// share a view.
 package enum ViewID: Hashable, Sendable {
     case room
     case personal(PersonalView)
 }
 
-/// What a picture of one's own is made of. Equal ones are one view.
+/// A participant's own choice of layout and pins.
 package struct PersonalView: Hashable, Sendable {
     /// The layout's name: here only a part of the view's identity.
     package var layout: String

@@ -53,7 +53,7 @@ struct ScenarioTests {
         arguments: [1, 2, 3, 7] as [UInt64])
     func floor(seed: UInt64) throws {
         let outcome = try run(.floor, for: .seconds(30), seed: seed)
-        #expect(try #require(outcome.seconds(from: .zero) { $0 == .slides }) < 2)
+        #expect(try #require(outcome.seconds(from: .zero) { $0 == .stills }) < 2)
         let down = outcome.down(0, in: outcome.room.start + .seconds(5)..<outcome.room.start + .seconds(30))
         #expect(down.concealed + down.silent < 1)
         #expect(down.longestGap < .seconds(6))
@@ -183,7 +183,7 @@ struct RenditionControlTests {
 
     @Test("Two members' weakest line sets the rate")
     func weakest() {
-        var control = RenditionControl(rung: rung, isSlides: false)
+        var control = RenditionControl(rung: rung, isStills: false)
         control.join("a", budget: .megabits(3))
         control.join("b", budget: .kilobits(1300))
         #expect(control.rate == .kilobits(1300) * 0.92)
@@ -191,7 +191,7 @@ struct RenditionControlTests {
 
     @Test("One weak line of many does not set it")
     func minority() {
-        var control = RenditionControl(rung: rung, isSlides: false)
+        var control = RenditionControl(rung: rung, isStills: false)
         for member in 0..<9 { control.join("\(member)", budget: .megabits(3)) }
         control.join("weak", budget: .kilobits(900))
         #expect(control.rate >= .kilobits(1350))
@@ -199,7 +199,7 @@ struct RenditionControlTests {
 
     @Test("Those who repair share a budget of keyframes; a joiner does not wait for it")
     func budget() {
-        var control = RenditionControl(rung: rung, isSlides: false)
+        var control = RenditionControl(rung: rung, isStills: false)
         control.join("a", budget: nil)
         var made = 0
         for tick in 0..<300 {
@@ -215,7 +215,7 @@ struct RenditionControlTests {
 
     @Test("All who ask within half a second get one")
     func shared() {
-        var control = RenditionControl(rung: rung, isSlides: false)
+        var control = RenditionControl(rung: rung, isStills: false)
         control.join("a", budget: nil)
         let taken2 = control.takeKeyframe(at: at(0))
         #expect(taken2)

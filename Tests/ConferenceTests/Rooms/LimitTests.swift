@@ -280,7 +280,7 @@ struct LimitTests {
             // What an ordinary peer costs is far too much for this one.
             conference.media.peers.run(costly.id) { host, now in
                 host.seat(costly.id)?.loopBudget = LoopBudget(
-                    share: 0.001, burst: 0.0002, patience: .milliseconds(100), at: now)
+                    share: 0.001, burst: 0.0002, tolerance: .milliseconds(100), at: now)
             }
             #expect(await eventually { reasons.withLock { $0 } == [.overBudget] })
             #expect(conference.room("r")?.participants.map(\.id) == [other.id])

@@ -5,21 +5,21 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("Who needs no decoding")
+@Suite("AudioRest")
 struct AudioRestTests {
     private func at(_ milliseconds: Int) -> Instant {
         Instant(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
     }
 
-    /// Packets of 20 ms with these levels; returns in which of them it rests.
+    /// Feeds packets of 20 ms with these levels; returns for each whether the participant rests.
     private func run(_ rest: inout AudioRest, from start: Int = 0, ticks: Int, level: (Int) -> UInt8?) -> [Bool] {
         (start..<start + ticks).map { tick in
             rest.received(level: level(tick), at: at(tick * 20))
-            return rest.rests(at: at(tick * 20))
+            return rest.updateRest(at: at(tick * 20))
         }
     }
 
-    @Test("who says to be silent rests a second later, and not from its first loud packet on")
+    @Test("a participant rests after a second of quiet packets, until its first loud one")
     func hangover() {
         var rest = AudioRest()
         let talking = run(&rest, ticks: 100) { _ in 30 }
@@ -28,10 +28,10 @@ struct AudioRestTests {
         #expect(silent.firstIndex(of: true).map { (49...51).contains($0) } == true)
         #expect(rest.isResting)
         rest.received(level: 60, at: at(4000))
-        #expect(!rest.rests(at: at(4000)) && !rest.isResting)
+        #expect(!rest.updateRest(at: at(4000)) && !rest.isResting)
     }
 
-    @Test("who says nothing of its level never rests; copies of lost packets, which say nothing, wake nobody")
+    @Test("a sender without levels never rests; copies of lost packets, which have no level, end no rest")
     func unknown() {
         var rest = AudioRest()
         #expect(!run(&rest, ticks: 300) { _ in nil }.contains(true))
@@ -40,20 +40,20 @@ struct AudioRestTests {
         #expect(copies.last == true)
     }
 
-    @Test("a few packets of each two seconds are looked at, and who was not silent is believed no more")
+    @Test("a few packets of every two seconds are checked, and a sender that was not silent never rests again")
     func audit() {
         var rest = AudioRest()
         let rests = run(&rest, ticks: 1000) { _ in 127 }
         let looked = rests.dropFirst(60).count { !$0 }
         #expect((30...60).contains(looked), "\(looked) of 940")
-        rest.audited([Float](repeating: 0.0001, count: 960))
+        rest.verify([Float](repeating: 0.0001, count: 960))
         #expect(rest.rating(at: at(20_000)) != nil, "it was silent indeed")
-        rest.audited((0..<960).map { 0.1 * sin(Float($0) * 0.1) })
+        rest.verify((0..<960).map { 0.1 * sin(Float($0) * 0.1) })
         #expect(rest.rating(at: at(20_000)) == nil)
         #expect(!run(&rest, from: 1000, ticks: 200) { _ in 127 }.contains(true))
     }
 
-    @Test("of many the loudest are decoded, a few more than are mixed, each for a second at least")
+    @Test("of many talkers the loudest are decoded, a few more than are mixed, each for a second at least")
     func many() {
         var voices = AudibleVoices()
         let loud = (0..<20).map { (id: "p\($0)", rating: -20 - Double($0)) }

@@ -6,7 +6,7 @@ import Threads
 @testable import Codecs
 @testable import RoomMedia
 
-@Suite("What may be decoded of one sender")
+@Suite("DecodeBudget")
 struct DecodeBudgetTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
     private let second = 1920 * 1088 * 60
@@ -20,7 +20,7 @@ struct DecodeBudgetTests {
             ]))
     }
 
-    /// How many of the frames of `seconds` at a steady rate are decoded.
+    /// The number of frames that are decoded of `seconds` at a steady rate.
     private func decoded(_ width: Int, _ height: Int, rate: Int, seconds: Int, shared: Int = .max / 4) throws -> Double
     {
         var budget = DecodeBudget(pixelsPerSecond: second, at: start)
@@ -41,16 +41,16 @@ struct DecodeBudgetTests {
         #expect(try decoded(width, height, rate: rate, seconds: 20) == 1)
     }
 
-    @Test("of more pixels only so many a second")
+    @Test("a sender of too many pixels gets its limit a second decoded")
     func greedy() throws {
         let share = try decoded(4096, 4096, rate: 60, seconds: 20)
-        // 7.5 of 60 a second, and once what may be decoded at once.
+        // 7.5 of 60 a second, and once the burst.
         #expect((0.12...0.14).contains(share), "\(share)")
         let shared = try decoded(1280, 720, rate: 60, seconds: 20, shared: 1280 * 720 * 30)
         #expect((0.49...0.75).contains(shared), "\(shared)")
     }
 
-    @Test("a picture that changes its size all the time is not followed")
+    @Test("size changes beyond the limit are refused")
     func sizes() throws {
         var budget = DecodeBudget(pixelsPerSecond: second, at: start)
         let all = SharedDecodeBudget(pixelsPerSecond: 20 * second, at: start)
@@ -59,23 +59,23 @@ struct DecodeBudgetTests {
             budget.admit(formats[index % 2], shared: all, at: start + .milliseconds(33) * index)
         }
         #expect(refusals.allSatisfy { $0 == .size } && refusals.count > 130, "\(refusals.count)")
-        #expect(budget.rest(after: .size, at: start + .seconds(10)) >= .seconds(1))
+        #expect(budget.pause(after: .size, at: start + .seconds(10)) >= .seconds(1))
     }
 
-    @Test("decoders of large pictures share some memory, and give it back")
+    @Test("decoders of large pictures share a limit of memory, and release their part")
     func memory() throws {
         let all = SharedDecodeBudget(pixelsPerSecond: 40 * 1280 * 720 * 30, at: start)
         let (large, usual) = (try format(4096, 4096), try format(1920, 1080))
-        var kept = (0..<20).map { _ in all.keep(large) }
-        let count = kept.count { $0 != nil }
-        // Three references, one that is decoded and one that is made smaller.
-        #expect(count == 6 && all.keptPixels == count * 5 * 4096 * 4096)
-        #expect((0..<200).map { _ in all.keep(usual) }.allSatisfy { $0 != nil }, "usual ones are not counted")
-        kept.removeAll()
-        #expect(all.keptPixels == 0 && all.keep(large) != nil)
+        var reservations = (0..<20).map { _ in all.reserve(large) }
+        let count = reservations.count { $0 != nil }
+        // Three references, one picture that is being decoded and one that is scaled down.
+        #expect(count == 6 && all.reservedPixels == count * 5 * 4096 * 4096)
+        #expect((0..<200).map { _ in all.reserve(usual) }.allSatisfy { $0 != nil }, "usual ones are not counted")
+        reservations.removeAll()
+        #expect(all.reservedPixels == 0 && all.reserve(large) != nil)
     }
 
-    @Test("where all senders together are too many, those who take most stand back first")
+    @Test("where all senders together exceed the limit, the largest are refused first")
     func fairness() throws {
         let all = SharedDecodeBudget(pixelsPerSecond: second, at: start)
         var greedy = DecodeBudget(pixelsPerSecond: second, at: start)
@@ -91,7 +91,7 @@ struct DecodeBudgetTests {
     }
 }
 
-@Suite("A sender's pictures", .serialized)
+@Suite("VideoIntake", .serialized)
 struct VideoIntakeTests {
     private final class Rig: Sendable {
         let pool = WorkPool(threads: 2)
@@ -113,7 +113,7 @@ struct VideoIntakeTests {
         let asked: Guarded<Int>
         deinit { pool.stop() }
 
-        /// Hands a frame over and waits until it was looked at.
+        /// Hands a frame over and waits until the intake has handled it.
         func take(_ frame: EncodedVideoFrame) async -> Bool {
             let now = MonotonicClock.now()
             let wants = intake.receive(ReceivedVideoFrame(frame: frame, captureTime: now, arrival: now))
@@ -131,7 +131,7 @@ struct VideoIntakeTests {
         return try #require(try encoder.encode(picture, timestamp: 0, forceKeyframe: true))
     }
 
-    @Test("over its pixels a sender is left alone for a while, without a word, and then asked for a keyframe")
+    @Test("a sender over its pixel budget is skipped for a while, and then asked for a keyframe")
     func pixels() async throws {
         // The bucket holds one picture of the largest size: 16.8 million pixels.
         let rig = Rig(pixelsPerSecond: 1)
@@ -146,7 +146,7 @@ struct VideoIntakeTests {
         #expect(rig.asked.withLock { $0 } == 1, "when it got its tile, and not again")
     }
 
-    @Test("a format that is not decoded costs one look a second, and no keyframe requests")
+    @Test("an unsupported format costs one decode attempt a second and no keyframe requests")
     func formats() async throws {
         let rig = Rig(pixelsPerSecond: 1 << 30)
         // A parameter set of High 4:4:4 Predictive: chroma_format_idc 3, 8 bit, 64 × 64.
@@ -160,20 +160,20 @@ struct VideoIntakeTests {
         #expect(rig.asked.withLock { $0 } == 1)
     }
 
-    @Test("a picture larger than its room is made smaller once, where it is decoded, and is told as it came")
+    @Test("a picture larger than the canvas is scaled once, after its decode; its statistics have the sent size")
     func large() async throws {
         let rig = Rig(pixelsPerSecond: 1 << 30)
         rig.intake.setCanvas(width: 640, height: 360)
         _ = await rig.take(try keyframe(.vp8, 2048, 2048))
         let view = rig.intake.view(at: MonotonicClock.now())
-        // It covers the canvas, so that a tile can show any part of it sharply.
+        // The scaled picture covers the canvas, so that a tile can show any part of it sharply.
         #expect(view.picture.map { [$0.width, $0.height] } == [640, 640])
         #expect(rig.intake.size == (2048, 2048) && rig.intake.aspectRatio == 1)
         _ = await rig.take(try keyframe(.vp8, 1920, 1080))
         #expect(rig.intake.view(at: MonotonicClock.now()).picture?.width == 1920, "what is usual stays as it is")
     }
 
-    @Test("coded bytes that wait are bounded, however few frames they are")
+    @Test("waiting coded bytes are bounded, however few frames they are")
     func bytes() async throws {
         let pool = WorkPool(threads: 1)
         let counters = IntakeCounters()
@@ -183,7 +183,7 @@ struct VideoIntakeTests {
                 shared: SharedDecodeBudget(pixelsPerSecond: 1 << 30, at: MonotonicClock.now()), counters: counters),
             audioDelay: AudioDelay(), requestKeyframe: {})
         intake.setShown(true)
-        // The pool does not run: everything waits.
+        // The pool does not run, so all frames wait.
         let now = MonotonicClock.now()
         let frame = EncodedVideoFrame(
             codec: .vp8, data: [UInt8](repeating: 0, count: 1 << 20), isKeyframe: true, timestamp: 0)
@@ -191,7 +191,7 @@ struct VideoIntakeTests {
             _ = intake.receive(ReceivedVideoFrame(frame: frame, captureTime: now, arrival: now))
             return counters.frames(.bytes)
         }
-        // Each time four wait, the next takes the place of all of them.
+        // Each time four frames wait, the next one replaces them all.
         #expect(dropped == (1...20).map { ($0 - 1) / 4 * 4 })
     }
 }

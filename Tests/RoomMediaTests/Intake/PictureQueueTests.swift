@@ -14,7 +14,7 @@ struct PictureQueueTests {
         return queue
     }
 
-    @Test("of large pictures fewer wait")
+    @Test("fewer large pictures wait")
     func large() {
         func waiting(_ width: Int, _ height: Int) -> Int {
             var queue = PictureQueue<Int>()
@@ -27,7 +27,7 @@ struct PictureQueueTests {
         #expect(waiting(3840, 2160) == 4 && waiting(4096, 4096) == 2 && waiting(16_384, 16_384) == 2)
     }
 
-    @Test("a picture is shown 38 ms before the sound of its moment is played, at the earliest")
+    @Test("a picture is shown 38 ms before the audio of its moment is played, at the earliest")
     func due() {
         var queue = queue([0, 33, 66, 99])
         queue.advance(to: at(41), audioDelay: .milliseconds(80))
@@ -40,14 +40,14 @@ struct PictureQueueTests {
         #expect(queue.generation == 2)
     }
 
-    @Test("without sound the newest picture is shown at once")
+    @Test("without audio the newest picture is shown at once")
     func silent() {
         var queue = queue([0, 33, 66])
         queue.advance(to: at(86), audioDelay: nil)
         #expect(queue.current?.content == 66)
     }
 
-    @Test("nonsense in the sender's clock holds no picture for ever")
+    @Test("a sender's wrong clock holds no picture for ever")
     func nonsense() {
         var queue = queue([0])
         queue.advance(to: at(290), audioDelay: .seconds(3600))
@@ -56,7 +56,7 @@ struct PictureQueueTests {
         #expect(queue.current?.content == 0)
     }
 
-    @Test("more than fit drop the oldest, and the last good one stays")
+    @Test("a full queue drops the oldest picture, and the current one stays")
     func bounded() {
         var queue = queue(Array(0..<40))
         #expect(queue.skipped == 40 - PictureQueue<Int64>.limit)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("SoundDelay")
+@Suite("AudioDelay")
 struct AudioDelayTests {
-    /// Pictures of 30 a second, each ready so many milliseconds after its capture.
+    /// 30 pictures a second, each ready the given number of milliseconds after its capture.
     private func delay(_ milliseconds: [Int64], into audio: AudioDelay = AudioDelay(), from start: Int64 = 0)
         -> Duration?
     {
@@ -13,33 +13,33 @@ struct AudioDelayTests {
         for (index, late) in milliseconds.enumerated() {
             let capture = Instant(nanoseconds: (start + Int64(index)) * 33_333_333)
             now = capture + .milliseconds(late)
-            audio.picture(of: capture, arrival: now, isRepaired: false, couldBeShownAt: now)
+            audio.recordPicture(of: capture, arrival: now, isRepaired: false, couldBeShownAt: now)
         }
         return audio.pictureDelay(at: now)
     }
 
-    @Test("a handful of pictures says how long they take")
+    @Test("a handful of pictures is enough to measure the delay")
     func quick() {
         #expect(delay([60, 60, 60]) == .zero)
         #expect(delay([60, 62, 61, 60]) == .milliseconds(61))
     }
 
-    @Test("pictures behind a keyframe count only until as many came after them")
+    @Test("pictures delayed by a keyframe count only until as many have followed")
     func keyframe() {
         #expect(delay([200, 170, 140, 110, 40, 40, 40, 40, 40]) == .milliseconds(40))
     }
 
-    @Test("a stall of a quarter of a second does not hold back what comes after it")
+    @Test("a stall of a quarter of a second does not delay later pictures")
     func stall() {
         #expect(delay(Array(repeating: 20, count: 30) + [250, 217, 183, 150, 117, 83, 50, 20]) == .milliseconds(20))
     }
 
-    @Test("pictures that stay late are followed within a second")
+    @Test("the delay follows pictures that stay late within a second")
     func late() {
         #expect(delay(Array(repeating: 20, count: 60) + Array(repeating: 90, count: 20)) == .milliseconds(90))
     }
 
-    @Test("after a pause of half a second the count begins anew")
+    @Test("after a pause of half a second the measurement starts again")
     func pause() {
         let audio = AudioDelay()
         _ = delay(Array(repeating: 20, count: 60), into: audio)

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("LipSyncDelay")
 struct LipSyncDelayTests {
-    /// 30 pictures a second for so long, each 20 ms under way and 10 ms more until it can be shown. At each of these
-    /// moments (in ms) a loss holds the pictures up for so long, and then all of them come at once; `isRepaired` false:
-    /// it was no loss.
+    /// 30 pictures a second for the given time, each 20 ms on the link and 10 ms more until it can be shown. At each of
+    /// these moments (in ms) a loss delays the pictures by the given time, and then all of them arrive at once;
+    /// `isRepaired` false: the delay was no loss.
     private func delay(
         after seconds: Int64, stalls: [(at: Int64, length: Int64)] = [], isRepaired: Bool = true,
         handling: [Int64] = [10]
@@ -22,26 +22,26 @@ struct LipSyncDelayTests {
             }
             let isLate = arrival > capture + .milliseconds(20)
             let more = handling[Int(index) % handling.count]
-            wait.picture(
+            wait.recordPicture(
                 of: capture, arrival: arrival, isRepaired: isLate && isRepaired,
                 couldBeShownAt: arrival + .milliseconds(more))
         }
         return wait.delay
     }
 
-    @Test("where nothing is late the sound waits for what is usual")
+    @Test("without late pictures the delay is the median")
     func usual() {
         #expect(delay(after: 5) == .milliseconds(30))
     }
 
-    @Test("one stall is not waited for, however long, and neither are two that are one")
+    @Test("one stall does not count, however long, and neither do two within a second")
     func once() {
         #expect(delay(after: 5, stalls: [(3000, 250)]) == .milliseconds(30))
         #expect(delay(after: 5, stalls: [(3000, 600), (3650, 200)]) == .milliseconds(30))
     }
 
     @Test(
-        "stalls that come again are waited for: the second longest of ten seconds in full, the longest but for a frame")
+        "the delay covers recurring stalls: the second longest of ten seconds in full, the longest less one frame")
     func again() {
         // The first picture that a stall holds up is up to a frame younger than the stall.
         let even = delay(after: 8, stalls: [(2000, 200), (4000, 190), (6000, 100)])
@@ -50,24 +50,24 @@ struct LipSyncDelayTests {
         #expect(uneven > .milliseconds(259) && uneven <= .milliseconds(297))
     }
 
-    @Test("a sender that is busy again and again is not waited for: its pictures are late, but nothing was lost")
+    @Test("stalls of a busy sender do not count: its pictures are late, but none was lost")
     func busySender() {
         #expect(
             delay(after: 8, stalls: [(2000, 200), (4000, 190), (6000, 100)], isRepaired: false) == .milliseconds(30))
     }
 
-    @Test("what has not come for ten seconds is forgotten")
+    @Test("a stall is forgotten after ten seconds")
     func forgotten() {
         #expect(delay(after: 20, stalls: [(2000, 200), (4000, 200)]) == .milliseconds(30))
         #expect(delay(after: 12, stalls: [(2000, 200), (4000, 200)]) > .milliseconds(150))
     }
 
-    @Test("pictures that a busy machine shows late have not come late")
+    @Test("pictures that the server shows late do not count as stalls")
     func busy() {
         #expect(delay(after: 5, handling: Array(repeating: 10, count: 14) + [90]) == .milliseconds(30))
     }
 
-    @Test("the sound waits by what it is ahead, and no longer than 200 ms")
+    @Test("the audio waits by its lead, and no longer than 200 ms")
     func audioWait() {
         func wait(_ picture: Int64?, audio: Int64, current: Int64) -> Duration {
             LipSyncDelay.audioWait(

@@ -3,9 +3,9 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("When the server is overloaded")
+@Suite("OverloadJudge")
 struct OverloadJudgeTests {
-    @Test("an overload takes a step after 2 s of trouble and gives it back after 15 s of calm")
+    @Test("the level rises after 2 s of trouble and falls after 15 s of calm")
     func overload() {
         var judge = OverloadJudge()
         func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import RoomMedia
 
-/// Rooms whose people say how loud they are.
-@Suite("A room that decodes only whom it hears")
+/// Rooms whose participants announce their audio levels.
+@Suite("A room that decodes only audible participants")
 struct AudioRestRoomTests {
     private static let pitch = 2 * Double.pi * 500 / 48_000
 
@@ -63,26 +63,26 @@ struct AudioRestRoomTests {
         #expect(all.rested == 0 && all.heard.count == rests.heard.count)
         let start = { (samples: [Float]) in samples.firstIndex { abs($0) > 0.1 } ?? 0 }
         #expect(abs(start(rests.heard) - start(all.heard)) < 240, "\(start(rests.heard)) and \(start(all.heard))")
-        // From there on the two are the same but for what the decoder's past makes of the first milliseconds.
+        // From there on the two are the same, except the first milliseconds, which depend on the decoder's past.
         let from = start(all.heard) + 960
         let difference = zip(rests.heard[from...], all.heard[from...]).map { abs($0 - $1) }.max() ?? 1
         #expect(difference < 0.03, "\(difference)")
         #expect((rests.heard.map(abs).max() ?? 1) < 0.4, "no click")
     }
 
-    @Test("who says to be silent and is not is heard after all")
+    @Test("a participant whose levels wrongly announce silence becomes audible")
     func liar() throws {
         let result = try run(1, ticks: 400, amplitude: { _, _ in 0.3 }, level: { _, _ in 127 })
-        // Not for a second or three; then for good.
+        // Silent for one to three seconds, then audible for good.
         #expect(result.rested > 40 && result.rested < 200, "\(result.rested)")
         let end = result.heard.suffix(48_000)
         #expect(end.map(abs).max() ?? 0 > 0.2)
     }
 
-    @Test("of twenty who talk at once the eight loudest are decoded, and six are heard")
+    @Test("of twenty participants who talk at once the eight loudest are decoded and six are mixed")
     func crowd() throws {
         let result = try run(20, ticks: 200, amplitude: { number, _ in 0.01 + 0.004 * Float(number) })
-        // The first packets of all, before anything is known, and eight of twenty from then on.
+        // The first packets of all twenty, before any level is known, and those of eight from then on.
         let share = Double(result.decoded) / Double(20 * 200)
         #expect((0.38...0.5).contains(share), "\(share)")
         // 0.066 to 0.086, in phase: six of them.

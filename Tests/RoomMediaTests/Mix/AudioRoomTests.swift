@@ -6,7 +6,7 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("The sound of a room")
+@Suite("The audio of a room")
 struct AudioRoomTests {
     private final class Tape: Sendable {
         private let samples = Guarded<[Float]>([])
@@ -14,8 +14,8 @@ struct AudioRoomTests {
         var all: [Float] { samples.withLock { $0 } }
     }
 
-    /// What one listener gets of a room in which a tone sounds.
-    private func deliveries(profile: AudioProfile, wishes: OpusReceiverLimits, ticks: Int = 100) throws
+    /// One listener's packets of a room in which a participant sends a tone.
+    private func deliveries(profile: AudioProfile, receiverLimits: OpusReceiverLimits, ticks: Int = 100) throws
         -> [AudioDelivery]
     {
         var configuration = RoomMediaConfiguration.Audio()
@@ -30,7 +30,7 @@ struct AudioRoomTests {
             hearsAs: "b")
         room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
         room.seats["b"]?.profile = profile
-        room.seats["b"]?.wishes = wishes
+        room.seats["b"]?.receiverLimits = receiverLimits
         let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
         let pitch = 2 * Double.pi * 600 / 48_000
         var deliveries: [AudioDelivery] = []
@@ -51,18 +51,21 @@ struct AudioRoomTests {
         Double(deliveries.reduce(0) { $0 + $1.payload.count } * 8) / seconds
     }
 
-    @Test("a peer's maxaveragebitrate is kept to, and its maxptime too")
-    func wishes() throws {
+    @Test("the encodes keep to a peer's maxaveragebitrate and maxptime")
+    func receiverLimits() throws {
         var parameters = OpusParameters(FormatParameters(parsing: "maxaveragebitrate=16000;useinbandfec=1"))
-        var wishes = OpusReceiverLimits(parameters, roomRate: .kilobits(64))
-        #expect(wishes.maxBitRate == .kilobits(16) && wishes.takesFEC && wishes.takesLongPackets)
-        #expect(rate(try deliveries(profile: .clear, wishes: wishes), seconds: 2) < 20_000)
-        #expect(rate(try deliveries(profile: .clear, wishes: OpusReceiverLimits()), seconds: 2) > 35_000)
+        var receiverLimits = OpusReceiverLimits(parameters, roomRate: .kilobits(64))
+        #expect(
+            receiverLimits.maxBitRate == .kilobits(16) && receiverLimits.takesFEC && receiverLimits.takesLongPackets)
+        #expect(rate(try deliveries(profile: .clear, receiverLimits: receiverLimits), seconds: 2) < 20_000)
+        #expect(rate(try deliveries(profile: .clear, receiverLimits: OpusReceiverLimits()), seconds: 2) > 35_000)
 
-        #expect(try deliveries(profile: .narrow, wishes: wishes).count == 50, "40 ms each")
+        #expect(try deliveries(profile: .narrow, receiverLimits: receiverLimits).count == 50, "40 ms each")
         parameters.maxPacketTime = 20
-        wishes = OpusReceiverLimits(parameters, roomRate: .kilobits(64))
-        #expect(try deliveries(profile: .narrow, wishes: wishes).count == 100, "no longer than the peer takes")
+        receiverLimits = OpusReceiverLimits(parameters, roomRate: .kilobits(64))
+        #expect(
+            try deliveries(profile: .narrow, receiverLimits: receiverLimits).count == 100,
+            "no longer than the peer takes")
 
         let silentOnFEC = OpusReceiverLimits(
             OpusParameters(FormatParameters(parsing: "maxaveragebitrate=510000")), roomRate: .kilobits(32))
@@ -71,8 +74,8 @@ struct AudioRoomTests {
             "a limit that binds nobody keeps nobody from sharing an encode")
     }
 
-    @Test("however many rates are asked for, a room codes a few, and nobody gets more than it asked for")
-    func manyWishes() {
+    @Test("a room encodes few rates, however many peers ask for, and no peer gets more than its limit")
+    func manyReceiverLimits() {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         for number in 0..<100 {
             let id = "v\(number)"
@@ -82,11 +85,11 @@ struct AudioRoomTests {
             )
             room.seats[id]?.destination = SeatID(loop: 0, number: number)
             room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
-            var wishes = OpusReceiverLimits()
-            wishes.maxBitRate = .kilobits(6 + number / 4)
-            wishes.takesFEC = number % 2 == 0
-            wishes.takesLongPackets = number % 3 == 0
-            room.seats[id]?.wishes = wishes
+            var receiverLimits = OpusReceiverLimits()
+            receiverLimits.maxBitRate = .kilobits(6 + number / 4)
+            receiverLimits.takesFEC = number % 2 == 0
+            receiverLimits.takesLongPackets = number % 3 == 0
+            room.seats[id]?.receiverLimits = receiverLimits
         }
         var counts: [SeatID: Int] = [:]
         var payloads: Set<[UInt8]> = []
@@ -97,7 +100,7 @@ struct AudioRoomTests {
             if tick == 1 { payloads = Set(deliveries.map(\.payload)) }
         }
         #expect(room.codings.count <= AudioRoom.mostCodings && payloads.count <= AudioRoom.mostCodings + 1)
-        // Those with silence suppressed get little, everyone gets something.
+        // Peers with silence suppression get few packets, but every peer gets some.
         #expect(counts.count == 100)
         var rates: Set<BitRate> = []
         for rate in stride(from: 6000, to: 32_000, by: 1) {
@@ -109,9 +112,9 @@ struct AudioRoomTests {
         #expect(rates.count <= 5)
     }
 
-    @Test("each packet says how loud it is")
+    @Test("each packet carries its level")
     func levels() throws {
-        let heard = try deliveries(profile: .clear, wishes: OpusReceiverLimits())
+        let heard = try deliveries(profile: .clear, receiverLimits: OpusReceiverLimits())
         // A sine of 0.3 is 13.5 dB below full scale, and before it comes silence.
         #expect(heard.first?.level == 127)
         #expect((12...16).contains(heard.last?.level ?? 0))
@@ -119,7 +122,7 @@ struct AudioRoomTests {
 
     enum End: CaseIterable { case leave, mute, stop }
 
-    @Test("whose sound ends in the middle of it is heard to fade, not to click", arguments: End.allCases)
+    @Test("audio that ends abruptly fades without a click", arguments: End.allCases)
     func end(_ end: End) throws {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         let tape = Tape()
@@ -148,18 +151,18 @@ struct AudioRoomTests {
         }
         let heard = tape.all
         #expect(heard[960 * 40..<960 * 50].contains { abs($0) > 0.25 })
-        // A tone of that height and loudness climbs by so much a sample at most.
+        // The steepest slope of a tone of that frequency and amplitude, per sample.
         let steepest = Float(0.3 * pitch)
         let steps = zip(heard.dropFirst(960 * 20), heard.dropFirst(960 * 20 - 1)).map { abs($0 - $1) }
         #expect((steps.max() ?? 1) < steepest * 1.5)
-        // Concealment takes 200 ms, after what was in the buffer.
+        // Concealment takes 200 ms, after the rest of the buffer.
         #expect(heard.suffix(960 * 14).allSatisfy { abs($0) < 1e-3 })
     }
 }
 
-@Suite("Which profile a line gets")
+@Suite("The audio profile of a link")
 struct AudioProfileTests {
-    @Test("packets go out twice where they get lost, the peer takes that and the line has room")
+    @Test("packets go out twice on a lossy link with spare capacity, if the peer takes copies")
     func repeated() {
         func profile(_ kilobits: Int, _ loss: Double, _ canRepeat: Bool = true, after previous: AudioProfile? = nil)
             -> AudioProfile
@@ -167,16 +170,16 @@ struct AudioProfileTests {
             AudioProfile(estimate: .kilobits(kilobits), loss: loss, canRepeat: canRepeat, previous: previous)
         }
         #expect(profile(2000, 0.005) == .clear && profile(2000, 0.02) == .repeated && profile(2000, 0.1) == .repeated)
-        // It is left at half the loss, and where the line gets thin.
+        // The profile ends at half the loss, and where the link gets thin.
         #expect(profile(2000, 0.006, after: .repeated) == .repeated && profile(2000, 0.004, after: .repeated) == .clear)
         #expect(profile(420, 0.03) == .lossy && profile(420, 0.03, after: .repeated) == .repeated)
         #expect(profile(390, 0.03, after: .repeated) == .lossy && profile(390, 0.1, after: .repeated) == .veryLossy)
         #expect(profile(150, 0.1) == .narrow && profile(60, 0.1) == .floor)
-        // Who takes none stays with the coarse copies inside of Opus.
+        // A peer that takes no copies keeps Opus' own FEC.
         #expect(profile(2000, 0.02, false) == .lossy && profile(2000, 0.1, false) == .veryLossy)
     }
 
-    @Test("the encode is that of a good line, and the line pays for both")
+    @Test("a repeated profile has the encode of a good link and twice its rate on the link")
     func cost() {
         #expect(
             AudioProfile.repeated.coding == .clear && !AudioProfile.repeated.carriesFEC
@@ -186,7 +189,7 @@ struct AudioProfileTests {
         #expect(AudioProfile.allCases.filter(\.repeats) == [.repeated])
     }
 
-    @Test("who gets everything twice shares the encode of those on a good line")
+    @Test("a peer that gets packets twice shares the encode of peers on good links")
     func shared() throws {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         for (number, (id, profile)) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)].enumerated() {

@@ -6,8 +6,9 @@ import Testing
 
 @testable import RoomMedia
 
-/// Who begins to speak, stops, or moves to another profile gets packets of another encoder from one tick to the next.
-@Suite("A change of the encoder")
+/// A participant that begins to speak, stops, or moves to another profile gets packets of another encoder from one tick
+/// to the next.
+@Suite("A change of the audio encoder")
 struct EncoderChangeTests {
     private static let ticks = 400
     private static let pitch = 2 * Double.pi * 600 / 48_000
@@ -17,7 +18,7 @@ struct EncoderChangeTests {
         var testDescription: String { "\(self)" }
     }
 
-    /// What b hears, decoded: a tone of a's all the time, while b itself speaks now and then or its line changes.
+    /// The decoded audio that b gets: a constant tone of a's, while b itself speaks now and then or its link changes.
     private func heard(_ change: Change, profile: AudioProfile) throws -> [Float] {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.bitRate = .kilobits(32)
@@ -63,7 +64,7 @@ struct EncoderChangeTests {
         return samples
     }
 
-    /// Of each 5 ms, three periods of the tone: how loud it is, and how loud what is not the tone.
+    /// The amplitudes of the tone and of the rest in each 5 ms, which are three periods of the tone.
     private func judge(_ samples: [Float], from start: Int) -> [(tone: Double, rest: Double)] {
         stride(from: start, to: samples.count - 240, by: 240).map { first in
             var (re, im, energy) = (0.0, 0.0, 0.0)
@@ -78,16 +79,16 @@ struct EncoderChangeTests {
         }
     }
 
-    /// Without what is done about it the tone falls to two fifths (0.08) for 5 ms, and what is not the tone is at 0.06.
-    @Test("is not heard", arguments: Change.allCases, [AudioProfile.clear, .lossy, .narrow])
+    /// Without a restart of the encoder the tone falls to two fifths (0.08) for 5 ms, and the rest is at 0.06.
+    @Test("is not audible", arguments: Change.allCases, [AudioProfile.clear, .lossy, .narrow])
     func change(_ change: Change, profile: AudioProfile) throws {
         let windows = judge(try heard(change, profile: profile), from: 960 * 30)
         #expect(windows.count > 1000)
         let tones = windows.map(\.tone)
         let rest = windows.map(\.rest).max() ?? 1
         let text = "tone \(tones.min() ?? 0)…\(tones.max() ?? 0), rest \(rest)"
-        // From one of Opus' modes to the other the decoder fades by itself: 3 dB less for 5 ms. And 16 kbit/s do not
-        // hold a tone as still.
+        // Between two Opus modes the decoder fades by itself: 3 dB less for 5 ms. And 16 kbit/s do not keep a tone as
+        // constant.
         let quietest = change == .profile ? 0.12 : profile == .narrow ? 0.13 : 0.16
         #expect((tones.min() ?? 0) > quietest && (tones.max() ?? 1) < (profile == .narrow ? 0.27 : 0.24), "\(text)")
         #expect(rest < (profile == .narrow ? 0.035 : 0.02), "\(text)")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("Datagrams on their way to another loop")
+@Suite("DatagramParcel")
 struct DatagramParcelTests {
-    @Test("each comes out as it went in, in order, with its flow, seat and time")
+    @Test("returns each datagram unchanged and in order, with its flow, seat and arrival")
     func order() {
         var parcel = DatagramParcel()
         #expect(parcel.isEmpty)
@@ -22,7 +22,7 @@ struct DatagramParcelTests {
         parcel.open { datagram, flow, seat, arrival in
             #expect(Array(datagram) == [UInt8](repeating: UInt8(number), count: sizes[number]))
             #expect(flow.remote.port == UInt16(number) && seat == 10 + number && arrival.nanoseconds == Int64(number))
-            // As decryption does.
+            // As decryption changes it in place.
             for index in datagram.indices { datagram[index] = 0xFF }
             number += 1
         }

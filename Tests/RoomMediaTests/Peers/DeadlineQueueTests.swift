@@ -11,7 +11,7 @@ struct DeadlineQueueTests {
 
     private func at(_ time: Int64) -> Instant { Instant(nanoseconds: time) }
 
-    @Test("who is due comes in the order of the deadlines, each once")
+    @Test("due elements come in the order of their deadlines, each once")
     func order() {
         var queue = DeadlineQueue<Peer>()
         let peers = (0..<5).map { _ in Peer() }
@@ -28,7 +28,7 @@ struct DeadlineQueueTests {
         #expect(queue.takeDue(at: at(100)) == nil && queue.next == nil && queue.count == 0)
     }
 
-    @Test("it agrees with a plain list, whatever is done to it")
+    @Test("agrees with a plain list after any operations")
     func model() {
         var random = SeededRandom(seed: 11)
         var queue = DeadlineQueue<Peer>()

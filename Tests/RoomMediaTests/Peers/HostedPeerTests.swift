@@ -3,9 +3,9 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("A seat on the loop")
+@Suite("HostedPeer")
 struct HostedPeerTests {
-    @Test("an overload leaves the top rung to those who take the very frames that a recording needs")
+    @Test("an overload leaves the top rung to peers that share the recording's frames")
     func ceiling() {
         let plain = VideoSendFormat(codec: .h264, profileLevelID: "42e01f")
         #expect(HostedPeer.sharesRecording(isRecorded: true, view: .room, format: plain))

@@ -3,12 +3,12 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("What one peer may cost the loop")
+@Suite("LoopBudget")
 struct LoopBudgetTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
 
-    /// Runs turns of 10 ms in which the peer wants to cost so much, in seconds a second. Returns the share of its
-    /// datagrams that were read, and after how many seconds it was over its budget for too long.
+    /// Runs turns of 10 ms in which the peer's datagrams would cost `share`, in seconds a second. Returns the share of
+    /// the datagrams that were read, and the seconds until the peer was over its budget for too long.
     private func run(_ share: Double, seconds: Int, of budget: inout LoopBudget) -> (read: Double, endedAfter: Double?)
     {
         var (now, read) = (start, 0)
@@ -17,9 +17,9 @@ struct LoopBudgetTests {
             now += .milliseconds(10)
             // Ten datagrams a turn, each with a tenth of the cost.
             var spent = Duration.zero
-            for _ in 0..<10 where budget.admits(isCheck: false, turn: turn, at: now) {
+            for _ in 0..<10 where budget.admit(isCheck: false, turn: turn, at: now) {
                 read += 1
-                budget.noted(.seconds(share / 1000))
+                budget.noteTurnTime(.seconds(share / 1000))
                 spent += .seconds(share / 1000)
             }
             if spent > .zero, budget.charge(spent, at: now) {
@@ -29,7 +29,7 @@ struct LoopBudgetTests {
         return (Double(read) / Double(10 * turns), nil)
     }
 
-    @Test("who stays below its share is never held up, and a busy minute is forgiven")
+    @Test("a peer below its share loses no datagram, and a busy minute is forgiven")
     func modest() {
         var budget = LoopBudget(share: 0.2, at: start)
         let quiet = run(0.02, seconds: 60, of: &budget)
@@ -39,24 +39,24 @@ struct LoopBudgetTests {
         #expect(busy.read == 1 && busy.endedAfter == nil)
     }
 
-    @Test("who wants more gets its share, and is ended after five seconds of it", arguments: [0.5, 1, 5])
+    @Test("a peer that costs more gets its share, and is ended after five seconds", arguments: [0.5, 1, 5])
     func greedy(share: Double) throws {
         var budget = LoopBudget(share: 0.2, at: start)
         let (read, ended) = run(share, seconds: 60, of: &budget)
         let after = try #require(ended)
         #expect((5...12).contains(after), "\(after) s")
-        // What it could spend at once comes on top.
+        // The burst comes on top.
         #expect(read * share < 0.2 + 0.25 / after * 2.5, "\(read * share) of a core")
         #expect(budget.dropped > 0)
     }
 
-    @Test("one long turn, as of a machine that stands still, ends nobody")
+    @Test("one long turn, as of a stalled machine, ends no peer")
     func stall() {
         var budget = LoopBudget(share: 0.2, at: start)
         var now = start
         for turn in 0..<3000 {
             now += .milliseconds(20)
-            _ = budget.admits(isCheck: false, turn: turn, at: now)
+            _ = budget.admit(isCheck: false, turn: turn, at: now)
             // 2 s of the clock at once, every 10 s.
             let spent = turn % 500 == 0 ? Duration.seconds(2) : .microseconds(100)
             let isEnded = budget.charge(spent, at: now)
@@ -64,11 +64,11 @@ struct LoopBudgetTests {
         }
     }
 
-    @Test("a few connectivity checks pass while everything else is dropped")
+    @Test("a few connectivity checks pass while all other datagrams are dropped")
     func checks() {
         var budget = LoopBudget(share: 0.2, at: start)
         func admits(_ isCheck: Bool, after milliseconds: Int) -> Bool {
-            budget.admits(isCheck: isCheck, turn: milliseconds, at: start + .milliseconds(milliseconds))
+            budget.admit(isCheck: isCheck, turn: milliseconds, at: start + .milliseconds(milliseconds))
         }
         _ = budget.charge(.seconds(3), at: start)
         #expect(!admits(false, after: 0))
@@ -79,26 +79,26 @@ struct LoopBudgetTests {
         #expect(admits(false, after: 2000), "it is paid back")
     }
 
-    @Test("no turn is one peer's alone")
+    @Test("no peer takes a whole turn")
     func turns() {
         var budget = LoopBudget(share: 1, at: start)
         var read = 0
-        for _ in 0..<256 where budget.admits(isCheck: false, turn: 7, at: start) {
+        for _ in 0..<256 where budget.admit(isCheck: false, turn: 7, at: start) {
             read += 1
-            budget.noted(.milliseconds(1))
+            budget.noteTurnTime(.milliseconds(1))
         }
         #expect(read == LoopBudget.turnDatagrams)
-        // The next one is there for it again, and many cheap ones are a keyframe.
-        let next = (0..<256).count { _ in budget.admits(isCheck: false, turn: 8, at: start) }
+        // The next turn has its share for the peer again, and many cheap datagrams (a keyframe) pass.
+        let next = (0..<256).count { _ in budget.admit(isCheck: false, turn: 8, at: start) }
         #expect(next == 256)
     }
 }
 
-@Suite("The turns of the loop")
+@Suite("LoopTurns")
 struct LoopTurnsTests {
     private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-    @Test("the longest of the last 15 s is told beside the longest of all")
+    @Test("the longest turn of the last 15 s is reported beside the longest of all")
     func longest() {
         let turns = LoopTurns()
         turns.took(.milliseconds(80), processor: .milliseconds(3), at: at(100.2))
@@ -111,7 +111,7 @@ struct LoopTurnsTests {
             turns.longestLately(at: at(115.1)) == LoopTurns.Longest(wall: .milliseconds(5), processor: .milliseconds(5))
         )
         #expect(turns.longestLately(at: at(140)) == LoopTurns.Longest())
-        // 16 s later the same place of the ring is another second's.
+        // 16 s later the same index of the ring belongs to another second.
         turns.took(.milliseconds(2), processor: .milliseconds(1), at: at(130))
         #expect(turns.longestLately(at: at(130)).wall == .milliseconds(2))
         #expect(turns.longest.wall == .milliseconds(80))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("What of peers was not taken")
+@Suite("PeerFaults")
 struct PeerFaultsTests {
     /// Each counter has a value of its own.
     private var statistics: PeerStatistics {
@@ -22,7 +22,7 @@ struct PeerFaultsTests {
         return all
     }
 
-    @Test("every counter of a connection is told, with what the loop dropped before it")
+    @Test("every counter of a connection is included, and the datagrams that the loop dropped before it")
     func one() {
         let faults = PeerFaults(statistics, overLoopBudget: 1 << 20)
         #expect(
@@ -36,7 +36,7 @@ struct PeerFaultsTests {
             ])
     }
 
-    @Test("the metrics have those of all peers, each counted once")
+    @Test("the metrics have the sums of all peers, each fault counted once")
     func all() {
         let counters = HostCounters()
         let first = PeerFaults(statistics, overLoopBudget: 0)

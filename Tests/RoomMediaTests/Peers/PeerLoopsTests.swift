@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("Which loop a participant has")
+@Suite("PeerLoops")
 struct PeerLoopsTests {
     private func loops(_ count: Int) throws -> PeerLoops {
         let events = PeerLoopEvents(
@@ -14,7 +14,7 @@ struct PeerLoopsTests {
             meters: StageMeters())
     }
 
-    @Test("everyone gets the one with the fewest, and keeps it")
+    @Test("a participant gets the loop with the fewest participants, and keeps it")
     func spread() throws {
         let loops = try loops(3)
         var counts = [0, 0, 0]
@@ -24,7 +24,7 @@ struct PeerLoopsTests {
         #expect(loops.host(of: "nobody") == nil)
     }
 
-    @Test("who leaves gives its place to the next")
+    @Test("a participant that leaves frees its place for the next")
     func leave() throws {
         let loops = try loops(2)
         let first = loops.place("a")
@@ -36,7 +36,7 @@ struct PeerLoopsTests {
         #expect(loops.place("d").index != loops.place("e").index, "the count of those who left twice is right")
     }
 
-    @Test("what is handed to a loop before the end is run, and nothing after it", .timeLimit(.minutes(1)))
+    @Test("work that is handed to a loop before the end runs, and none after it", .timeLimit(.minutes(1)))
     func end() async throws {
         let loops = try loops(2)
         loops.start()

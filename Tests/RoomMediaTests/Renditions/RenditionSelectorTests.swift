@@ -8,7 +8,7 @@ struct RenditionSelectorTests {
     private let rates: [BitRate] = [.kilobits(1500), .kilobits(450), .kilobits(110)]
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    /// A selector that has shown `estimate` for a minute.
+    /// A selector after a minute of the same estimate.
     private func settled(_ estimate: Int) -> RenditionSelector {
         var selector = RenditionSelector(rates: rates)
         for tick in 0..<300 { _ = selector.update(estimate: .kilobits(estimate), at: at(Int64(tick) * 200)) }
@@ -16,30 +16,30 @@ struct RenditionSelectorTests {
     }
 
     @Test(
-        "settles on the highest rung that the line carries",
+        "settles on the highest rung that the link carries",
         arguments: [
             (5000, RenditionSelector.Choice.rung(0)), (2000, .rung(0)), (1300, .rung(1)), (600, .rung(1)),
             (400, .rung(2)),
-            (300, .rung(2)), (150, .rung(2)), (115, .rung(2)), (90, .slides), (62, .slides), (40, .slides),
+            (300, .rung(2)), (150, .rung(2)), (115, .rung(2)), (90, .stills), (62, .stills), (40, .stills),
             (36, .audioOnly), (0, .audioOnly),
         ])
     func settles(estimate: Int, choice: RenditionSelector.Choice) { #expect(settled(estimate).choice == choice) }
 
     @Test(
-        "goes down at once when much is missing",
-        arguments: [(600, RenditionSelector.Choice.rung(1)), (200, .rung(2)), (80, .slides), (30, .audioOnly)])
+        "goes down at once when the estimate is far too low",
+        arguments: [(600, RenditionSelector.Choice.rung(1)), (200, .rung(2)), (80, .stills), (30, .audioOnly)])
     func down(estimate: Int, choice: RenditionSelector.Choice) {
         var selector = settled(5000)
         #expect(selector.update(estimate: .kilobits(estimate), at: at(60_001))?.choice == choice)
     }
 
-    @Test("stays while the estimate falls within the rung, whose encoder follows")
+    @Test("stays while the estimate falls within the rung, since the encoder follows")
     func within() {
         var selector = settled(5000)
         #expect(selector.update(estimate: .kilobits(1200), at: at(60_001)) == nil)
     }
 
-    @Test("waits a moment before it goes down for little: a keyframe's burst alone can make the estimate dip")
+    @Test("waits before a small step down, since a keyframe's burst alone can make the estimate dip")
     func grace() {
         var selector = settled(5000)
         #expect(selector.update(estimate: .kilobits(1000), at: at(60_001)) == nil)
@@ -49,7 +49,7 @@ struct RenditionSelectorTests {
         #expect(selector.update(estimate: .kilobits(1000), at: at(61_200))?.choice == .rung(1))
     }
 
-    @Test("says why in a sentence, and what it comes to")
+    @Test("gives the reason of a change in a sentence with the rates")
     func reasons() {
         var selector = settled(5000)
         #expect(selector.mode == .full)
@@ -61,7 +61,7 @@ struct RenditionSelectorTests {
         #expect(selector.mode == .audio)
     }
 
-    @Test("goes up only after three seconds of enough, without a break")
+    @Test("goes up only after three seconds of a sufficient estimate without a gap")
     func up() {
         var selector = settled(600)
         #expect(selector.update(estimate: .kilobits(2500), at: at(60_000)) == nil)
@@ -72,7 +72,7 @@ struct RenditionSelectorTests {
         #expect(selector.update(estimate: .kilobits(2500), at: at(66_000))?.choice == .rung(0))
     }
 
-    @Test("reaches the top within the first seconds on a good line")
+    @Test("reaches the top within the first seconds on a good link")
     func start() {
         var selector = RenditionSelector(rates: rates)
         #expect(selector.choice == .rung(2))
@@ -80,7 +80,7 @@ struct RenditionSelectorTests {
         #expect(selector.update(estimate: .kilobits(5000), at: at(600))?.choice == .rung(0))
     }
 
-    @Test("never goes above the ceiling, and comes back when it is lifted")
+    @Test("never goes above the ceiling, and goes up again when the ceiling is lifted")
     func ceiling() {
         var selector = settled(5000)
         #expect(selector.setCeiling(1)?.choice == .rung(1))
@@ -102,7 +102,7 @@ struct RenditionSelectorTests {
         #expect(moves == 0)
     }
 
-    @Test("a ladder of one rung, or of none, is no trap", arguments: [[BitRate.kilobits(500)], []])
+    @Test("works with a ladder of one rung or of none", arguments: [[BitRate.kilobits(500)], []])
     func short(rates: [BitRate]) {
         var selector = RenditionSelector(rates: rates)
         for (tick, estimate) in [5000, 10, 5000, 0, 100].enumerated() {
@@ -123,9 +123,9 @@ struct LadderTests {
         #expect(ladder.rungs.map(\.framesPerSecond) == [30, 30, 15])
     }
 
-    @Test("numbers the parameter sets of its sizes apart, also from those of another canvas")
+    @Test("gives the parameter sets of its sizes different numbers, also from those of another canvas")
     func parameterSets() {
-        let choices: [RenditionSelector.Choice] = [.rung(0), .rung(1), .rung(2), .slides]
+        let choices: [RenditionSelector.Choice] = [.rung(0), .rung(1), .rung(2), .stills]
         var numbers: Set<Int> = []
         for (width, height) in [(1280, 720), (720, 1280), (640, 480)] {
             let ladder = Ladder(rungs, width: width, height: height, framesPerSecond: 30)

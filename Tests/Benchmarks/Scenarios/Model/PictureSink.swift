@@ -21,8 +21,8 @@ struct ShownPictures {
     }
 
     /// Gaps between pictures of motion that both lie in the window, longer than `limit`.
-    func freezes(over limit: Duration, in window: Range<Instant>, slides: UInt8) -> Int {
-        gaps(in: window) { $0.tag != slides && $1.tag != slides }.count { $0 > limit }
+    func freezes(over limit: Duration, in window: Range<Instant>, stills: UInt8) -> Int {
+        gaps(in: window) { $0.tag != stills && $1.tag != stills }.count { $0 > limit }
     }
 
     /// Without any picture in it: the whole window.

@@ -146,7 +146,7 @@ final class SimulatedMember {
     /// A frame of a rendition, if it takes that one.
     func offer(_ frame: PacketizedVideoFrame, of choice: RenditionSelector.Choice, room: SimulatedRoom, at now: Instant)
     {
-        let (takes, left) = membership.takes(choice, isKeyframe: frame.isKeyframe)
+        let (takes, left) = membership.accept(choice, isKeyframe: frame.isKeyframe)
         if let left { room.leave(id, left) }
         if takes { call.server.send(frame, at: now) }
     }

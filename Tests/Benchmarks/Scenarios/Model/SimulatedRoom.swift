@@ -99,7 +99,7 @@ final class SimulatedRoom {
         if renditions[choice] == nil {
             seed &+= 1
             renditions[choice] = Rendition(
-                control: RenditionControl(rung: rung, isSlides: choice == .slides),
+                control: RenditionControl(rung: rung, isStills: choice == .stills),
                 encoder: SyntheticEncoder(
                     width: rung.width, height: rung.height, framesPerSecond: rung.framesPerSecond, temporalLayers: 2,
                     rate: rung.bitRate, tag: tag(of: choice), seed: seed))
@@ -123,11 +123,11 @@ final class SimulatedRoom {
     func tag(of choice: RenditionSelector.Choice) -> UInt8 {
         switch choice {
         case .rung(let index): UInt8(clamping: index)
-        case .slides: Self.slidesTag
+        case .stills: Self.stillsTag
         case .audioOnly: .max
         }
     }
-    static let slidesTag: UInt8 = 200
+    static let stillsTag: UInt8 = 200
 
     private func makePictures(at now: Instant) {
         // The canvas changes with every tick: people move.
@@ -135,11 +135,11 @@ final class SimulatedRoom {
         for choice in renditions.keys.sorted(by: { tag(of: $0) < tag(of: $1) }) {
             guard var rendition = renditions[choice], rendition.control.wantsPicture(at: now, generation: generation)
             else { continue }
-            rendition.control.took(picture: generation, at: now)
+            rendition.control.noteQueued(picture: generation, at: now)
             let isKeyframe = rendition.control.takeKeyframe(at: now)
             rendition.encoder.maxPayload = rendition.control.maxPayload
             rendition.encoder.rate = rendition.control.rate
-            let size = choice == .slides ? rendition.control.rate.bytes(in: .seconds(1)) : nil
+            let size = choice == .stills ? rendition.control.rate.bytes(in: .seconds(1)) : nil
             let frame = rendition.encoder.frame(at: now, isKeyframe: isKeyframe, size: size)
             if isKeyframe { keyframesSent += 1 }
             renditions[choice] = rendition

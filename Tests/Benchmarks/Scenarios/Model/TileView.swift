@@ -20,7 +20,7 @@ struct TileView {
     /// A tick of the canvas.
     mutating func tick(at now: Instant, ear: AudioSink) {
         for frame in fresh {
-            wait.picture(
+            wait.recordPicture(
                 of: frame.captureTime, arrival: frame.arrival, isRepaired: frame.isRepaired, couldBeShownAt: now)
         }
         fresh.removeAll(keepingCapacity: true)

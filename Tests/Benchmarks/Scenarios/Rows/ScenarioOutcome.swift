@@ -84,9 +84,9 @@ public struct ScenarioOutcome {
         -> DirectionStatistics
     {
         var statistics = DirectionStatistics()
-        let slides = SimulatedRoom.slidesTag
-        statistics.freezesOver200 = Double(eye.freezes(over: .milliseconds(200), in: window, slides: slides)) / minutes
-        statistics.freezesOver500 = Double(eye.freezes(over: .milliseconds(500), in: window, slides: slides)) / minutes
+        let stills = SimulatedRoom.stillsTag
+        statistics.freezesOver200 = Double(eye.freezes(over: .milliseconds(200), in: window, stills: stills)) / minutes
+        statistics.freezesOver500 = Double(eye.freezes(over: .milliseconds(500), in: window, stills: stills)) / minutes
         statistics.longestGap = eye.longestGap(in: window)
         statistics.concealed = ear.concealed(in: window)
         statistics.recovered = ear.recovered(in: window)
@@ -109,7 +109,7 @@ public struct ScenarioOutcome {
     func name(of choice: RenditionSelector.Choice) -> String {
         switch choice {
         case .rung(let index): "\(room.ladder.rungs[index].height)p"
-        case .slides: "stills"
+        case .stills: "stills"
         case .audioOnly: "sound"
         }
     }
@@ -165,9 +165,9 @@ extension ScenarioOutcome {
         }
         for (eye, way) in [(member.eye.shown, "down"), (member.serverEye.shown, "up")] {
             for (before, after) in zip(eye.all, eye.all.dropFirst()) where after.at - before.at > .milliseconds(200) {
-                let isSlide = after.tag == SimulatedRoom.slidesTag
+                let isStill = after.tag == SimulatedRoom.stillsTag
                 let length = after.at - before.at
-                guard length > (isSlide ? Ladder.slideInterval * 1.3 : .milliseconds(200)) else { continue }
+                guard length > (isStill ? Ladder.stillInterval * 1.3 : .milliseconds(200)) else { continue }
                 lines.append(
                     "  \(way): still for \(Int(length.inMilliseconds)) ms until \(time(after.at)), made \(time(after.made))"
                 )
