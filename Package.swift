@@ -2,8 +2,13 @@
 import PackageDescription
 
 /// Every target of ours is built in Swift 6 mode, and a warning in one is an error. `Lifetimes`: a cursor over borrowed
-/// bytes (`ByteReader`) says in its type that it does not outlive them.
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
+/// bytes (`ByteReader`) says in its type that it does not outlive them. The three upcoming features: existentials say
+/// `any`, a file imports the module of every member that it uses, and an import is `public` or `package` only where a
+/// declaration of that access needs it, so that no C module shows through a target's API.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes"), .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("InternalImportsByDefault"),
+]
 
 /// From the bottom up: a target imports only those above it in this list.
 let package = Package(
@@ -32,9 +37,10 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
-        // jwt-kit brings these two; named here for the TURN credentials (HMAC-SHA1) and the self-signed certificate.
+        // jwt-kit brings these three; named here for the TURN credentials (HMAC-SHA1) and the self-signed certificate.
         .package(url: "https://github.com/apple/swift-crypto", from: "4.1.0"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.15.0"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
     ],
     targets: [
         // C libraries: one module map and one small shim header each.
@@ -95,6 +101,7 @@ let package = Package(
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             exclude: ["Web"],
             swiftSettings: strict),

@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 
 /// A value that is only accessed with its lock held: the only kind of lock in this package. It guards state that
 /// several threads change in short steps, and is never held across I/O, a codec call or an `await`.

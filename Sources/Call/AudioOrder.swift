@@ -1,5 +1,5 @@
 import Basics
-import Peer
+package import Peer
 
 /// Puts received packets in order for a file, which can wait: a fifth of a second for what is late, then its loss is
 /// covered from the next packet's redundancy.

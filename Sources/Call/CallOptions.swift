@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// What `tessera call` is asked to do.
 public struct CallOptions: Sendable {

@@ -1,7 +1,7 @@
-import Basics
+public import Basics
 import Codecs
-import Sockets
-import Peer
+public import Peer
+public import Sockets
 import Synchronization
 import Threads
 

@@ -1,6 +1,6 @@
 import Basics
-import Sockets
 import Peer
+import Sockets
 import Threads
 
 /// The participants of a fleet, on the loop's thread.

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import COpus
 
 /// Encodes one audio stream at 48 kHz in packets of 20, 40 or 60 ms. Not Sendable: one owner.

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import CYUV
 
 /// Crops, turns and scales a picture straight into a rectangle of another, by libyuv.

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import CFFmpeg
 
 /// Decodes one video stream on the caller's thread: 8 bit 4:2:0, any size up to `VideoFormat.maxPixels`, and any change

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The settings with which a video encoder is opened.
 public struct VideoEncoderConfiguration: Sendable, Hashable {

@@ -1,9 +1,10 @@
-import Basics
+public import Basics
 import Foundation
-import Logging
+public import Logging
 import Mixing
 import Recording
 import RoomMedia
+import Sockets
 import Threads
 
 /// A conference server without its endpoints: rooms, participants, their media, recordings.

@@ -1,6 +1,7 @@
-import Basics
+public import Basics
 import Mixing
 import RoomMedia
+import Sockets
 import Synchronization
 import Threads
 

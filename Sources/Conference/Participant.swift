@@ -1,6 +1,7 @@
 import Basics
 import Foundation
-import RoomMedia
+import Peer
+public import RoomMedia
 import Threads
 
 /// One seat in a room, as its door holds it.

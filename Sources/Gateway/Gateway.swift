@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
-import Logging
+public import Logging
 import NIOCore
 import ServiceLifecycle
 import UnixSignals

@@ -1,4 +1,4 @@
-import Codecs
+public import Codecs
 
 /// Draws a layout without a call, for authors of layouts and for choosing one.
 public enum LayoutPreview {

@@ -1,3 +1,4 @@
+import Basics
 import CFFmpeg
 import Codecs
 

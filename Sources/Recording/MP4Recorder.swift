@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import Dispatch
 
 /// Records one H.264 stream and one sound into an MP4 that survives a crash at any moment.

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The configuration of rooms' media.
 public enum RoomMediaConfiguration {

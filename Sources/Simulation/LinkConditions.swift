@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The model of packet loss.
 public enum LossModel: Sendable, Equatable {

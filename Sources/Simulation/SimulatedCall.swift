@@ -1,5 +1,5 @@
-import Basics
-import Peer
+public import Basics
+public import Peer
 
 /// A call between two `PeerConnection`s over simulated links in virtual time: an hour takes seconds and every failure
 /// can be reproduced.

@@ -1,5 +1,5 @@
-import Basics
-import Peer
+public import Basics
+public import Peer
 
 /// Frames that a depacketizer accepts, made without an encoder: headers of 640×360 as decoders parse them, then filler.
 public enum SimulatedFrame {

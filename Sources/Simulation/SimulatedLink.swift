@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// One direction of a link in virtual time; its behaviour follows from its seed.
 public struct SimulatedLink<Payload> {

@@ -1,6 +1,7 @@
 import Basics
 import CSockets
 import Glibc
+import Synchronization
 import Threads
 
 /// The state on the loop's thread: it waits with epoll for the sockets and for the delegate's deadlines.

@@ -1,8 +1,8 @@
-import Basics
+public import Basics
 import CSockets
 import Glibc
 import Synchronization
-import Threads
+public import Threads
 
 /// The addresses and limits of a loop.
 public struct MediaLoopConfiguration: Sendable {

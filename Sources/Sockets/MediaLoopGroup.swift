@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import Glibc
 
 /// Several loops behind the same ports: each has a UDP socket of its own on every address, and the system distributes

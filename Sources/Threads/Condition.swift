@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import Glibc
 
 /// A value behind a lock with a condition variable, for threads that cannot be tasks because they run codecs or keep a

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// Messages for one thread, in the order in which they were posted. Any thread posts, and never blocks; one thread
 /// takes them.

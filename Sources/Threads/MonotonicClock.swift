@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import Glibc
 
 /// The clock of the server.

@@ -1,7 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes"), .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("InternalImportsByDefault"),
+]
 
 /// A fuzzer for everything that takes bytes from outside. `scripts/fuzz` builds it with the flags that make libFuzzer
 /// work; the bodies are also a test target of the package above, which replays what was found.

@@ -1,5 +1,5 @@
-import Codecs
 import Basics
+import Codecs
 import Glibc
 import Testing
 

@@ -1,5 +1,5 @@
-import Basics
-import RoomMedia
+public import Basics
+public import RoomMedia
 
 /// Everything that a conference server can be told. The defaults hold a call between two people and record it.
 public struct ConferenceConfiguration: Sendable {

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// Whom a seat is counted for.
 public struct JoinClient: Hashable, Sendable {

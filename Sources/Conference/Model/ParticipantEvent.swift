@@ -1,5 +1,5 @@
 import Basics
-import RoomMedia
+public import RoomMedia
 
 /// What a participant's door tells its client. In order, on a thread of the conference's own; must not block it for
 /// long.

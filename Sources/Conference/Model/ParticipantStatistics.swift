@@ -1,5 +1,5 @@
-import Basics
-import RoomMedia
+public import Basics
+public import RoomMedia
 
 /// What is received from and sent to one participant.
 public struct ParticipantStatistics: Hashable, Sendable {

@@ -1,8 +1,8 @@
-import Basics
-import Foundation
+public import Basics
+public import Foundation
 import Mixing
-import Recording
-import RoomMedia
+public import Recording
+public import RoomMedia
 
 /// What can be set for a room.
 public struct RoomSettings: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Basics
+import Recording
 
 extension RecordingControl {
     /// Recordings on the metrics page.

@@ -1,4 +1,5 @@
 import Basics
+import RoomMedia
 import Synchronization
 
 /// The events that wait for one participant's endpoint. Of what only says how things are now, the newest stays; of

@@ -2,6 +2,8 @@ import Basics
 import Foundation
 import Peer
 import RoomMedia
+import Sockets
+import Synchronization
 import Threads
 
 /// Reads session descriptions, one at a time: what a flood of offers costs is one thread's time of the cooperative

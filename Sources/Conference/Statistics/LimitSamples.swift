@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// Every cap looks the same on the metrics page: what there may be, what there is, and what was refused.
 extension MetricSample {

@@ -1,4 +1,5 @@
 import Conference
+import HTTPTypes
 import RoomMedia
 
 /// The description of the API (OpenAPI 3.1), made from the routes themselves, so that it cannot miss one.

@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import RoomMedia
 
 extension ConferenceConfiguration {
     /// What of the settings is the conference's.

@@ -14,7 +14,7 @@ struct ConfigurationKey: Sendable {
     let apply: @Sendable (RawSetting, inout TesseraConfiguration) -> Bool
 
     init<Value: Sendable>(
-        _ path: String, _ place: WritableKeyPath<TesseraConfiguration, Value> & Sendable,
+        _ path: String, _ place: any WritableKeyPath<TesseraConfiguration, Value> & Sendable,
         _ rule: ConfigurationRule<Value>,
         secret: Bool = false
     ) {

@@ -1,3 +1,6 @@
+import Basics
+import Conference
+
 extension TesseraConfiguration {
     /// Values that are allowed one by one, and impossible together.
     func contradictions() -> [ConfigurationFault] {

@@ -1,5 +1,5 @@
-import Basics
-import Conference
+public import Basics
+public import Conference
 
 /// Every setting of the server, with the values that hold when nobody says otherwise.
 ///

@@ -1,4 +1,5 @@
 import Conference
+import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging

@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import NIOCore
 import NIOSSL
+import SwiftASN1
 import X509
 
 /// The certificate for HTTPS: from PEM files, or made at the start.

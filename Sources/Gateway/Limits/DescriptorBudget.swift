@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import Foundation
 
 /// How many connections fit into the file descriptors that the system gives to this process.

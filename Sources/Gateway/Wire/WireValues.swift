@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import Foundation
+import Recording
 import RoomMedia
 
 // The conference's values as the API and signalling write them.

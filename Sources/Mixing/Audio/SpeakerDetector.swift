@@ -1,5 +1,5 @@
+public import Basics
 import Codecs
-import Basics
 
 /// The thresholds for speech, and how soon the active speaker changes.
 public struct SpeakerDetectorConfiguration: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Basics
-import Codecs
+public import Basics
+public import Codecs
 
 /// The content of a participant's tile.
 public struct TileAppearance: Sendable {

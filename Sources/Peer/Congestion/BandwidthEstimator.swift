@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// Bounds and start of the estimate of what a peer's link carries.
 public struct BandwidthEstimatorConfiguration: Sendable {

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The data channels of one connection: negotiated parameters, transport and events for the owner.
 struct PeerChannels {

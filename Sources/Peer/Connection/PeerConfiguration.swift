@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The settings of one connection.
 public struct PeerConfiguration: Sendable {

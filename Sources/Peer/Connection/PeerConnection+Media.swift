@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 extension PeerConnection {
     /// The safe UDP payload (1200) and room for SRTP's trailer.

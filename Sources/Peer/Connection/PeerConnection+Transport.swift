@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 extension PeerConnection {
     /// Takes a datagram of the peer; may decrypt it in place. Its results are available with the next `nextEvent`,

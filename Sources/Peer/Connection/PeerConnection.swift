@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// One WebRTC peer: negotiation, path, keys, media both ways and data channels, without I/O and without a clock.
 ///

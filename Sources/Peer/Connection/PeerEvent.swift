@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// What a connection reports to its owner.
 public enum PeerEvent: Sendable {

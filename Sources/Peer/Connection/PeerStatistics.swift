@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The counters and measurements of one connection, both ways.
 public struct PeerStatistics: Sendable {

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 import COpenSSL
 
 /// What a DTLS transport reports to its owner.

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// An address at which an endpoint may be reached (RFC 8839 §5.1, RFC 6544 §4.5).
 public struct Candidate: Hashable, Sendable, CustomStringConvertible {

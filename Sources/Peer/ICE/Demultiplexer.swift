@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The protocol of a datagram on a shared port, by its first bytes (RFC 7983 §7, RFC 9443, RFC 5761 §4).
 public enum DatagramKind: Hashable, Sendable {

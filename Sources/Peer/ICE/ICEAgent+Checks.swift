@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// Checks, nomination and consent of a controlling agent (RFC 8445 §6 to §8, RFC 7675).
 extension ICEAgent {

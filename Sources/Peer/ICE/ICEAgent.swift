@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// Finds and keeps the path to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock. Not copyable:
 /// its owner calls it with each packet, in place.

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// Times and limits of an `ICEAgent`.
 public struct ICEConfiguration: Sendable {

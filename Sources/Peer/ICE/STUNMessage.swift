@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 import COpenSSL
 
 /// A STUN message (RFC 8489 §5) with the attributes that ICE uses (RFC 8445 §16).

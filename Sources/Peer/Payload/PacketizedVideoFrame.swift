@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// A frame that is split into packets once and sent to many peers.
 ///

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// Decides when each Opus packet is played: a compromise between delay and loss.
 ///

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// One received Opus packet with everything that playout needs.
 public struct ReceivedAudioPacket: Sendable {

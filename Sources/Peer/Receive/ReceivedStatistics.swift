@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The counts and measurements of one kind of received media.
 public struct ReceivedStatistics: Sendable {

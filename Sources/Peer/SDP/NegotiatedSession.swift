@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The header extensions that Tessera supports (RFC 8285).
 enum HeaderExtension: String, Hashable, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The negotiated header extensions of one section that we write; nil is not negotiated and never sent.
 struct OutgoingExtensions: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The counters of one SSRC of ours.
 public struct SentCounters: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+public import Foundation
 
 /// The recordings of one directory, each with a small JSON file beside it.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A recording as the catalogue knows it, and as its sidecar file (`<id>.json`) holds it.
 public struct RecordingEntry: Codable, Hashable, Sendable {

@@ -2,7 +2,7 @@ import Basics
 import Codecs
 import Glibc
 import Peer
-import Synchronization
+package import Synchronization
 
 /// The audio thread's counts of one participant, for readers on other threads.
 package final class AudioIntakeStatistics: Sendable {

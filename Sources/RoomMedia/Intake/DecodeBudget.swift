@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 import Codecs
 
 /// The decoding that all senders together may cause, in pixels a second (`limits.decodedPixelsPerSecondInAll`), and the

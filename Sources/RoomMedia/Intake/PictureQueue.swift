@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// A decoded picture (or a stand-in for one) with its capture and arrival times.
 package struct Timed<Content> {

@@ -1,8 +1,8 @@
-import Basics
+package import Basics
 import Codecs
 import Peer
 import Synchronization
-import Threads
+package import Threads
 
 /// The server's shared means of decoding.
 package struct DecodeServices: Sendable {

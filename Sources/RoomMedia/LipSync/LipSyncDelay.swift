@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// Measures how long after their capture a sender's pictures can be shown, which is the delay that its audio needs. A
 /// value, so that the simulations run the same rule as the rooms.

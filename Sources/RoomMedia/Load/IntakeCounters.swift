@@ -1,4 +1,4 @@
-import Synchronization
+package import Synchronization
 
 /// Why a frame was not decoded, as the metrics label it.
 package enum DecodeRefusal: String, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 import Synchronization
 
 /// The server's overload level, and with it what the server gives up: first encoding quality, then frames, then the top

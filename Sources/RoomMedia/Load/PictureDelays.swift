@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// When a participant's picture arrived at the server.
 struct PictureOrigin: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Basics
-import Threads
+package import Threads
 
 /// The meters of the server's media stages.
 package struct StageMeters: Sendable {

@@ -1,6 +1,6 @@
 import Basics
-import Synchronization
-import Threads
+package import Synchronization
+package import Threads
 
 /// The audio clock of some rooms: a thread of its own, with real-time priority where the system allows it, and a tick
 /// every 20 ms. The thread never waits for video, a disk, or a lock that is held across an encode.

@@ -1,6 +1,6 @@
-import Basics
+package import Basics
 import Codecs
-import Peer
+package import Peer
 
 /// The limits that a peer's session description sets for the Opus that it receives (RFC 7587 §6.1), as far as they
 /// matter here: the mix is mono, which stereo decoders accept too, and DTX, which every decoder accepts, is used on

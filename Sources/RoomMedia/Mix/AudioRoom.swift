@@ -1,6 +1,6 @@
-import Glibc
 import Basics
 import Codecs
+import Glibc
 import Mixing
 
 /// An encoded tick of audio for one peer.

@@ -1,7 +1,7 @@
 import Basics
 import Codecs
 import Mixing
-import Synchronization
+package import Synchronization
 import Threads
 
 /// One view of a room, the room's or a participant's own: composes its picture and feeds its renditions.

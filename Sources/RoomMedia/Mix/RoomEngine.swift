@@ -1,9 +1,9 @@
-import Basics
-import Codecs
+package import Basics
+package import Codecs
 import Mixing
-import Peer
+package import Peer
 import Synchronization
-import Threads
+package import Threads
 
 /// The server's services that a room's media use.
 package struct MediaServices: Sendable {

@@ -1,4 +1,4 @@
-import Mixing
+package import Mixing
 
 /// The state of a room, as far as its media need it, at one moment.
 package struct Scene: Sendable {

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// The limits that a sender is asked to keep.
 package struct SenderLimit: Hashable, Sendable {

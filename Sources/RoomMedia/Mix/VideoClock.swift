@@ -1,5 +1,5 @@
 import Basics
-import Synchronization
+package import Synchronization
 import Threads
 
 /// The picture clock of all rooms: one thread with absolute deadlines.

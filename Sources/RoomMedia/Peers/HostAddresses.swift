@@ -1,5 +1,5 @@
-import Basics
-import Peer
+package import Basics
+package import Peer
 import Sockets
 
 /// The addresses at which peers reach the server: the candidates of every answer.

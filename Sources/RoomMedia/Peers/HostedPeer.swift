@@ -1,5 +1,5 @@
 import Basics
-import Peer
+package import Peer
 
 /// One participant's peer connection on its loop, with the rendition and the audio that it gets of its room.
 package final class HostedPeer {

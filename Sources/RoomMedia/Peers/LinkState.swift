@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The state of a participant's link, reported once a second while it changes and at every change of the rung.
 public struct LinkState: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// The loop's time that one peer may take, in seconds. A value: charged with each turn's cost, and asked before each
 /// datagram.

@@ -1,5 +1,5 @@
 import Basics
-import Peer
+package import Peer
 
 /// Counts of what was refused of a peer, by reason: one peer's in `ParticipantStatistics`, the sums of all in the
 /// metrics.

@@ -1,6 +1,6 @@
-import Basics
-import Sockets
-import Peer
+package import Basics
+package import Peer
+package import Sockets
 import Synchronization
 import Threads
 

@@ -1,7 +1,7 @@
-import Basics
-import Peer
-import Sockets
-import Threads
+package import Basics
+package import Peer
+package import Sockets
+package import Threads
 
 /// The network loops with their peers, for callers on other threads.
 ///

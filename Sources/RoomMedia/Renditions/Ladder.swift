@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// The rungs that a room of a given canvas offers.
 package struct Ladder: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// Decides what one rendition encodes: which pictures, which of them as keyframes, and at what rate. A value without an
 /// encoder, so that the simulations run the same rules as the rooms.

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 /// Chooses one peer's step of the ladder by the estimate of its link.
 ///

@@ -1,4 +1,6 @@
 import Basics
+import Foundation
+import Synchronization
 import Testing
 
 @testable import Conference

@@ -161,7 +161,7 @@ struct RoomTests {
     @Test(
         "settings out of bounds are refused as a whole",
         arguments: [\RoomSettingsChange.width, \.height, \.framesPerSecond, \.maxParticipants])
-    func settings(key: WritableKeyPath<RoomSettingsChange, Int?> & Sendable) {
+    func settings(key: any WritableKeyPath<RoomSettingsChange, Int?> & Sendable) {
         var change = RoomSettingsChange()
         change.layout = "speaker"
         for value in [-1, 0, 1_000_001, Int.max, Int.min] {

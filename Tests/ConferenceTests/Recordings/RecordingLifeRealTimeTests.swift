@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import Glibc
 import Recording
+import RoomMedia
 import Testing
 
 @testable import Conference

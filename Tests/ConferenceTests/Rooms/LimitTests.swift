@@ -1,4 +1,6 @@
 import Basics
+import Peer
+import Sockets
 import Testing
 import Threads
 

@@ -2,8 +2,8 @@ import Basics
 import Codecs
 import Conference
 import Foundation
-import Sockets
 import Peer
+import Sockets
 import Threads
 
 /// A participant over real loopback UDP: sends one colour and one tone, keeps what it gets.

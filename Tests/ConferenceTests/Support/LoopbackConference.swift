@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Logging
+import Recording
 
 @testable import Conference
 

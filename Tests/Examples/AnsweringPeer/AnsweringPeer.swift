@@ -1,7 +1,7 @@
-import Basics
+public import Basics
 import Dispatch
-import Peer
-import Sockets
+public import Peer
+public import Sockets
 import Threads
 
 /// Says what is done with a connection's media. Every call comes on the network thread.

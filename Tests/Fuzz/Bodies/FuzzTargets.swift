@@ -1,4 +1,4 @@
-import Fuzzing
+public import Fuzzing
 
 /// All that is fuzzed. `scripts/fuzz` runs the groups side by side, and the targets of a group one after another.
 public enum FuzzTargets {

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 extension FuzzTarget {
     /// A short run without a fuzzer: the seeds, then `seededRounds` damaged ones. What it does follows from `seed`.

@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// Damages authentic bytes the way that finds mistakes in parsers: a seed says how, so every crash replays.
 public struct Mutator {

@@ -1,3 +1,4 @@
+import Basics
 import Conference
 import Foundation
 import HTTPTypes

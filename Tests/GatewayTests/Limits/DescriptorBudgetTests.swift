@@ -1,3 +1,4 @@
+import Conference
 import Testing
 
 @testable import Gateway

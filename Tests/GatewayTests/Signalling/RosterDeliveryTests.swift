@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import NIOCore
 import Testing
 
 @testable import Conference

@@ -1,4 +1,5 @@
 import Conference
+import HTTPTypes
 import Testing
 
 @testable import Gateway

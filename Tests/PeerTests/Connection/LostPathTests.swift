@@ -1,7 +1,8 @@
 import Basics
-@testable import Peer
 import Simulation
 import Testing
+
+@testable import Peer
 
 @Suite("A peer whose path is gone")
 struct LostPathTests {

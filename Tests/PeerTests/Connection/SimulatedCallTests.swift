@@ -1,7 +1,8 @@
 import Basics
-@testable import Peer
 import Simulation
 import Testing
+
+@testable import Peer
 
 @Suite("Calls between two peers over simulated lines")
 struct SimulatedCallTests {

@@ -1,4 +1,5 @@
 import Basics
+
 @testable import Peer
 
 /// Two DTLS transports and the bad path between them, in virtual time.

@@ -1,6 +1,7 @@
 import Basics
-@testable import Peer
 import Testing
+
+@testable import Peer
 
 @Suite struct DTLSTransportTests {
     private func link(seed: UInt64 = 1, fingerprints: Bool = true) throws -> DTLSLink {

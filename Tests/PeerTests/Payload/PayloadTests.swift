@@ -1,6 +1,7 @@
 import Basics
-@testable import Peer
 import Testing
+
+@testable import Peer
 
 @Suite struct PayloadTests {
     /// x264 baseline, 320×180 (cropped from 192 lines), and its PPS.

@@ -1,6 +1,7 @@
 import Basics
-@testable import Peer
 import Testing
+
+@testable import Peer
 
 /// Macros cannot take spans apart; these take arrays.
 extension RTPHeader {

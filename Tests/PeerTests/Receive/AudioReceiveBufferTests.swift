@@ -1,6 +1,7 @@
 import Basics
-@testable import Peer
 import Testing
+
+@testable import Peer
 
 /// A talker, a way with delay and loss, and a mixer that asks each 20 ms; tempo is applied to sample counts only.
 private struct AudioLink {

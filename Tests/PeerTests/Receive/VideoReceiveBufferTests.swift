@@ -1,6 +1,7 @@
 import Basics
-@testable import Peer
 import Testing
+
+@testable import Peer
 
 /// A VP8 or H.264 sender with a lossy, jittery way to a receive buffer, in virtual time.
 private struct VideoLink {

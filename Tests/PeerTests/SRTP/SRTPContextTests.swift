@@ -1,6 +1,7 @@
 import Basics
-@testable import Peer
 import Testing
+
+@testable import Peer
 
 /// Bytes from hexadecimal digits; spaces are ignored.
 private func hex(_ text: String) -> [UInt8] {

@@ -1,5 +1,6 @@
 import Basics
 import Peer
+import Synchronization
 import Testing
 import Threads
 

@@ -2,6 +2,7 @@ import Basics
 import Codecs
 import Foundation
 import Peer
+import Synchronization
 import Testing
 
 @testable import RoomMedia

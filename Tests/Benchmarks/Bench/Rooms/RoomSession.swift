@@ -4,6 +4,8 @@ import Codecs
 import Conference
 import Foundation
 import Logging
+import Peer
+import RoomMedia
 import Threads
 
 /// One conference with its peers on loopback, all in this process: the server's threads are told from the clients' by

@@ -1,4 +1,5 @@
 import Basics
+import CFFmpeg
 import Codecs
 
 /// Whether the bare encoders are set as the server's: the same pictures must give the same bytes.

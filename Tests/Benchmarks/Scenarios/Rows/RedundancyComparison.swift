@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 import Simulation
 
 /// What RED (RFC 2198, each packet carries the one before in full) would gain over Opus' in-band FEC, and what it

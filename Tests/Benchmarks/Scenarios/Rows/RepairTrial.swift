@@ -1,5 +1,5 @@
 import Basics
-import Simulation
+public import Simulation
 
 /// A video stream of which only the number of packets in each frame matters; all of them have 1200 bytes.
 public struct VideoShape: Sendable {

@@ -1,6 +1,7 @@
-import Basics
+public import Basics
 import Peer
 import RoomMedia
+import Simulation
 
 /// What one direction of a call was like for one member.
 public struct DirectionStatistics: Sendable {

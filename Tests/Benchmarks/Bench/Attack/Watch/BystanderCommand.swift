@@ -2,6 +2,7 @@ import ArgumentParser
 import Basics
 import Call
 import Foundation
+import Peer
 import Synchronization
 import Threads
 
