@@ -126,7 +126,7 @@ let package = Package(
         .testTarget(name: "ThreadsTests", dependencies: ["Threads"], swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets", "Threads"], swiftSettings: strict),
         .testTarget(
-            name: "PeerTests", dependencies: ["Peer", "Simulation", "CSRTP"], resources: [.copy("Fixtures")],
+            name: "PeerTests", dependencies: ["Peer", "Simulation", "Threads", "CSRTP"], resources: [.copy("Fixtures")],
             swiftSettings: strict),
         .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: strict),
         .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),
@@ -168,7 +168,7 @@ let package = Package(
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),
         .target(
-            name: "Fuzzing", dependencies: ["Basics", "CFuzzing"], path: "Tests/Fuzz/Fuzzing", swiftSettings: strict),
+            name: "Fuzzing", dependencies: ["Basics", "Threads", "CFuzzing"], path: "Tests/Fuzz/Fuzzing", swiftSettings: strict),
         .testTarget(
             name: "FuzzTests",
             dependencies: [

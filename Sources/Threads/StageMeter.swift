@@ -1,5 +1,4 @@
 import Basics
-import Glibc
 import Synchronization
 
 /// Counts what one stage of the media pipeline costs: processor time, jobs, and jobs that were dropped before it.
@@ -15,9 +14,9 @@ public final class StageMeter: Sendable {
     /// Runs `body`, counts it, and returns the processor time that it took.
     @discardableResult
     public func measure(_ body: () -> Void) -> Duration {
-        let start = StageMeter.threadTime()
+        let start = ThreadClock.nanoseconds()
         body()
-        let took = StageMeter.threadTime() - start
+        let took = ThreadClock.nanoseconds() - start
         nanoseconds.wrappingAdd(took, ordering: .relaxed)
         runs.wrappingAdd(1, ordering: .relaxed)
         return .nanoseconds(took)
@@ -36,11 +35,4 @@ public final class StageMeter: Sendable {
     public var seconds: Double { Double(nanoseconds.load(ordering: .relaxed)) / 1e9 }
     public var count: Int { runs.load(ordering: .relaxed) }
     public var dropped: Int { drops.load(ordering: .relaxed) }
-
-    /// The processor time of the calling thread, in nanoseconds.
-    public static func threadTime() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-    }
 }

@@ -40,8 +40,8 @@ struct WorkPoolTests {
         pool.start()
         defer { pool.stop() }
         @Sendable func spin(_ milliseconds: Int) {
-            let end = StageMeter.threadTime() + Int64(milliseconds) * 1_000_000
-            while StageMeter.threadTime() < end {}
+            let end = ThreadClock.nanoseconds() + Int64(milliseconds) * 1_000_000
+            while ThreadClock.nanoseconds() < end {}
         }
         let slow = (0..<3).map { _ in
             SerialLane(pool: pool, meter: StageMeter("decode"), limit: 20, hasUntrustedInput: true)

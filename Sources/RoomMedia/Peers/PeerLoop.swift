@@ -263,7 +263,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     package func turnEnded(since start: Instant) {
         let now = MonotonicClock.now()
-        let time = StageMeter.threadTime()
+        let time = ThreadClock.nanoseconds()
         let (wall, processor) = (now - start, Duration.nanoseconds(time - threadTime))
         threadTime = time
         turn &+= 1

@@ -1,5 +1,6 @@
 import CFuzzing
 import Glibc
+import Threads
 
 /// What an input may cost: time in proportion to what came in, so that anything quadratic shows, and memory that is
 /// held at the end.
@@ -97,11 +98,7 @@ public struct Work: CustomStringConvertible {
         return nil
     }
 
-    static var processorTime: Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+    static var processorTime: Duration { .nanoseconds(ThreadClock.nanoseconds()) }
 
     static var heap: Int { Int(fuzzing_heap()) }
 

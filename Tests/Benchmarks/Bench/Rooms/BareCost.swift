@@ -1,6 +1,5 @@
 import Basics
 import Codecs
-import Glibc
 import Mixing
 import Threads
 
@@ -161,11 +160,7 @@ final class BareCost {
         lap(\.audio)
     }
 
-    private static func threadTime() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    private static func threadTime() -> Double { Double(ThreadClock.nanoseconds()) / 1e9 }
 
     /// The same from a task: the work has a thread of its own, so that the cooperative pool stays free.
     static func measure(
