@@ -8,6 +8,12 @@ static inline vpx_codec_err_t cvpx_vp8_init(vpx_codec_ctx_t *context, const vpx_
 static inline vpx_codec_err_t cvpx_control_int(vpx_codec_ctx_t *context, int control, int value) {
   return vpx_codec_control_(context, control, value);
 }
+// Without a map every macroblock is active. libvpx wants the numbers of rows and columns in either case.
+static inline vpx_codec_err_t cvpx_set_active_map(
+    vpx_codec_ctx_t *context, unsigned char *active, unsigned rows, unsigned columns) {
+  vpx_active_map_t map = {active, rows, columns};
+  return vpx_codec_control_(context, VP8E_SET_ACTIVEMAP, &map);
+}
 static inline vpx_codec_err_t cvpx_encode_realtime(
     vpx_codec_ctx_t *context, const vpx_image_t *image, int64_t pts, unsigned long duration, long flags) {
   return vpx_codec_encode(context, image, pts, duration, (vpx_enc_frame_flags_t)flags, VPX_DL_REALTIME);

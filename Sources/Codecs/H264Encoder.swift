@@ -16,6 +16,9 @@ final class H264Encoder: VideoEncoder {
     private let nominalFramesPerSecond: Double
     /// Frames since the last IDR: with two layers every second one may be dropped.
     private var sinceIDR = 0
+    private var still = StillBlocks()
+    /// x264's mark of each macroblock.
+    private var marks: [UInt8] = []
 
     init(_ wanted: VideoEncoderConfiguration) throws(CodecError) {
         var configuration = wanted
@@ -57,6 +60,7 @@ final class H264Encoder: VideoEncoder {
         parameters.i_scenecut_threshold = 0
         parameters.analyse.i_weighted_pred = 0
         parameters.analyse.i_trellis = 0
+        parameters.analyse.b_mb_info = 1
         parameters.rc.i_aq_mode = X264_AQ_NONE
         parameters.i_keyint_max =
             configuration.keyframeIntervalFrames.map { Int32(clamping: $0) } ?? X264_KEYINT_MAX_INFINITE
@@ -121,11 +125,20 @@ final class H264Encoder: VideoEncoder {
         var units: UnsafeMutablePointer<x264_nal_t>?
         var count: Int32 = 0
         var output = x264_picture_t()
-        // x264 copies the planes before it returns, so the picture may be released afterwards.
-        let size = withExtendedLifetime(source) { x264_encoder_encode(encoder, &units, &count, &picture, &output) }
+        still.prepare(source.changes, timestamp: timestamp, rate: configuration.bitRate)
+        markStill()
+        // x264 copies the planes before it returns, so the picture may be released afterwards; with one thread and
+        // without lookahead it has read the marks by then too.
+        let size = withExtendedLifetime(source) {
+            marks.withUnsafeMutableBufferPointer { marks in
+                picture.prop.mb_info = still.hasStill ? marks.baseAddress : nil
+                return x264_encoder_encode(encoder, &units, &count, &picture, &output)
+            }
+        }
         guard size >= 0 else { throw .failed(operation: "H.264 encoder", reason: "x264 reports \(size)") }
         guard size > 0, let units else { return nil }
         let isKeyframe = output.b_keyframe != 0
+        still.noteCoded(isKeyframe: isKeyframe, timestamp: timestamp, rate: configuration.bitRate)
         sinceIDR = isKeyframe ? 0 : sinceIDR + 1
         let isDroppable = configuration.temporalLayers == 2 && !sinceIDR.isMultiple(of: 2)
         if isDroppable { _ = x264_encoder_invalidate_reference(encoder, timestamp) }
@@ -136,5 +149,14 @@ final class H264Encoder: VideoEncoder {
         return EncodedVideoFrame(
             codec: .h264, data: data, isKeyframe: isKeyframe, temporalLayer: isDroppable ? 1 : 0, timestamp: timestamp,
             width: configuration.width, height: configuration.height)
+    }
+
+    /// Marks the macroblocks that are the same as in the picture before. x264 takes a mark only where the frame that it
+    /// refers to is the one directly before and was not coded more coarsely: with two temporal layers in every second
+    /// frame.
+    private func markStill() {
+        guard still.hasStill else { return }
+        if marks.count != still.active.count { marks = [UInt8](repeating: 0, count: still.active.count) }
+        for index in marks.indices { marks[index] = still.active[index] == 0 ? UInt8(X264_MBINFO_CONSTANT) : 0 }
     }
 }

@@ -19,6 +19,9 @@ public final class Picture: @unchecked Sendable {
     public let yStride: Int
     public let uStride: Int
     public let vStride: Int
+    /// When each of its blocks changed last; nil where nobody knows, so that an encoder codes all of them. Set by the
+    /// maker, like the pixels.
+    public var changes: ChangeMap?
 
     private let storage: Storage
 

@@ -14,6 +14,9 @@ final class VP8Encoder: VideoEncoder {
     private var lastTimestamp = Int64.min
     /// The next frame's index in the pattern base, upper, base, upper …
     private var patternIndex = 0
+    private var still = StillBlocks()
+    /// Whether libvpx has a map of blocks that it leaves alone.
+    private var hasMap = false
 
     /// 90 kHz: RTP's clock.
     private static let clock = 90_000
@@ -150,6 +153,8 @@ final class VP8Encoder: VideoEncoder {
             if !forceKeyframe { flags |= layer == 0 ? kVP8_BASE_LAYER : kVP8_UPPER_LAYER }
             try control(VP8E_SET_TEMPORAL_LAYER_ID, Int32(layer))
         }
+        still.prepare(picture.changes, timestamp: timestamp, rate: configuration.bitRate)
+        try applyMap()
         let start = firstTimestamp ?? timestamp
         firstTimestamp = start
         wrap(picture)
@@ -157,7 +162,24 @@ final class VP8Encoder: VideoEncoder {
         guard cvpx_encode_realtime(context, image, timestamp - start, duration, flags) == VPX_CODEC_OK else {
             throw .failed(operation: "VP8 encoder", reason: reason)
         }
-        return take(timestamp: timestamp, layer: layer)
+        let frame = take(timestamp: timestamp, layer: layer)
+        if let frame {
+            still.noteCoded(isKeyframe: frame.isKeyframe, timestamp: timestamp, rate: configuration.bitRate)
+        }
+        return frame
+    }
+
+    /// Tells libvpx which macroblocks to copy from the last base frame. It copies the map, and ignores it in keyframes.
+    private func applyMap() throws(CodecError) {
+        guard still.hasStill || hasMap else { return }
+        let rows = UInt32(ChangeMap.blocks(configuration.height))
+        let columns = UInt32(ChangeMap.blocks(configuration.width))
+        var map = still.active
+        let isSet = map.withUnsafeMutableBufferPointer { map in
+            cvpx_set_active_map(context, still.hasStill ? map.baseAddress : nil, rows, columns) == VPX_CODEC_OK
+        }
+        guard isSet else { throw .failed(operation: "VP8 active map", reason: reason) }
+        hasMap = still.hasStill
     }
 
     /// Points libvpx's image at the picture's planes, which libvpx copies before `encode` returns.

@@ -72,6 +72,7 @@ public final class Compositor {
     private let painter: TilePainter
     private var shown: [Shown] = []
     private var shownBackground: Colour?
+    private var changes: ChangeMap
 
     /// One tile of `current` and the state from which it was drawn.
     private struct Shown {
@@ -93,6 +94,7 @@ public final class Compositor {
         painter = TilePainter(canvasHeight: self.height, style: style, text: text)
         current = pool.make()
         current.fill(background)
+        changes = ChangeMap(width: self.width, height: self.height)
     }
 
     /// Draws the canvas with these tiles; nil when it would be equal to the last one.
@@ -143,6 +145,13 @@ public final class Compositor {
             redrawn.append(tile.frame)
         }
         guard let canvas else { return nil }
+        changes.advance()
+        if isNew {
+            changes.change(PixelRectangle(x: 0, y: 0, width: width, height: height))
+        } else {
+            for frame in redrawn { changes.change(frame) }
+        }
+        canvas.changes = changes
         current = canvas
         return canvas
     }

@@ -146,6 +146,8 @@ package final class MixView: Sendable {
         canvas.value.pools[rung.height] = pool
         let target = pool.make()
         Scaler.scale(from: picture, into: target, x: 0, y: 0, width: rung.width, height: rung.height)
+        target.changes = picture.changes?.scaled(
+            fromWidth: picture.width, fromHeight: picture.height, toWidth: rung.width, toHeight: rung.height)
         return target
     }
 
