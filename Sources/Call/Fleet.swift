@@ -60,14 +60,14 @@ public final class Fleet: Sendable {
     /// The same with coded media from memory, in a loop, which costs nothing: a benchmark's.
     ///
     /// - Parameters:
-    ///   - frames: begins with a keyframe.
+    ///   - frames: begins with a keyframe; none: the participants have no camera on.
     ///   - audio: Opus packets of 20 ms.
     ///   - delay: between a tick of sound and the first frame, so that fleets differ as cameras do.
     public func start(
         frames: [EncodedVideoFrame], framesPerSecond: Double, audio: [[UInt8]], delay: Duration = .zero
     ) throws(CallError) {
-        guard let video = PassthroughVideoSource(frames: frames, framesPerSecond: framesPerSecond), !audio.isEmpty
-        else {
+        let video = PassthroughVideoSource(frames: frames, framesPerSecond: framesPerSecond)
+        guard video != nil || frames.isEmpty, !audio.isEmpty else {
             throw CallError("a fleet's frames must begin with a keyframe, and it needs audio")
         }
         start(SourceBox(video: video, audio: LoopedAudioSource(packets: audio)), delay: delay)
@@ -124,12 +124,12 @@ public final class Fleet: Sendable {
 
     /// The source's thread: absolute deadlines, what is late is skipped.
     private func run(_ sources: SourceBox, _ delay: Duration) {
-        let frameTime = Duration.nanoseconds(Int64(1e9 / sources.video.framesPerSecond))
+        let frameTime = sources.video.map { Duration.nanoseconds(Int64(1e9 / $0.framesPerSecond)) }
         // Whole seconds of the sender's clock flash: begin on an audio tick.
         let start = MonotonicClock.now()
         let audioTick: Int64 = 20_000_000
         var nextAudio = Instant(nanoseconds: (start.nanoseconds / audioTick + 1) * audioTick)
-        var nextVideo = nextAudio + delay
+        var nextVideo = frameTime == nil ? Instant.distantFuture : nextAudio + delay
         while !isStopped.load(ordering: .relaxed) {
             MonotonicClock.sleep(until: min(nextAudio, nextVideo))
             let now = MonotonicClock.now()
@@ -145,9 +145,9 @@ public final class Fleet: Sendable {
                     nextAudio = Instant(nanoseconds: (now.nanoseconds / audioTick + 1) * audioTick)
                 }
             }
-            if now >= nextVideo {
+            if let video = sources.video, let frameTime, now >= nextVideo {
                 let keyframe = wantsKeyframe.exchange(false, ordering: .relaxed)
-                if let frame = try? sources.video.frame(at: nextVideo, keyframe: keyframe) {
+                if let frame = try? video.frame(at: nextVideo, keyframe: keyframe) {
                     let packetized = PacketizedVideoFrame(frame)
                     loop.execute { [self] in
                         if core.value.send(packetized) { wantsKeyframe.store(true, ordering: .relaxed) }
@@ -162,7 +162,7 @@ public final class Fleet: Sendable {
 
 /// Both are used on the source's thread only, where `start` sends them.
 private struct SourceBox: @unchecked Sendable {
-    let video: any VideoSource
+    let video: (any VideoSource)?
     let audio: any AudioSource
 }
 

@@ -31,16 +31,31 @@ struct RoomPlan: Sendable {
     static let height = 720
     static let framesPerSecond = 30
     static let bitRate = BitRate.megabits(1.5)
-    /// So many talk at once, the others listen.
-    static let speakers = 2
 
     var peers: Int
+    /// The first so many of them have a camera on.
+    var cameras: Int
+    /// The first so many talk at once, the others listen.
+    var talkers: Int
     var footage: Footage
+
+    init(peers: Int, cameras: Int? = nil, talkers: Int = 2, footage: Footage) {
+        self.peers = peers
+        self.cameras = min(cameras ?? peers, peers)
+        self.talkers = min(talkers, peers)
+        self.footage = footage
+    }
+
+    /// The row's name.
+    var name: String {
+        let off = peers - cameras
+        return "\(peers)" + (off > 0 ? ", \(off) without camera" : "") + (talkers == 1 ? ", one talks" : "")
+    }
 
     /// Every second peer speaks VP8, both ways.
     func codec(of peer: Int) -> VideoCodec { peer.isMultiple(of: 2) ? .h264 : .vp8 }
-    func frames(of peer: Int) -> [EncodedVideoFrame] { footage.frames[codec(of: peer)] ?? [] }
-    func audio(of peer: Int) -> [[UInt8]] { peer < Self.speakers ? footage.voice : footage.hush }
+    func frames(of peer: Int) -> [EncodedVideoFrame] { peer < cameras ? footage.frames[codec(of: peer)] ?? [] : [] }
+    func audio(of peer: Int) -> [[UInt8]] { peer < talkers ? footage.voice : footage.hush }
 }
 
 /// Processor time by stage, in seconds.
@@ -96,7 +111,7 @@ final class BareCost {
         self.plan = plan
         self.places = places
         var decoders: [BareDecoder] = []
-        for peer in 0..<plan.peers { decoders.append(try BareDecoder(plan.codec(of: peer))) }
+        for peer in 0..<plan.cameras { decoders.append(try BareDecoder(plan.codec(of: peer))) }
         self.decoders = decoders
         canvas = try BareCanvas(width: RoomPlan.width, height: RoomPlan.height)
         h264 = try BareH264Encoder(
@@ -106,7 +121,7 @@ final class BareCost {
             width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond,
             bitRate: RoomPlan.bitRate)
         bareAudio = try BareAudio(
-            packets: (0..<plan.peers).map { plan.audio(of: $0) }, speakers: min(RoomPlan.speakers, plan.peers))
+            packets: (0..<plan.peers).map { plan.audio(of: $0) }, speakers: plan.talkers)
     }
 
     /// Runs for so long and returns the cost of each window, per second of call. The ticks come 30 times a second, as a
@@ -139,7 +154,7 @@ final class BareCost {
             times[keyPath: part] += now - mark
             mark = now
         }
-        for peer in 0..<plan.peers {
+        for peer in 0..<plan.cameras {
             let frames = plan.frames(of: peer)
             try decoders[peer].decode(frames[tick % frames.count].data)
         }

@@ -7,7 +7,7 @@ enum RoomReport {
         for statistics in all {
             let server = statistics.server, floor = statistics.floor
             table.add(
-                ["\(statistics.peers)", "Tessera"] + StageTimes.parts.map { milliseconds(server[keyPath: $0]) } + [
+                [statistics.name, "Tessera"] + StageTimes.parts.map { milliseconds(server[keyPath: $0]) } + [
                     milliseconds(server.total)
                 ])
             table.add(["", "bare"] + bare(floor))
@@ -30,7 +30,7 @@ enum RoomReport {
         for statistics in all {
             let server = statistics.server, floor = statistics.floor
             table.add([
-                "\(statistics.peers)", ratio(server.video, floor.video), ratio(server.total, floor.total),
+                statistics.name, ratio(server.video, floor.video), ratio(server.total, floor.total),
                 ratio(statistics.slowdown, 1), ratio(server.video / statistics.slowdown, floor.video),
                 ratio(server.total / statistics.slowdown, floor.total),
                 number(statistics.perSecond(\.decodes)), number(statistics.perSecond(\.composes)),
@@ -48,7 +48,7 @@ enum RoomReport {
             "worst", "memory", "of it the room")
         for statistics in all {
             table.add(
-                ["\(statistics.peers)", number(statistics.delay(0.5)), number(statistics.delay(0.95))]
+                [statistics.name, number(statistics.delay(0.5)), number(statistics.delay(0.95))]
                     + ["decode", "wait", "encode", "send"].map {
                         "\(number(statistics.delay(0.5, of: $0))) / \(number(statistics.delay(0.95, of: $0)))"
                     }

@@ -83,6 +83,7 @@ final class RoomSession {
         let start = MonotonicClock.now()
         let seat = try conference.join(JoinRequest(room: Self.room, name: "Peer \(peer + 1)")) { _ in }
         seats.append(seat)
+        if peer >= plan.cameras { try seat.setState(video: false) }
         let offer = try await fleet.offer(0, codec: plan.codec(of: peer), only: true) { seen.note($0) }
         try await fleet.accept(answer: try await seat.offer(offer).text, for: 0)
         while true {
@@ -153,7 +154,7 @@ final class RoomSession {
         for _ in 0..<windows {
             try await Task.sleep(for: length)
             let after = Snapshot(conference)
-            var reading = after.since(before, peers: plan.peers)
+            var reading = after.since(before, cameras: plan.cameras)
             before = after
             var delays: [Double] = []
             for seat in seats {
@@ -183,7 +184,7 @@ final class RoomSession {
 
         /// What a machine too busy skipped is counted as if it had been done: the cost of a job times the jobs of a
         /// second.
-        func since(_ old: Snapshot, peers: Int) -> Reading {
+        func since(_ old: Snapshot, cameras: Int) -> Reading {
             let elapsed = (at - old.at).inSeconds
             let time = { (stage: String) in
                 value("tessera_stage_cpu_seconds_total", stage) - old.value("tessera_stage_cpu_seconds_total", stage)
@@ -204,7 +205,7 @@ final class RoomSession {
             reading.times = reading.times.per(elapsed)
             (reading.decodes, reading.composes, reading.encodes) = (jobs("decode"), jobs("compose"), jobs("encode"))
             let rate = Double(RoomPlan.framesPerSecond)
-            reading.times.decode *= rate * Double(peers) / max(reading.decodes, 1)
+            reading.times.decode *= rate * Double(cameras) / max(reading.decodes, 1)
             reading.times.compose *= rate / max(reading.composes, 1)
             reading.times.encode *= rate * 2 / max(reading.encodes, 1)
             for stage in ["decode", "compose", "encode"] {

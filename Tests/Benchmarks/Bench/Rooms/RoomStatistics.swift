@@ -2,7 +2,8 @@ import Basics
 
 /// All readings of a room of one size, and of its bare work.
 struct RoomStatistics: Sendable {
-    var peers: Int
+    /// Of the row.
+    var name: String
     var readings: [RoomSession.Reading] = []
     var bare: [StageTimes] = []
     /// What the probe's work took beside the room and beside the bare work.

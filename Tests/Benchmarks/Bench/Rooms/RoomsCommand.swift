@@ -8,8 +8,12 @@ struct RoomsCommand: AsyncParsableCommand {
         commandName: "rooms",
         abstract: "Processor time by stage, added delay, join time and memory of rooms on loopback.")
 
-    @Option(help: "How many peers, comma-separated.")
-    var sizes = "2,4,9,16"
+    @Option(
+        help: """
+            The rooms, comma-separated: how many people, with /N how many of them have a camera on, with :N how many \
+            talk (2).
+            """)
+    var sizes = "2,4,9,9:1,16,25/5"
 
     @Option(help: "How long each room is measured, in seconds, in each round.")
     var seconds = 10.0
@@ -23,10 +27,34 @@ struct RoomsCommand: AsyncParsableCommand {
     /// Medians are taken over windows of this length.
     private static let window = Duration.milliseconds(2500)
 
-    private func parsedSizes() throws -> [Int] {
+    /// One room of `sizes`.
+    struct Size {
+        var people: Int
+        var cameras: Int
+        var talkers: Int
+
+        /// `PEOPLE[/CAMERAS][:TALKERS]`; nil where it is not one.
+        init?(_ text: some StringProtocol) {
+            let (head, talkers) = Self.split(text, at: ":", or: 2)
+            let (people, cameras) = Self.split(head, at: "/", or: Int(head) ?? 0)
+            guard let people = Int(people), let cameras, let talkers, (1...50).contains(people),
+                (1...people).contains(cameras), talkers >= 0
+            else { return nil }
+            (self.people, self.cameras, self.talkers) = (people, cameras, talkers)
+        }
+
+        private static func split(
+            _ text: some StringProtocol, at mark: Character, or usual: Int
+        ) -> (head: String, number: Int?) {
+            guard let place = text.firstIndex(of: mark) else { return (String(text), usual) }
+            return (String(text[..<place]), Int(text[text.index(after: place)...]))
+        }
+    }
+
+    private func parsedSizes() throws -> [Size] {
         try sizes.split(separator: ",").map { text in
-            guard let size = Int(text), (1...50).contains(size) else {
-                throw ValidationError("--sizes \(sizes): numbers from 1 to 50")
+            guard let size = Size(text) else {
+                throw ValidationError("--sizes \(sizes): rooms like 9, 9:1 or 25/5, of 1 to 50 people")
             }
             return size
         }
@@ -45,7 +73,11 @@ struct RoomsCommand: AsyncParsableCommand {
         let probe = try SpeedProbe(footage)
         defer { probe.stop() }
         var all: [RoomStatistics] = []
-        for size in try parsedSizes() { all.append(try await measure(RoomPlan(peers: size, footage: footage), probe)) }
+        for size in try parsedSizes() {
+            let plan = RoomPlan(
+                peers: size.people, cameras: size.cameras, talkers: size.talkers, footage: footage)
+            all.append(try await measure(plan, probe))
+        }
         print(Self.heading + "\n")
         print("Processor time in ms per second of call:\n\n" + RoomReport.costs(all) + "\n")
         print(RoomReport.ratios(all) + "\n")
@@ -60,15 +92,15 @@ struct RoomsCommand: AsyncParsableCommand {
     }
 
     private static let heading = """
-        Rooms whose peers send 640×360 at 30 frames/s and 500 kbit/s (every second one VP8, the others H.264) and 32 kbit/s of sound \
+        Rooms whose peers send 640×360 at 30 frames/s and 500 kbit/s (every second one VP8, the others H.264) and 32 kbit/s of audio \
         (two talk), and get 1280×720 at 30 frames/s and 1.5 Mbit/s, one H.264 and one VP8 rendition.
         """
 
     private func measure(_ plan: RoomPlan, _ probe: SpeedProbe) async throws -> RoomStatistics {
-        var statistics = RoomStatistics(peers: plan.peers)
+        var statistics = RoomStatistics(name: plan.name)
         let windows = max(1, Int(seconds / Self.window.inSeconds))
         for round in 1...rounds {
-            note("\(plan.peers) peers, round \(round) of \(rounds): the room")
+            note("\(plan.name), round \(round) of \(rounds): the room")
             let session = try RoomSession(plan, workers: workers)
             do {
                 try await session.open()
@@ -84,7 +116,7 @@ struct RoomsCommand: AsyncParsableCommand {
             statistics.firstPictures += session.firstPictures
             await session.close()
             if round == 1 { statistics.memory = session.memory }
-            note("\(plan.peers) peers, round \(round) of \(rounds): the bare work")
+            note("\(plan.name), round \(round) of \(rounds): the bare work")
             _ = probe.take()
             statistics.bare += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window)
             statistics.probes.bare.append(probe.take())
