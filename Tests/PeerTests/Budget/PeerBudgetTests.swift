@@ -32,7 +32,7 @@ struct PeerBudgetTests {
         call.serverEvents.lazy.compactMap { if case .overBudget(let reason) = $0 { reason } else { nil } }.first
     }
 
-    @Test("A peer that sends too much is read up to its budget, and ended after ten seconds of it, with a goodbye")
+    @Test("A peer that sends too much is processed up to its budget, and ended after ten seconds of it, with a BYE")
     func flood() throws {
         var budget = PeerBudget()
         budget.packets = 600
@@ -109,7 +109,7 @@ struct PeerBudgetTests {
         #expect(call.server.statistics(at: call.now).overBudgetDatagrams > 15_000)
     }
 
-    @Test("Hellos beyond the budget of a handshake are dropped, and the handshake goes on afterwards")
+    @Test("ClientHellos beyond the budget of a handshake are dropped, and the handshake continues afterwards")
     func hellos() throws {
         let call = try SimulatedCall.make(seed: 5)
         try call.negotiate()

@@ -38,7 +38,7 @@ struct SourceTableTests {
         #expect(table.refused > 59_000)
     }
 
-    @Test("A peer that changes its SSRC is heard at once, however often it did before; the longest silent goes")
+    @Test("A peer that changes its SSRC is accepted at once, however often it did before; the longest silent is evicted")
     func changes() {
         var table = table()
         var now = start
@@ -57,7 +57,7 @@ struct SourceTableTests {
         #expect(table.forgottenCount == 499 - SourceTable.capacity)
     }
 
-    @Test("What the description names keeps its place in silence, and gets it without waiting")
+    @Test("A source that the description names keeps its place in silence, and gets it without waiting")
     func named() {
         var table = table()
         table.protect([7, 8])
@@ -74,7 +74,7 @@ struct SourceTableTests {
         #expect(isStillHeard)
     }
 
-    @Test("Packets under unknown SSRCs that prove nothing cost no place, and few attempts")
+    @Test("Packets under unknown SSRCs that are not authentic cost no place, and few attempts")
     func forged() {
         var table = table()
         let attempts = (0..<10_000).count { table.admits(SSRC(UInt32($0) &+ 5000), at: start) }
@@ -85,7 +85,7 @@ struct SourceTableTests {
         #expect(isNamedHeard)
     }
 
-    @Test("While all are heard, another one gets no place")
+    @Test("While all sources are active, another one gets no place")
     func full() {
         var table = table()
         table.protect((0..<32).map { SSRC($0) })
@@ -96,7 +96,7 @@ struct SourceTableTests {
         #expect(!isHeard && isHeardLater)
     }
 
-    @Test("A peer has enough of them one day")
+    @Test("A peer uses up its SSRCs")
     func lifetime() {
         var table = table()
         var now = start

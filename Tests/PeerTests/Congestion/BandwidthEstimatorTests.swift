@@ -97,7 +97,7 @@ private struct EstimatedLink {
     }
 }
 
-@Suite("Bandwidth estimation over a simulated line")
+@Suite("Bandwidth estimation over a simulated link")
 struct BandwidthEstimatorTests {
     private func average(_ link: inout EstimatedLink, over duration: Duration) -> Double {
         var samples: [Double] = []
@@ -105,7 +105,7 @@ struct BandwidthEstimatorTests {
         return samples.reduce(0, +) / Double(max(samples.count, 1))
     }
 
-    @Test("It settles between 70 and 100 % of a line of 1 Mbit/s", arguments: [20, 100])
+    @Test("It settles between 70 and 100 % of a link of 1 Mbit/s", arguments: [20, 100])
     func converges(delay: Int) {
         var link = EstimatedLink(LinkConditions(delay: .milliseconds(delay), rate: .megabits(1)))
         link.run(for: .seconds(10))
@@ -113,7 +113,7 @@ struct BandwidthEstimatorTests {
         #expect((700_000...1_000_000).contains(settled))
     }
 
-    @Test("A fall of the line to 300 kbit/s is followed within two seconds, and its rise within ten")
+    @Test("A fall of the link to 300 kbit/s is followed within two seconds, and its rise within ten")
     func follows() {
         var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(1)))
         link.run(for: .seconds(15))
@@ -137,7 +137,7 @@ struct BandwidthEstimatorTests {
         #expect(average(&link, over: .seconds(10)) > 1_000_000)
     }
 
-    @Test("Loss of 25 % brings it down, although the delay never grows")
+    @Test("Loss of 25 % lowers it, although the delay never grows")
     func yieldsToLoss() {
         var link = EstimatedLink(LinkConditions(delay: .milliseconds(30)), seed: 3)
         link.run(for: .seconds(5))
@@ -147,14 +147,14 @@ struct BandwidthEstimatorTests {
         #expect(link.estimator.estimate < before * 0.6)
     }
 
-    @Test("Probes find a fast line within two seconds of the start")
+    @Test("Probes find a fast link within two seconds of the start")
     func probes() {
         var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(10)))
         link.run(for: .seconds(2))
         #expect(link.estimator.estimate > .megabits(1))
     }
 
-    @Test("A line is ample once all that is of use was measured on it, and a thinner one never is")
+    @Test("A link is ample once its maximum of use was measured on it, and a thinner one never is")
     func ample() {
         var fast = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(20)))
         #expect(!fast.estimator.isAmple)
@@ -169,7 +169,7 @@ struct BandwidthEstimatorTests {
         #expect(!seen)
     }
 
-    @Test("A receiver that looks into its socket only every 25 ms hides no line", arguments: [1, 2, 3] as [UInt64])
+    @Test("A receiver that reads its socket only every 25 ms hides no link capacity", arguments: [1, 2, 3] as [UInt64])
     func clumps(seed: UInt64) {
         var link = EstimatedLink(
             LinkConditions(delay: .milliseconds(10), jitter: .milliseconds(5), rate: .megabits(5)), seed: seed)
@@ -179,7 +179,7 @@ struct BandwidthEstimatorTests {
         #expect(link.estimator.estimate > .megabits(1))
     }
 
-    @Test("An application that sends little is not taken for a slow line")
+    @Test("An application that sends little is not taken for a slow link")
     func applicationLimited() {
         var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(3)))
         link.run(for: .seconds(5))
@@ -188,7 +188,7 @@ struct BandwidthEstimatorTests {
         #expect(link.estimator.estimate > .megabits(1))
     }
 
-    @Test("Without any feedback it fades, and comes back with it")
+    @Test("Without any feedback it fades, and recovers with it")
     func silence() {
         var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(2)))
         link.run(for: .seconds(5))
@@ -201,7 +201,7 @@ struct BandwidthEstimatorTests {
         #expect(link.estimator.estimate > before * 0.6)
     }
 
-    @Test("An estimate that little traffic tests is taken back when the line has become thin")
+    @Test("An estimate that little traffic tests is lowered when the link has become thin")
     func untested() {
         var link = EstimatedLink(LinkConditions(delay: .milliseconds(30), rate: .megabits(3)))
         link.run(for: .seconds(8))
@@ -214,7 +214,7 @@ struct BandwidthEstimatorTests {
         #expect(link.estimator.estimate > .kilobits(100))
     }
 
-    @Test("Jitter of 30 ms hides no line", arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    @Test("Jitter of 30 ms hides no link capacity", arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func jitter(seed: UInt64) {
         var link = EstimatedLink(
             LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3)),
@@ -224,7 +224,7 @@ struct BandwidthEstimatorTests {
         #expect(link.estimator.estimate > .kilobits(1900))
     }
 
-    @Test("A line that was dead for three seconds bears at once what it bore before")
+    @Test("A link that was dead for three seconds carries its earlier rate at once")
     func outage() {
         let good = LinkConditions(delay: .milliseconds(30), rate: .megabits(2))
         var link = EstimatedLink(good)
@@ -238,7 +238,7 @@ struct BandwidthEstimatorTests {
         #expect(link.estimator.estimate > before * 0.75)
     }
 
-    @Test("A REMB below the least rate is obeyed without feedback too")
+    @Test("A REMB below the minimum is obeyed without feedback too")
     func receiverLimit() {
         var estimator = BandwidthEstimator(BandwidthEstimatorConfiguration(), usesFeedback: false)
         estimator.receive(receiverLimit: .kilobits(10), at: .zero)

@@ -29,13 +29,13 @@ struct ProbeEstimatorTests {
         return measured
     }
 
-    @Test("A burst that came through as it was sent measures its own rate")
+    @Test("A burst that arrived as it was sent measures its own rate")
     func full() throws {
         let measured = try #require(measure { sent, _ in sent + Self.way })
         #expect((850_000...901_000).contains(measured))
     }
 
-    @Test("A line of 150 kbit/s is measured as one")
+    @Test("A link of 150 kbit/s is measured as one")
     func thin() throws {
         let measured = try #require(
             measure { _, index in .zero + Self.way + BitRate.kilobits(150).time(for: Self.size) * (index + 1) })

@@ -131,7 +131,7 @@ private struct ReceiverLink {
 
 @Suite("A peer that sends REMB only")
 struct ReceiverFollowerTests {
-    @Test("A good line is on the top rung within ten seconds and stays there")
+    @Test("A good link is on the top rung within ten seconds and stays there")
     func climbs() {
         var link = ReceiverLink(capacity: 10_000_000)
         link.run(for: 10)
@@ -142,7 +142,7 @@ struct ReceiverFollowerTests {
         #expect(link.moves.count == moves)
     }
 
-    @Test("A thin line is tried once in half a minute", arguments: [200_000.0, 300_000, 400_000])
+    @Test("A thin link is tried once in half a minute", arguments: [200_000.0, 300_000, 400_000])
     func thin(capacity: Double) {
         var link = ReceiverLink(capacity: capacity)
         link.run(for: 30)
@@ -153,7 +153,7 @@ struct ReceiverFollowerTests {
         #expect(link.rung == 0)
     }
 
-    @Test("A middling line keeps the middle rung")
+    @Test("A middling link keeps the middle rung")
     func middling() {
         var link = ReceiverLink(capacity: 900_000)
         link.run(for: 30)
@@ -171,7 +171,7 @@ struct ReceiverFollowerTests {
         #expect(link.rung == 1)
     }
 
-    @Test("A quiet picture does not lower the estimate, and motion finds it as it was")
+    @Test("A quiet picture does not lower the estimate, and motion finds it unchanged")
     func quiet() {
         var link = ReceiverLink(capacity: 10_000_000)
         link.run(for: 15)
@@ -184,7 +184,7 @@ struct ReceiverFollowerTests {
         #expect(link.rung == 2)
     }
 
-    @Test("A line that becomes thin is left within three seconds")
+    @Test("The rate on a link that becomes thin is lowered within three seconds")
     func falls() {
         var link = ReceiverLink(capacity: 10_000_000)
         link.run(for: 15)
@@ -208,7 +208,7 @@ struct ReceiverFollowerTests {
         #expect(link.estimator.estimate < .kilobits(500))
     }
 
-    @Test("A fixed wish is obeyed")
+    @Test("A fixed limit is obeyed")
     func wish() {
         var link = ReceiverLink(capacity: 10_000_000)
         link.wish = 300_000
@@ -217,7 +217,7 @@ struct ReceiverFollowerTests {
         #expect(link.estimator.estimate == .kilobits(300))
     }
 
-    @Test("A new wish is tried once, since it could be an estimate, and not again")
+    @Test("A new limit is exceeded once, since it could be an estimate, and not again")
     func newWish() {
         var link = ReceiverLink(capacity: 10_000_000)
         link.wish = 2_000_000
@@ -255,7 +255,7 @@ struct ReceiverFollowerTests {
         #expect(link.rung == 2)
     }
 
-    @Test("A thin line is found behind late answers too", arguments: UInt64(1)...8)
+    @Test("A thin link is detected behind late answers too", arguments: UInt64(1)...8)
     func thinAndLate(seed: UInt64) {
         var link = ReceiverLink(capacity: 10_000_000)
         link.random = SeededRandom(seed: seed)
@@ -269,7 +269,7 @@ struct ReceiverFollowerTests {
         #expect(link.moves.count(where: { $0.rung > 0 && $0.seconds > 36 }) <= 4)
     }
 
-    @Test("Where only sound is left, of which no REMB comes, reports alone bring the picture back")
+    @Test("With audio alone, for which no REMB comes, reports alone bring the video back")
     func silentREMB() {
         var link = ReceiverLink(capacity: 10_000_000)
         link.run(for: 15)
@@ -282,7 +282,7 @@ struct ReceiverFollowerTests {
         #expect(link.rung == 2)
     }
 
-    @Test("An estimate that stands still below what is sent is no wish")
+    @Test("An estimate that stays below the sent rate is no fixed limit")
     func stuck() {
         var link = ReceiverLink(capacity: 10_000_000)
         link.run(for: 15)
@@ -292,7 +292,7 @@ struct ReceiverFollowerTests {
         #expect(link.rung == 2)
     }
 
-    @Test("A line that has become better is found")
+    @Test("A link that has become better is detected")
     func recovers() {
         var link = ReceiverLink(capacity: 300_000)
         link.run(for: 20)
@@ -311,7 +311,7 @@ struct ReportsOnlyTests {
         return link
     }
 
-    @Test("A good line is on the top rung, and stays there", arguments: [(1, 10.0), (5, 25)])
+    @Test("A good link is on the top rung, and stays there", arguments: [(1, 10.0), (5, 25)])
     func climbs(reportInterval: Int, seconds: Double) {
         var link = link(capacity: 10_000_000, reportInterval: reportInterval)
         link.run(for: seconds)
@@ -321,7 +321,7 @@ struct ReportsOnlyTests {
         #expect(link.moves.count == moves)
     }
 
-    @Test("A thin line is tried seldom", arguments: [1, 5], [150_000.0, 200_000, 300_000])
+    @Test("A thin link is tried seldom", arguments: [1, 5], [150_000.0, 200_000, 300_000])
     func thin(reportInterval: Int, capacity: Double) {
         var link = link(capacity: capacity, reportInterval: reportInterval)
         link.run(for: 120)
@@ -329,7 +329,7 @@ struct ReportsOnlyTests {
         #expect(link.rung == 0)
     }
 
-    @Test("A line that becomes thin is left with the second report", arguments: [1, 5])
+    @Test("The rate on a link that becomes thin is lowered with the second report", arguments: [1, 5])
     func falls(reportInterval: Int) {
         var link = link(capacity: 10_000_000, reportInterval: reportInterval)
         link.run(for: 30)
@@ -357,7 +357,7 @@ struct ReportsOnlyTests {
         #expect(link.moves.count == moves)
     }
 
-    @Test("Late answers do not keep from the top rung", arguments: UInt64(1)...8)
+    @Test("Late answers do not prevent the top rung", arguments: UInt64(1)...8)
     func late(seed: UInt64) {
         var link = link(capacity: 10_000_000, reportInterval: 1)
         link.random = SeededRandom(seed: seed)

@@ -20,7 +20,7 @@ struct RoundTripQueueTests {
         ([50, 300, 50], 0),
     ]
 
-    @Test("What two samples agree on stands; one alone does not", arguments: agreements)
+    @Test("Two samples that agree show a queue; one alone does not", arguments: agreements)
     func standing(samples: [Int64], milliseconds: Int64) {
         #expect(queue(samples).standing == .milliseconds(milliseconds))
     }
@@ -44,7 +44,7 @@ struct RoundTripQueueTests {
         #expect(queue.newest == .milliseconds(300))
     }
 
-    @Test("Samples that come within a stall of the receiver's are not enough")
+    @Test("Samples within one stall of the receiver are not enough")
     func close() {
         #expect(queue([50, 50, 400, 400], interval: .milliseconds(250)).standing == .zero)
         #expect(queue([50, 50, 400, 400, 400], interval: .milliseconds(250)).standing == .milliseconds(350))
@@ -59,7 +59,7 @@ struct RoundTripQueueTests {
         #expect(queue([50] + Array(repeating: 300, count: 10)).standing == .milliseconds(250))
     }
 
-    @Test("What was told long ago is not known")
+    @Test("A sample of long ago does not count as known")
     func known() {
         let queue = queue([50])
         #expect(queue.isKnown(at: Instant(nanoseconds: 11_000_000_000)))

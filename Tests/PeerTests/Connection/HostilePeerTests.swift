@@ -6,7 +6,7 @@ import Testing
 
 /// What one connected peer does to the loop that it shares with all others: the attacks of the review, on one
 /// connection.
-@Suite("A hostile peer behind its keys") struct HostilePeerTests {
+@Suite("A hostile peer with valid keys") struct HostilePeerTests {
     private func connected(seed: UInt64, codec: VideoCodec = .vp8) throws -> SimulatedCall {
         var client = PeerConfiguration(role: .client)
         client.videoCodecs = [codec]
@@ -18,7 +18,7 @@ import Testing
     }
 
     /// Rows `h264-units` and `h264-units-many`: 16 s of silence for everybody, and 664 MB kept.
-    @Test("Access units of parameter sets by the thousand cost what their packets cost, and are told in the figures")
+    @Test("Access units of thousands of parameter sets cost what their packets cost, and the statistics count them")
     func units() throws {
         let call = try connected(seed: 21, codec: .h264)
         let section = try #require(call.server.negotiated?.section(.video))
@@ -46,7 +46,7 @@ import Testing
         #expect(statistics.videoReceived.oversizedFrames >= 1)
     }
 
-    @Test("ICE is restarted without an offer, and the call goes on over it")
+    @Test("ICE is restarted without an offer, and the call continues")
     func restart() throws {
         let media = CallMedia()
         let call = try SimulatedCall.make(seed: 22)
@@ -88,7 +88,7 @@ import Testing
         #expect(statistics.backlog <= 1 << 20)
     }
 
-    @Test("A channel that is closed with a full backlog delivers that first, in order, and then tells its end")
+    @Test("A channel that is closed with a full backlog delivers that first, in order, and then reports its end")
     func closedBehindItsBacklog() throws {
         let call = try connected(seed: 25)
         let opened = call.serverEvents.lazy.compactMap {
@@ -115,7 +115,7 @@ import Testing
         #expect(call.clientEvents.contains { if case .channelClosed(channel) = $0 { true } else { false } })
     }
 
-    @Test("A peer in a hurry is slowed down to its budget, loses nothing, and the figures tell")
+    @Test("A peer that sends too fast is slowed down to its budget, loses nothing, and the statistics count it")
     func hurry() throws {
         let call = try connected(seed: 24)
         var sent = 0

@@ -46,7 +46,7 @@ struct HostileReportTests {
         goesOn(call)
     }
 
-    @Test("Rates of 100 Gbit/s and more are as good as none", arguments: [17, 18])
+    @Test("Rates of 100 Gbit/s and more are as good as no limit", arguments: [17, 18])
     func largest(mantissaBits: Int) {
         let packing = FloatingBitRate(mantissaBits: mantissaBits)
         for exponent in UInt32(0)..<64 {
@@ -111,7 +111,7 @@ struct HostileReportTests {
         return (0..<40).reduce(into: []) { bytes, _ in bytes += one }
     }
 
-    @Test("A feedback makes us look at what we sent, once, whatever it claims to cover")
+    @Test("A feedback visits each packet that we sent once, whatever it claims to cover")
     func feedbackSpan() throws {
         let call = try SimulatedCall.connected(seed: 3, for: .seconds(2))
         let history = call.server.sender.estimator.history

@@ -47,7 +47,7 @@ struct PathTests {
         #expect(call.server.statistics(at: call.now).flow?.remote.ip == Self.elsewhere)
     }
 
-    @Test("A participant who forges checks from elsewhere and falls silent makes nobody else's line full")
+    @Test("A participant that forges checks from elsewhere and falls silent fills nobody else's link")
     func reflection() throws {
         let call = try SimulatedCall.connected(seed: 3, for: .seconds(2))
         var toVictim = 0
@@ -68,7 +68,7 @@ struct PathTests {
         #expect(toVictim < forged * 6, "\(toVictim) for \(forged)")
     }
 
-    @Test("Before the keys are there, a forged path gets no more than three times what came from it")
+    @Test("Before the keys exist, a forged path gets no more than three times what came from it")
     func forgedStart() throws {
         let call = try SimulatedCall.make(seed: 4)
         call.filter = { side, _ in side == .client }
@@ -110,7 +110,7 @@ struct PathTests {
         #expect(call.frames(.client, since: start) > 60)
     }
 
-    @Test("Handshake garbage on a path is no sign of life")
+    @Test("Handshake garbage on a path is no sign that the peer is alive")
     func handshakeGarbage() throws {
         let call = try SimulatedCall.connected(seed: 6, for: .seconds(2))
         call.filter = { side, _ in side == .client }

@@ -15,7 +15,7 @@ import Testing
         return times
     }
 
-    @Test("None before the connection stands, then one each second")
+    @Test("None before the connection is established, then one every second")
     func interval() {
         var schedule = ReportSchedule()
         #expect(schedule.deadline == nil && !schedule.take(at: .zero))
@@ -36,8 +36,8 @@ import Testing
     }
 }
 
-@Suite("When the peer is told its limit") struct ReceiveLimitTests {
-    @Test("Once it can be told, at once after a change, and each second")
+@Suite("When the receive limit is announced to the peer") struct ReceiveLimitTests {
+    @Test("Once the connection is established, at once after a change, and every second")
     func told() {
         var limit = ReceiveLimit(.megabits(1))
         let early = limit.set(.megabits(2), at: .zero)
@@ -51,7 +51,7 @@ import Testing
     }
 }
 
-@Suite("When the estimate is told") struct EstimateAnnouncementTests {
+@Suite("When the estimate is announced") struct EstimateAnnouncementTests {
     @Test(
         "At once downwards by 5 %, upwards after 200 ms, and each second",
         arguments: [

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Peer
 
-@Suite("Calls between two peers over simulated lines")
+@Suite("Calls between two peers over simulated links")
 struct SimulatedCallTests {
-    @Test("On a good line both connect within half a second and every frame and packet arrives")
+    @Test("On a good link both connect within half a second and every frame and packet arrives")
     func good() throws {
         let media = CallMedia()
         let call = try SimulatedCall.connected(seed: 1, media: media, within: .milliseconds(800))
@@ -86,7 +86,7 @@ struct SimulatedCallTests {
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 > $0 && $1 - $0 < 90_000 })
     }
 
-    @Test("Lost DTLS flights are sent again", arguments: [1, 2, 4])
+    @Test("Lost DTLS flights are retransmitted", arguments: [1, 2, 4])
     func lostFlights(count: Int) throws {
         let call = try SimulatedCall.make(seed: 31)
         var left: [SimulatedCall.Side: Int] = [.client: count, .server: count]
@@ -130,7 +130,7 @@ struct SimulatedCallTests {
         #expect(call.server.statistics(at: call.now).flow?.remote.port == SimulatedCall.clientAddress.port + 1)
     }
 
-    @Test("Messages of data channels arrive both ways, in order, over a lossy line")
+    @Test("Messages of data channels arrive both ways, in order, over a lossy link")
     func dataChannels() throws {
         let link = LinkConditions(delay: .milliseconds(40), loss: .random(0.05))
         let call = try SimulatedCall.make(up: link, down: link, seed: 61)
@@ -150,7 +150,7 @@ struct SimulatedCallTests {
         #expect(call.messages(.client) == (0..<50).map { .binary([1, 2, $0]) })
     }
 
-    @Test("A thin line is not flooded: the estimate follows it and the picture goes on")
+    @Test("A thin link is not flooded: the estimate follows it and the video continues")
     func thinLink() throws {
         var down = LinkConditions(delay: .milliseconds(30), rate: .kilobits(1500))
         let media = CallMedia()
@@ -168,7 +168,7 @@ struct SimulatedCallTests {
         #expect(call.frames(.client, since: start) > 80)
     }
 
-    @Test("Statistics say what went over the line")
+    @Test("Statistics count what was sent over the link")
     func statistics() throws {
         let media = CallMedia()
         let link = LinkConditions(delay: .milliseconds(50))
@@ -191,7 +191,7 @@ struct SimulatedCallTests {
         #expect(server.estimate > .kilobits(700))
     }
 
-    @Test("Capture times tie sound and picture of the sender together")
+    @Test("Capture times synchronise audio and video of the sender")
     func captureTimes() throws {
         let media = CallMedia()
         let link = LinkConditions(delay: .milliseconds(60), jitter: .milliseconds(15))
@@ -251,7 +251,7 @@ struct SimulatedCallTests {
         #expect(after == before + 1)
     }
 
-    @Test("Closing says goodbye, and the other side hears it")
+    @Test("Closing sends BYE, and the other side reports it")
     func goodbye() throws {
         let call = try SimulatedCall.connected(seed: 111, media: nil)
         call.client.close(at: call.now)

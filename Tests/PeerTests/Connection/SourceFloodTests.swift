@@ -27,7 +27,7 @@ struct SourceFloodTests {
         return Array(plain[..<count])
     }
 
-    @Test("It makes few streams, and its own media and that of its call go on", arguments: [false, true])
+    @Test("It makes few streams, and its own media and that of its call continue", arguments: [false, true])
     func flood(isReport: Bool) throws {
         let call = try SimulatedCall.connected(seed: 1, for: .seconds(1))
         let start = call.now
@@ -48,7 +48,7 @@ struct SourceFloodTests {
         #expect(call.frames(.client, since: start) > 100)
     }
 
-    @Test("What was recorded of an SSRC that lost its place is not taken a second time")
+    @Test("Packets recorded under an SSRC that lost its place are not accepted a second time")
     func replay() throws {
         let call = try SimulatedCall.connected(seed: 2)
         let recorded = try encrypted(call, ssrc: 0x6000_0000)

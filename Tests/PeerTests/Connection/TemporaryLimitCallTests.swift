@@ -28,9 +28,9 @@ private final class Heard {
     }
 }
 
-@Suite("A peer that limits us for now")
+@Suite("A peer that limits our video temporarily")
 struct TemporaryLimitCallTests {
-    @Test("It is told each time which limits bind, gets no more than that, and more when it says so or leaves")
+    @Test("It is notified each time which limits bind, gets no more than that, and more when it raises a limit or leaves")
     func obeyed() throws {
         let call = try SimulatedCall.make(seed: 11)
         CallMedia().attach(to: call)
@@ -73,7 +73,7 @@ struct TemporaryLimitCallTests {
         #expect(call.server.estimate > .kilobits(600))
     }
 
-    @Test("A limit of another stream is none of ours, and is not answered")
+    @Test("A limit of another stream does not affect ours, and is not answered")
     func others() throws {
         let call = try SimulatedCall.connected(seed: 12, for: .seconds(5))
         let heard = Heard()

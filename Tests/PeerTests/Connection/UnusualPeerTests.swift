@@ -23,7 +23,7 @@ import Testing
         return call
     }
 
-    @Test("Without RTX a lost packet goes out again as the very same bytes")
+    @Test("Without RTX a lost packet is retransmitted with the same bytes")
     func withoutRTX() throws {
         let link = LinkConditions(delay: .milliseconds(30), loss: .random(0.05))
         // Below the estimate at the start: without RTX there is no padding either, so the line is not probed for more.
@@ -53,7 +53,7 @@ import Testing
         #expect(call.frames(.client, since: start) > 120)
     }
 
-    @Test("Without transport-wide feedback no more is sent than the peer's REMB says")
+    @Test("Without transport-wide feedback no more is sent than the peer's REMB allows")
     func limitOnly() throws {
         var client = PeerConfiguration(role: .client)
         client.receiveLimit = .kilobits(700)
@@ -99,7 +99,7 @@ import Testing
         #expect(call.server.estimate > .kilobits(400), "a later offer without it takes the limit away")
     }
 
-    @Test("An answer says what we take at most where no REMB could", arguments: [true, false])
+    @Test("An answer limits the rate if no REMB can", arguments: [true, false])
     func answeredLimit(takesREMB: Bool) throws {
         var client = PeerConfiguration(role: .client)
         if !takesREMB { client.feedback.remove(.remb) }
@@ -150,7 +150,7 @@ import Testing
         #expect(numbers == (0..<numbers.count).map { UInt8($0) })
     }
 
-    @Test("Without SSRCs and MIDs the payload type tells sound from picture")
+    @Test("Without SSRCs and MIDs the payload type identifies audio and video")
     func payloadTypesOnly() throws {
         let call = try call(seed: 3) { $0.hasPrefix("a=ssrc") || $0.contains("sdes:mid") }
         let start = call.now
@@ -159,7 +159,7 @@ import Testing
         #expect(call.audioPackets(.server, since: start) > 180)
     }
 
-    @Test("A peer with an RSA certificate is a peer like any other")
+    @Test("A peer with an RSA certificate connects like any other")
     func rsa() throws {
         let call = try SimulatedCall(
             clientIdentity: TestIdentities.rsa.get(), serverIdentity: TestIdentities.first.get(),
@@ -171,7 +171,7 @@ import Testing
         #expect(call.frames(.server) > 30)
     }
 
-    @Test("An ICE restart on a lossy line keeps the call", arguments: [5, 6, 7] as [UInt64])
+    @Test("An ICE restart on a lossy link keeps the call", arguments: [5, 6, 7] as [UInt64])
     func restartUnderLoss(seed: UInt64) throws {
         let link = LinkConditions(delay: .milliseconds(50), loss: .random(0.15))
         let call = try SimulatedCall.connected(up: link, down: link, seed: seed, within: .seconds(20), for: .seconds(2))
@@ -184,7 +184,7 @@ import Testing
         #expect(call.frames(.server, since: start) > 0)
     }
 
-    @Test("A line that dies ends both sides with a reason, once")
+    @Test("A link that dies ends both sides with a reason, once")
     func consentExpiry() throws {
         let call = try SimulatedCall.connected(seed: 8, media: nil)
         call.filter = { _, _ in true }

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [(true, false), (false, true), (true, true)])
-    func `An RSA peer is met in either role`(rsaClient: Bool, rsaServer: Bool) throws {
+    func `An RSA peer connects in either role`(rsaClient: Bool, rsaServer: Bool) throws {
         let rsa = try TestIdentities.rsa.get()
         let ecdsa = try TestIdentities.first.get()
         let link = try DTLSLink(client: rsaClient ? rsa : ecdsa, server: rsaServer ? rsa : ecdsa)
@@ -38,7 +38,7 @@ import Testing
         #expect(link.largest <= 1200)
     }
 
-    @Test func `Flights are cut to the MTU`() throws {
+    @Test func `Flights are split at the MTU`() throws {
         var configuration = DTLSConfiguration()
         configuration.mtu = 300
         let rsa = try TestIdentities.rsa.get()
@@ -49,7 +49,7 @@ import Testing
         #expect(link.largest <= 300)
     }
 
-    @Test func `A legacy transport still prefers what is new`() throws {
+    @Test func `A legacy transport still prefers the newer version`() throws {
         var configuration = DTLSConfiguration()
         configuration.allowsLegacyVersions = true
         let link = try DTLSLink(
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `A third of all datagrams lost, some twice, some late, and the handshake still ends`(seed: UInt64) throws {
+    func `With a third of all datagrams lost, some duplicated and some late, the handshake still completes`(seed: UInt64) throws {
         let link = try link(seed: seed)
         link.loss = 0.3
         link.duplication = 0.2
@@ -83,7 +83,7 @@ import Testing
         #expect(took < .seconds(20))
     }
 
-    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, and given up after 30 s`() throws
+    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, and the handshake fails after 30 s`() throws
     {
         let link = try link()
         link.drop = { _, _ in true }
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A client's hello in two datagrams is put together, in either order`(reversed: Bool) throws {
+    func `A ClientHello in two datagrams is reassembled, in either order`(reversed: Bool) throws {
         let link = try link()
         link.start()
         // The browsers' hellos of 1.4 kB come like this. Content 22, version, epoch and sequence, length; then type,
@@ -135,7 +135,7 @@ import Testing
         #expect(link.client.statistics.retransmissions == 0)
     }
 
-    @Test func `A certificate that the signalling did not name ends it before anything is delivered`() throws {
+    @Test func `A certificate that the signalling did not name ends the handshake before anything is delivered`() throws {
         let link = try link()
         link.server.setRemoteFingerprints([try TestIdentities.rsa.get().fingerprint])
         link.start()
@@ -146,7 +146,7 @@ import Testing
         #expect(link.clientEvents.last == .closed)
     }
 
-    @Test func `Fingerprints that come late are waited for, and what came meanwhile is kept`() throws {
+    @Test func `Data that comes before the fingerprints is held`() throws {
         let link = try link(fingerprints: false)
         link.client.setRemoteFingerprints([try TestIdentities.second.get().fingerprint])
         link.start()
@@ -178,7 +178,7 @@ import Testing
         #expect(link.serverEvents.data == (0..<5 as Range<UInt8>).map { [$0, $0] })
     }
 
-    @Test func `Data goes both ways, and what no datagram could hold is refused`() throws {
+    @Test func `Data goes both ways, and a record that fits no datagram is refused`() throws {
         let link = try link()
         link.start()
         link.run(for: .seconds(5)) { $0.bothConnected }
@@ -193,7 +193,7 @@ import Testing
         #expect(link.largest <= 1200)
     }
 
-    @Test func `A goodbye reaches the peer, once`() throws {
+    @Test func `A close_notify reaches the peer, once`() throws {
         let link = try link()
         link.start()
         link.run(for: .seconds(5)) { $0.bothConnected }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("OpenSSL's retransmission timer under our clock")
 struct DatagramBIOTests {
-    @Test("Where OpenSSL names a copy on its stack, nothing is written to it, neither then nor later")
+    @Test("If OpenSSL passes a copy on its stack, nothing is written to it, neither then nor later")
     func copied() {
         let bio = DatagramBIO(mtu: 1200, timer: .copied)
         var told = timeval(tv_sec: 77, tv_usec: 5)
@@ -21,7 +21,7 @@ struct DatagramBIOTests {
         #expect(bio.timerStopped && !bio.timerStarted)
     }
 
-    @Test("Where it names its own, the timer is ours")
+    @Test("If it passes its own expiry time, our clock sets it")
     func shared() {
         let bio = DatagramBIO(mtu: 1200, timer: .shared)
         let own = UnsafeMutablePointer<timeval>.allocate(capacity: 1)
@@ -39,7 +39,7 @@ struct DatagramBIOTests {
         #expect((DatagramBIO.Timer.ofThisLibrary == .shared) == (OpenSSL_version_num() < 0x3020_0000))
     }
 
-    @Test("With the timer of a newer OpenSSL a handshake ends, and a lost hello goes out again")
+    @Test("With the timer of a newer OpenSSL a handshake completes, and a lost ClientHello is retransmitted")
     func wallClock() throws {
         var configuration = DTLSConfiguration()
         configuration.firstRetransmission = .milliseconds(30)

@@ -75,7 +75,7 @@ extension [DataChannelEvent] {
 }
 
 @Suite struct DataChannelTests {
-    @Test func `Both ends start, open by their role, and text, binary and empty messages stay what they are`() throws {
+    @Test func `Both ends start, open by their role, and text, binary and empty messages are delivered unchanged`() throws {
         let link = ChannelLink()
         let even = try #require(link.client.open(label: "chat ü", at: link.now))
         let odd = try #require(link.server.open(label: "b", ordered: false, at: link.now))
@@ -114,7 +114,7 @@ extension [DataChannelEvent] {
         #expect(link.clientEvents.messages == [largest])
     }
 
-    @Test func `A closed channel's id is used again and starts anew`() throws {
+    @Test func `A closed channel's id is reused and starts anew`() throws {
         let link = ChannelLink()
         for round in 0..<3 {
             let id = try #require(link.client.open(label: "\(round)", at: link.now))
@@ -129,7 +129,7 @@ extension [DataChannelEvent] {
         #expect(link.serverEvents.messages == [.text("0"), .text("1"), .text("2")])
     }
 
-    @Test func `Messages given up do not hold up those behind them`() throws {
+    @Test func `Abandoned messages do not delay those behind them`() throws {
         let link = ChannelLink(seed: 3)
         let id = try #require(link.client.open(label: "x", maxRetransmits: 0, at: link.now))
         link.run(for: .seconds(2))
@@ -143,7 +143,7 @@ extension [DataChannelEvent] {
         #expect(link.client.backlog == 0)
     }
 
-    @Test func `A silent peer is noticed`() {
+    @Test func `A silent peer is detected`() {
         let link = ChannelLink()
         link.run(for: .seconds(2))
         link.loss = 1
@@ -157,7 +157,7 @@ extension [DataChannelEvent] {
         #expect(CRC32C.checksum(Array("123456789".utf8), zeroed: 0..<0) == 0xE306_9283)
     }
 
-    @Test func `Packets survive coding, and damaged ones neither pass nor trap`() {
+    @Test func `Packets are encoded and decoded unchanged, and damaged ones neither pass nor trap`() {
         let packet = SCTPPacket(
             source: 5000, destination: 5001, tag: 7,
             chunks: [

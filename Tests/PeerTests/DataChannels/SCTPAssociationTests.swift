@@ -26,7 +26,7 @@ import Testing
         chunks.compactMap { if case .data(let data) = $0 { data.tsn } else { nil } }
     }
 
-    @Test("Three reports of a hole send the chunk again before any timer")
+    @Test("Three reports of a gap retransmit the chunk before any timer")
     func fastRetransmit() {
         let association = established()
         for _ in 0..<5 {
@@ -61,7 +61,7 @@ import Testing
         #expect(association.buffered == 0)
     }
 
-    @Test("A message whose time is over is skipped with FORWARD-TSN")
+    @Test("An expired message is skipped with FORWARD-TSN")
     func lifetime() {
         let association = established()
         _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(lifetime: .milliseconds(100)), at: .zero)
@@ -88,7 +88,7 @@ import Testing
         #expect(!association.resets.isUnderWay)
     }
 
-    @Test("A chunk without data ends the association, as RFC 9260 §6.2 says")
+    @Test("A chunk without data ends the association (RFC 9260 §6.2)")
     func emptyData() {
         let association = established()
         deliver(
@@ -99,7 +99,7 @@ import Testing
         #expect(association.state == .closed)
     }
 
-    @Test("An association whose peer has gone silent wakes nobody any more", arguments: [false, true])
+    @Test("An association whose peer has gone silent needs no more wake-ups", arguments: [false, true])
     func silence(sends: Bool) throws {
         let association = established()
         if sends {
@@ -116,7 +116,7 @@ import Testing
         #expect(association.nextDeadline == nil)
     }
 
-    @Test("Data that comes before the association is there wakes nobody")
+    @Test("Data before the association is established needs no wake-up")
     func earlyData() throws {
         let association = SCTPAssociation(SCTPConfiguration(), tag: 5, tsn: 99)
         association.start(at: .zero)
@@ -130,7 +130,7 @@ import Testing
         #expect(try #require(association.nextDeadline) > now)
     }
 
-    @Test("Tiny chunks that make no message fill the window, not the memory")
+    @Test("Tiny chunks that complete no message fill the window, not the memory")
     func tinyChunks() {
         let association = established()
         for number in UInt32(0)..<8000 {
@@ -145,7 +145,7 @@ import Testing
         #expect(association.statistics.refusedChunks > 3000)
     }
 
-    @Test("Many questions in one packet are answered in packets that fit")
+    @Test("Many requests in one packet are answered in packets that fit")
     func manyQuestions() {
         let association = established()
         var chunks: [UInt8] = []

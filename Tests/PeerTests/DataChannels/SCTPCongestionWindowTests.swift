@@ -55,7 +55,7 @@ import Testing
         #expect(window.size == 9000)
     }
 
-    @Test("A timeout leaves one packet")
+    @Test("A timeout reduces it to one packet")
     func timeout() {
         var window = started()
         window.timedOut()

@@ -63,7 +63,7 @@ import Testing
         #expect(isLinear)
     }
 
-    @Test("Fragments that come from the last to the first cost the same each")
+    @Test("Fragments in reverse order cost the same each")
     func backwards() {
         let isLinear = growsLinearly(900) { count in
             let association = established()
@@ -73,7 +73,7 @@ import Testing
         #expect(isLinear)
     }
 
-    @Test("A message in four thousand parts, in any order, is whole in the end", arguments: [1, 2] as [UInt64])
+    @Test("A message in four thousand parts, in any order, is completed", arguments: [1, 2] as [UInt64])
     func parts(seed: UInt64) {
         let association = established()
         var random = SeededRandom(seed: seed)
@@ -106,7 +106,7 @@ import Testing
         #expect(association.statistics.discardedChunks == 19_999)
     }
 
-    @Test("Ordered messages ahead of their turn fill the window and no more, and who sends on is cut off")
+    @Test("Ordered messages ahead of their turn fill the window and no more, and a sender that continues is cut off")
     func ahead() {
         let association = established()
         var most = 0
@@ -125,7 +125,7 @@ import Testing
         #expect(answers(association).contains { if case .abort = $0 { true } else { false } })
     }
 
-    @Test("A hole that is filled on and on holds the window and two messages at most")
+    @Test("A gap that is filled again and again holds the window and two messages at most")
     func filling() {
         let association = established()
         // Something far ahead keeps each chunk before it the filler of a hole.
@@ -140,7 +140,7 @@ import Testing
         #expect(association.state == .closed)
     }
 
-    @Test("Every other chunk tears the numbers into a bounded number of parts, and a SACK names few of them")
+    @Test("Every other chunk makes a bounded number of ranges, and a SACK names few of them")
     func torn() {
         let isLinear = growsLinearly(1500) { count in
             let association = established()
@@ -158,7 +158,7 @@ import Testing
         #expect(association.statistics.refusedChunks == 1500 - 1024)
     }
 
-    @Test("What overlaps in a SACK is looked at once")
+    @Test("Overlapping gap blocks in a SACK are visited once")
     func overlappingGaps() {
         let association = established()
         for _ in 0..<3000 { _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(), at: .zero) }
@@ -186,7 +186,7 @@ import Testing
         #expect(answers(association).count { if case .reconfig = $0 { true } else { false } } == 2)
     }
 
-    @Test("FORWARD-TSN drops what it passes, and nothing is looked at twice")
+    @Test("FORWARD-TSN drops what it passes, and nothing is visited twice")
     func forward() {
         let association = established()
         flood(
@@ -227,7 +227,7 @@ import Testing
         #expect(association.sender.pendingMessages == 0)
     }
 
-    @Test("A message whose time is over does not keep the loop awake where the peer knows no FORWARD-TSN")
+    @Test("An expired message does not keep the loop awake if the peer supports no FORWARD-TSN")
     func lifetimeWithoutForward() throws {
         let association = established(forwards: false)
         _ = association.send([1], ppid: 53, stream: 1, SCTPReliability(lifetime: .milliseconds(10)), at: .zero)
@@ -327,7 +327,7 @@ import Testing
         #expect(numbers.cumulative == start &+ UInt32(chunks.count) &- 1 && !numbers.hasHoles)
     }
 
-    @Test("A fragment whose neighbour belongs to another message is dropped with all that hangs on it")
+    @Test("A fragment whose neighbour belongs to another message is dropped with its run")
     func contradictions() {
         var reassembly = SCTPReassembly(streams: 16, maximumMessage: 100)
         var numbers = SCTPReceivedNumbers(cumulative: 9)

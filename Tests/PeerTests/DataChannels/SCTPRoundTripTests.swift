@@ -20,7 +20,7 @@ import Testing
         #expect(measured(samples).timeout == .milliseconds(timeout))
     }
 
-    @Test("A chunk that was sent again measures nothing, and one is measured at a time")
+    @Test("A retransmitted chunk measures nothing, and one is measured at a time")
     func karn() {
         var roundTrip = SCTPRoundTrip()
         roundTrip.sent(1, at: .zero)
@@ -31,7 +31,7 @@ import Testing
         #expect(roundTrip.timeout == .seconds(1))
     }
 
-    @Test("Silence doubles it, up to ten seconds")
+    @Test("A timeout doubles it, up to ten seconds")
     func silence() {
         var roundTrip = measured([200])
         roundTrip.timedOut()

@@ -28,7 +28,7 @@ import Testing
         #expect(resets.ready { _ in true }.isEmpty)
     }
 
-    @Test("A request that was not answered is sent again as it was")
+    @Test("A request that was not answered is sent again unchanged")
     func again() {
         var resets = begun([4])
         let chunk = resets.makeRequest(timeout: Self.timeout, at: .zero + .seconds(1))
@@ -47,7 +47,7 @@ import Testing
         #expect(final == .done([4]) && !resets.isUnderWay && resets.deadline == nil)
     }
 
-    @Test("The peer's requests are carried out once, in order, and answered again where the response was lost")
+    @Test("The peer's requests are carried out once, in order, and answered again if the response was lost")
     func ofPeer() {
         var resets = begun([])
         #expect(resets.isNext(80) && !resets.isNext(81))
@@ -60,7 +60,7 @@ import Testing
         #expect(resets.respondAgain(to: 90) == .reconfig([.response(request: 90, result: 5)]))
     }
 
-    @Test("As many streams are wanted as one request names")
+    @Test("No more streams are requested than one request names")
     func bound() {
         var resets = SCTPStreamResets(initialTSN: 50)
         for stream in 0..<1000 as Range<UInt16> { resets.request(stream) }

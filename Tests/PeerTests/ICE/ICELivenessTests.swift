@@ -3,11 +3,11 @@ import Testing
 
 @testable import Peer
 
-@Suite("Whether an ICE peer is still there") struct ICELivenessTests {
+@Suite("Whether an ICE peer is still reachable") struct ICELivenessTests {
     private let liveness = ICELiveness(ICEConfiguration(), at: .zero)
     private func at(_ seconds: Double) -> Instant { .zero + .seconds(seconds) }
 
-    @Test("Six seconds without anything are an interruption, once, and only where there was a path")
+    @Test("Six seconds without a packet are an interruption, once, and only if there was a path")
     func interruption() {
         var liveness = liveness
         let (early, pathless) = (
@@ -22,7 +22,7 @@ import Testing
         #expect(recovered && !again && !liveness.isInterrupted && liveness.lastReceived == at(8))
     }
 
-    @Test("Thirty seconds without a check end it, however much media comes; a restart begins anew")
+    @Test("Thirty seconds without a check expire consent, however much media comes; a restart begins anew")
     func expiry() {
         var liveness = liveness
         _ = liveness.noteMedia(at: at(29))
@@ -35,7 +35,7 @@ import Testing
         #expect(!liveness.isExpired && !late && liveness.deadline(hasPath: false) == at(70))
     }
 
-    @Test("A check counts as heard, and ends an interruption too")
+    @Test("A check counts as received, and ends an interruption too")
     func consent() {
         var liveness = liveness
         _ = liveness.interruptIfDue(hasPath: true, at: at(6))

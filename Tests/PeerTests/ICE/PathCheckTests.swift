@@ -4,7 +4,7 @@ import Testing
 @testable import Peer
 
 /// A lite agent whose peer may forge source addresses.
-@Suite("Where a lite agent lets media go")
+@Suite("The address to which a lite agent sends media")
 struct PathCheckTests {
     private static let server = ICEAgentLiteTests.local
     private static let client = ICECredentials(ufrag: "client00", password: "client-password-00000000")
@@ -106,7 +106,7 @@ struct PathCheckTests {
         #expect((5...15).contains(sent), "\(sent)")
     }
 
-    @Test("Transaction ids are not to be guessed from others")
+    @Test("Transaction ids cannot be guessed from others")
     func unpredictable() {
         func ids() -> [STUNMessage.TransactionID] {
             var agent = ICEAgent(mode: .lite, local: Self.server, at: Self.start)
@@ -115,7 +115,7 @@ struct PathCheckTests {
         #expect(Set(ids() + ids()).count == 8)
     }
 
-    @Test("Another port of the same address is taken at once, and TCP as well")
+    @Test("Another port of the same address is selected at once, and TCP as well")
     func samePlace() {
         var agent = agent()
         check(&agent, on: flow(Self.home), at: Self.start)
@@ -128,7 +128,7 @@ struct PathCheckTests {
         #expect(agent.selected == tcp)
     }
 
-    @Test("A peer that nominates once is followed by its media when a NAT gives it another port or address")
+    @Test("A peer that nominates once is followed by its media when a NAT assigns it another port or address")
     func natForgets() {
         for (moved, isSameAddress) in [(flow(Self.home, 8), true), (flow(Self.victim), false)] {
             var agent = agent()
@@ -198,7 +198,7 @@ struct PathCheckTests {
         #expect(!isMoreLater, "the handshake went to another address")
     }
 
-    @Test("Who leaves a forged path and comes back to it gets no second allowance")
+    @Test("Leaving a forged path and returning to it gives no second allowance")
     func comingBack() {
         var agent = agent()
         check(&agent, on: flow(Self.home), at: Self.start)
@@ -225,7 +225,7 @@ struct PathCheckTests {
         #expect(sent > 0 && sent <= 3 * received)
     }
 
-    @Test("A flow is not taken by who forges its address, and is by who is really there")
+    @Test("A flow is not bound by a forged address, but by a peer that answers from it")
     func theft() {
         var holder = agent()
         var other = agent()
@@ -260,7 +260,7 @@ struct PathCheckTests {
         #expect(late == .checked)
     }
 
-    @Test("Media to a path ends 30 s after its last authentic check, whatever else lives or lived")
+    @Test("Media to a path ends 30 s after its last authentic check, whatever other paths are live")
     func consent() {
         var agent = agent()
         check(&agent, on: flow(Self.home), at: Self.start)

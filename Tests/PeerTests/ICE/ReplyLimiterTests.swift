@@ -15,7 +15,7 @@ struct ReplyLimiterTests {
         return answers
     }
 
-    @Test("Each source has a second's worth at once and its rate from then on, whatever others ask")
+    @Test("Each source has the replies of a second at once and its rate from then on, independent of others")
     func rate() {
         var limiter = ReplyLimiter(perSecond: 5)
         let atOnce = (1...3).map { answers(&limiter, to: $0, asked: 20, at: start) }
@@ -23,7 +23,7 @@ struct ReplyLimiterTests {
         #expect(atOnce == [5, 5, 5] && later == 2)
     }
 
-    @Test("Of the 64 sources that are remembered the longest silent is forgotten for a new one")
+    @Test("Of the 64 sources that are remembered the one that was silent for the longest is replaced")
     func sources() {
         var limiter = ReplyLimiter(perSecond: 1)
         for number in 0..<64 as Range<UInt16> {

@@ -29,7 +29,7 @@ import Testing
         if case .frame(let frame) = result { frame.data } else { nil }
     }
 
-    @Test("Parameter sets by the hundred thousand are refused at once")
+    @Test("Hundreds of thousands of parameter sets are refused at once")
     func parameterSets() {
         let payloads = Self.parameterSets(packets: 1000)
         var depacketizer = H264Depacketizer()
@@ -37,7 +37,7 @@ import Testing
         #expect(cost < .seconds(1))
     }
 
-    @Test("As many slices as packets of a large keyframe are taken, more are refused")
+    @Test("As many slices as packets of a large keyframe are accepted, more are refused")
     func slices() {
         var depacketizer = H264Depacketizer()
         let many = [[UInt8]](repeating: Self.slice, count: H264Depacketizer.maximumUnits)
@@ -46,7 +46,7 @@ import Testing
         #expect(Self.isOversized(depacketizer.assemble([Self.aggregate(many + [Self.slice])], timestamp: 0)))
     }
 
-    @Test("Units that are no slices count apart, those that are taken out too", arguments: [6, 9, 12, 7, 8] as [UInt8])
+    @Test("Units that are no slices are counted separately, stripped ones too", arguments: [6, 9, 12, 7, 8] as [UInt8])
     func others(type: UInt8) {
         var depacketizer = H264Depacketizer()
         let unit: [UInt8] = [0x60 | type, 0x42, 0xC0, 0x0C, 0xD9]
@@ -55,7 +55,7 @@ import Testing
         #expect(Self.isOversized(depacketizer.assemble(most + [unit, Self.slice], timestamp: 0)))
     }
 
-    @Test("A set that changes and changes back in one access unit ends as its sender meant it")
+    @Test("A set that changes and changes back in one access unit ends in its last form")
     func changes() {
         var depacketizer = H264Depacketizer()
         let (first, second) = (Self.pps(1), Self.pps(2))
@@ -65,7 +65,7 @@ import Testing
         #expect(Self.data(depacketizer.assemble([Self.aggregate(units), Self.slice], timestamp: 0)) == expected)
     }
 
-    @Test("Sets that come in fragments are remembered, and said twice they are said once")
+    @Test("Fragmented sets are remembered, and repeated ones are stored once")
     func fragmented() {
         var depacketizer = H264Depacketizer()
         let (sps, pps) = (PayloadTests.sps, PayloadTests.pps)
@@ -79,7 +79,7 @@ import Testing
         #expect(Self.data(depacketizer.assemble([pps, idr], timestamp: 3)) == whole)
     }
 
-    @Test("What is put before an IDR is bounded, however much was to be remembered")
+    @Test("The sets put before an IDR are bounded, however many came")
     func remembered() throws {
         var depacketizer = H264Depacketizer()
         for id in 0..<40 as Range<UInt16> {

@@ -21,7 +21,7 @@ import Testing
         frame.fragments.map { Array(frame.bytes[$0.range]) }
     }
 
-    @Test func `An IDR travels as STAP-A, twice, and FU-A and comes back as it was, without AUD and filler`() {
+    @Test func `An IDR is sent as STAP-A, twice, and FU-A and is reassembled unchanged, without AUD and filler`() {
         let idr = Self.idr(3000)
         let source = Self.annexB([[9, 0xF0], Self.sps, Self.pps, idr, [12, 0xFF, 0x80]])
         let frame = PacketizedVideoFrame(EncodedVideoFrame(codec: .h264, data: source, isKeyframe: true, timestamp: 5))
@@ -62,7 +62,7 @@ import Testing
         #expect(Self.payloads(frame) == [Self.sps, Self.pps, Self.idr(500)] && !frame.hasOversizeFragment)
     }
 
-    @Test func `An SPS tells its cropped size, a broken one nothing`() throws {
+    @Test func `An SPS gives its cropped size, a broken one none`() throws {
         let size = try #require(Self.size(Self.sps))
         #expect(size.width == 320 && size.height == 180)
         for count in 0..<8 { #expect(Self.size(Array(Self.sps.prefix(count))) == nil) }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `Chrome's VP8 descriptor is read and written`() throws {
+    @Test func `Chrome's VP8 descriptor is parsed and written`() throws {
         let bytes: [UInt8] = [0x90, 0x80, 0x81, 0x71]
         let (descriptor, size) = try #require(Self.descriptor(bytes))
         #expect(size == 4 && descriptor.pictureID == 0x171 && descriptor.startsFrame)
@@ -91,7 +91,7 @@ import Testing
         #expect(Self.descriptor([0x90, 0x80, 0x81]) == nil)
     }
 
-    @Test func `VP8 fragments are even and make the frame again`() {
+    @Test func `VP8 fragments have equal sizes and reassemble to the frame`() {
         let data: [UInt8] = [0x10, 0, 0, 0x9D, 1, 0x2A, 0x40, 0x01, 0xB4, 0x00] + [UInt8](repeating: 7, count: 1200)
         let frame = PacketizedVideoFrame(EncodedVideoFrame(codec: .vp8, data: data, isKeyframe: true, timestamp: 5))
         #expect(frame.fragments.map(\.range.count) == [605, 605])
@@ -106,7 +106,7 @@ import Testing
 
     /// The kernel cuts one write into packets of one size, the last of them perhaps shorter.
     @Test(arguments: [1101, 2201, 3303, 6250, 7699, 40_000])
-    func `The packets of a frame are of one size but for the last`(size: Int) {
+    func `The packets of a frame have one size except for the last`(size: Int) {
         let vp8 = PacketizedVideoFrame(
             EncodedVideoFrame(codec: .vp8, data: [UInt8](repeating: 0x11, count: size), isKeyframe: false, timestamp: 5)
         )
@@ -127,7 +127,7 @@ import Testing
             ([0x83, 0x02, 1], 240, false),
             ([0x7B, 0x06, 1], 5760, false),
         ] as [([UInt8], Int, Bool)])
-    func `Opus says how long it lasts`(payload: [UInt8], samples: Int, stereo: Bool) {
+    func `The duration of an Opus packet is read from its first bytes`(payload: [UInt8], samples: Int, stereo: Bool) {
         let packet = OpusPacket(payload)
         #expect(packet?.samples == samples && packet?.isStereo == stereo)
     }
@@ -140,11 +140,11 @@ import Testing
             ([0x4A, 252, 1, 0x40, 2], true),
             ([0x4A, 252, 1, 0x80, 2], false), ([0xF8, 0xFF, 2], false), ([0x48], false), ([0x4A, 252], false),
         ] as [([UInt8], Bool)])
-    func `Opus says whether it carries a copy of what came before`(payload: [UInt8], carries: Bool) {
+    func `Opus FEC is detected from the packet's first bits`(payload: [UInt8], carries: Bool) {
         #expect(OpusPacket(payload)?.carriesFEC == carries)
     }
 
-    @Test func `Too long or empty Opus is refused`() {
+    @Test func `Opus packets that are empty or too long are refused`() {
         #expect(OpusPacket([UInt8]()) == nil && OpusPacket([0x7B, 0x07]) == nil && OpusPacket([0x7B]) == nil)
     }
 }

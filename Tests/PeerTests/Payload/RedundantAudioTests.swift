@@ -4,7 +4,7 @@ import Testing
 
 @testable import Peer
 
-@Suite("Sound that is sent twice (RFC 2198)")
+@Suite("Audio that is sent twice (RFC 2198)")
 struct RedundantAudioTests {
     /// What Chromium sends: one copy of 3 bytes, 960 ticks old, and a payload of 2.
     static let chromium: [UInt8] = [
@@ -26,7 +26,7 @@ struct RedundantAudioTests {
             ])
     }
 
-    @Test func `Any number of copies is taken, up to a bound`() {
+    @Test func `Any number of copies is accepted, up to a bound`() {
         #expect(Self.parse([0x6F, 0x78]) == [.init(payloadType: 111, timestampOffset: 0, range: 1..<2)])
         let copy: [UInt8] = [0xEF, 0x0F, 0x00, 0x01]
         for count in [2, 9, 31] {
@@ -49,11 +49,11 @@ struct RedundantAudioTests {
             [0xEF, 0x0F, 0x00, 0x03, 0x6F, 1, 2],
             [0xEF, 0x0F, 0x03, 0xFF, 0x6F, 1], [0xEF, 0x0F, 0x00, 0x01, 0xEF, 0x0F, 0x00, 0x01],
         ] as [[UInt8]])
-    func `What is cut off or does not fit is refused`(bytes: [UInt8]) {
+    func `Truncated or oversized blocks are refused`(bytes: [UInt8]) {
         #expect(Self.parse(bytes) == nil)
     }
 
-    @Test func `What is written is what Chromium writes`() {
+    @Test func `The written packet equals Chromium's`() {
         var buffer = [UInt8](repeating: 0, count: 64)
         let length = buffer.withUnsafeMutableBytes { buffer in
             var writer = RTPPacketWriter(buffer, marker: false, payloadType: 63, sequence: 1, timestamp: 2, ssrc: 3)
@@ -68,7 +68,7 @@ struct RedundantAudioTests {
         #expect(Array(buffer[12..<12 + Self.chromium.count]) == Self.chromium)
     }
 
-    @Test func `A copy that is too large, too old or none is left out`() {
+    @Test func `A copy that is too large, too old or empty is left out`() {
         #expect(RedundantAudio.canCarry(1023, age: 16_383) && RedundantAudio.canCarry(1, age: 1))
         #expect(!RedundantAudio.canCarry(1024, age: 960) && !RedundantAudio.canCarry(0, age: 960))
         #expect(
@@ -94,7 +94,7 @@ struct RedundantAudioTests {
         return (packets, call.server.statistics(at: call.now).audioSent.counters, call.client.statistics(at: call.now))
     }
 
-    @Test func `With copies hardly a packet is missing, and each copy is what was lost`() throws {
+    @Test func `With copies hardly a packet is missing, and each copy equals the lost packet`() throws {
         let (packets, sent, received) = try heard(repeats: true)
         let real = packets.filter { !$0.isCopy }
         let first = try #require(real.first).sequence
@@ -118,7 +118,7 @@ struct RedundantAudioTests {
         #expect(compared > 500)
     }
 
-    @Test func `Without them nothing changes on the wire, and a peer that takes none gets none`() throws {
+    @Test func `Without copies nothing changes on the wire, and a peer that accepts none gets none`() throws {
         let plain = try heard(repeats: false)
         #expect(plain.sent.repeatedPackets == 0 && !plain.packets.contains(where: \.isCopy))
         var client = PeerConfiguration(role: .client)
@@ -128,7 +128,7 @@ struct RedundantAudioTests {
         #expect(refused.sent.payloadBytes == refused.sent.packets * 81)
     }
 
-    @Test func `What is no redundant sound is counted and dropped`() throws {
+    @Test func `Malformed redundant audio is counted and dropped`() throws {
         let call = try SimulatedCall.make(seed: 5)
         try call.negotiate()
         try #require(call.run(atMost: .seconds(10)) { $0.areConnected })

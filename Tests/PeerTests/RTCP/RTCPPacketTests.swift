@@ -99,7 +99,7 @@ import Testing
         return (packets, reader.isBroken, reader.malformedCount)
     }
 
-    @Test(arguments: golden.indices) func `Every type has its bytes, both ways`(index: Int) {
+    @Test(arguments: golden.indices) func `Every type is encoded to its bytes and decoded from them`(index: Int) {
         let (packet, bytes) = Self.golden[index]
         var written: [UInt8] = []
         packet.encode(into: &written)
@@ -107,12 +107,12 @@ import Testing
         #expect(Self.read(bytes).packets == [packet])
     }
 
-    @Test func `A compound of all is read in order`() {
+    @Test func `A compound packet of all types is parsed in order`() {
         let result = Self.read(Self.golden.flatMap(\.1))
         #expect(result.packets == Self.golden.map(\.0) && !result.isBroken && result.malformed == 0)
     }
 
-    @Test func `A body cut short costs its packet, a wrong length the rest`() {
+    @Test func `A truncated body costs its packet, a wrong length the rest`() {
         let good = Self.golden[5].1
         let short: [UInt8] = [0x81, 201, 0, 1, 0, 0, 0, 1]  // claims a block
         let result = Self.read(short + good)
@@ -125,7 +125,7 @@ import Testing
                 == 1)
     }
 
-    @Test func `A temporary limit beyond all numbers is as good as none, one of half an entry no packet`() {
+    @Test func `A temporary limit beyond all numbers is as good as none, half an entry is not parsed`() {
         let head: [UInt8] = [0x83, 205, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]
         let limits = [[0xFF, 0xFF, 0xFE, 0], [0xFC, 0, 0, 0]].map { (rate: [UInt8]) -> Int? in
             guard case .temporaryLimit(let request) = Self.read(head + rate).packets.first else { return nil }
@@ -135,7 +135,7 @@ import Testing
         #expect(Self.read([0x83, 205, 0, 3] + head[4...]).malformed == 1)
     }
 
-    @Test func `Any damage is survived`() {
+    @Test func `Damaged packets never trap`() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<5000 {
             var bytes = Self.golden.randomElement(using: &random)?.1 ?? []

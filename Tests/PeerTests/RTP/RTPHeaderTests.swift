@@ -12,7 +12,7 @@ extension RTPHeader {
 }
 
 @Suite struct RTPHeaderTests {
-    @Test func `One-byte extensions, CSRC and padding are found where they lie`() throws {
+    @Test func `One-byte extensions, CSRC and padding are located`() throws {
         let bytes: [UInt8] = [
             0xB1, 0xE0, 0x12, 0x34, 0, 0, 0, 9, 0, 0, 0, 7,  // P, X, one CSRC, marker, PT 96
             0, 0, 0, 5,  // CSRC
@@ -29,7 +29,7 @@ extension RTPHeader {
         #expect(header.element(2, bytes) == nil)
     }
 
-    @Test func `Two-byte extensions are read in the same stream`() throws {
+    @Test func `Two-byte extensions are parsed in the same stream`() throws {
         let bytes: [UInt8] = [
             0x90, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0x10, 0, 0, 2, 20, 3, 1, 2, 3, 4, 1, 0x61,
         ]
@@ -47,11 +47,11 @@ extension RTPHeader {
             ([0xA0, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 2], .wrongPadding),
             ([0x90, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0xBE, 0xDE, 0, 1], .truncated),
         ] as [([UInt8], RTPError)])
-    func `Broken headers say what is wrong`(bytes: [UInt8], error: RTPError) {
+    func `Broken headers throw their fault`(bytes: [UInt8], error: RTPError) {
         #expect(throws: error) { try RTPHeader(bytes) }
     }
 
-    @Test(arguments: [false, true]) func `What is written is read back`(twoByte: Bool) throws {
+    @Test(arguments: [false, true]) func `A written packet is parsed unchanged`(twoByte: Bool) throws {
         var buffer = [UInt8](repeating: 0xFF, count: 200)
         let count = buffer.withUnsafeMutableBytes { memory -> Int? in
             var writer = RTPPacketWriter(
@@ -70,7 +70,7 @@ extension RTPHeader {
         #expect(bytes[mid].elementsEqual("mid".utf8))
     }
 
-    @Test func `A packet that does not fit is refused, not cut`() {
+    @Test func `A packet that does not fit is refused, not truncated`() {
         var buffer = [UInt8](repeating: 0, count: 20)
         buffer.withUnsafeMutableBytes { memory in
             var writer = RTPPacketWriter(memory, marker: false, payloadType: 1, sequence: 1, timestamp: 1, ssrc: 1)
@@ -80,7 +80,7 @@ extension RTPHeader {
         }
     }
 
-    @Test func `Any bytes are survived`() {
+    @Test func `Arbitrary bytes never trap`() {
         var random = SeededRandom(seed: 1)
         for _ in 0..<20_000 {
             var bytes = (0..<Int.random(in: 0...60, using: &random)).map { _ in

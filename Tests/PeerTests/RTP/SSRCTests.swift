@@ -13,7 +13,7 @@ import Testing
         if let ssrc { #expect(ssrc.description == String(text)) }
     }
 
-    @Test("They are in the order of their numbers")
+    @Test("SSRCs are ordered by their numbers")
     func order() {
         #expect(([0x8000_0000, 7, 0xFFFF_FFFF] as [SSRC]).sorted() == [7, 0x8000_0000, 0xFFFF_FFFF])
     }

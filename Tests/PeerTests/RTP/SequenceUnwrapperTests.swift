@@ -3,7 +3,7 @@ import Testing
 @testable import Peer
 
 @Suite struct SequenceUnwrapperTests {
-    @Test func `Numbers go on over the wrap both ways`() {
+    @Test func `Numbers continue over the wrap both ways`() {
         var unwrapper = SequenceUnwrapper()
         let values = ([65534, 65535, 0, 65535, 2] as [SequenceNumber]).map { unwrapper.unwrap($0) }
         #expect(values == [65534, 65535, 65536, 65535, 65538])
@@ -12,7 +12,7 @@ import Testing
         #expect(times == [4_294_967_295, 4_294_967_301])
     }
 
-    @Test func `A jump is believed only when it goes on`() {
+    @Test func `A jump is accepted only when the next packet continues from it`() {
         var tracker = SequenceTracker()
         func expect(_ sequence: SequenceNumber, _ outcome: SequenceTracker.Outcome) {
             let result = tracker.accept(sequence)

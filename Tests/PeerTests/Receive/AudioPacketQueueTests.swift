@@ -37,7 +37,7 @@ import Testing
         #expect(queue.count == 1 && queue.first?.packet.isCopy == (isHeldCopy && !isTaken))
     }
 
-    @Test("What is no Opus packet is no entry")
+    @Test("A payload that is not Opus makes no entry")
     func malformed() {
         #expect(
             AudioPacketQueue.Entry(

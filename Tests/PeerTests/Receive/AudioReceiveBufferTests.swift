@@ -86,7 +86,7 @@ private struct AudioLink {
     // TOC bytes: 2.5, 10, 20, 40, 60 ms and 120 ms.
     @Test(
         arguments: [(0x80, 120), (0x70, 480), (0x78, 960), (0x10, 1920), (0x18, 2880), (0x1B, 5760)] as [(UInt8, Int)])
-    func `Packets of any length play without a gap on a clean way`(toc: UInt8, samples: Int) {
+    func `Packets of any length play without a gap on a clean link`(toc: UInt8, samples: Int) {
         var link = AudioLink(seed: 1)
         link.frameSamples = samples
         link.payload = samples == 5760 ? [toc, 2, 1, 1] : [toc, 1, 1, 1]
@@ -97,7 +97,7 @@ private struct AudioLink {
                 && link.decoded.count * samples > 9 * 48_000)
     }
 
-    @Test func `A lost packet is made from the next one's error correction`() {
+    @Test func `A lost packet is recovered from the next one's error correction`() {
         var link = AudioLink(seed: 2)
         link.loss = 0.05
         link.payload = [0x78, 0xC0, 2, 3]
@@ -108,7 +108,7 @@ private struct AudioLink {
 
     /// The phase of arrivals against ticks decides how long a packet waits at least: where that is shorter than a
     /// packet, the one after a lost one would come too late to repair it.
-    @Test(arguments: [0, 5, 10, 15, 19] as [Int64], [false, true]) func `What repairs a loss is waited for`(
+    @Test(arguments: [0, 5, 10, 15, 19] as [Int64], [false, true]) func `Playout waits for the packet that repairs a loss`(
         phase: Int64, copies: Bool
     ) {
         var link = AudioLink(seed: 12)
@@ -130,7 +130,7 @@ private struct AudioLink {
         #expect(link.buffer.currentDelay < .milliseconds(40))
     }
 
-    @Test func `Copies of what has come change nothing`() {
+    @Test func `Copies of received packets change nothing`() {
         var with = AudioLink(seed: 13)
         with.copies = true
         var without = AudioLink(seed: 13)
@@ -159,7 +159,7 @@ private struct AudioLink {
     }
 
     /// Arrival may lie anywhere between two ticks; at most a tick is lost to that.
-    @Test(arguments: [0, 3, 7, 10, 13, 16, 19] as [Int64]) func `On a clean way sound waits for about a packet`(
+    @Test(arguments: [0, 3, 7, 10, 13, 16, 19] as [Int64]) func `On a clean link audio waits for about a packet`(
         phase: Int64
     ) {
         var link = AudioLink(seed: 10)
@@ -171,7 +171,7 @@ private struct AudioLink {
         #expect(link.buffer.statistics.concealedSamples == 0 && link.buffer.statistics.late == 0)
     }
 
-    @Test func `Trouble after a clean start is met within a tenth of a second`() {
+    @Test func `Jitter after a clean start is covered within a tenth of a second`() {
         var link = AudioLink(seed: 11)
         link.payload = [0x78, 0xC0, 2, 3]
         link.run(seconds: 10)
@@ -197,7 +197,7 @@ private struct AudioLink {
         #expect(link.buffer.currentDelay < .milliseconds(90))
     }
 
-    @Test(arguments: [-300e-6, 300e-6]) func `Drift of 300 ppm is taken up without a hole`(drift: Double) {
+    @Test(arguments: [-300e-6, 300e-6]) func `Drift of 300 ppm is corrected without a gap`(drift: Double) {
         var link = AudioLink(seed: 5)
         link.drift = drift
         link.run(seconds: 300)
@@ -217,7 +217,7 @@ private struct AudioLink {
         #expect(link.decoded == Array(65_500..<65_500 + Int64(link.decoded.count)))
     }
 
-    @Test func `A dead way fades out, and comes back at the normal delay`() {
+    @Test func `A dead link fades out, and recovers at the normal delay`() {
         var link = AudioLink(seed: 7)
         link.run(seconds: 3)
         link.loss = 1
@@ -240,7 +240,7 @@ private struct AudioLink {
         #expect(link.buffer.statistics.concealedSamples < 960 * 12)
     }
 
-    @Test func `Lip synchronisation can hold the sound back`() {
+    @Test func `Lip synchronisation can delay the audio`() {
         var link = AudioLink(seed: 9)
         link.run(seconds: 2)
         link.buffer.minimumDelay = .milliseconds(150)
@@ -250,7 +250,7 @@ private struct AudioLink {
         #expect((link.delays.last ?? .zero) > .milliseconds(150))
     }
 
-    @Test(arguments: [0, 7, 13, 19] as [Int64]) func `What a short wish for delay left over is played away`(
+    @Test(arguments: [0, 7, 13, 19] as [Int64]) func `Audio that a short minimum delay left over is played faster`(
         phase: Int64
     ) {
         var link = AudioLink(seed: 12)
@@ -273,7 +273,7 @@ private struct AudioLink {
         return seconds << 32 | (UInt64(nanoseconds % 1_000_000_000) << 32) / 1_000_000_000
     }
 
-    @Test(arguments: [-300e-6, 0, 300e-6]) func `Sound and picture of one moment meet, through jitter and drift`(
+    @Test(arguments: [-300e-6, 0, 300e-6]) func `Audio and video of one moment stay synchronised, through jitter and drift`(
         drift: Double
     ) {
         var random = SeededRandom(seed: 11)
@@ -310,14 +310,14 @@ private struct AudioLink {
         #expect(worst < .milliseconds(1))
     }
 
-    @Test func `Before the first report the fastest packet stands for its capture`() {
+    @Test func `Before the first report the fastest packet defines the capture time`() {
         var clock = SenderClock()
         let a = clock.captureTime(ssrc: 1, timestamp: 0, clockRate: 48_000, arrival: .zero + .milliseconds(100))
         let b = clock.captureTime(ssrc: 1, timestamp: 960, clockRate: 48_000, arrival: .zero + .milliseconds(190))
         #expect(b - a == .milliseconds(20) && !clock.isSynchronized(ssrc: 1))
     }
 
-    @Test func `A first report that was held up makes no picture look younger than it is`() {
+    @Test func `A first report that was delayed makes no picture look younger than it is`() {
         var clock = SenderClock()
         // Sound arrives 10 ms after its capture, pictures 70 ms after it, the only reports 50 ms.
         for tick in 0..<100 {
@@ -340,7 +340,7 @@ private struct AudioLink {
         }
     }
 
-    @Test func `Reports of different moments of a second say the same`() {
+    @Test func `Reports of different moments of a second give the same capture time`() {
         var clock = SenderClock()
         let start = Instant(nanoseconds: 1_000_000_000)
         for (ssrc, rate, late) in [(1, 48_000, 250), (2, 90_000, 730)] as [(SSRC, Int64, Int64)] {
@@ -359,7 +359,7 @@ private struct AudioLink {
         #expect(abs((sound - now).inMilliseconds - 20) < 0.1)
     }
 
-    @Test func `A sender's clock that is set takes both streams with it`() {
+    @Test func `A sender's clock that is set moves both streams`() {
         var clock = SenderClock()
         var offsets: [Double] = []
         for second in 1...20 as ClosedRange<Int64> {
@@ -381,7 +381,7 @@ private struct AudioLink {
         #expect(offsets.allSatisfy { abs($0) < 0.1 })
     }
 
-    @Test func `A report whose time is that of a late sending moves nothing, a new timeline does`() {
+    @Test func `A report with the time of a late transmission changes nothing, a new timeline does`() {
         var clock = SenderClock()
         func report(_ second: Int64, late: Int64, ahead: Int64 = 0) {
             let now = second * 1_000_000_000

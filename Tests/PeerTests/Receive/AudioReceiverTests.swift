@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-@Suite("Audio as it comes in") struct AudioReceiverTests {
+@Suite("Received audio") struct AudioReceiverTests {
     private static let start = Instant(nanoseconds: 1_000_000_000)
 
     /// Opus is 111, redundant audio 63.
@@ -32,7 +32,7 @@ import Testing
         receiver.receive(header, packet.span, clock: &clock, at: Self.start + .milliseconds(Int(sequence) * 20))
     }
 
-    @Test("A packet comes out once, with its numbers and without those before it")
+    @Test("A packet is delivered once, with its numbers and without earlier ones")
     func packets() throws {
         var (receiver, clock) = (Self.receiver(), SenderClock())
         for sequence in 1...3 as ClosedRange<UInt16> { try receive([1, 2], sequence: sequence, &receiver, &clock) }
@@ -42,7 +42,7 @@ import Testing
         #expect(receiver.takePackets().isEmpty)
     }
 
-    @Test("Redundant audio comes out as a copy of the packet before and the packet itself")
+    @Test("Redundant audio is delivered as a copy of the packet before and the packet itself")
     func redundancy() throws {
         var (receiver, clock) = (Self.receiver(), SenderClock())
         // A copy of one byte, 960 samples earlier (15 × 64).
@@ -54,7 +54,7 @@ import Testing
         #expect(packets[1].captureTime - packets[0].captureTime == .milliseconds(20))
     }
 
-    @Test("Redundant audio that is cut short is counted and dropped")
+    @Test("Truncated redundant audio is counted and dropped")
     func malformed() throws {
         var (receiver, clock) = (Self.receiver(), SenderClock())
         try receive([0x80 | 111, 0], type: 63, sequence: 5, &receiver, &clock)
@@ -62,7 +62,7 @@ import Testing
         #expect(receiver.takePackets().isEmpty)
     }
 
-    @Test("A new SSRC is a new stream, and one that was given away is forgotten")
+    @Test("A new SSRC is a new stream, and an evicted one is forgotten")
     func sources() throws {
         var (receiver, clock) = (Self.receiver(), SenderClock())
         try receive([1], sequence: 1, ssrc: 9, &receiver, &clock)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-@Suite("When a keyframe is asked for") struct KeyframeRequestsTests {
+@Suite("When a keyframe is requested") struct KeyframeRequestsTests {
     private static let start = Instant.zero + .seconds(1)
 
     private func started() -> KeyframeRequests {
@@ -13,7 +13,7 @@ import Testing
         return requests
     }
 
-    @Test("The first one waits for packets that were overtaken")
+    @Test("The first request waits for reordered packets")
     func grace() {
         #expect(started().earliest(roundTrip: .zero) == Self.start + .milliseconds(50))
     }
@@ -27,7 +27,7 @@ import Testing
         #expect(requests.earliest(roundTrip: .milliseconds(roundTrip)) == Self.start + .milliseconds(wait))
     }
 
-    @Test("A need of its own is asked for sooner than a repeat")
+    @Test("A new need is requested sooner than a repetition")
     func anew() {
         var requests = started()
         requests.sent(at: Self.start)
@@ -38,7 +38,7 @@ import Testing
         #expect(requests.earliest(roundTrip: .milliseconds(200)) == Self.start + .milliseconds(400))
     }
 
-    @Test("Without a request before, the first keyframe that was not asked for ends the grace")
+    @Test("A first keyframe that was not requested ends the grace period")
     func unasked() {
         var requests = started()
         requests.satisfied()

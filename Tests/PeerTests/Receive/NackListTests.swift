@@ -39,17 +39,17 @@ struct NackListTests {
         return times
     }
 
-    @Test("A request is made a round trip apart where the first tries bring the packets")
+    @Test("Requests are a round trip apart if the first ones bring the packets")
     func lossless() {
         #expect(times(list(firstTriesHelp: true, rounds: 40)) == [10, 70, 130, 190, 250])
     }
 
-    @Test("Each request is said twice where many first tries fail")
+    @Test("Each request is sent twice if many first requests fail")
     func lossy() {
         #expect(times(list(firstTriesHelp: false, rounds: 40)) == [10, 22, 70, 82, 130, 142, 190, 202, 250, 262])
     }
 
-    @Test("A line that became good again is asked once")
+    @Test("On a link that became good again each request is sent once")
     func recovered() {
         var list = list(firstTriesHelp: false, rounds: 20)
         for round in Int64(1000)..<1060 {
@@ -69,7 +69,7 @@ struct NackListTests {
         #expect(times == [10, 70, 130])
     }
 
-    @Test("On a long way each request is said twice from the first on")
+    @Test("On a long path each request is sent twice from the first on")
     func longWay() {
         #expect(times(NackList(), roundTrip: .milliseconds(200)) == [10, 50, 210, 250])
     }

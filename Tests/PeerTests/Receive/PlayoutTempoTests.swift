@@ -22,7 +22,7 @@ import Testing
         #expect(next(&tempo, delay: delay) == expected)
     }
 
-    @Test("Above the ceiling audio is played as fast as ever, however near the target is")
+    @Test("Above the ceiling audio is played at the highest speed, however near the target is")
     func ceiling() {
         var tempo = PlayoutTempo(maximumDelay: .milliseconds(110))
         #expect(next(&tempo, delay: 111) == 1.25)
@@ -37,7 +37,7 @@ import Testing
         #expect(next(&tempo, delay: 100) == 1)
     }
 
-    @Test("Audio beside the packets is played away, from 6 ms down to 3 ms, but not where the picture needs it")
+    @Test("Audio beside the packets is reduced, from 6 ms down to 3 ms, but not if the picture needs it")
     func shedding() {
         var tempo = PlayoutTempo(maximumDelay: .milliseconds(300))
         #expect([6, 7, 4, 3, 4].map { next(&tempo, delay: 100, ahead: $0) } == [1, 1.08, 1.08, 1, 1])

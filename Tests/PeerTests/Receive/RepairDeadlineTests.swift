@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-@Suite("How long a missing packet is waited for") struct RepairDeadlineTests {
+@Suite("How long to wait for a missing packet") struct RepairDeadlineTests {
     private static let reordering = Duration.milliseconds(10)
     private static let gap = NackList.Entry(sequence: 7, noticed: .zero + .seconds(1), due: .zero + .seconds(1))
 
@@ -20,7 +20,7 @@ import Testing
         #expect(repair(roundTrip: roundTrip).hold(reorderDelay: Self.reordering) == .milliseconds(hold))
     }
 
-    @Test("While the repairs of its burst come in, a gap is not given up")
+    @Test("While the repairs of its burst arrive, a gap is not abandoned")
     func burst() {
         var repair = repair(roundTrip: 60)
         let plain = repair.deadline(of: Self.gap, reorderDelay: Self.reordering)
@@ -31,7 +31,7 @@ import Testing
         #expect(repair.deadline(of: Self.gap, reorderDelay: Self.reordering) == plain)
     }
 
-    @Test("A keyframe is asked for beside the repair only where there is no time for a third try, once")
+    @Test("A keyframe is requested beside the repair only if there is no time for a third request, once")
     func hedge() {
         #expect(repair(roundTrip: 60).hedge(of: Self.gap, reorderDelay: Self.reordering) == nil)
         var far = repair(roundTrip: 140)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sender clocks of hostile senders") struct SenderClockLimitTests {
     /// The difference of the two is -2⁶³ ns to the nanosecond, which has no positive counterpart.
-    @Test("The farthest of all timestamps is only implausible")
+    @Test("The most distant timestamp is only implausible")
     func smallestDifference() {
         var clock = SenderClock()
         let start = Instant(nanoseconds: 5_000_000_000)

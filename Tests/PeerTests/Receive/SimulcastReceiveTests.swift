@@ -64,7 +64,7 @@ import Testing
         mutating func takeHeights() -> [Int] { receiver.takeFrames().map(\.frame.height) }
     }
 
-    @Test("The best layer is taken, and a small tile gets the smallest that fills it")
+    @Test("The best layer is chosen, and a small tile gets the smallest that fills it")
     func choice() throws {
         var pair = try Pair()
         let count = pair.sender.section.remoteRIDs.count
@@ -79,7 +79,7 @@ import Testing
         #expect(pair.takeHeights().last == 360)
     }
 
-    @Test("A layer that falls silent is left for one that comes")
+    @Test("A layer that falls silent is replaced by one that arrives")
     func silence() throws {
         var pair = try Pair()
         let count = pair.sender.section.remoteRIDs.count
@@ -90,7 +90,7 @@ import Testing
         #expect(pair.takeHeights().last == 180)
     }
 
-    @Test("A new SSRC on a layer is a new stream and goes on at its keyframe")
+    @Test("A new SSRC on a layer is a new stream and continues at its keyframe")
     func newSource() throws {
         var pair = try Pair()
         pair.send([(0, 1000)], times: 5)

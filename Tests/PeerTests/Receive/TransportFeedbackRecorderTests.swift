@@ -4,7 +4,7 @@ import Testing
 @testable import Peer
 
 @Suite struct TransportFeedbackRecorderTests {
-    @Test(arguments: [UInt64(1), 2, 3]) func `Transport feedback tells each arrival, split and over the wrap`(
+    @Test(arguments: [UInt64(1), 2, 3]) func `Transport feedback reports each arrival, split and over the wrap`(
         seed: UInt64
     ) {
         var random = SeededRandom(seed: seed)
@@ -33,7 +33,7 @@ import Testing
         for (sequence, arrival) in sent { #expect(abs((told[sequence] ?? 0) - arrival) <= 250) }
     }
 
-    @Test func `A late packet is told with a lower base`() throws {
+    @Test func `A late packet is reported with a lower base`() throws {
         var recorder = TransportFeedbackRecorder()
         for sequence: SequenceNumber in [10, 12] { recorder.received(sequence, at: .zero + .milliseconds(100)) }
         let first = recorder.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: .zero + .milliseconds(150))

@@ -21,7 +21,7 @@ import Testing
         #expect(received(packets).deadline == milliseconds.map { Self.start + .milliseconds($0) })
     }
 
-    @Test("A report names what came since the one before, once")
+    @Test("A report covers the arrivals since the one before, once")
     func report() throws {
         var scheduler = received(6)
         #expect(scheduler.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: Self.start + .milliseconds(99)).isEmpty)
@@ -32,7 +32,7 @@ import Testing
         #expect(scheduler.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: Self.start + .seconds(1)).isEmpty)
     }
 
-    @Test("A line that becomes busy late is reported at once, not in the past")
+    @Test("A link that becomes busy late is reported at once, not in the past")
     func late() {
         var scheduler = received(5)
         let now = Self.start + .milliseconds(150)

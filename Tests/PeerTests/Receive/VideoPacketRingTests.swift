@@ -49,7 +49,7 @@ import Testing
         #expect(ring.firstKeyframeStart == nil && ring.vp8FrameStart(from: 0) == nil && ring.bytes == 0)
     }
 
-    @Test("A run is taken out as a whole, and its memory serves the next packets")
+    @Test("A run is removed as a whole, and its memory serves the next packets")
     func runs() {
         var ring = VideoPacketRing(capacity: 64)
         insert(0, Self.key, at: 5, into: &ring)
@@ -64,7 +64,7 @@ import Testing
         #expect(run.payloads.isEmpty)
     }
 
-    @Test("A packet whose place is taken puts the older one out")
+    @Test("A packet replaces an older one in its slot")
     func wrap() {
         var ring = VideoPacketRing(capacity: 64)
         insert(0, Self.key, into: &ring)

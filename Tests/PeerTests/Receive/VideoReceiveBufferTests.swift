@@ -147,7 +147,7 @@ private struct VideoLink {
         #expect(link.longestGap < .milliseconds(500))
     }
 
-    @Test func `A frame that needed a repair says so, one that only waited behind it does not`() {
+    @Test func `A frame that needed a repair is marked, one that only waited behind it is not`() {
         var link = VideoLink(seed: 6)
         link.run(frames: 10)
         link.loss = 1
@@ -158,7 +158,7 @@ private struct VideoLink {
         #expect(zip(link.numbers, link.received).filter(\.1.isRepaired).map(\.0) == [10])
     }
 
-    @Test func `Jitter of 30 ms with reordering asks for no keyframe and for little repair`() {
+    @Test func `Jitter of 30 ms with reordering causes no keyframe request and little repair`() {
         var link = VideoLink(seed: 4)
         link.jitter = .milliseconds(30)
         link.run(frames: 600)
@@ -178,7 +178,7 @@ private struct VideoLink {
         #expect(link.numbers.last == 149)
     }
 
-    @Test(arguments: [10, 11, 12] as [UInt64]) func `What comes out decodes at any loss`(seed: UInt64) {
+    @Test(arguments: [10, 11, 12] as [UInt64]) func `All delivered frames can be decoded at any loss`(seed: UInt64) {
         var link = VideoLink(seed: seed)
         link.loss = 0.3
         link.temporalLayers = seed % 2 == 0
@@ -200,7 +200,7 @@ private struct VideoLink {
             ([(65534, 0), (65537, 1)], 11, [65535, 0]), ([(1, 0), (5, 1), (3, 2)], 12, [2, 4]),
             ([(1, 0), (1500, 1)], 50, []),
         ] as [([(Int64, Int64)], Int64, [SequenceNumber])])
-    func `Gaps are asked for once reordering is ruled out`(
+    func `Gaps are requested once reordering is ruled out`(
         arrivals: [(Int64, Int64)], at: Int64, asked: [SequenceNumber]
     ) {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
@@ -209,7 +209,7 @@ private struct VideoLink {
         #expect(nacks == asked)
     }
 
-    @Test func `A gap is asked for again each round trip and at most ten times`() {
+    @Test func `A gap is requested again each round trip and at most ten times`() {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
         let key: [UInt8] = [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 2, 0, 2, 0]
         packet(&buffer, 1, at: 0, payload: key)
@@ -238,7 +238,7 @@ private struct VideoLink {
         return buffer
     }
 
-    @Test func `What is repaired packet by packet is not given up, up to 600 ms`() {
+    @Test func `A gap whose repairs keep arriving is not abandoned, up to 600 ms`() {
         let patient = burst(repairedUpTo: 13, lookAt: 600)
         #expect(!patient.isAwaitingKeyframe && patient.statistics.frames == 8)
         #expect(burst(repairedUpTo: 13, lookAt: 620).isAwaitingKeyframe)
@@ -263,7 +263,7 @@ private struct VideoLink {
         #expect(link.buffer.statistics.interruptions == 0)
     }
 
-    @Test func `Padding fills its place in the sequence, and a lost one holds up nothing`() {
+    @Test func `Padding takes its place in the sequence, and a lost one delays nothing`() {
         var link = VideoLink(seed: 1)
         link.sendFrame()
         link.buffer.insert(
@@ -300,7 +300,7 @@ private struct VideoLink {
         #expect(frames.map(\.frame.width) == [2, 320, 320])
     }
 
-    @Test func `Any packets are survived within bounds`() {
+    @Test func `Arbitrary packets never trap, within bounds`() {
         var random = SeededRandom(seed: 9)
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8, 102: .h264])
         var sequence: Int64 = 0

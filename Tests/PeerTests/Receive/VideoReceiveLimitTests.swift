@@ -23,7 +23,7 @@ import Testing
         return count
     }
 
-    @Test("An access unit of too many units is dropped and counted, a keyframe is asked for, and the next one shows")
+    @Test("An access unit of too many units is dropped and counted, a keyframe is requested, and the next one is shown")
     func units() {
         var buffer = VideoReceiveBuffer(codecs: [102: .h264])
         let keyframe = [PayloadTests.sps, PayloadTests.pps, [0x65, 0x88, 1]]
@@ -45,7 +45,7 @@ import Testing
         #expect(frames(&buffer) == 1 && !buffer.isAwaitingKeyframe)
     }
 
-    @Test("A frame without an end is given up with the ring full", arguments: [VideoCodec.vp8, .h264])
+    @Test("A frame without an end is abandoned when the ring is full", arguments: [VideoCodec.vp8, .h264])
     func endless(codec: VideoCodec) {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8, 102: .h264])
         let type: UInt8 = codec == .vp8 ? 96 : 102
@@ -65,7 +65,7 @@ import Testing
         #expect(frames(&buffer) == 1)
     }
 
-    @Test("Large packets fill the bytes before the ring")
+    @Test("Large packets reach the limit of bytes before that of the ring")
     func bytes() {
         var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
         let large = [UInt8](repeating: 0, count: 60_000)
@@ -115,7 +115,7 @@ import Testing
         #expect(large < small * 9 + .milliseconds(100), "\(small), \(large)")
     }
 
-    @Test("Starts are found in whatever order packets come")
+    @Test("Frame starts are found in whatever order packets come")
     func order() {
         var random = SeededRandom(seed: 4)
         for _ in 0..<50 {
@@ -137,7 +137,7 @@ import Testing
 }
 
 @Suite("Sequence index") struct SequenceIndexTests {
-    @Test("It keeps what was put in, in order and once")
+    @Test("It keeps the inserted numbers in order and once")
     func order() {
         var random = SeededRandom(seed: 1)
         var index = SequenceIndex()

@@ -180,7 +180,7 @@ import Testing
         #expect(!later.iceRestarted && answer.iceCredentials == F.otherCredentials)
     }
 
-    @Test("Credentials of which one part is the old one, or none at all, restart nothing")
+    @Test("Credentials that are the same in one part or in both restart nothing")
     func refused() throws {
         var negotiation = Negotiation(configuration: F.configuration())
         #expect(throws: SDPError.self) {

@@ -124,7 +124,7 @@ import Testing
         #expect(error.message.contains(limit))
     }
 
-    @Test("What only helps is read up to its limit, and the offer is answered")
+    @Test("Optional attributes are read up to their limit, and the offer is answered")
     func ignored() throws {
         let text =
             Self.head + Self.numbered(100) { "a=session\($0)" } + Self.numbered(20) { "a=group:BUNDLE 0 \($0)" }
@@ -155,7 +155,7 @@ import Testing
     }
 
     /// 64 sections, each with the codecs of Chromium: an offer that is nothing but large.
-    @Test("A large offer of honest sections is answered")
+    @Test("A large valid offer is answered")
     func large() throws {
         let chromium = try SDPFixtures.text("chromium156-recvonly")
         let lines = chromium.split(separator: "\r\n").map(String.init)

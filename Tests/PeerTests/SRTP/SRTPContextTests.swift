@@ -86,7 +86,7 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
     }
 
     @Test(arguments: SRTPProfile.allCases)
-    func `What one end encrypts the other decrypts, across two wraps of the sequence and for several sources`(
+    func `Packets that one end encrypts are decrypted by the other, across two wraps and for several sources`(
         profile: SRTPProfile
     ) throws {
         let (a, b) = keys(profile)
@@ -107,7 +107,7 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
     }
 
     @Test(arguments: SRTPProfile.allCases)
-    func `Packets late by less than the window are taken around a wrap`(profile: SRTPProfile) throws {
+    func `Packets that are late by less than the window are accepted around a wrap`(profile: SRTPProfile) throws {
         let (a, b) = keys(profile)
         let sender = try SRTPContext(a)
         let receiver = try SRTPContext(b)
@@ -121,7 +121,7 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
     }
 
     @Test(arguments: SRTPProfile.allCases)
-    func `A packet counts once`(profile: SRTPProfile) throws {
+    func `A packet is accepted once`(profile: SRTPProfile) throws {
         let (a, b) = keys(profile)
         let sender = try SRTPContext(a)
         let receiver = try SRTPContext(b)
@@ -140,7 +140,7 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
     }
 
     @Test(arguments: SRTPProfile.allCases)
-    func `A forgotten source is gone with its replay list, and others stay`(profile: SRTPProfile) throws {
+    func `A forgotten source loses its replay list, and others keep theirs`(profile: SRTPProfile) throws {
         let (a, b) = keys(profile)
         let sender = try SRTPContext(a)
         let receiver = try SRTPContext(b)
@@ -156,7 +156,7 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
     }
 
     @Test(arguments: SRTPProfile.allCases)
-    func `Any changed bit is noticed`(profile: SRTPProfile) throws {
+    func `Any changed bit is detected`(profile: SRTPProfile) throws {
         let (a, b) = keys(profile)
         let sender = try SRTPContext(a)
         let receiver = try SRTPContext(b)
@@ -208,7 +208,7 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
     }
 
     @Test(arguments: SRTPProfile.allCases)
-    func `Bytes from outside never trap`(profile: SRTPProfile) throws {
+    func `Arbitrary bytes never trap`(profile: SRTPProfile) throws {
         let context = try SRTPContext(keys(profile).0)
         var random = SeededRandom(seed: 4711)
         for _ in 0..<3000 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-@Suite("Streams that are sent") struct OutgoingStreamTests {
+@Suite("Outgoing streams") struct OutgoingStreamTests {
     @Test("NTP time counts from 1900")
     func wallClock() {
         let clock = WallClock(offset: .seconds(1_000_000))
@@ -12,7 +12,7 @@ import Testing
         #expect(time & 0xFFFF_FFFF == 0x8000_0000)
     }
 
-    @Test("Statistics tell what the peer reported, in its stream's clock")
+    @Test("Statistics contain the peer's reports, in the stream's clock")
     func statistics() {
         var stream = OutgoingStream(ssrc: 1, clockRate: 90_000, firstSequence: 7, timestampBase: 0)
         #expect(stream.statistics(at: .zero).lossFraction == 0)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Pacer")
 struct PacerTests {
-    @Test("It lets a rate through, whatever the queue")
+    @Test("It sends at its rate, whatever the queue")
     func rate() {
         var pacer = Pacer(rate: .kilobits(800))
         var now = Instant.zero
@@ -44,7 +44,7 @@ struct PacerTests {
         #expect(burst(isAmple: false) < frame * 2 / 3)
     }
 
-    @Test("However much leaves at once, the rate is held")
+    @Test("However much leaves at once, the rate is kept")
     func ampleRate() {
         var pacer = Pacer(rate: .kilobits(800))
         pacer.isAmple = true

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-@Suite("How long pictures are held for their repairs")
+@Suite("The playout delay requested for repairs")
 struct PlayoutDelayControllerTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: (100_000 + milliseconds) * 1_000_000) }
 
@@ -19,12 +19,12 @@ struct PlayoutDelayControllerTests {
         return hold.hold(at: at(milliseconds))
     }
 
-    @Test("Repairs that come with the first try are not waited for")
+    @Test("Repairs that come with the first request need no delay")
     func early() {
         #expect(held((0..<50).map { (at: Int64($0) * 600, late: 110) }, after: 30_000) == .zero)
     }
 
-    @Test("A stall that stays alone moves nothing, one that comes again does")
+    @Test("A single stall changes nothing, a repeated one does")
     func again() {
         #expect(held([(0, 240)], after: 100) == .zero)
         // Of one stretch still.
@@ -32,13 +32,13 @@ struct PlayoutDelayControllerTests {
         #expect(held([(0, 240), (5000, 170)], after: 5100) == .milliseconds(140))
     }
 
-    @Test("The latest counts, within a limit")
+    @Test("The latest repair counts, within a limit")
     func worst() {
         #expect(held([(0, 180), (3000, 250), (6000, 190)], after: 7000) == .milliseconds(150))
         #expect(held([(0, 180), (3000, 900)], after: 7000) == PlayoutDelayController.longest)
     }
 
-    @Test("What is long ago is forgotten; the receiver is told so for a while, and on other lines nothing")
+    @Test("Old stalls are forgotten; a delay of zero is announced for a while, and nothing on other links")
     func forgotten() {
         var hold = hold([(0, 240), (5000, 200)])
         let first = hold.announcement(at: at(6000))
@@ -58,7 +58,7 @@ struct PlayoutDelayControllerTests {
         #expect(nothing == nil)
     }
 
-    @Test("The extension says units of 10 ms and no upper limit")
+    @Test("The extension has units of 10 ms and no upper limit")
     func extensionValue() {
         #expect(PlayoutDelay(minimum: .milliseconds(144)).value == 14 << 12 | 0xFFF)
         #expect(PlayoutDelay(minimum: .milliseconds(145)).minimum == .milliseconds(150))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-@Suite("Limits that a peer sets for now (RFC 5104 §3.5.4)")
+@Suite("Temporary limits of a peer (RFC 5104 §3.5.4)")
 struct TemporaryLimitsTests {
     private func limit(_ owner: SSRC, _ kilobits: Int, _ overhead: Int) -> TemporaryMaxBitrate.Limit {
         .init(ssrc: owner, bitRate: .kilobits(kilobits), overhead: overhead)
@@ -15,14 +15,14 @@ struct TemporaryLimitsTests {
         return limits
     }
 
-    @Test("The stricter of two that count alike binds; the looser is not kept")
+    @Test("The stricter of two limits with the same overhead binds; the other is not kept")
     func stricter() {
         let limits = limits([limit(1, 300, 40), limit(2, 200, 40), limit(3, 400, 40)])
         #expect(limits.bounding == [limit(2, 200, 40)])
         #expect(limits.rate(packets: 50, header: 40) == .kilobits(200))
     }
 
-    @Test("Who set a limit may lift it; who did not may not")
+    @Test("Only the owner of a limit may raise it")
     func lifted() {
         #expect(limits([limit(1, 200, 40), limit(1, 900, 40)]).bounding == [limit(1, 900, 40)])
         #expect(limits([limit(1, 200, 40), limit(2, 900, 40)]).bounding == [limit(1, 200, 40)])
@@ -43,7 +43,7 @@ struct TemporaryLimitsTests {
         #expect(self.limits([limit(1, 200, 20), limit(2, 500, 22)]).bounding == [limit(1, 200, 20)])
     }
 
-    @Test("One who leaves takes the limit along")
+    @Test("A receiver that leaves takes its limit along")
     func leaving() {
         var limits = limits([limit(1, 200, 40)])
         let another = limits.remove([2])
@@ -52,13 +52,13 @@ struct TemporaryLimitsTests {
         #expect(limits.rate(packets: 50, header: 20) == nil)
     }
 
-    @Test("A peer of very many SSRCs is not kept count of")
+    @Test("The limits of a peer with very many SSRCs are bounded")
     func many() {
         // Each binds at some packet rate: a convex fan.
         let fan = (0..<40).map { limit(SSRC(UInt32($0)), 1000 + $0 * $0 * 10, $0 * 10) }
         #expect(limits(fan).bounding.count <= TemporaryLimits.most)
     }
 
-    @Test("No rate goes below nothing")
+    @Test("No rate goes below zero")
     func nothing() { #expect(limits([limit(1, 100, 400)]).rate(packets: 1000, header: 12) == .zero) }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-@Suite("What a peer is sent of its video")
+@Suite("The video sent to a peer")
 struct VideoSenderTests {
     private let now = Instant(nanoseconds: 5_000_000_000)
 
@@ -47,7 +47,7 @@ struct VideoSenderTests {
         BandwidthEstimator(BandwidthEstimatorConfiguration(), usesFeedback: true, firstSequence: 9)
     }
 
-    @Test("Nothing but a keyframe starts, and one is asked for")
+    @Test("Nothing but a keyframe starts, and one is requested")
     func gate() {
         var sender = sender()
         sender.enqueue(frame(), available: .megabits(1), at: now)
@@ -60,7 +60,7 @@ struct VideoSenderTests {
         #expect(sender.hasWork)
     }
 
-    @Test("Picture ids and base-layer indices run on over a change of encoder, across their wraps")
+    @Test("Picture ids and base-layer indices continue over a change of encoder, across their wraps")
     func pictureNumbers() throws {
         var sender = sender()
         var estimator = estimator()
@@ -86,7 +86,7 @@ struct VideoSenderTests {
         #expect(indices == [0, 1, 2, 3])
     }
 
-    @Test("No two frames share a timestamp and none goes back, though a new encoder's keyframe be of an old tick")
+    @Test("No two frames share a timestamp and none goes back, even if a new encoder's keyframe is of an old tick")
     func timestamps() throws {
         var sender = sender()
         var estimator = estimator()
@@ -114,7 +114,7 @@ struct VideoSenderTests {
         }
     }
 
-    @Test("A lost packet goes out over RTX with its number before the payload, once a round trip")
+    @Test("A lost packet is sent by RTX with its number before the payload, once a round trip")
     func retransmission() throws {
         var sender = sender()
         var estimator = estimator()
@@ -138,7 +138,7 @@ struct VideoSenderTests {
         #expect(packet9 == nil)
     }
 
-    @Test("Whoever asks for what was never sent, or for the same a thousand times, makes no work")
+    @Test("Requests for packets that were never sent, or a thousand for the same, cause no work")
     func hostileRequests() {
         var sender = sender()
         var estimator = estimator()
@@ -154,7 +154,7 @@ struct VideoSenderTests {
         #expect(!sender.hasWork, "nor for what is too old")
     }
 
-    @Test("What was lost before a keyframe is not sent again once all of that has left")
+    @Test("Packets lost before a keyframe are not retransmitted once all of that has left")
     func overtaken() throws {
         var sender = sender()
         var estimator = estimator()
@@ -177,7 +177,7 @@ struct VideoSenderTests {
         #expect(another == nil)
     }
 
-    @Test("What was asked for while its repair waited for the pacer is not sent twice")
+    @Test("A packet requested while its repair waited for the pacer is not sent twice")
     func repeatedRequest() {
         var sender = sender()
         var estimator = estimator()
@@ -196,7 +196,7 @@ struct VideoSenderTests {
         #expect(third != nil)
     }
 
-    @Test("A request for a repair that was lost counts, though an older one for the same packet still waits")
+    @Test("A request for a lost repair counts, though an older one for the same packet still waits")
     func newestRequest() {
         var sender = sender()
         var estimator = estimator()
@@ -213,7 +213,7 @@ struct VideoSenderTests {
         #expect(second != nil)
     }
 
-    @Test("What the receiver waits for first is repaired first, whenever it was asked for")
+    @Test("The packet that the receiver waits for first is repaired first, whenever it was requested")
     func oldestFirst() throws {
         var sender = sender()
         var estimator = estimator()
@@ -229,7 +229,7 @@ struct VideoSenderTests {
         #expect(order == [100, 101, 102, 103])
     }
 
-    @Test("A repair that feedback shows to have arrived is not sent once more", arguments: [true, false])
+    @Test("A repair that has arrived by feedback is not sent again", arguments: [true, false])
     func arrived(arrives: Bool) {
         var sender = sender()
         var estimator = estimator()
@@ -248,7 +248,7 @@ struct VideoSenderTests {
         #expect((second == nil) == arrives)
     }
 
-    @Test("Where repairs come late again and again, all packets of the next frame say that pictures are to be held")
+    @Test("If repairs come late repeatedly, all packets of the next frame request a playout delay")
     func hold() throws {
         var sender = sender()
         var estimator = estimator()
@@ -274,7 +274,7 @@ struct VideoSenderTests {
         #expect(said == [nil, nil, nil, nil, told, told])
     }
 
-    @Test("Without RTX the very same bytes go out again: one nonce must not protect two messages")
+    @Test("Without RTX the same bytes are sent again: one nonce must not protect two messages")
     func sameBytes() throws {
         var sender = sender(rtx: false)
         var estimator = estimator()
@@ -332,7 +332,7 @@ struct VideoSenderTests {
         #expect(sender.stream.counters.cuts == 1)
     }
 
-    @Test("The upper temporal layer goes when the line does not carry it")
+    @Test("The upper temporal layer is dropped when the link does not carry it")
     func layers() {
         var gate = TemporalLayerGate()
         var admitted = 0
@@ -347,7 +347,7 @@ struct VideoSenderTests {
         #expect((30...36).contains(admitted))
     }
 
-    @Test("Requests of the peer are one within 300 ms, and a repeated FIR is none")
+    @Test("Requests of the peer count as one within 300 ms, and a repeated FIR as none")
     func requests() {
         var sender = sender()
         sender.receivePictureLoss(at: now)
