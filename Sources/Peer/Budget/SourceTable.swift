@@ -82,6 +82,7 @@ struct SourceTable: Sendable {
 
     /// The source that may be evicted, if any.
     private func oldest(at now: Instant) -> SSRC? {
-        live.filter { !protected.contains($0.key) && now - $0.value >= Self.leastSilence }.min { $0.value < $1.value }?.key
+        live.filter { !protected.contains($0.key) && now - $0.value >= Self.leastSilence }
+            .min { $0.value < $1.value }?.key
     }
 }

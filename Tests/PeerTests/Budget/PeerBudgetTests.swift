@@ -12,7 +12,7 @@ struct PeerBudgetTests {
         return try SimulatedCall.connected(seed: seed, server: server, for: .seconds(1))
     }
 
-    /// Sound of the client's under its own SSRC, made for this.
+    /// Audio of the client's under its own SSRC, made for this.
     private func packet(_ call: SimulatedCall, _ sequence: inout UInt16) throws -> [UInt8] {
         let type = try #require(call.server.negotiated?.section(.audio)?.codecs.first).payloadType
         sequence &+= 1

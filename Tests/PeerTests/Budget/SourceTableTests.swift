@@ -38,7 +38,7 @@ struct SourceTableTests {
         #expect(table.refused > 59_000)
     }
 
-    @Test("A peer that changes its SSRC is accepted at once, however often it did before; the longest silent is evicted")
+    @Test("A peer that changes its SSRC is accepted at once, however often it did; the longest silent is evicted")
     func changes() {
         var table = table()
         var now = start

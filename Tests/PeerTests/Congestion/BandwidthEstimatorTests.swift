@@ -4,7 +4,7 @@ import Testing
 
 @testable import Peer
 
-/// A sender that follows its estimate, a line, and a receiver that answers with transport-wide feedback every 100 ms.
+/// A sender that follows its estimate, a link, and a receiver that answers with transport-wide feedback every 100 ms.
 private struct EstimatedLink {
     var estimator: BandwidthEstimator
     var forward: SimulatedLink<(SequenceNumber, Int)>

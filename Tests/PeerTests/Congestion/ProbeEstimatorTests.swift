@@ -8,7 +8,7 @@ struct ProbeEstimatorTests {
     private static let rate = BitRate.kilobits(900)
     private static let size = 450
     private static let cluster = ProbeCluster(id: 1, rate: rate, packets: 5, bytes: 5 * size)
-    /// What the empty line takes.
+    /// What the empty link takes.
     private static let way = Duration.milliseconds(30)
 
     /// What a burst at 900 kbit/s measures: `arrival` tells for each packet when it arrived, by its sending and its
@@ -43,7 +43,7 @@ struct ProbeEstimatorTests {
     }
 
     @Test(
-        "A burst that a busy receiver took out of its socket all at once shows what the line bears at least",
+        "A burst that a busy receiver read from its socket at once gives a lower bound of the link",
         arguments: [0, 5, 10])
     func clump(late: Int) throws {
         let last = Instant.zero + Self.rate.time(for: Self.size) * (Self.cluster.packets - 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-/// A sender with three rungs that obeys its estimate, a line with a queue, and a receiver that tells REMB as aiortc
+/// A sender with three rungs that obeys its estimate, a link with a queue, and a receiver that tells REMB as aiortc
 /// does, or only reports as GStreamer does.
 private struct ReceiverLink {
     static let rungs = [110_000.0, 450_000, 1_500_000]
@@ -11,7 +11,7 @@ private struct ReceiverLink {
     static let step = Duration.milliseconds(20)
 
     var estimator = BandwidthEstimator(BandwidthEstimatorConfiguration(), usesFeedback: false)
-    /// What the line carries, in bit/s.
+    /// What the link carries, in bit/s.
     var capacity: Double
     var roundTrip = 0.06
     /// What the application has to send at most.
@@ -76,7 +76,7 @@ private struct ReceiverLink {
         }
         if let answer, ticks >= answer.at, ticks >= stallEnd {
             self.answer = nil
-            // aiortc reports about sound and picture apart, each with the same sender report's round trip.
+            // aiortc reports about audio and picture apart, each with the same sender report's round trip.
             report(answer.roundTrip, of: answer.report)
             if stallInterval != nil { report(answer.roundTrip, of: answer.report) }
         }
@@ -195,7 +195,7 @@ struct ReceiverFollowerTests {
     }
 
     @Test(
-        "A still picture comes to the top rung within a minute; what it let us believe of a thin line is taken back as motion begins"
+        "A static picture reaches the top rung within a minute; on a thin link the rate is lowered when motion begins"
     )
     func still() {
         var link = ReceiverLink(capacity: 500_000)
@@ -231,7 +231,7 @@ struct ReceiverFollowerTests {
     }
 
     @Test(
-        "A receiver that answers late now and then has the top rung of a good line, and keeps it",
+        "A receiver that answers late now and then reaches the top rung on a good link, and keeps it",
         arguments: UInt64(1)...8)
     func late(seed: UInt64) {
         var link = ReceiverLink(capacity: 10_000_000)
@@ -340,7 +340,7 @@ struct ReportsOnlyTests {
     }
 
     @Test(
-        "150 kbit/s from the start are found by their queue, however late the answers",
+        "150 kbit/s from the start are detected by their queue, however late the answers",
         arguments: [nil, 1.5] as [Double?], UInt64(1)...4)
     func thinQueue(stallInterval: Double?, seed: UInt64) {
         var link = link(capacity: 150_000, reportInterval: 1)

@@ -26,7 +26,7 @@ struct RoundTripQueueTests {
     }
 
     @Test(
-        "A sample that lies far above both its neighbours makes the peer one that answers late: then three must agree")
+        "After a sample far above both its neighbours the peer counts as answering late: then three must agree")
     func late() {
         #expect(!queue([50, 300, 280, 50]).answersLate)
         #expect(queue([50, 120, 50, 50]).answersLate)
@@ -51,7 +51,7 @@ struct RoundTripQueueTests {
     }
 
     @Test(
-        "The shortest way is remembered between reports that come each five seconds, and forgotten after ten where they come each second"
+        "The shortest round trip is kept between reports every five seconds, and forgotten after ten if they come every second"
     )
     func memory() {
         #expect(queue([50, 50, 300, 300, 300], interval: .seconds(5)).standing == .milliseconds(250))

@@ -127,7 +127,7 @@ struct HostileReportTests {
     }
 
     @Test(
-        "Feedback, NACKs and reports that ask for too much are left unread, and a peer that goes on is ended; nobody else's budget is touched"
+        "Feedback, NACKs and reports that cause too much work are skipped, and a peer that continues is ended; no other budget is touched"
     )
     func work() throws {
         for flood in [Self.lies(base: 1), Self.packet(0x81, 205, [77, 5] + (0..<290).map { $0 << 16 | 0xFFFF })] {

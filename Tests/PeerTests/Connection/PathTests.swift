@@ -89,7 +89,7 @@ struct PathTests {
     }
 
     @Test(
-        "A call connects in which the client answers none of our checks, and in which flights are lost as well",
+        "A call connects although the client answers none of our checks and flights are lost as well",
         arguments: [0, 1, 2])
     func clientWithoutAnswers(lost: Int) throws {
         let call = try SimulatedCall.make(seed: 5)

@@ -53,7 +53,7 @@ import Testing
 
 @Suite("When the estimate is announced") struct EstimateAnnouncementTests {
     @Test(
-        "At once downwards by 5 %, upwards after 200 ms, and each second",
+        "At once downwards by 5 %, upwards after 200 ms, and every second",
         arguments: [
             (940, 10, true), (960, 10, false), (1060, 190, false), (1060, 200, true), (1040, 500, false),
             (1000, 990, false), (1000, 1000, true),

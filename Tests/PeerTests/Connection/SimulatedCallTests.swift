@@ -34,7 +34,7 @@ struct SimulatedCallTests {
     }
 
     @Test(
-        "Bursts of 5 % loss, reordering, duplicates and 200 ms round trip: media goes on",
+        "Bursts of 5 % loss, reordering, duplicates and 200 ms round trip: media continues",
         arguments: [11, 12, 13, 14] as [UInt64])
     func bad(seed: UInt64) throws {
         var link = LinkConditions(

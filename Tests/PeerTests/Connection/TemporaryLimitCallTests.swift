@@ -30,7 +30,7 @@ private final class Heard {
 
 @Suite("A peer that limits our video temporarily")
 struct TemporaryLimitCallTests {
-    @Test("It is notified each time which limits bind, gets no more than that, and more when it raises a limit or leaves")
+    @Test("It is notified each time of the limits that bind, gets no more, and more when it raises a limit or leaves")
     func obeyed() throws {
         let call = try SimulatedCall.make(seed: 11)
         CallMedia().attach(to: call)
@@ -57,7 +57,7 @@ struct TemporaryLimitCallTests {
 
         ask(.kilobits(250))
         #expect(heard.notifications == [told(strict)])
-        #expect(call.server.estimate <= .kilobits(250 + 70), "the picture's limit and the sound beside it")
+        #expect(call.server.estimate <= .kilobits(250 + 70), "the video's limit and the audio beside it")
         #expect(call.server.estimate > .kilobits(200))
         ask(.kilobits(500), by: 78)
         #expect(
@@ -87,7 +87,7 @@ struct TemporaryLimitCallTests {
     }
 
     @Test(
-        "It is agreed where it is offered, with a greatest packet rate or without",
+        "It is negotiated if offered, with a greatest packet rate or without",
         arguments: [("ccm tmmbr", true), ("ccm tmmbr smaxpr=120", true), ("ccm tstr", false)])
     func agreed(line: String, isAgreed: Bool) { #expect(CodecFeedback([line]).contains(.tmmbr) == isAgreed) }
 }

@@ -26,7 +26,7 @@ import Testing
     @Test("Without RTX a lost packet is retransmitted with the same bytes")
     func withoutRTX() throws {
         let link = LinkConditions(delay: .milliseconds(30), loss: .random(0.05))
-        // Below the estimate at the start: without RTX there is no padding either, so the line is not probed for more.
+        // Below the estimate at the start: without RTX there is no padding either, so the link is not probed for more.
         let media = CallMedia()
         media.frameBytes = 1500
         let call = try call(seed: 1, link: link, media: media) {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "No more is sent than the peer's b= takes, and no probe goes beyond it",
+        "No more is sent than the peer's b= accepts, and no probe exceeds it",
         arguments: ["b=AS:200", "b=TIAS:200000"])
     func describedLimit(link: String) throws {
         let call = try call(seed: 9) { $0.replacing("a=mid:1", with: "\(link)\r\na=mid:1") }
@@ -91,7 +91,7 @@ import Testing
             call.run(for: .milliseconds(200))
             most = max(most, call.server.estimate)
         }
-        #expect(most <= .kilobits(264), "the picture's limit and the sound beside it")
+        #expect(most <= .kilobits(264), "the video's limit and the audio beside it")
         #expect(most > .kilobits(200))
         let offer = call.client.makeOffer(at: call.now)
         try call.client.accept(answer: call.server.answer(offer, at: call.now), at: call.now)
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(
-        "A keyframe is asked for as it was agreed: PLI, else FIR with a new number each time, and PLI where nothing was",
+        "A keyframe is requested as negotiated: by PLI, else FIR with a new number each time, and by PLI if neither was",
         arguments: [(CodecFeedback.all, 1, 0), (.all.subtracting(.pli), 0, 1), (.all.subtracting([.pli, .fir]), 1, 0)])
     func keyframeRequests(feedback: CodecFeedback, losses: Int, intra: Int) throws {
         var section = NegotiatedSection(mid: "1", kind: .video)

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `With a third of all datagrams lost, some duplicated and some late, the handshake still completes`(seed: UInt64) throws {
+    func `A handshake completes with a third of all datagrams lost, some duplicated or late`(seed: UInt64) throws {
         let link = try link(seed: seed)
         link.loss = 0.3
         link.duplication = 0.2
@@ -83,7 +83,7 @@ import Testing
         #expect(took < .seconds(20))
     }
 
-    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, and the handshake fails after 30 s`() throws
+    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, for 30 s`() throws
     {
         let link = try link()
         link.drop = { _, _ in true }
@@ -135,7 +135,7 @@ import Testing
         #expect(link.client.statistics.retransmissions == 0)
     }
 
-    @Test func `A certificate that the signalling did not name ends the handshake before anything is delivered`() throws {
+    @Test func `A certificate without a signalled fingerprint ends the handshake before any delivery`() throws {
         let link = try link()
         link.server.setRemoteFingerprints([try TestIdentities.rsa.get().fingerprint])
         link.start()

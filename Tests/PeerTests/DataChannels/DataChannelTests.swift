@@ -75,7 +75,7 @@ extension [DataChannelEvent] {
 }
 
 @Suite struct DataChannelTests {
-    @Test func `Both ends start, open by their role, and text, binary and empty messages are delivered unchanged`() throws {
+    @Test func `Both ends start, open by their role, and deliver text, binary and empty messages`() throws {
         let link = ChannelLink()
         let even = try #require(link.client.open(label: "chat ü", at: link.now))
         let odd = try #require(link.server.open(label: "b", ordered: false, at: link.now))

@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test(
-        "Whatever the order, each message comes once and whole, ordered ones in order",
+        "In any order of chunks, each message is delivered once and whole, ordered ones in order",
         arguments: 1...20 as ClosedRange<UInt64>)
     func anyOrder(seed: UInt64) {
         var random = SeededRandom(seed: seed)

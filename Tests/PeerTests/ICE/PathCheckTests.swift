@@ -172,7 +172,7 @@ struct PathCheckTests {
     }
 
     @Test(
-        "A peer that never answers goes on where it is, and may leave a dead path, but gets no more than three times what it sends"
+        "A peer that never answers stays on its path, and may leave a dead one, but gets no more than three times what it sends"
     )
     func silentPeer() {
         var agent = agent()

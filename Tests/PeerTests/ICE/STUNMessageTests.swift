@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(
-        "of two that read sockets of one port, each finds every peer by its fragment, and whose a flow is where it came"
+        "of two demultiplexers on one port, each finds every peer by its fragment, and a flow where it was bound"
     )
     func sharedFragments() {
         let ufrags = UfragTable<Int>()

@@ -76,9 +76,9 @@ struct RedundantAudioTests {
                 && !RedundantAudio.canCarry(80, age: -960))
     }
 
-    // MARK: - Over a line
+    // MARK: - Over a link
 
-    /// Sound both ways over a line that loses one packet in ten; the client hears what the server sends.
+    /// Audio both ways over a link that loses one packet in ten; the client hears what the server sends.
     private func heard(repeats: Bool, client: PeerConfiguration? = nil, seed: UInt64 = 3) throws -> (
         packets: [ReceivedAudioPacket], sent: SentCounters, received: PeerStatistics
     ) {
@@ -100,11 +100,11 @@ struct RedundantAudioTests {
         let first = try #require(real.first).sequence
         let expected = try #require(real.last).sequence - first + 1
         let missing = Int(expected) - real.count
-        #expect(missing > 60, "the line loses a tenth")
+        #expect(missing > 60, "the link loses a tenth")
         let all = Dictionary(packets.map { ($0.sequence, $0) }, uniquingKeysWith: { one, _ in one })
         #expect(Int(expected) - all.keys.count(where: { $0 >= first }) < missing / 4)
         #expect(sent.repeatedPackets >= sent.packets - 1 && sent.packets > 900)
-        // Counted on the wire, and once as sound.
+        // Counted on the wire, and once as audio.
         #expect(sent.payloadBytes > sent.packets * 160)
         #expect(received.audioReceived.frames == real.count && received.malformedPackets == 0)
         let originals = Dictionary(real.map { ($0.sequence, $0) }, uniquingKeysWith: { one, _ in one })

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Sequence numbers") struct SequenceNumberTests {
     @Test(
-        "The distance is the shorter way round, the steps go forward only",
+        "The distance is in the shorter direction, the steps go forward only",
         arguments: [
             (5, 5, 0, 0), (6, 5, 1, 1), (5, 6, -1, 65_535), (2, 65_534, 4, 4), (65_534, 2, -4, 65_532),
             (32_768, 0, -32_768, 32_768),

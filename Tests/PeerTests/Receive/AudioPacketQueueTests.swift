@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "A packet takes the place of its copy, and of nothing else",
+        "A packet replaces its copy, and nothing else",
         arguments: [(false, false, false), (false, true, false), (true, true, false), (true, false, true)])
     func copies(isHeldCopy: Bool, isNewCopy: Bool, isTaken: Bool) throws {
         var queue = AudioPacketQueue()

@@ -108,7 +108,7 @@ private struct AudioLink {
 
     /// The phase of arrivals against ticks decides how long a packet waits at least: where that is shorter than a
     /// packet, the one after a lost one would come too late to repair it.
-    @Test(arguments: [0, 5, 10, 15, 19] as [Int64], [false, true]) func `Playout waits for the packet that repairs a loss`(
+    @Test(arguments: [0, 5, 10, 15, 19] as [Int64], [false, true]) func `Playout waits for a packet that repairs`(
         phase: Int64, copies: Bool
     ) {
         var link = AudioLink(seed: 12)
@@ -273,7 +273,7 @@ private struct AudioLink {
         return seconds << 32 | (UInt64(nanoseconds % 1_000_000_000) << 32) / 1_000_000_000
     }
 
-    @Test(arguments: [-300e-6, 0, 300e-6]) func `Audio and video of one moment stay synchronised, through jitter and drift`(
+    @Test(arguments: [-300e-6, 0, 300e-6]) func `Audio and video stay synchronised through jitter and drift`(
         drift: Double
     ) {
         var random = SeededRandom(seed: 11)
@@ -295,7 +295,7 @@ private struct AudioLink {
                     at: arrival
                 )
             }
-            // The picture comes 80 ms after the sound.
+            // The picture comes 80 ms after the audio.
             func audioTaken() -> Instant {
                 clock.captureTime(ssrc: 1, timestamp: audio, clockRate: 48_000, arrival: now + .milliseconds(60))
             }
@@ -319,7 +319,7 @@ private struct AudioLink {
 
     @Test func `A first report that was delayed makes no picture look younger than it is`() {
         var clock = SenderClock()
-        // Sound arrives 10 ms after its capture, pictures 70 ms after it, the only reports 50 ms.
+        // Audio arrives 10 ms after its capture, pictures 70 ms after it, the only reports 50 ms.
         for tick in 0..<100 {
             let now = Int64(tick) * 20_000_000 + 1_000_000_000
             let time = Self.ntp(3_900_000_000_000_000_000 + now)

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "Five tries, within limits that grow with the round trip",
+        "Five requests, within limits that grow with the round trip",
         arguments: [(10, 210), (40, 250), (70, 400), (160, 400), (200, 500), (300, 600)] as [(Int64, Int64)])
     func hold(roundTrip: Int64, hold: Int64) {
         #expect(repair(roundTrip: roundTrip).hold(reorderDelay: Self.reordering) == .milliseconds(hold))

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "Timestamps at the ends of their range trap nowhere", arguments: [Int64.min, .min + 1, -1, 0, .max - 1, .max])
+        "Timestamps at the ends of their range never trap", arguments: [Int64.min, .min + 1, -1, 0, .max - 1, .max])
     func extremes(timestamp: Int64) {
         var clock = SenderClock()
         var buffer = AudioReceiveBuffer()

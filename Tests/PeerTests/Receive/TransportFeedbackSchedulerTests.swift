@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "Nothing is due before the first packet, and a busy line is reported sooner",
+        "Nothing is due before the first packet, and a busy link is reported sooner",
         arguments: [(0, nil), (5, 200), (6, 100), (50, 100)] as [(Int, Int64?)])
     func deadline(packets: Int, milliseconds: Int64?) {
         #expect(received(packets).deadline == milliseconds.map { Self.start + .milliseconds($0) })

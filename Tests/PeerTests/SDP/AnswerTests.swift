@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test(
-        "Browsers can be told to hold pictures",
+        "The playout-delay extension is negotiated with browsers",
         arguments: [("chromium156-av", 5, ""), ("firefox153-av", 6, "/sendonly")])
     func playoutDelay(name: String, id: Int, direction: String) throws {
         var negotiation = Negotiation(configuration: F.configuration())

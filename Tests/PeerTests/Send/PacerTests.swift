@@ -36,7 +36,7 @@ struct PacerTests {
     }
 
     @Test(
-        "Where the line is not the limit an ordinary frame leaves at once, elsewhere a third of it, a keyframe nowhere")
+        "If the link is not the limit an ordinary frame leaves at once, otherwise a third of it; a keyframe never does")
     func ample() {
         let frame = 1_500_000 / 8 / 30
         #expect(burst(isAmple: true) > frame)

@@ -29,7 +29,7 @@ struct TemporaryLimitsTests {
     }
 
     @Test(
-        "Where one counts more of each packet both bind, each at its packet rates; between them one that binds nowhere is dropped"
+        "If one counts more overhead per packet, both bind at their packet rates; a limit between them that never binds is dropped"
     )
     func crossing() {
         // 200 kbit/s with 20 bytes and 230 with 60 meet at 93.75 packets a second.

@@ -288,7 +288,7 @@ struct VideoSenderTests {
     }
 
     @Test(
-        "A packet tells the estimate by which number it measures: its own, none, or one that was used before",
+        "A packet carries the transport-wide number that it measures: its own, none, or a used one",
         arguments: [true, false])
     func numbering(rtx: Bool) {
         var sender = sender(rtx: rtx)
