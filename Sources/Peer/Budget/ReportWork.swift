@@ -1,7 +1,7 @@
 /// The cost of processing an RTCP packet, for the budget: one datagram may hold fifty feedback packets that each cover
 /// 65 000 packets, or request five thousand retransmissions.
 extension RTCPPacket {
-    /// What any packet costs, in steps.
+    /// The cost of any packet, in steps.
     static let leastWork = 10
     /// A limit is compared with every other one that binds.
     static let workOfLimit = TemporaryLimits.most

@@ -19,7 +19,7 @@ struct SourceTable: Sendable {
     static let capacity = 64
     /// SSRCs over the whole connection: one a second for an hour.
     static let lifetime = 4096
-    /// Of those that a description names, so many keep their place.
+    /// The most sources of a description that keep their place.
     static let named = 32
     /// A source that was received more recently is not evicted. RTCP comes every 5 s at the latest (RFC 3550 §6.2).
     static let leastSilence: Duration = .seconds(6)

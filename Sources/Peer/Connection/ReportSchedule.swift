@@ -6,7 +6,7 @@ struct ReportSchedule: Sendable {
     /// At the start: a receiver can align audio and video once it has reports about both, libwebrtc once it has two of
     /// each (RtpToNtpEstimator draws a line through them).
     static let earlyInterval: Duration = .milliseconds(250)
-    /// So many reports follow at the shorter interval.
+    /// This many reports follow at the shorter interval.
     static let earlyReports = 3
     /// The first report of a connection that sends nothing.
     static let firstReport: Duration = .milliseconds(500)

@@ -83,8 +83,7 @@ import Testing
         #expect(took < .seconds(20))
     }
 
-    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, for 30 s`() throws
-    {
+    @Test func `Lost flights are repeated after 100, 200, 400 ms and so on up to 4 s, for 30 s`() throws {
         let link = try link()
         link.drop = { _, _ in true }
         link.start()
