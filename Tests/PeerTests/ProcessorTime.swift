@@ -1,9 +1,9 @@
 import Foundation
 import Threads
 
-/// The time that the calling thread's processor spends on `body`, which must not wait. Other tests run meanwhile: what
-/// the clock on the wall says of it is theirs too. Under a sanitizer (`./scripts/sanitize`) code is about twenty times
-/// slower, and counts as what it takes without.
+/// The processor time that the calling thread spends on `body`, which must not wait. Other tests run meanwhile, so
+/// wall-clock time would include theirs. Under a sanitizer (`./scripts/sanitize`) code is about twenty times slower;
+/// its time is scaled to the time without.
 func processorTime(_ body: () throws -> Void) rethrows -> Duration {
     let start = ThreadClock.nanoseconds()
     try body()

@@ -9,7 +9,7 @@ private struct EstimatedLink {
     var estimator: BandwidthEstimator
     var forward: SimulatedLink<(SequenceNumber, Int)>
     var backward: SimulatedLink<(SequenceNumber, [Duration?])>
-    /// What the application would send at most.
+    /// The most that the application would send.
     var applicationRate: BitRate?
     /// A busy receiver looks into its socket only so often.
     var wakeUp: Duration?

@@ -8,11 +8,11 @@ struct ProbeEstimatorTests {
     private static let rate = BitRate.kilobits(900)
     private static let size = 450
     private static let cluster = ProbeCluster(id: 1, rate: rate, packets: 5, bytes: 5 * size)
-    /// What the empty link takes.
+    /// The delay of the empty link.
     private static let way = Duration.milliseconds(30)
 
-    /// What a burst at 900 kbit/s measures: `arrival` tells for each packet when it arrived, by its sending and its
-    /// place.
+    /// The rate that a burst at 900 kbit/s measures: `arrival` gives each packet's arrival, by its sending time and its
+    /// index.
     private func measure(_ arrival: (Instant, Int) -> Instant) -> Double? {
         var estimator = ProbeEstimator()
         estimator.began(Self.cluster)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-/// A sender with three rungs that obeys its estimate, a link with a queue, and a receiver that tells REMB as aiortc
+/// A sender with three rungs that obeys its estimate, a link with a queue, and a receiver that sends REMB as aiortc
 /// does, or only reports as GStreamer does.
 private struct ReceiverLink {
     static let rungs = [110_000.0, 450_000, 1_500_000]
@@ -11,18 +11,17 @@ private struct ReceiverLink {
     static let step = Duration.milliseconds(20)
 
     var estimator = BandwidthEstimator(BandwidthEstimatorConfiguration(), usesFeedback: false)
-    /// What the link carries, in bit/s.
+    /// The capacity of the link, in bit/s.
     var capacity: Double
     var roundTrip = 0.06
-    /// What the application has to send at most.
+    /// The most that the application has to send.
     var limit = Double.infinity
-    /// The receiver's own wish in the place of its estimate.
+    /// A fixed limit of the receiver instead of its estimate.
     var wish: Double?
     var tellsREMB = true
     /// Seconds between receiver reports.
     var reportInterval = 1
-    /// Mean seconds between the times at which the receiver stands still for 50 to 500 ms, as aiortc's loop does on a
-    /// busy machine; nil: it does not.
+    /// Mean seconds between stalls of the receiver of 50 to 500 ms, as aiortc's loop has on a busy machine; nil: none.
     var stallInterval: Double?
     var random = SeededRandom(seed: 1)
     /// The longest that a sender's packet waited since this was cleared, in seconds.
@@ -112,7 +111,7 @@ private struct ReceiverLink {
         } else if told == 30_000_000 {
             if seconds >= 3 { told = incoming }
         } else if queue / capacity > 0.05 || ticks == stallEnd {
-            // What stood in the socket looks like a queue.
+            // The packets that waited in the socket look like a queue.
             told = incoming * 0.85
         } else {
             told = max(told, min(told * 1.04, incoming * 1.5 + 10_000))
@@ -286,7 +285,7 @@ struct ReceiverFollowerTests {
     func stuck() {
         var link = ReceiverLink(capacity: 10_000_000)
         link.run(for: 15)
-        // aiortc 1.14 after its process stood still for two seconds.
+        // aiortc 1.14 after its process stalled for two seconds.
         link.wish = 51_000
         link.run(for: 60)
         #expect(link.rung == 2)
@@ -346,7 +345,7 @@ struct ReportsOnlyTests {
         var link = link(capacity: 150_000, reportInterval: 1)
         link.random = SeededRandom(seed: seed)
         link.stallInterval = stallInterval
-        // What is above the lowest rung is tried once.
+        // A rate above the lowest rung is tried once.
         link.run(for: 10)
         #expect(link.moves.count(where: { $0.rung > 0 }) <= 1)
         #expect(link.estimator.estimate < .kilobits(300), "the next rung needs twice as much")

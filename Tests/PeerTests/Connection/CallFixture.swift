@@ -86,10 +86,10 @@ extension SimulatedCall {
         return call
     }
 
-    /// The way of the client's datagrams, as the server sees it.
+    /// The flow of the client's datagrams, as the server sees it.
     static let clientFlow = Flow(.udp, local: serverAddress, remote: clientAddress)
 
-    /// Hands the server a datagram that the client did not send, or not that way. Answers what it has shown of its
+    /// Passes the server a datagram that the client did not send, or not on that flow. Returns what it proved about its
     /// flow.
     @discardableResult
     func inject(_ bytes: [UInt8], from flow: Flow = clientFlow) -> FlowClaim {
@@ -120,7 +120,7 @@ extension SimulatedCall {
 }
 
 extension PeerConnection {
-    /// The ICE credentials that this end has told the other.
+    /// The ICE credentials that this end has sent to the other.
     var localCredentials: ICECredentials {
         get throws {
             let credentials = ice?.local

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Peer
 
-/// What one connected peer does to the loop that it shares with all others: the attacks of the review, on one
+/// The effects of one connected peer on the loop that it shares with all others: the attacks of the review, on one
 /// connection.
 @Suite("A hostile peer with valid keys") struct HostilePeerTests {
     private func connected(seed: UInt64, codec: VideoCodec = .vp8) throws -> SimulatedCall {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Rows `h264-units` and `h264-units-many`: 16 s of silence for everybody, and 664 MB kept.
+    /// Rows `h264-units` and `h264-units-many`: 16 s of silence for everybody, and 664 MB held.
     @Test("Access units of thousands of parameter sets cost what their packets cost, and the statistics count them")
     func units() throws {
         let call = try connected(seed: 21, codec: .h264)

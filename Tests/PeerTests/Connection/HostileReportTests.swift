@@ -4,10 +4,10 @@ import Testing
 
 @testable import Peer
 
-/// A connected peer whose reports say what no receiver would.
+/// A connected peer whose reports no receiver would send.
 @Suite("Reports of a hostile peer")
 struct HostileReportTests {
-    /// The call goes on as before.
+    /// The call continues as before.
     private func goesOn(_ call: SimulatedCall) {
         let start = call.now
         call.run(for: .seconds(2))
@@ -119,7 +119,7 @@ struct HostileReportTests {
         FuzzBodies.plain(Array(Self.lies(base: base).prefix(36)), into: call.server, at: call.now)
         let once = call.server.sender.estimator.history.walked - history.walked
         #expect(once > 0 && once < 2000, "\(once)")
-        // Of numbers that were never sent nothing is looked at.
+        // Numbers that were never sent are not visited.
         let before = call.server.sender.estimator.history.walked
         FuzzBodies.plain(Array(Self.lies(base: history.nextSequence + 500).prefix(36)), into: call.server, at: call.now)
         #expect(call.server.sender.estimator.history.walked - before < 2000)

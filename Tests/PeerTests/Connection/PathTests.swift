@@ -10,7 +10,7 @@ struct PathTests {
     private static let victim = Flow(
         .udp, local: SimulatedCall.serverAddress, remote: SocketAddress(.v4(0xCB00_7177), port: 53))
 
-    /// What the client could send from anywhere: it knows both sides' credentials.
+    /// A check that the client could send from anywhere: it knows both sides' credentials.
     private func check(_ call: SimulatedCall) throws -> [UInt8] {
         let server = try call.server.localCredentials
         let client = try call.client.localCredentials

@@ -4,7 +4,7 @@ import Testing
 @testable import Peer
 
 @Suite("When reports are due") struct ReportScheduleTests {
-    /// When reports are taken, in milliseconds, by one who asks each ten.
+    /// The times of the reports, in milliseconds, if the schedule is polled every ten.
     private func times(_ schedule: inout ReportSchedule, streams: [(Int, Int)], until end: Int) -> [Int] {
         var times: [Int] = []
         for milliseconds in stride(from: 0, through: end, by: 10) {

@@ -48,7 +48,7 @@ struct SimulatedCallTests {
         call.run(for: .seconds(2))
         let start = call.now
         call.run(for: .seconds(20))
-        // 500 frames were sent. Where a burst takes a repair too, the picture stands until a keyframe comes.
+        // 500 frames were sent. If a burst takes a repair too, the picture freezes until a keyframe comes.
         #expect(call.frames(.server, since: start) > 425)
         #expect(call.frames(.client, since: start) > 425)
         #expect(call.audioPackets(.server, since: start) > 900)
@@ -206,7 +206,7 @@ struct SimulatedCallTests {
             }
         }
         #expect(delays.count > 100)
-        // Capture is at most the shortest way before arrival: the clock knows the offset less that way.
+        // Capture is at most the shortest path delay before arrival: the clock knows the offset minus that delay.
         #expect(delays.allSatisfy { $0 >= 0 && $0 < 80 }, "\(delays.min() ?? 0)…\(delays.max() ?? 0) ms")
     }
 
@@ -220,7 +220,7 @@ struct SimulatedCallTests {
         }
         var reports: [Instant] = []
         call.filter = { side, bytes in
-            // RFC 5761 §4: the second byte tells RTCP from RTP; 200 is a sender report.
+            // RFC 5761 §4: the second byte distinguishes RTCP from RTP; 200 is a sender report.
             if side == .client, bytes.count > 1, bytes[0] >> 6 == 2, bytes[1] == 200 { reports.append(call.now) }
             return false
         }

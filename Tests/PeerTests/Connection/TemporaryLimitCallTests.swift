@@ -4,7 +4,7 @@ import Testing
 
 @testable import Peer
 
-/// What the server's reports said, read in the client's place.
+/// The server's reports, parsed in the client's place.
 private final class Heard {
     var notifications: [TemporaryMaxBitrate] = []
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Whole calls with peers that offer less than a browser, or suffer more.
 @Suite("Calls with unusual peers") struct UnusualPeerTests {
-    /// A call whose offer was changed on its way.
+    /// A call whose offer was changed in transit.
     private func call(
         seed: UInt64, link: LinkConditions = LinkConditions(), client: PeerConfiguration? = nil,
         media: CallMedia = CallMedia(),
@@ -58,7 +58,7 @@ import Testing
         var client = PeerConfiguration(role: .client)
         client.receiveLimit = .kilobits(700)
         let call = try call(seed: 2, client: client) { $0.contains("transport-cc") || $0.contains("transport-wide-cc") }
-        // From 300 kbit/s it climbs to what the peer says.
+        // From 300 kbit/s it grows to the peer's limit.
         call.run(for: .seconds(4))
         let start = call.now
         call.run(for: .seconds(5))
@@ -66,7 +66,7 @@ import Testing
         #expect(call.frames(.client, since: start) > 110)
     }
 
-    /// A call whose offer got lines of its video section added or replaced on its way.
+    /// A call whose offer got lines of its video section added or replaced in transit.
     private func call(
         seed: UInt64, client: PeerConfiguration? = nil, replacing change: (String) -> String
     ) throws -> SimulatedCall {

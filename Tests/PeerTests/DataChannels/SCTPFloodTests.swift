@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-/// What a hostile peer sends into an association: each flood once held the loop for seconds, or memory without end.
+/// Floods of a hostile peer into an association: each once held the loop for seconds, or memory without bound.
 @Suite("SCTP floods") struct SCTPFloodTests {
     private func established(_ configuration: SCTPConfiguration = SCTPConfiguration(), forwards: Bool = true)
         -> SCTPAssociation
@@ -128,7 +128,7 @@ import Testing
     @Test("A gap that is filled again and again holds the window and two messages at most")
     func filling() {
         let association = established()
-        // Something far ahead keeps each chunk before it the filler of a hole.
+        // A chunk far ahead makes each chunk before it fill a gap.
         flood(association, [data(100 &+ 16_000, begins: true, ends: true)])
         var most = 0
         for number in UInt32(0)..<15_000 where association.state == .established {
@@ -257,7 +257,8 @@ import Testing
         #expect(association.held <= association.configuration.receiveWindow)
         let told = answers(association).compactMap { if case .sack(let sack) = $0 { sack.window } else { nil } }
         #expect(try #require(told.last) < 600)
-        // Ten seconds bring a thousand more, of what was taken; the rest was refused, and its sender has it still.
+        // Ten seconds bring a thousand more of the accepted messages; the others were refused, and their sender still
+        // has them.
         let taken = Int(association.receiver.cumulativeTSN &- 99)
         #expect(association.statistics.refusedChunks == 2500 - taken)
         var now = Instant.zero
@@ -346,7 +347,7 @@ import Testing
         add(12, begins: true, ends: true)
         #expect(reassembly.fragments.isEmpty)
         _ = reassembly.takeFirst()
-        // Waits for its beginning behind a hole, which then is filled with a whole message.
+        // The fragment waits for its beginning behind a gap, which a whole message then fills.
         add(14, ends: true)
         #expect(reassembly.fragments.count == 1)
         add(13, begins: true, ends: true)

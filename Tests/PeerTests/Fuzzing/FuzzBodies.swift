@@ -19,7 +19,7 @@ enum FuzzBodies {
         _ = association.nextDeadline
     }
 
-    /// What an authentic but hostile peer says: behind decryption.
+    /// Decrypted packets of an authentic but hostile peer.
     static func plain(_ bytes: [UInt8], into peer: PeerConnection, at now: Instant, keepingEvents: Bool = false) {
         bytes.withUnsafeBytes { raw in
             switch DatagramKind(raw) {

@@ -159,7 +159,7 @@ import Testing
     }
 }
 
-/// A caller and a server in virtual time over a network that loses what a test says.
+/// A caller and a server in virtual time over a network that loses the datagrams that a test chooses.
 @Suite struct ICEAgentControllingTests {
     struct World: ~Copyable {
         static let client = SocketAddress(.v4(0xC000_0202), port: 5000)

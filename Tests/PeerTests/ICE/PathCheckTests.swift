@@ -45,7 +45,7 @@ struct PathCheckTests {
         return result
     }
 
-    /// Answers what the agent asked on `flow`, as whoever holds `password` there would.
+    /// Answers the agent's check on `flow`, as a host there that knows `password` would.
     @discardableResult
     private func answer(_ agent: inout ICEAgent, on flow: Flow, password: String = client.password, at now: Instant)
         -> FlowClaim
@@ -83,7 +83,7 @@ struct PathCheckTests {
             #expect(guessed == .none)
         }
         #expect(agent.selected == flow(Self.home))
-        // Whoever is really there has the media from one answer on.
+        // A host that is really there gets the media from its first answer on.
         let now = Self.start + .seconds(25)
         check(&agent, on: flow(Self.victim), at: now)
         answer(&agent, on: flow(Self.victim), at: now + .milliseconds(40))
@@ -135,7 +135,7 @@ struct PathCheckTests {
             check(&agent, on: flow(Self.home), at: Self.start)
             answer(&agent, on: flow(Self.home), at: Self.start)
             for step in 0..<50 { agent.authenticMedia(on: flow(Self.home), at: Self.start + .milliseconds(step * 20)) }
-            // Its media is not taken before its next check, and that one nominates nothing.
+            // Its media does not move the path before its next check, and that one nominates nothing.
             let now = Self.start + .seconds(5)
             agent.authenticMedia(on: moved, at: now)
             #expect(agent.selected == flow(Self.home))
@@ -144,7 +144,7 @@ struct PathCheckTests {
             #expect((agent.selected == moved) == isSameAddress, "another address has to answer first")
             answer(&agent, on: moved, at: now + .milliseconds(40))
             #expect(agent.selected == moved)
-            // What was late from the old one changes nothing.
+            // Late media from the old path changes nothing.
             agent.authenticMedia(on: moved, at: now + .milliseconds(60))
             agent.authenticMedia(on: flow(Self.home), at: now + .milliseconds(70))
             #expect(agent.selected == moved)

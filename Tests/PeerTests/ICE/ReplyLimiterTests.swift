@@ -29,7 +29,8 @@ struct ReplyLimiterTests {
         for number in 0..<64 as Range<UInt16> {
             _ = limiter.allows(source(number), at: start + .microseconds(Int64(number)))
         }
-        // The first asks again and is refused; so the second is the longest silent when one more comes.
+        // The first source asks again and is refused; so the second has been silent for the longest when one more
+        // comes.
         let now = start + .milliseconds(1)
         let first = answers(&limiter, to: 0, asked: 1, at: now)
         let added = answers(&limiter, to: 64, asked: 1, at: now)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-/// What an access unit may hold, and what it may cost.
+/// The contents and the cost of an access unit are bounded.
 @Suite("Limits of H.264 access units") struct H264LimitTests {
     private static let slice: [UInt8] = [0x41, 0x9A, 1, 2, 3]
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Audio that is sent twice (RFC 2198)")
 struct RedundantAudioTests {
-    /// What Chromium sends: one copy of 3 bytes, 960 ticks old, and a payload of 2.
+    /// A packet of Chromium: one copy of 3 bytes, 960 ticks old, and a payload of 2.
     static let chromium: [UInt8] = [
         0xEF, 0x0F, 0x00, 0x03,  // F = 1, 111; offset 960 = 0x3C0 in 14 bits, length 3 in 10
         0x6F,  // F = 0, 111
@@ -78,7 +78,7 @@ struct RedundantAudioTests {
 
     // MARK: - Over a link
 
-    /// Audio both ways over a link that loses one packet in ten; the client hears what the server sends.
+    /// Audio both ways over a link that loses one packet in ten; the client receives the server's audio.
     private func heard(repeats: Bool, client: PeerConfiguration? = nil, seed: UInt64 = 3) throws -> (
         packets: [ReceivedAudioPacket], sent: SentCounters, received: PeerStatistics
     ) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-/// A talker, a way with delay and loss, and a mixer that asks each 20 ms; tempo is applied to sample counts only.
+/// A sender, a path with delay and loss, and a mixer that polls every 20 ms; tempo is applied to sample counts only.
 private struct AudioLink {
     var random: SeededRandom
     var buffer = AudioReceiveBuffer()

@@ -27,7 +27,7 @@ struct NackListTests {
         return list
     }
 
-    /// When one more packet is asked for, in milliseconds after it was noticed.
+    /// The times of the requests for one more packet, in milliseconds after it was noticed.
     private func times(_ list: NackList, roundTrip: Duration = .milliseconds(60)) -> [Int64] {
         var list = list
         let isNoted = list.note(1_000_000..<1_000_001, at: at(1_000_000))

@@ -11,7 +11,7 @@ import Testing
         ).1
     }
 
-    /// One-packet VP8 keyframes on each layer, as a sender that was asked for keyframes gives them.
+    /// One-packet VP8 keyframes on each layer, as a sender sends them on request.
     private struct Sender {
         let section: NegotiatedSection
         var sequence: SequenceNumber = 100
@@ -60,7 +60,7 @@ import Testing
             for _ in 0..<times { sender.send(layers, into: &receiver) }
         }
 
-        /// Of the frames that came since the last call.
+        /// The frames that came since the last call.
         mutating func takeHeights() -> [Int] { receiver.takeFrames().map(\.frame.height) }
     }
 

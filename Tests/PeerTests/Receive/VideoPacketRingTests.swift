@@ -4,7 +4,7 @@ import Testing
 @testable import Peer
 
 @Suite("The ring of video packets") struct VideoPacketRingTests {
-    /// What begins a keyframe, an interframe, and what goes on with a frame.
+    /// Payloads that begin a keyframe, begin an interframe, and continue a frame.
     private static let key: [UInt8] = [0x10, 0, 0, 0x9D, 1, 0x2A]
     private static let inter: [UInt8] = [0x10, 1]
     private static let rest: [UInt8] = [0x00, 7, 7]

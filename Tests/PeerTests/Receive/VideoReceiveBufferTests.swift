@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-/// A VP8 or H.264 sender with a lossy, jittery way to a receive buffer, in virtual time.
+/// A VP8 or H.264 sender with a path of loss and jitter to a receive buffer, in virtual time.
 private struct VideoLink {
     struct Flying {
         var arrival: Instant
@@ -195,7 +195,7 @@ private struct VideoLink {
 
     @Test(
         arguments: [
-            // arrivals (sequence, ms), ask at ms, asked
+            // arrivals (sequence, ms), polled at ms, requested
             ([(1, 0), (3, 1)], 5, []), ([(1, 0), (3, 1)], 11, [2]), ([(1, 0), (3, 1), (2, 8)], 20, []),
             ([(65534, 0), (65537, 1)], 11, [65535, 0]), ([(1, 0), (5, 1), (3, 2)], 12, [2, 4]),
             ([(1, 0), (1500, 1)], 50, []),

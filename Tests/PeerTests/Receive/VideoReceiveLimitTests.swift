@@ -3,7 +3,7 @@ import Testing
 
 @testable import Peer
 
-/// What a stream of packets may hold in the buffer, and what each of them may cost.
+/// The memory of a stream of packets in the buffer, and the cost of each packet, are bounded.
 @Suite("Limits of received video") struct VideoReceiveLimitTests {
     private static let keyframe: [UInt8] = [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 0x40, 1, 0xB4, 0, 1, 2, 3]
 

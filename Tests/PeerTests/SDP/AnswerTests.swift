@@ -10,7 +10,7 @@ import Testing
         let offer = try F.parsed(name)
         var negotiation = Negotiation(configuration: F.configuration())
         let (made, session) = try negotiation.answer(offer, newCredentials: F.credentials)
-        // What goes out is what is checked: through the printer and the parser.
+        // The test checks the printed and parsed answer.
         let answer = try SessionDescription(parsing: made.description)
         #expect(answer.isIceLite)
         #expect(answer.media.count == offer.media.count)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Peer
 
-/// What a description may hold, and what it may cost.
+/// The contents and the cost of a description are bounded.
 @Suite("Limits of session descriptions") struct SDPLimitTests {
     private static let head = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\n"
     private static let transport =

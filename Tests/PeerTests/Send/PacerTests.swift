@@ -21,7 +21,7 @@ struct PacerTests {
         #expect((190_000...210_000).contains(sent))
     }
 
-    /// What leaves at once after a pause, in bytes.
+    /// The bytes that leave at once after a pause.
     private func burst(isAmple: Bool) -> Int {
         var pacer = Pacer(rate: .kilobits(2400))
         pacer.isAmple = isAmple

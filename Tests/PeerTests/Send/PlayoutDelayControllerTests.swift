@@ -27,7 +27,7 @@ struct PlayoutDelayControllerTests {
     @Test("A single stall changes nothing, a repeated one does")
     func again() {
         #expect(held([(0, 240)], after: 100) == .zero)
-        // Of one stretch still.
+        // They belong to one stall.
         #expect(held([(0, 240), (400, 230)], after: 500) == .zero)
         #expect(held([(0, 240), (5000, 170)], after: 5100) == .milliseconds(140))
     }

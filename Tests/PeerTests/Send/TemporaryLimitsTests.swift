@@ -37,7 +37,7 @@ struct TemporaryLimitsTests {
         #expect(limits.bounding == [limit(1, 200, 20), limit(2, 230, 60)])
         #expect(limits.rate(packets: 50, header: 0) == .kilobits(192))
         #expect(limits.rate(packets: 125, header: 0) == .kilobits(170))
-        // Of what a receiver counts our own headers are no loss.
+        // Our own headers are part of what a receiver counts, and cost nothing.
         #expect(limits.rate(packets: 50, header: 20) == .kilobits(200))
         // 200 kbit/s of packets of 20 bytes are 1250 a second: they would have to meet beyond that.
         #expect(self.limits([limit(1, 200, 20), limit(2, 500, 22)]).bounding == [limit(1, 200, 20)])
