@@ -1,15 +1,15 @@
 import Basics
 import Codecs
 
-/// What the sound of a recording is coded with.
+/// The audio codec of a recording.
 public enum RecordingAudio: String, Sendable, Codable, CaseIterable {
-    /// Plays everywhere.
+    /// AAC-LC, which all players support.
     case aac
-    /// Better at the same rate; not on every old player.
+    /// Opus, which is better at the same rate, but which some old players do not support.
     case opus
 }
 
-/// Codes a recording's mono sound, whatever the codec. Not Sendable: confined to the recorder's queue.
+/// Encodes a recording's mono audio with either codec. Not Sendable: confined to the recorder's queue.
 final class AudioEncoder {
     private enum Codec {
         case aac(AACEncoder)
@@ -20,9 +20,9 @@ final class AudioEncoder {
     let bitRate: BitRate
     /// Samples in a packet.
     let frameSize: Int
-    /// Samples that come out before the first real one.
+    /// How many priming samples precede the first real one.
     let priming: Int
-    /// What the file says about the codec: AudioSpecificConfig, or OpusHead (RFC 7845 §5.1).
+    /// The codec's configuration in the file: AudioSpecificConfig, or OpusHead (RFC 7845 §5.1).
     let description: [UInt8]
 
     private let codec: Codec
@@ -58,7 +58,7 @@ final class AudioEncoder {
         position = -Int64(priming)
     }
 
-    /// The packets that these samples complete.
+    /// Encodes samples and returns the packets that they complete.
     func encode(_ samples: [Float]) throws(RecordingError) -> [AudioPacket] {
         var packets: [AudioPacket] = []
         do throws(CodecError) {
@@ -84,7 +84,7 @@ final class AudioEncoder {
         return packets
     }
 
-    /// The packets that are left.
+    /// Encodes the remaining samples and returns their packets.
     func finish() throws(RecordingError) -> [AudioPacket] {
         switch codec {
         case .aac(let encoder):

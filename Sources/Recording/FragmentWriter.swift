@@ -2,15 +2,16 @@ import Basics
 import CFFmpeg
 import Codecs
 
-/// One coded block of sound on its way into a file.
+/// One encoded block of audio for a file.
 struct AudioPacket {
     var data: [UInt8]
-    /// Its first sample at 48 kHz; negative for what only primes the decoder.
+    /// The index of its first sample at 48 kHz; negative for priming samples.
     var position: Int64
     var sampleCount: Int
 }
 
-/// Writes an MP4 of fragments (ISO/IEC 14496-12 §8.8): whatever happens later, all finished fragments can be played.
+/// Writes a fragmented MP4 (ISO/IEC 14496-12 §8.8), in which all finished fragments can be played whatever happens
+/// later.
 ///
 /// Not Sendable: confined to the recorder's queue.
 final class FragmentWriter {
@@ -19,18 +20,20 @@ final class FragmentWriter {
     private let packet: UnsafeMutablePointer<AVPacket>
     private var hasHeader = false
     private var isDirectorySecure = false
-    /// What the fragment that is being filled holds so far.
+    /// The size of the current fragment so far.
     private var pending = (bytes: 0, samples: 0)
 
     private static let videoIndex: Int32 = 0
     private static let audioIndex: Int32 = 1
     private static let bufferSize = 1 << 16
 
-    /// The sample entry of H.264 whose parameter sets may change with any keyframe (ISO/IEC 14496-15 §5.4.2.1), as
-    /// FFmpeg writes four letters.
+    /// The FourCC `avc3`, the sample entry of H.264 whose parameter sets may change with any keyframe (ISO/IEC 14496-15
+    /// §5.4.2.1), in FFmpeg's byte order.
     static let avc3: UInt32 = 0x3363_7661
 
-    /// `parameterSets`: SPS and PPS as Annex B. `changesInBand`: keyframes may bring others.
+    /// - Parameters:
+    ///   - parameterSets: SPS and PPS in Annex B.
+    ///   - changesInBand: whether later keyframes may have other parameter sets.
     init(
         sink: FileSink, width: Int, height: Int, parameterSets: [UInt8], changesInBand: Bool, audio: AudioEncoder
     ) throws(RecordingError) {
@@ -45,13 +48,14 @@ final class FragmentWriter {
         }
         self.format = format
         self.packet = packetPointer
-        // From here on `deinit` runs also when this throws.
+        // From here on all properties are set, so `deinit` runs even where this throws.
         try addVideo(width: width, height: height, parameterSets: parameterSets, tag: changesInBand ? Self.avc3 : 0)
         try addAudio(audio)
         try openOutput()
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
-        // Fragments end where we say; the header waits for the first of them, so that it knows how the sound is primed.
+        // `endFragment` ends the fragments. The header waits for the first one, because only then the number of priming
+        // samples is known.
         av_dict_set(&options, "movflags", "frag_custom+delay_moov+default_base_moof", 0)
         try check(avformat_write_header(format, &options))
     }
@@ -68,7 +72,7 @@ final class FragmentWriter {
         av_packet_free(&packet)
     }
 
-    /// `tag`: of the sample entry, 0 for the usual one.
+    /// - Parameter tag: the FourCC of the sample entry; 0 for the default.
     private func addVideo(width: Int, height: Int, parameterSets: [UInt8], tag: UInt32) throws(RecordingError) {
         guard let stream = avformat_new_stream(format, nil), let parameters = stream.pointee.codecpar else {
             throw .codec("out of memory")
@@ -131,7 +135,7 @@ final class FragmentWriter {
         format.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
     }
 
-    /// An access unit at `time` that is shown for `duration`, both at 90 kHz from the file's start.
+    /// Writes an access unit at `time` that is shown for `duration`, both in ticks of 90 kHz from the file's start.
     func write(video data: [UInt8], isKeyframe: Bool, time: Int64, duration: Int64) throws(RecordingError) {
         try write(data, stream: Self.videoIndex, rate: 90_000, time: time, duration: duration, isKeyframe: isKeyframe)
     }
@@ -164,9 +168,9 @@ final class FragmentWriter {
         pending.samples += 1
     }
 
-    /// Ends the fragment and makes it last on the disk.
+    /// Ends the fragment and synchronises it to the disk.
     ///
-    /// - Throws: `lowSpace` where it would touch the disk's reserve; nothing is written then.
+    /// - Throws: `lowSpace` where it would use the disk's reserve; nothing is written then.
     func endFragment() throws(RecordingError) {
         let claim = try sink.claim(pending.bytes, samples: pending.samples)
         defer { withExtendedLifetime(claim) {} }
@@ -180,7 +184,7 @@ final class FragmentWriter {
         avio_flush(format.pointee.pb)
         try sink.secure()
         if !isDirectorySecure {
-            // The file's name must survive too.
+            // The file's name must survive a crash too.
             FileSink.secureDirectory(of: sink.path)
             isDirectorySecure = true
         }

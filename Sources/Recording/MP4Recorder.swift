@@ -1,26 +1,29 @@
 public import Basics
 import Dispatch
 
-/// Records one H.264 stream and one sound into an MP4 that survives a crash at any moment.
+/// Records one H.264 stream and one audio stream to an MP4 that survives a crash at any moment.
 ///
-/// Until `finish` the file is one of fragments, each on the disk at most about a second after it happened; `finish`
-/// turns it into an ordinary MP4 with its index in front. Work runs on a queue of its own: no call waits for the disk.
+/// Until `finish` the file is fragmented, and media is on the disk at most about a second after it was appended;
+/// `finish` converts it to an ordinary MP4. The work runs on a queue of its own, so no call waits for the disk.
 public final class MP4Recorder: Sendable {
-    /// Where the first (or only) part is written.
+    /// The path of the first (or only) part.
     public let file: String
 
     private let queue = DispatchQueue(label: "recorder", qos: .utility)
     private let backlog: RecordingBacklog
     private let work: RecorderWork
 
-    /// Makes the file at once, so that a directory that cannot be written is an error here.
+    /// Creates the file at once, so that an unwritable directory is an error here. The first keyframe of `width` ×
+    /// `height` starts the recording. Both callbacks are called on the recorder's queue.
     ///
-    /// The first keyframe of `width` × `height` starts the recording. `segment`: a new file (`name-2.mp4` …) at the
-    /// first keyframe after that time, 0 for one file. `sizeMayChange`: later keyframes of another size go into the
-    /// same track, which brings its parameter sets along (`avc3`); otherwise they are left out. `onKeyframeNeeded` is
-    /// called when a keyframe would let it go on. Both callbacks come on the recorder's queue; `onFailure` at most
-    /// once, when the file is closed as well as can be. `reserve`: what is to be left free on the disk; where that is
-    /// touched the recording ends with `lowSpace`. `memory`: what waits for the disk, of all recordings together.
+    /// - Parameters:
+    ///   - segment: the time after which a new file (`name-2.mp4` …) begins at the next keyframe; 0 for one file.
+    ///   - sizeMayChange: whether later keyframes of another size go into the same track, whose parameter sets are then
+    ///     in-band (`avc3`); otherwise such frames are dropped.
+    ///   - memory: the memory for media that waits for the disk, shared by all recordings.
+    ///   - reserve: the space to be left free on the disk; without it the recording ends with `lowSpace`.
+    ///   - onKeyframeNeeded: called when the recording can go on only with a keyframe.
+    ///   - onFailure: called at most once, after the file was closed as far as possible.
     public init(
         file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
         fragment: Duration = .seconds(1), segment: Duration = .zero, sizeMayChange: Bool = false,
@@ -36,41 +39,41 @@ public final class MP4Recorder: Sendable {
         work = try RecorderWork(shape, onKeyframeNeeded: onKeyframeNeeded, onFailure: onFailure)
     }
 
-    /// What was left out so far because the disk was too slow.
+    /// The media that was dropped so far because the disk was too slow.
     public var losses: RecordingLosses { backlog.losses }
 
-    /// Takes an H.264 access unit with its room time.
+    /// Appends an H.264 access unit with its room time.
     public func append(_ video: EncodedVideoFrame) {
         let size = video.data.count
         if backlog.takeFrame(size, isKeyframe: video.isKeyframe) { run(size) { $0.append(video) } }
     }
 
-    /// Takes mono samples; `timestamp` is room time at 48 kHz.
+    /// Appends mono samples at 48 kHz; `timestamp` is the room time in samples.
     public func append(audio samples: [Float], timestamp: Int64) {
         let size = samples.count * MemoryLayout<Float>.stride
         if backlog.takeAudio(size) { run(size) { $0.append(audio: samples, timestamp: timestamp) } }
     }
 
-    /// Leaves out what happens from `instant` on …
+    /// Pauses the recording at `instant`.
     public func pause(at instant: Instant) {
         run(0) { $0.pause(at: instant) }
     }
 
-    /// … until the first keyframe after this one. The file has no hole there.
+    /// Resumes the recording with the first keyframe after `instant`. The file has no gap at the pause.
     public func resume(at instant: Instant) {
         run(0) { $0.resume(at: instant) }
     }
 
-    /// How long the recording is so far, without pauses.
+    /// The length of the recording so far, without pauses.
     public func duration() async -> Duration {
         await withCheckedContinuation { continuation in
             queue.async { [work] in continuation.resume(returning: work.duration) }
         }
     }
 
-    /// Closes the file into an ordinary MP4 with its index in front. Later calls give the same again.
+    /// Closes the file as an ordinary MP4. Later calls return the same result.
     ///
-    /// After a failure the summary (its `failure` says why) is of what could be saved.
+    /// After a failure the summary describes the saved part, and its `failure` holds the reason.
     public func finish() async throws(RecordingError) -> RecordingSummary {
         let result = await withCheckedContinuation { continuation in
             queue.async { [work] in continuation.resume(returning: work.finish()) }

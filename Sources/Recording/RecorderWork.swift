@@ -2,10 +2,10 @@ import Basics
 import Dispatch
 import Glibc
 
-/// What happens on a recorder's queue: sessions one after the other, their closing, and what to do when one fails.
+/// The work on a recorder's queue: it runs one session after the other, closes their files and handles failures.
 ///
-/// `@unchecked Sendable`: only the recorder's serial queue touches its variables; what closing threads touch is in a
-/// `Guarded`.
+/// `@unchecked Sendable`: only the recorder's serial queue accesses the variables; the state that closing threads
+/// access is in a `Guarded`.
 final class RecorderWork: @unchecked Sendable {
     struct Shape: Sendable {
         var file: String
@@ -28,7 +28,7 @@ final class RecorderWork: @unchecked Sendable {
     private var partNumber = 1
     private var failure: RecordingError?
     private var result: Result<RecordingSummary, RecordingError>?
-    /// The length of the parts that are closed.
+    /// The length of the closed parts.
     private var earlierLength: RecordingSession.Time = 0
     private let closing = DispatchGroup()
     private let closed = Guarded<[Int: Result<RecordingReport, RecordingError>]>([:])
@@ -120,7 +120,7 @@ final class RecorderWork: @unchecked Sendable {
         return "\(base)-\(part).mp4"
     }
 
-    /// Ends the part's file and turns it into an ordinary MP4.
+    /// Ends the part's file and converts it to an ordinary MP4.
     private func closePart(inBackground: Bool) {
         sink.finish()
         let path = sink.path
@@ -131,7 +131,7 @@ final class RecorderWork: @unchecked Sendable {
             return
         }
         if sink.failure == .gone(path: path) {
-            // What lies there now, if anything does, is not ours.
+            // A file that is at the path now is not the recorder's.
             closed.withLock { $0[number] = .failure(.gone(path: path)) }
             return
         }
@@ -149,7 +149,8 @@ final class RecorderWork: @unchecked Sendable {
         }
     }
 
-    /// Leaves the fragments as they are, playable, where not even the index can be written: a later start closes them.
+    /// Closes a file. Where not even the index can be written, the fragments stay playable, and a later start closes
+    /// them.
     private static func close(_ path: String, _ reserve: DiskReserve?) throws(RecordingError) -> RecordingReport {
         do throws(RecordingError) {
             return try MP4Closing.close(path, reserve: reserve)

@@ -1,11 +1,11 @@
 import Basics
 import Synchronization
 
-/// What a recording lost because the disk was too slow for it.
+/// The media that a recording lost because the disk was too slow.
 public struct RecordingLosses: Codable, Hashable, Sendable {
-    /// Pictures; those up to the next keyframe are lost with the first.
+    /// Lost frames; after one lost frame all are lost up to the next keyframe.
     public var video = 0
-    /// Blocks of sound, 20 ms each in a room: silence in the file.
+    /// Lost blocks of audio, 20 ms each in a room, which are silence in the file.
     public var audio = 0
 
     public init(video: Int = 0, audio: Int = 0) {
@@ -20,11 +20,11 @@ public struct RecordingLosses: Codable, Hashable, Sendable {
     }
 }
 
-/// The memory that media may take while it waits for a slow disk, of all recordings together.
+/// The memory for media that waits for a slow disk, shared by all recordings.
 public final class RecordingMemory: Sendable {
-    /// 32 MiB are a minute and a half of one recording at 1.5 Mbit/s, whose sound waits as samples.
+    /// 32 MiB, a minute and a half of one recording at 1.5 Mbit/s, whose audio waits as samples.
     public static let defaultPerRecording = 32 << 20
-    /// Eight that are behind by as much; a disk that stands still makes all of them wait.
+    /// The limit of eight recordings; a disk that does not answer delays all of them.
     public static let defaultInAll = 256 << 20
 
     let perRecording: Int
@@ -49,8 +49,8 @@ public final class RecordingMemory: Sendable {
     fileprivate func give(_ bytes: Int) { taken.wrappingSubtract(bytes, ordering: .relaxed) }
 }
 
-/// What of one recording waits for the disk. Beyond the limit new media is left out and counted: pictures up to the
-/// next keyframe, sound as silence.
+/// The media of one recording that waits for the disk. Beyond the limit new media is dropped and counted: frames up to
+/// the next keyframe, and audio, which becomes silence.
 final class RecordingBacklog: Sendable {
     private struct Load {
         var bytes = 0
@@ -65,12 +65,12 @@ final class RecordingBacklog: Sendable {
 
     var losses: RecordingLosses { load.withLock { $0.losses } }
 
-    /// Whether a picture of so many bytes is taken; then `done` gives them back.
+    /// Counts a frame of `size` bytes, which `done` releases. Returns false where it is dropped instead.
     func takeFrame(_ size: Int, isKeyframe: Bool) -> Bool {
         load.withLock { load in
             let limit = memory.perRecording
-            // The pictures after a lost one lean on it. Half of the room is to be free before it begins again, or each
-            // keyframe would be lost anew.
+            // The frames after a lost one depend on it. Half of the memory must be free before recording begins again;
+            // otherwise each keyframe would be lost again.
             let mayBegin = isKeyframe && load.bytes <= limit / 2
             guard !load.skipsToKeyframe || mayBegin, load.bytes + size <= limit, memory.take(size) else {
                 load.skipsToKeyframe = true

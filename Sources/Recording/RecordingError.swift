@@ -2,38 +2,39 @@ import Glibc
 
 /// Why a recording could not be made, or could not go on.
 public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable {
-    /// The file or its directory cannot be written; says how to mend it.
+    /// The file or its directory cannot be written.
     case notWritable(path: String, reason: String)
-    /// No space is left; what was recorded so far is kept.
+    /// The disk is full; the media recorded so far is kept.
     case diskFull(path: String)
-    /// Writing failed half-way; what was recorded so far is kept.
+    /// A write failed; the media recorded so far is kept.
     case writeFailed(path: String, reason: String)
-    /// Nothing that can be played is in the file.
+    /// The file has no media.
     case nothingRecorded(path: String)
-    /// Not a file that can be read as a recording.
+    /// The file cannot be read as a recording.
     case unreadable(path: String, reason: String)
-    /// The installed libraries cannot do it.
+    /// The installed libraries lack a codec or refuse its settings.
     case codec(String)
     /// No recording has this id.
     case unknown(id: String)
-    /// Less is free than recordings leave free: none begins, and those that run are closed. In bytes.
+    /// The free space is below the reserve: no recording begins, and running ones are closed. Both numbers are in
+    /// bytes.
     case lowSpace(directory: String, free: Int, wanted: Int)
-    /// The file, or its directory, was taken away while it was written.
+    /// The file or its directory was removed while the file was written.
     case gone(path: String)
-    /// Somebody writes it just now.
+    /// Another process writes the file.
     case inUse(path: String)
-    /// The catalogue takes no more.
+    /// The catalogue is full.
     case tooMany(directory: String, count: Int)
 
-    /// With whole paths, for the log and the command line.
+    /// The text with full paths, for the log and the command line.
     public var description: String { text { $0 } }
 
-    /// For clients, who are not to know where on the server something lies: files by their names.
+    /// The text for clients, with file names only, so that it does not reveal paths on the server.
     public var publicDescription: String {
         text { path in path.split(separator: "/").last.map(String.init) ?? path }
     }
 
-    /// Whether the recording ended early but as it is meant to: nothing was lost but the time after.
+    /// Whether the recording ended early but in order, without losing recorded media.
     public var isOrderlyEnd: Bool { if case .lowSpace = self { true } else { false } }
 
     private func text(_ name: (String) -> String) -> String {
@@ -59,7 +60,7 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
         }
     }
 
-    /// e.g. `512 KiB`, `1.5 GiB`.
+    /// A size such as `512 KiB` or `1.5 GiB`.
     static func text(bytes: Int) -> String {
         let (units, value) = (["bytes", "KiB", "MiB", "GiB", "TiB"], Double(bytes))
         let power = units.indices.last { value >= Double(1 << (10 * $0)) } ?? 0

@@ -1,10 +1,10 @@
 import Basics
 import Codecs
 
-/// One file of a recording and the timeline in it: lines up sound and pictures, fills holes, leaves pauses out.
+/// One file of a recording and its timeline: the session aligns audio and video, fills gaps and omits pauses.
 ///
-/// Times are ticks of 720 kHz, the smallest clock in which both 90 kHz and 48 kHz are whole. `@unchecked Sendable`:
-/// only the recorder's serial queue touches it.
+/// Times are ticks of 720 kHz, the lowest rate that both 90 kHz and 48 kHz divide. `@unchecked Sendable`: only the
+/// recorder's serial queue accesses it.
 final class RecordingSession: @unchecked Sendable {
     /// Ticks of 720 kHz.
     typealias Time = Int64
@@ -13,7 +13,7 @@ final class RecordingSession: @unchecked Sendable {
     static let ticksPerSample: Time = 15
 
     private enum State {
-        /// For a keyframe at or after `from`; `pausedAt` is where the file's content ended, when it has any.
+        /// Waits for a keyframe at or after `from`; `pausedAt` is the end of the file's content, if it has any.
         case waiting(from: Time, pausedAt: Time?)
         case running
         case paused(at: Time)
@@ -29,15 +29,15 @@ final class RecordingSession: @unchecked Sendable {
     private let frameTime: Time
 
     private var writer: FragmentWriter?
-    /// The room time at which the file's timeline has its zero, moved on by every pause.
+    /// The room time of the file's time zero, shifted by every pause.
     private var origin: Time = 0
-    /// Waits for the next frame, which tells how long it is shown.
+    /// The last frame, which waits for the next one because that determines its duration.
     private var held: (frame: EncodedVideoFrame, time: Time)?
     /// Samples in the file so far.
     private var audioPosition: Int64 = 0
     private var fragmentStart: Time = 0
-    /// Sound that is ahead of the pictures, since encoding them takes longer than mixing: it waits for them, so that a
-    /// keyframe that starts a file, ends one or ends a pause finds all sound from its own time on still here.
+    /// Audio that is ahead of the video, because encoding a picture takes longer than mixing. It waits, so that at a
+    /// keyframe that starts a file, ends one or ends a pause, all audio from the keyframe's time on is still here.
     private var ahead: [AudioBlock] = []
 
     struct AudioBlock {
@@ -46,13 +46,13 @@ final class RecordingSession: @unchecked Sendable {
         var end: Time { time + Time(samples.count) * RecordingSession.ticksPerSample }
     }
 
-    /// 2 s: more is not kept while there is no keyframe.
+    /// The most blocks (2 s) that are kept while there is no keyframe.
     private static let maxBlocksAhead = 100
-    /// Sound waits no longer than this for pictures.
+    /// The longest time that audio waits for video.
     private static let maxLead = ticksPerSecond
-    /// Samples after which any of the encoders has given out a packet.
+    /// Samples after which each of the encoders has returned a packet.
     private static let minFirstAudio: Int64 = 4096
-    /// Jitter of this many samples between ticks (1 ms) is rounding, not a hole.
+    /// Jitter of up to this many samples (1 ms) between ticks is rounding, not a gap.
     private static let tolerance: Int64 = 48
 
     init(
@@ -68,15 +68,15 @@ final class RecordingSession: @unchecked Sendable {
         frameTime = Time(Double(Self.ticksPerSecond) / max(framesPerSecond, 1))
     }
 
-    /// Pictures and sound go into the file.
+    /// Whether audio and video are written to the file.
     var isRunning: Bool { if case .running = state { true } else { false } }
-    /// Where in the file a room time lies.
+    /// The time in the file of a room time.
     func position(of time: Time) -> Time { time - origin }
-    /// Something is in the file.
+    /// Whether the file has media.
     var hasStarted: Bool { writer != nil }
-    /// How long the file is so far.
+    /// The length of the file so far.
     var length: Time { max(held?.time ?? 0, audioPosition * Self.ticksPerSample) }
-    /// A keyframe would let the recording go on.
+    /// Whether the recording can go on only with a keyframe.
     var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
     func append(_ frame: EncodedVideoFrame) throws(RecordingError) {
@@ -95,7 +95,8 @@ final class RecordingSession: @unchecked Sendable {
         guard writer != nil else { return }
         var place = time - origin
         if let held {
-            // A frame must not be left out, others lean on it: one that is out of order is shown for a moment.
+            // A frame must not be dropped, because others depend on it: a frame with an earlier time is shown for one
+            // tick.
             place = max(place, held.time + Self.ticksPerVideoTick)
             try write(held.frame, from: held.time, to: place)
         } else {
@@ -103,7 +104,7 @@ final class RecordingSession: @unchecked Sendable {
         }
         held = (frame, place)
         try placeDue()
-        // Without any sound the track goes on in silence, half a second behind so that late ticks still fit.
+        // Without audio the track continues with silence, half a second behind, so that late ticks still fit.
         let second = Self.ticksPerSecond
         if place - audioPosition * Self.ticksPerSample > second * 3 / 2 { try silence(until: place - second / 2) }
         try endFragmentIfDue(place)
@@ -129,7 +130,7 @@ final class RecordingSession: @unchecked Sendable {
         }
     }
 
-    /// What comes from `time` on is left out.
+    /// Omits all media from `time` on.
     func pause(at time: Time) throws(RecordingError) {
         switch state {
         case .running:
@@ -142,13 +143,14 @@ final class RecordingSession: @unchecked Sendable {
         }
     }
 
-    /// Goes on with the first keyframe at or after `time`, as if there had been no pause.
+    /// Continues with the first keyframe at or after `time`; the file has no gap at the pause.
     func resume(at time: Time) {
         guard case .paused(let end) = state else { return }
         state = .waiting(from: time, pausedAt: hasStarted ? end : nil)
     }
 
-    /// Writes what is held back; both tracks end together, at `cut` when it is given. Gives the sound from there on.
+    /// Writes the waiting media, so that both tracks end together, at `cut` if it is given. Returns the audio after
+    /// that time.
     @discardableResult
     func finish(at cut: Time? = nil) throws(RecordingError) -> [AudioBlock] {
         guard let writer, let held else { return ahead }
@@ -170,10 +172,10 @@ final class RecordingSession: @unchecked Sendable {
         return left
     }
 
-    /// Sound that came before this file began and may belong to it.
+    /// Takes over audio that was received before this file began and may belong to it.
     func adopt(_ blocks: [AudioBlock]) { ahead = blocks }
 
-    /// Lets the file go as it is.
+    /// Closes the file without writing the waiting media.
     func abandon() {
         writer = nil
         held = nil
@@ -195,7 +197,7 @@ final class RecordingSession: @unchecked Sendable {
         ahead.removeAll { $0.end <= time }
     }
 
-    /// Puts the sound into the file that the pictures have caught up with, or that waited long enough.
+    /// Writes the audio up to the time of the video, and audio that has waited too long.
     private func placeDue() throws(RecordingError) {
         guard let newest = ahead.last?.time else { return }
         let shown = held.map { $0.time + origin } ?? origin
@@ -211,7 +213,7 @@ final class RecordingSession: @unchecked Sendable {
         for block in blocks { try place(block, before: end) }
     }
 
-    /// Puts samples where they belong, cut to what the file shows; a hole before them becomes silence.
+    /// Writes samples at their time, cut to the file's time range; a gap before them becomes silence.
     private func place(_ block: AudioBlock, before end: Time?) throws(RecordingError) {
         guard writer != nil else { return }
         var samples = block.samples[...]
@@ -258,7 +260,8 @@ final class RecordingSession: @unchecked Sendable {
     private func endFragmentIfDue(_ time: Time) throws(RecordingError) {
         guard time - fragmentStart >= fragment else { return }
         if fragmentStart == 0, audioPosition < Self.minFirstAudio {
-            // The header, written with the first fragment, must have seen sound to say how it is primed.
+            // The header is written with the first fragment and needs audio before it, to know the number of priming
+            // samples.
             try silence(until: max(time - Self.ticksPerSecond / 2, Self.minFirstAudio * Self.ticksPerSample))
         }
         fragmentStart = time

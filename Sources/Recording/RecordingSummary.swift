@@ -1,17 +1,17 @@
 import Basics
 
-/// What a finished recording is.
+/// The summary of a finished recording.
 public struct RecordingSummary: Sendable {
-    /// The first part.
+    /// The path of the first part.
     public var file: String
-    /// All parts, in order; one without segments.
+    /// The paths of all parts, in order.
     public var files: [String]
     public var duration: Duration
     public var bytes: Int
     /// Codec names, e.g. `h264`, `aac`.
     public var tracks: [String]
-    /// What a slow disk lost.
+    /// The media that was lost because of a slow disk.
     public var dropped = RecordingLosses()
-    /// Why it ended early, if it did.
+    /// Why the recording ended early, if it did.
     public var failure: RecordingError?
 }

@@ -21,7 +21,7 @@ import Testing
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try recorder(file, audio: audio)
-        // Starts between two seconds: what comes before the first keyframe is not in it.
+        // The recording starts between two seconds: media before the first keyframe is not in it.
         try FlashAndBeep().feed(recorder, 520..<8520)
         let summary = try await recorder.finish()
         #expect(abs(summary.duration.inSeconds - 8) < 0.1 && summary.files == [file] && summary.failure == nil)
@@ -39,7 +39,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file + MP4Closing.closingSuffix))
     }
 
-    @Test("Pictures of another size go on in the same track where that is wanted, also after a crash")
+    @Test("With sizeMayChange, pictures of another size go into the same track, also after a crash")
     func sizes() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -74,7 +74,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)).range(of: Data("avc3".utf8)) != nil)
     }
 
-    @Test("A copy taken at any moment, cut anywhere, becomes a proper file")
+    @Test("A copy made at any moment and cut at any byte can be repaired")
     func crash() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -100,7 +100,7 @@ import Testing
         _ = try await recorder.finish()
     }
 
-    @Test("Silence, missing ticks and missing pictures leave lips and voice together")
+    @Test("Silence, missing ticks and missing pictures leave audio and video in sync")
     func holes() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -117,7 +117,7 @@ import Testing
         for beep in onsets.beeps { #expect(onsets.flashes.contains { abs($0 - beep) < 0.045 }, "\(beep)") }
     }
 
-    @Test("A recording without any sound has a silent track as long as its pictures")
+    @Test("A recording without audio has a silent track as long as its video")
     func noAudio() async throws {
         let directory = try ScratchDirectory()
         let recorder = try recorder(directory.file("a.mp4"))
@@ -128,7 +128,7 @@ import Testing
         #expect(abs(offset) < 0.045 && report.tracks.count == 2)
     }
 
-    @Test("Sound that begins seconds later is where it belongs, in the fragments too")
+    @Test("Audio that begins seconds later is at its time, in the fragments too")
     func lateAudio() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -157,7 +157,7 @@ import Testing
         #expect(try #require(onsets.worstOffset) < 0.025)
     }
 
-    @Test("A pause leaves no hole")
+    @Test("A pause leaves no gap")
     func pause() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -182,7 +182,7 @@ import Testing
         #expect(abs(onsets.flashes[3] - 3.48) < 0.045)
     }
 
-    @Test("Segments begin with a keyframe and fit together")
+    @Test("Segments begin with a keyframe and follow each other without a gap")
     func segments() async throws {
         let directory = try ScratchDirectory()
         let recorder = try recorder(directory.file("a.mp4"), segment: .seconds(3))
@@ -202,7 +202,7 @@ import Testing
         #expect("\(error.map { "\($0)" } ?? "")".contains("/proc/nowhere/a.mp4"))
     }
 
-    @Test("A full disk stops the recording, says so once and keeps what there was")
+    @Test("A full disk stops the recording, is reported once, and keeps the media so far")
     func fullDisk() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -218,7 +218,7 @@ import Testing
         #expect(try #require(try Onsets(file).worstOffset) < 0.045)
     }
 
-    @Test("A recording into which no keyframe came leaves no file")
+    @Test("A recording without a keyframe leaves no file")
     func empty() async throws {
         let directory = try ScratchDirectory()
         let recorder = try recorder(directory.file("a.mp4"))

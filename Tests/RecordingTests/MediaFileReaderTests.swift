@@ -5,9 +5,9 @@ import Testing
 
 @testable import Recording
 
-/// The reader of `Codecs`, tested where there is something that writes files.
+/// The reader of `Codecs`, tested here because `Recording` writes the files.
 @Suite(.serialized) struct MediaFileReaderTests {
-    @Test("A recording's packets come out as they can be sent, twice", arguments: RecordingAudio.allCases)
+    @Test("A recording's packets are read ready to send, also after a rewind", arguments: RecordingAudio.allCases)
     func passthrough(audio: RecordingAudio) async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -58,7 +58,7 @@ import Testing
         #expect(try Picture.load(path: file).height == 48)
     }
 
-    @Test("What is no media file is an error with its name", arguments: ["", "no media at all, only text\n"])
+    @Test("A file without media is an error with its name", arguments: ["", "no media at all, only text\n"])
     func nonsense(text: String) throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.bin")
@@ -72,7 +72,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file + ".mp4"))
     }
 
-    @Test("Damaged recordings are mended as far as they go, or refused; never a trap")
+    @Test("Damaged recordings are repaired up to the damage or refused, and nothing traps")
     func mutation() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")

@@ -1,35 +1,35 @@
 import Basics
 public import Foundation
 
-/// The recordings of one directory, each with a small JSON file beside it.
+/// The recordings of one directory, each with a JSON sidecar file.
 ///
-/// What is asked is answered from memory. What changes a sidecar waits for the disk: not for a thread that others wait
-/// for.
+/// Queries are answered from memory. Methods that write a sidecar wait for the disk, so no thread that others wait for
+/// may call them.
 public final class RecordingCatalogue: Sendable {
     public let directory: String
     private let disk: RecordingDisk
     private let capacity: Int
     private let state: Guarded<State>
-    /// The ids of what a crash left open, the oldest first.
+    /// The ids of the recordings that a crash left open, the oldest first.
     let leftOpen: [String]
 
     private struct State {
         var entries: [String: RecordingEntry] = [:]
-        /// By their numbers, the oldest first.
+        /// In the order of their numbers, the oldest first.
         var ids: [String] = []
-        /// Of the newest recording.
+        /// The number of the newest recording.
         var number = 0
     }
 
-    /// A catalogue knows no more recordings than that, about half a KiB of memory each.
+    /// The most recordings in a catalogue; each takes about half a KiB of memory.
     public static let defaultCapacity = 50_000
-    /// Who runs the server and its group may look into the directory, nobody else.
+    /// Only the server's user and group may read the directory.
     private static let directoryMode: mode_t = 0o750
 
-    /// Makes the directory when it is missing, and reads what is there. What a crash left open is in state `repairing`
-    /// from here on.
+    /// Creates the directory when it is missing, and reads its recordings. Those that a crash left open get the state
+    /// `repairing`.
     ///
-    /// - Parameter capacity: how many recordings it knows at most: the newest, by their names.
+    /// - Parameter capacity: the most recordings that are read: the newest ones, by their names.
     public init(
         directory: String, capacity: Int = defaultCapacity, disk: RecordingDisk = .system
     ) throws(RecordingError) {
@@ -40,7 +40,7 @@ public final class RecordingCatalogue: Sendable {
         let names = Self.names(in: directory)
         for name in names
         where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix) {
-            // What was being written when a crash came; the whole one is still there.
+            // A sidecar that was being written at a crash; the complete one is still there.
             unlink(directory + "/" + name)
         }
         var found = names.filter { $0.hasSuffix(Sidecar.suffix) }.suffix(capacity).compactMap {
@@ -67,7 +67,7 @@ public final class RecordingCatalogue: Sendable {
         var status = stat()
         if stat(path, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFDIR else {
-                throw .notWritable(path: path, reason: "it is no directory")
+                throw .notWritable(path: path, reason: "it is not a directory")
             }
             return
         }
@@ -83,9 +83,9 @@ public final class RecordingCatalogue: Sendable {
         ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
     }
 
-    // MARK: - What is there
+    // MARK: - Queries
 
-    /// The newest recordings first, those before `id` where one is given. Knows the order in which they began even
+    /// Lists recordings, the newest first; with `id` only those before it. The order is that in which they began, even
     /// where the clock was set back.
     public func list(before id: String? = nil, limit: Int = .max) -> [RecordingEntry] {
         state.withLock { state in
@@ -98,17 +98,18 @@ public final class RecordingCatalogue: Sendable {
     public var count: Int { state.withLock { $0.ids.count } }
     public func entry(_ id: String) -> RecordingEntry? { state.withLock { $0.entries[id] } }
 
-    /// Where a recording's first part lies.
+    /// The path of a recording's first part.
     public func path(of entry: RecordingEntry) -> String { path(entry.file) }
 
-    // MARK: - What changes
+    // MARK: - Changes
 
-    /// A new recording's id and file name; the caller then makes the file. May wait for the disk.
+    /// Adds an entry with the id and file name of a new recording; the caller then creates the file. May wait for the
+    /// disk.
     public func begin(room: String, at now: Date = Date()) throws(RecordingError) -> RecordingEntry {
         try begin(room: room, at: now) { .random(in: 0x1000...0xFFFF) }
     }
 
-    /// `mark`: the end of the id.
+    /// - Parameter mark: returns a random end of the id.
     func begin(room: String, at now: Date, mark: () -> UInt16) throws(RecordingError) -> RecordingEntry {
         let entry = try add {
             RecordingEntry.id(room: room, at: now, mark: mark())
@@ -126,7 +127,7 @@ public final class RecordingCatalogue: Sendable {
         return entry
     }
 
-    /// An entry under an id that neither another has nor a file: the clock may have been here before.
+    /// Adds an entry with an id that no other entry and no file has, even if the clock was set back.
     private func add(id makeID: () -> String, make: (String) -> RecordingEntry) throws(RecordingError) -> RecordingEntry
     {
         while true {
@@ -154,16 +155,16 @@ public final class RecordingCatalogue: Sendable {
         try Sidecar.write(entry, to: path(entry.id + Sidecar.suffix), disk)
     }
 
-    /// Remembers a changed entry, in any case here, and on the disk as far as that takes it: the next start looks at
-    /// the files again.
+    /// Stores a changed entry in memory, and in the sidecar if the disk accepts it: the next start reads the files
+    /// again.
     public func update(_ entry: RecordingEntry) throws(RecordingError) {
         remember(entry)
         try write(entry)
     }
 
-    /// Remembers how a recording ended. One into which nothing came leaves no trace. May wait for the disk.
+    /// Stores how a recording ended. A recording without media is removed completely. May wait for the disk.
     ///
-    /// - Returns: the entry; nil where there is none any more.
+    /// - Returns: the entry; nil where it was removed.
     @discardableResult
     public func finish(
         _ id: String, _ result: Result<RecordingSummary, RecordingError>
@@ -193,7 +194,7 @@ public final class RecordingCatalogue: Sendable {
         return entry
     }
 
-    /// Forgets a recording that never began; its files are not touched.
+    /// Removes the entry of a recording that never began; its files are not touched.
     public func remove(_ id: String) {
         unlink(path(id + Sidecar.suffix))
         forget(id)
@@ -208,24 +209,24 @@ public final class RecordingCatalogue: Sendable {
 
     // MARK: - For repairs
 
-    /// Whether a file of this name, without its suffix, belongs to a recording that is known.
+    /// Whether a file of this name, without its suffix, belongs to a recording in the catalogue.
     func isKnown(_ base: String) -> Bool {
         state.withLock { state in
             if state.entries[base] != nil { return true }
-            // The recorder numbers parts from 2 on: `name-2`.
+            // The recorder numbers the parts from 2 on: `name-2`.
             guard let dash = base.lastIndex(of: "-"), Int(base[base.index(after: dash)...]) != nil else { return false }
             return state.entries[String(base[..<dash])] != nil
         }
     }
 
-    /// An entry for a file that has none; nil where there is one of its id, or no more are taken.
+    /// Adds an entry for a file without one; nil where an entry has its id, or where the catalogue is full.
     func adopt(_ entry: RecordingEntry) -> RecordingEntry? {
         state.withLock { state in
             state.entries[entry.id] == nil && state.ids.count < capacity ? Self.append(entry, to: &state) : nil
         }
     }
 
-    /// Not on the disk: the entry changes for as long as this process runs.
+    /// Changes the entry in memory only, for as long as this process runs.
     func remember(_ entry: RecordingEntry) {
         state.withLock { if $0.entries[entry.id] != nil { $0.entries[entry.id] = entry } }
     }

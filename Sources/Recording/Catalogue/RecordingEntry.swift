@@ -1,33 +1,35 @@
 public import Foundation
 
-/// A recording as the catalogue knows it, and as its sidecar file (`<id>.json`) holds it.
+/// The metadata of a recording, in the catalogue and in the sidecar file (`<id>.json`).
 public struct RecordingEntry: Codable, Hashable, Sendable {
-    /// `repairing`: a crash left it open, and it is being closed. Never written into a sidecar.
+    /// The state; `repairing` means that a crash left the recording open and that it is being closed. `repairing` is
+    /// never written to a sidecar.
     public enum State: String, Codable, Sendable { case recording, paused, finished, failed, repairing }
 
-    /// Fit for a URL and a file name.
+    /// Valid in a URL and in a file name.
     public var id: String
-    /// Counts up from recording to recording of a directory, whatever the wall clock does; nil in sidecars of before.
+    /// A number that increases from recording to recording of a directory, whatever the wall clock does; nil in
+    /// sidecars of older versions.
     public var number: Int?
     public var room: String
-    /// The first part's name in the catalogue's directory.
+    /// The file name of the first part in the catalogue's directory.
     public var file: String
-    /// All parts' names.
+    /// The file names of all parts.
     public var files: [String]
     public var state: State
     /// Wall clock time.
     public var startedAt: Date
-    /// In seconds; nil while it runs.
+    /// In seconds; nil while the recording runs.
     public var duration: Double?
     public var bytes: Int?
-    /// What a slow disk lost; nil: nothing.
+    /// The media that was lost because of a slow disk; nil where none was.
     public var dropped: RecordingLosses?
-    /// A crash left it open and a later start closed it.
+    /// Whether a crash left the recording open and a later start closed it.
     public var wasRecovered: Bool
-    /// Why it ended early, in a sentence.
+    /// Why the recording ended early, in a sentence.
     public var message: String?
 
-    /// e.g. `20260704-153012-kitchen-3f9a`: sorts by time, says the room, and is unique with its mark.
+    /// An id such as `20260704-153012-kitchen-3f9a`: it sorts by time, contains the room, and is unique with its mark.
     static func id(room: String, at now: Date, mark: UInt16) -> String {
         let parts = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: now)
         func digits(_ value: Int?, _ count: Int) -> String {
@@ -39,7 +41,8 @@ public struct RecordingEntry: Codable, Hashable, Sendable {
         return "\(day)-\(time)-\(slug(room))-\(String(mark, radix: 16))"
     }
 
-    /// Letters, digits, `-` and `_` of a name; everything else becomes `-`, so that no name leaves the directory.
+    /// The name with every character but letters, digits, `-` and `_` replaced by `-`, so that no path leaves the
+    /// directory.
     static func slug(_ text: String) -> String {
         let safe = text.unicodeScalars.prefix(40).map { scalar -> Character in
             let isSafe =

@@ -1,17 +1,17 @@
 import Basics
 import Foundation
 
-/// Closes what a crash left open in a catalogue's directory, one file after the other, while new recordings begin and
-/// others are read.
+/// Closes the recordings that a crash left open in a catalogue's directory, one file after the other, while new
+/// recordings begin and others are read.
 ///
-/// MP4 files without a sidecar are closed too when they are fragments, and get an entry.
+/// Fragmented MP4 files without a sidecar are closed too, and get an entry.
 public final class RecordingRepairs: Sendable {
     private let catalogue: RecordingCatalogue
     private let waitingIDs: Guarded<[Open]>
 
     private struct Open {
         var id: String
-        /// What its state is once it is closed: a crash leaves finished ones, a full disk failed ones.
+        /// The state after the repair: `finished` after a crash, `failed` after a full disk.
         var after = RecordingEntry.State.finished
     }
 
@@ -20,17 +20,17 @@ public final class RecordingRepairs: Sendable {
         waitingIDs = Guarded(catalogue.leftOpen.map { Open(id: $0) })
     }
 
-    /// How many wait to be closed, the one in work included.
+    /// How many recordings are still to be closed, including the current one.
     public var waiting: Int { waitingIDs.withLock { $0.count } }
 
-    /// Works until nothing is left. Once, on a thread that has time.
+    /// Closes all open recordings. To be called once, on a thread of low priority.
     ///
     /// - Parameters:
-    ///   - shouldGoOn: asked before each; what is left then waits for the next start.
-    ///   - told: how each ended, and how many still wait.
+    ///   - shouldGoOn: called before each file; after false the rest waits for the next start.
+    ///   - onClosed: called with each closed recording and the number of those that still wait.
     public func run(
         reserve: DiskReserve? = nil, while shouldGoOn: () -> Bool = { true },
-        told: (RecordingEntry, _ left: Int) -> Void = { _, _ in }
+        onClosed: (RecordingEntry, _ left: Int) -> Void = { _, _ in }
     ) {
         findStrays()
         while shouldGoOn(), let next = waitingIDs.withLock({ $0.first }) {
@@ -39,13 +39,14 @@ public final class RecordingRepairs: Sendable {
                 waiting.removeFirst()
                 return waiting.count
             }
-            if let closed { told(closed, left) }
+            if let closed { onClosed(closed, left) }
         }
     }
 
-    /// Adds files without a sidecar, and those that a full disk did not let be closed when they ended.
+    /// Adds files without a sidecar, and those that could not be closed at their end because the disk was full.
     private func findStrays() {
-        // The files first: what begins from here on has its entry before its file, and is none.
+        // The files are listed first: a recording that begins from here on has its entry before its file, so it is
+        // not taken for a stray file.
         for name in catalogue.names(ending: ".mp4") {
             let base = String(name.dropLast(4))
             if catalogue.isKnown(base) || RecordingRepair.isClosed(catalogue.path(name)) { continue }
@@ -84,7 +85,7 @@ public final class RecordingRepairs: Sendable {
                 bytes += report.bytes
                 entry.files.append(name)
             } catch .inUse {
-                // Another server that ends, or a repair by hand: it knows better how it ends.
+                // Another process writes it, a server that is ending or a repair by hand, and sets its final state.
                 return open
             } catch {
                 entry.message = error.publicDescription

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The small file beside a recording that says what it is.
+/// Reads and writes the JSON file beside a recording, which holds its `RecordingEntry`.
 enum Sidecar {
     static let suffix = ".json"
-    /// A recording of a hundred thousand parts has less.
+    /// The largest sidecar in bytes; that of a recording of a hundred thousand parts is smaller.
     private static let maxSize = 16 << 20
 
     static func read(_ path: String) -> RecordingEntry? {
@@ -17,16 +17,18 @@ enum Sidecar {
         return try? decoder.decode(RecordingEntry.self, from: Data(bytes))
     }
 
-    /// Replaces the file as a whole: readers see the old or the new one, and a full disk leaves the old one.
+    /// Replaces the file atomically: readers see the old or the new one, and a full disk leaves the old one.
     static func write(_ entry: RecordingEntry, to path: String, _ disk: RecordingDisk) throws(RecordingError) {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        guard let data = try? encoder.encode(entry) else { throw .writeFailed(path: path, reason: "it has no text") }
+        guard let data = try? encoder.encode(entry) else {
+            throw .writeFailed(path: path, reason: "it cannot be encoded as JSON")
+        }
         let temporary = path + temporarySuffix
         unlink(temporary)
         do throws(RecordingError) {
-            // Also closes where a write throws.
+            // The sink closes the file even where a write throws.
             let sink = try FileSink(path: temporary, disk: disk)
             guard data.withUnsafeBytes({ sink.write($0) }) else { throw sink.failure ?? .diskFull(path: path) }
             try sink.secure()

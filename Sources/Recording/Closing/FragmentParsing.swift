@@ -1,6 +1,6 @@
 import Basics
 
-/// Reads the boxes of fragments. What they say otherwise than `FragmentWriter` is an error: such files are copied
+/// Parses the boxes of fragments. Boxes that `FragmentWriter` does not write are an error: such files are copied
 /// instead.
 enum FragmentParsing {
     struct Unknown: Error {}
@@ -49,8 +49,8 @@ enum FragmentParsing {
             duration: try reader.readUInt32(), size: try reader.readUInt32(), flags: try reader.readUInt32())
     }
 
-    /// The runs of a fragment (ISO/IEC 14496-12 §8.8.7, §8.8.8, §8.8.12) with the index of the track of each. `start`:
-    /// of its `moof`.
+    /// The runs of a fragment (ISO/IEC 14496-12 §8.8.7, §8.8.8, §8.8.12), each with the index of its track. `start` is
+    /// the offset of its `moof`.
     static func runs(_ moof: [UInt8], _ tracks: [FragmentedTrack], at start: Int) throws -> [(
         index: Int, run: FragmentRun
     )] {
@@ -79,7 +79,7 @@ enum FragmentParsing {
         var reader = ByteReader(box.content.span)
         let flags = try reader.readUInt32()
         let id = try reader.readUInt32()
-        // Only places that count from the `moof`, and the first sample description.
+        // Only offsets relative to the `moof` and the first sample description are supported.
         guard flags & 0x02_0000 != 0, flags & 0x3 == 0, let index = tracks.firstIndex(where: { $0.id == id }) else {
             throw Unknown()
         }
@@ -95,7 +95,7 @@ enum FragmentParsing {
         var reader = ByteReader(box.content.span)
         let flags = try reader.readUInt32()
         let count = Int(try reader.readUInt32())
-        // Pictures are shown in the order in which they are decoded, and places are given.
+        // There must be no composition offsets, since display order is decoding order, and a data offset.
         guard flags & 0x800 == 0, flags & 0x1 != 0 else { throw Unknown() }
         let offset = Int(Int32(bitPattern: try reader.readUInt32()))
         let firstFlags = flags & 0x4 != 0 ? try reader.readUInt32() : nil

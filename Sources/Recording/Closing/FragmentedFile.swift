@@ -14,37 +14,37 @@ struct FragmentedTrack {
     var defaults: FragmentDefaults
 }
 
-/// What holds for samples that say nothing else (ISO/IEC 14496-12 §8.8.3).
+/// The values of samples that do not override them (ISO/IEC 14496-12 §8.8.3).
 struct FragmentDefaults {
     var duration: UInt32 = 0
     var size: UInt32 = 0
     var flags: UInt32 = 0
 }
 
-/// Samples of one track that lie one behind the other.
+/// Consecutive samples of one track.
 struct FragmentRun {
     struct Sample {
         var size: UInt32
         var duration: UInt32
         var isKeyframe: Bool
     }
-    /// Decoding time of the first, in the track's time scale.
+    /// The decoding time of the first sample, in the track's time scale.
     var time: Int64
-    /// Where the first begins in the file.
+    /// The offset of the first sample in the file.
     var offset: Int
     var samples: [Sample]
 }
 
-/// The whole fragments of an MP4 as `FragmentWriter` makes it: sample lists without the samples. Reads no media.
+/// The complete fragments of an MP4 of `FragmentWriter`: the sample lists without the samples. Reads no media.
 struct FragmentedFile {
     let movie: MP4Box
-    /// Where the header (`moov`) lies.
+    /// The place of the header (`moov`).
     let header: MP4File.Place
     private(set) var tables: [TrackTable]
-    /// Behind the last whole fragment.
+    /// The end of the last complete fragment.
     private(set) var end: Int
 
-    /// - Throws: `unreadable` where this is another kind of file.
+    /// - Throws: `unreadable` for any other kind of file.
     init(_ file: MP4File, path: String) throws(RecordingError) {
         var offset = 0
         var found: MP4File.Place?
@@ -64,7 +64,7 @@ struct FragmentedFile {
             throw .unreadable(path: path, reason: "its header is not that of a recording")
         }
         end = offset
-        // What is not a whole fragment, or not one of ours, ends the file.
+        // The first box that begins no complete fragment of `FragmentWriter` ends the file.
         while let moof = file.box(at: offset), moof.kind == "moof", let media = file.box(at: moof.end),
             media.kind == "mdat",
             let content = file.content(of: moof),

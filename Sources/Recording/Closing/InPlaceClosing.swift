@@ -1,13 +1,13 @@
 import Basics
 import Glibc
 
-/// Closes a file of fragments where it lies, without a copy: an index behind the fragments, and a header that makes one
-/// `mdat` of all before.
+/// Closes a fragmented file in place, without a copy: it appends an index, and a new header makes one `mdat` of
+/// everything before.
 ///
-/// Each step leaves a file that plays and that can be closed once more. What is behind the last whole fragment is cut
-/// off. Then the index (`moov`) is written behind it and brought to the disk; readers skip a second `moov`. At last 16
-/// bytes, in one sector, turn the head of the first `moov` into that of an `mdat` which reaches up to the new one: an
-/// ordinary MP4 with its index at the end.
+/// Each step leaves a file that can be played and that can be closed again. The bytes behind the last complete fragment
+/// are cut off. Then the index (`moov`) is appended and synchronised to the disk; readers skip a second `moov`. Finally
+/// 16 bytes, in one sector, change the header of the first `moov` into that of an `mdat` that extends to the new
+/// `moov`: an ordinary MP4 with its index at the end.
 enum InPlaceClosing {
     static func close(_ path: String) throws(RecordingError) -> RecordingReport {
         let descriptor = open(path, O_RDWR | O_CLOEXEC)

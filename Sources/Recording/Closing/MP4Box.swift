@@ -51,7 +51,7 @@ struct MP4File {
         var end: Int
     }
 
-    /// Larger boxes than that are not read into memory: an index of a fragment has some kilobytes, that of a day some
+    /// The largest box that is read into memory: the index of a fragment has some kilobytes, that of a day some
     /// megabytes.
     private static let maxContent = 64 << 20
 
@@ -77,7 +77,7 @@ struct MP4File {
         return count <= Self.maxContent ? read(count, at: place.start + place.headerSize) : nil
     }
 
-    /// Exactly so many bytes.
+    /// Reads exactly `count` bytes.
     private func read(_ count: Int, at offset: Int) -> [UInt8]? {
         guard count >= 0, offset >= 0, count <= size - offset else { return nil }
         return SystemFile.read(descriptor, count, at: offset)

@@ -1,15 +1,15 @@
 import CFFmpeg
 import Glibc
 
-/// Turns a file of fragments, whole or cut off, into an ordinary MP4; nothing is coded again.
+/// Converts a fragmented file, complete or cut off, to an ordinary MP4 without encoding again.
 ///
-/// Small files are copied, which puts their index in front: they play while they are fetched. Large ones, and those for
-/// whose copy there is no room, are closed where they lie.
+/// Small files are copied, which puts the index in front, so that they play while they are downloaded. Large files, and
+/// those for whose copy there is no space, are closed in place.
 enum MP4Closing {
-    /// Above so many bytes a copy takes too much of the disk's time and space: some minutes of a call.
+    /// The largest file that is copied, some minutes of a call: a copy of a larger one takes too much time and space.
     static let copyLimit = 64 << 20
 
-    /// `reserve`: what the copy must leave free.
+    /// Closes the file at `path`. `reserve` is the space that the copy must leave free.
     static func close(
         _ path: String, reserve: DiskReserve? = nil, copyLimit: Int = copyLimit
     ) throws(RecordingError) -> RecordingReport {
@@ -18,24 +18,23 @@ enum MP4Closing {
                 try copy(path, into: path)
                 return try RecordingRepair.check(file: path)
             } catch .diskFull {
-                // Others took the room meanwhile.
+                // Others took the space in the meantime, so the file is closed in place.
             }
         }
         do throws(RecordingError) {
             return try InPlaceClosing.close(path)
         } catch .unreadable {
-            // Not as this version writes them.
+            // The fragments are not those of this version, so the file is copied.
             try copy(path, into: path)
             return try RecordingRepair.check(file: path)
         }
     }
 
-    /// Copies `source` to another name beside `output`, brings that to the disk and renames it over `output` at the
-    /// end.
+    /// Copies `source` to a temporary file beside `output`, synchronises it to the disk and renames it to `output`.
     static func copy(_ source: String, into output: String) throws(RecordingError) {
-        // Needs once more the file's own size, as the source stays until the end.
+        // The copy needs the file's size once more, since the source stays until the end.
         if let size = size(of: source), !hasRoom(for: size, at: output, nil) { throw .diskFull(path: output) }
-        // Whoever writes it goes on; it is closed by them.
+        // A process that still writes the file closes it itself.
         let held = open(source, O_RDONLY | O_CLOEXEC)
         guard held >= 0 else { throw .unreadable(path: source, reason: String(cString: strerror(errno))) }
         defer { Glibc.close(held) }
@@ -63,14 +62,14 @@ enum MP4Closing {
         return stat(path, &file) == 0 ? Int(file.st_size) : nil
     }
 
-    /// A copy is a little larger than the fragments, or smaller.
+    /// Whether a copy of `size` bytes fits; a copy is at most a little larger than the fragments.
     private static func hasRoom(for size: Int, at output: String, _ reserve: DiskReserve?) -> Bool {
         let bytes = size + size / 20
         if let reserve { return reserve.hasRoom(for: bytes) }
         return RecordingDisk.systemSpace(FileSink.directory(of: output)).map { $0.free >= bytes } ?? true
     }
 
-    /// What a file that is being closed is called meanwhile.
+    /// The suffix of the temporary file of a copy.
     static let closingSuffix = ".closing"
 
     private static func secure(_ path: String) throws(RecordingError) {
@@ -93,7 +92,7 @@ enum MP4Closing {
             guard let copy = avformat_new_stream(output, nil),
                 avcodec_parameters_copy(copy.pointee.codecpar, stream.pointee.codecpar) >= 0
             else { throw .codec("out of memory") }
-            // Any other tag is chosen anew.
+            // The muxer chooses any other tag itself.
             if copy.pointee.codecpar.pointee.codec_tag != FragmentWriter.avc3 {
                 copy.pointee.codecpar.pointee.codec_tag = 0
             }

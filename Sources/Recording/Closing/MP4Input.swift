@@ -8,7 +8,7 @@ final class MP4Input {
 
     private let format: UnsafeMutablePointer<AVFormatContext>
     private var packet: UnsafeMutablePointer<AVPacket>?
-    /// Each stream's last decoding time: whatever does not grow is left out.
+    /// The last decoding time of each stream: packets whose time does not increase are skipped.
     private var lastTimes: [Int64] = []
 
     init(path: String) throws(RecordingError) {
@@ -23,7 +23,7 @@ final class MP4Input {
         packet = av_packet_alloc()
         let found = avformat_find_stream_info(format, nil)
         guard found >= 0, format.pointee.nb_streams > 0 else {
-            throw .unreadable(path: path, reason: found < 0 ? Self.reason(found) : "no picture and no sound in it")
+            throw .unreadable(path: path, reason: found < 0 ? Self.reason(found) : "it has neither video nor audio")
         }
         streams = (0..<Int(format.pointee.nb_streams)).compactMap { format.pointee.streams[$0] }
         lastTimes = streams.map { _ in .min }
@@ -35,7 +35,7 @@ final class MP4Input {
         avformat_close_input(&format)
     }
 
-    /// The next whole packet, valid until the next call; nil at the end or where the file is cut off.
+    /// The next complete packet, valid until the next call; nil at the end and where the file is cut off.
     func next() -> UnsafeMutablePointer<AVPacket>? {
         guard let packet else { return nil }
         while true {

@@ -1,10 +1,10 @@
 import Basics
 
-/// The index (`moov`) of an ordinary MP4 over the fragments of another.
+/// The index (`moov`) of an ordinary MP4 over the samples of a fragmented one.
 struct MovieIndex {
     private let movie: MP4Box
     private let tables: [TrackTable]
-    /// Ticks a second of the movie's own times.
+    /// The movie's time scale in ticks per second.
     private let timescale: Int64
 
     init(_ file: FragmentedFile) {
@@ -40,7 +40,7 @@ struct MovieIndex {
             default: box
             }
         }
-        // Behind the header, as usual.
+        // The edit list follows the header, as usual.
         return MP4Box("trak", parts.prefix(1) + [MP4Box("edts", [edits.box])] + parts.dropFirst())
     }
 
@@ -58,8 +58,8 @@ struct MovieIndex {
             })
     }
 
-    /// The edit list (ISO/IEC 14496-12 §8.6.6), which says what primes the decoder, with the time that is there by now.
-    /// Durations are in the movie's time scale.
+    /// The edit list (ISO/IEC 14496-12 §8.6.6), which marks the priming samples, with the current duration in the
+    /// movie's time scale.
     private func edits(of table: TrackTable) -> (box: MP4Box, duration: Int64) {
         var entries: [(duration: Int64, mediaTime: Int64, rate: UInt32)] = []
         if let list = table.track.box.child("edts")?.child("elst")?.content {
@@ -92,7 +92,7 @@ struct MovieIndex {
         return (MP4Box("elst", bytes), entries.reduce(0) { $0 &+ $1.duration })
     }
 
-    /// What `RecordingRepair.check` would find.
+    /// The report that `RecordingRepair.check` would give.
     func report(file: String, bytes: Int) -> RecordingReport {
         let tracks = tables.map { table -> RecordingReport.Track in
             let edits = edits(of: table)
@@ -121,7 +121,7 @@ struct MovieIndex {
 
     private static func isLong(_ content: [UInt8]) -> Bool { content.first == 1 }
 
-    /// 0 where the box is too short.
+    /// A 32-bit number; 0 where the box is too short.
     private static func number(_ content: [UInt8], at offset: Int) -> UInt32 {
         guard offset >= 0, offset + 4 <= content.count else { return 0 }
         return content[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
@@ -131,8 +131,8 @@ struct MovieIndex {
         UInt64(number(content, at: offset)) << 32 | UInt64(number(content, at: offset + 4))
     }
 
-    /// A header (`mvhd`, `tkhd`, `mdhd`) in its long form with another duration. `between`: bytes from its two dates to
-    /// the duration.
+    /// A header (`mvhd`, `tkhd`, `mdhd`) in its long form with a new duration. `between` is the number of bytes between
+    /// its two dates and the duration.
     private static func timed(_ box: MP4Box, between: Int, _ duration: Int64) -> MP4Box {
         let old = box.content
         let wide = isLong(old)
@@ -152,7 +152,7 @@ struct MovieIndex {
 
     private static func scaled(_ ticks: Int64, from: Int64, to: Int64) -> Int64 {
         let (whole, rest) = ticks.quotientAndRemainder(dividingBy: from)
-        // Up: a player shows no more than the edit.
+        // Rounded up, because a player shows no more than the edit.
         return whole &* to &+ (rest &* to &+ from - 1) / from
     }
 }

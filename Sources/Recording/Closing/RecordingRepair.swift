@@ -2,12 +2,12 @@ import Basics
 import CFFmpeg
 import Glibc
 
-/// Looks at recordings, and closes what a crash left open.
+/// Checks recordings, and closes those that a crash left open.
 public enum RecordingRepair {
-    /// Makes a proper MP4 of all that can be read of `file`. What cannot is left out.
+    /// Makes an ordinary MP4 of all readable packets of `file`.
     ///
-    /// - Parameter output: where the result goes; where that is `file` itself, a large one is closed in its place
-    ///   without a copy.
+    /// - Parameter output: the path of the result; where it is `file` itself, a large file is closed in place without a
+    ///   copy.
     @discardableResult
     public static func repair(file: String, output: String) throws(RecordingError) -> RecordingSummary {
         let report: RecordingReport
@@ -22,7 +22,7 @@ public enum RecordingRepair {
             tracks: report.tracks.map(\.codec), failure: nil)
     }
 
-    /// Reads the whole file.
+    /// Reads the whole file and reports its tracks.
     public static func check(file: String) throws(RecordingError) -> RecordingReport {
         var status = stat()
         guard stat(file, &status) == 0 else { throw .unreadable(path: file, reason: String(cString: strerror(errno))) }
@@ -33,7 +33,7 @@ public enum RecordingRepair {
             let index = Int(packet.pointee.stream_index)
             let base = input.streams[index].pointee.time_base
             let start = time(packet.pointee.pts, base)
-            // What lies before zero primes the decoder and is not shown.
+            // Samples before zero prime the decoder and are not played.
             tracks[index].start = isSeen[index] ? min(tracks[index].start, max(start, .zero)) : max(start, .zero)
             tracks[index].end = max(tracks[index].end, time(packet.pointee.pts &+ packet.pointee.duration, base))
             tracks[index].packetCount += 1
@@ -57,8 +57,8 @@ public enum RecordingRepair {
         .microseconds(av_rescale_q(ticks, base, AVRational(num: 1, den: 1_000_000)))
     }
 
-    /// Walks the top-level boxes (ISO/IEC 14496-12 §4.2): a closed file has one `moov`, an `mdat`, no `moof`, and ends
-    /// with a box.
+    /// Whether the top-level boxes (ISO/IEC 14496-12 §4.2) are those of a closed file: one `moov`, an `mdat`, no
+    /// `moof`, and the end of the last box at the end of the file.
     static func isClosed(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -74,6 +74,6 @@ public enum RecordingRepair {
         return kinds.count { $0 == "moov" } == 1 && kinds.contains("mdat")
     }
 
-    /// Ordinary files have a handful at the top.
+    /// The most top-level boxes that are read; ordinary files have a handful.
     private static let maxBoxes = 64
 }

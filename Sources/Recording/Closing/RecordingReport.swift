@@ -1,20 +1,20 @@
 import Basics
 
-/// What `check` found in a recording.
+/// The result of `RecordingRepair.check`.
 public struct RecordingReport: Sendable {
     public struct Track: Sendable {
         public enum Kind: Sendable { case video, audio }
         public var kind: Kind
         /// e.g. `h264`, `aac`.
         public var codec: String
-        /// When its first picture or sample is shown, and when its last one ends.
+        /// The time of the first picture or sample, and the end of the last one.
         public var start: Duration
         public var end: Duration
-        /// In pixels; 0 for sound.
+        /// In pixels; 0 for audio.
         public var width: Int
         public var height: Int
         public var packetCount: Int
-        /// Places to which a player can jump.
+        /// The number of keyframes, to which a player can seek.
         public var keyframeCount: Int
     }
 
@@ -22,14 +22,15 @@ public struct RecordingReport: Sendable {
     public var bytes: Int
     public var duration: Duration
     public var tracks: [Track]
-    /// The sound's start minus the picture's: above zero when the sound begins later. Nil without both.
+    /// The start of the audio minus the start of the video: above zero when the audio begins later. Nil unless both
+    /// exist.
     public var avOffset: Duration?
-    /// The same for their ends.
+    /// The end of the audio minus the end of the video.
     public var avOffsetAtEnd: Duration?
-    /// It is an ordinary MP4 with one index; a recording that a crash left open is not.
+    /// Whether the file is an ordinary MP4 with one index; a recording that a crash left open is not.
     public var closedProperly: Bool
 
-    /// Durations and offsets follow from the tracks.
+    /// A report whose duration and offsets are computed from the tracks.
     init(file: String, bytes: Int, tracks: [Track], closedProperly: Bool) {
         let video = tracks.first { $0.kind == .video }
         let audio = tracks.first { $0.kind == .audio }

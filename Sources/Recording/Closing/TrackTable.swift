@@ -1,9 +1,9 @@
 import Basics
 
-/// The samples of one track as the index of an ordinary MP4 lists them (ISO/IEC 14496-12 §8.6 and §8.7), gathered from
-/// its fragments.
+/// The sample tables of one track in the index of an ordinary MP4 (ISO/IEC 14496-12 §8.6 and §8.7), collected from its
+/// fragments.
 ///
-/// Kept as the bytes that are written: an hour has about 300 000 samples.
+/// The tables are kept as the bytes to write, since an hour has about 300 000 samples.
 struct TrackTable {
     let track: FragmentedTrack
     private(set) var sampleCount = 0
@@ -17,15 +17,15 @@ struct TrackTable {
     private var chunkCount = 0
     private var times = RunLengths()
     private var chunks = RunLengths()
-    /// Not in `times` yet: the next run may make it longer.
+    /// The duration of the last sample, not in `times` yet because the next run may extend it.
     private var lastDuration: Int64 = 0
 
     init(_ track: FragmentedTrack) { self.track = track }
 
-    /// Takes a run of samples that lie one behind the other in the file.
+    /// Adds a run of samples that are consecutive in the file.
     mutating func append(_ run: FragmentRun) {
         if sampleCount > 0, run.time > duration {
-            // The last sample is shown until this one comes.
+            // The last sample is shown until this one begins.
             lastDuration += run.time - duration
             duration = run.time
         }
@@ -50,7 +50,7 @@ struct TrackTable {
         var times = times
         if sampleCount > 0 { times.append(UInt32(clamping: lastDuration)) }
         var boxes = [description, Self.table("stts", times.count, times.pairs)]
-        // Without `stss` every sample is one to begin with.
+        // Without `stss` every sample counts as a keyframe.
         if keyframeCount < sampleCount { boxes.append(Self.table("stss", keyframeCount, keyframes)) }
         boxes.append(Self.table("stsc", chunks.count, chunkTable))
         var sizeTable: [UInt8] = []
@@ -84,7 +84,7 @@ struct TrackTable {
     }
 }
 
-/// A list of numbers in which the same one often comes again.
+/// A run-length encoded list of numbers.
 private struct RunLengths {
     private(set) var runs: [(count: UInt32, value: UInt32)] = []
     var count: Int { runs.count }
@@ -97,7 +97,7 @@ private struct RunLengths {
         }
     }
 
-    /// As `stts` has them.
+    /// The entries of `stts`.
     var pairs: [UInt8] {
         var bytes: [UInt8] = []
         for run in runs {

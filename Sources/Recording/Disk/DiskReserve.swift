@@ -1,24 +1,24 @@
 import Basics
 
-/// The bytes of a disk that all recordings together leave free.
+/// The space of a disk that all recordings together leave free.
 ///
-/// Whoever is going to write claims the bytes before; what others claimed and did not write yet counts as taken. So
-/// however many recordings write at once, they do not go below the reserve.
+/// A recording claims bytes before it writes them, and claimed bytes count as used. So however many recordings write at
+/// once, the free space does not fall below the reserve.
 public final class DiskReserve: Sendable {
     public let directory: String
-    /// As it was asked for.
+    /// The configured reserve in bytes.
     public let minimumFree: Int
 
     private let disk: RecordingDisk
-    /// Held while the file system is asked: a claim must see either the free bytes before another's write, and its
-    /// claim, or those after it. Only threads that write to the disk come here.
+    /// The claimed bytes. The lock is held while the file system is queried: a claim must see the free space either
+    /// before another write, together with its claim, or after it. Only threads that write to the disk take this lock.
     private let claimed = Guarded(0)
     private let lastSeen = Guarded<DiskSpace?>(nil)
 
-    /// A file system smaller than what is to be left free keeps this part of itself.
+    /// The part of a file system that is left free where the file system is smaller than the reserve (one tenth).
     private static let partOfSmallDisk = 10
-    /// A recording begins only if so much more is free: one that ends at once is of no use. 32 MiB are about two
-    /// minutes.
+    /// The additional free space that a new recording needs, about two minutes: a recording that ends at once is of no
+    /// use.
     private static let startMargin = 32 << 20
 
     public init(directory: String, minimumFree: Int, disk: RecordingDisk = .system) {
@@ -27,15 +27,15 @@ public final class DiskReserve: Sendable {
         self.disk = disk
     }
 
-    /// What is left free on a file system of a size.
+    /// The bytes that are left free on a file system of `size` bytes.
     public func floor(ofSize size: Int) -> Int { isLargerThanDisk(size) ? size / Self.partOfSmallDisk : minimumFree }
 
     private func isLargerThanDisk(_ size: Int) -> Bool { minimumFree > size }
 
-    /// The space as it was when somebody last asked; never waits for the disk.
+    /// The space at the last query; never waits for the disk.
     public var lastSpace: DiskSpace? { lastSeen.withLock { $0 } }
 
-    /// The space now. May wait for the disk.
+    /// Queries the space now. May wait for the disk.
     @discardableResult
     public func look() -> DiskSpace? {
         let space = disk.space(directory)
@@ -43,7 +43,7 @@ public final class DiskReserve: Sendable {
         return space
     }
 
-    /// Why the reserve cannot be kept as it was asked for, in a sentence; nil if it can.
+    /// Why the configured reserve cannot be kept, in a sentence; nil if it can.
     public func complaint() -> String? {
         guard let space = look(), isLargerThanDisk(space.size) else { return nil }
         return
@@ -51,7 +51,7 @@ public final class DiskReserve: Sendable {
             + "(\(RecordingError.text(bytes: space.size))): a tenth of it is kept free instead"
     }
 
-    /// Whether a recording may begin. May wait for the disk.
+    /// Throws `lowSpace` where no recording may begin. May wait for the disk.
     public func checkStart() throws(RecordingError) {
         let taken = claimed.withLock { $0 }
         guard let space = look() else { return }
@@ -61,14 +61,14 @@ public final class DiskReserve: Sendable {
         }
     }
 
-    /// Whether the reserve is touched already, as by other programs. May wait for the disk.
+    /// Throws `lowSpace` where the reserve is already used, for example by other programs. May wait for the disk.
     public func checkRunning() throws(RecordingError) {
         guard minimumFree > 0, let space = look() else { return }
         let wanted = floor(ofSize: space.size)
         if space.free < wanted { throw .lowSpace(directory: directory, free: space.free, wanted: wanted) }
     }
 
-    /// Takes `bytes` for a write that comes now.
+    /// Claims `bytes` for the next write.
     fileprivate func claim(_ bytes: Int) throws(RecordingError) {
         try claimed.withLock { claimed throws(RecordingError) in
             if minimumFree > 0, let space = look() {
@@ -82,14 +82,14 @@ public final class DiskReserve: Sendable {
 
     fileprivate func release(_ bytes: Int) { claimed.withLock { $0 -= bytes } }
 
-    /// Whether `bytes` more leave the reserve whole; nobody is asked where none is kept.
+    /// Whether `bytes` more leave the reserve free. Without a reserve the file system is not queried.
     func hasRoom(for bytes: Int) -> Bool {
         guard let space = look() else { return true }
         return space.free - claimed.withLock({ $0 }) - bytes >= (minimumFree > 0 ? floor(ofSize: space.size) : 0)
     }
 }
 
-/// Bytes of a disk that somebody is going to write; given back when this goes.
+/// Claimed bytes of a disk, which are released in `deinit`.
 final class DiskClaim: Sendable {
     private let reserve: DiskReserve
     private let bytes = Guarded(0)
@@ -97,7 +97,9 @@ final class DiskClaim: Sendable {
     init(_ reserve: DiskReserve) { self.reserve = reserve }
     deinit { reserve.release(bytes.withLock { $0 }) }
 
-    /// - Throws: `lowSpace` where so much more would touch the reserve.
+    /// Claims `more` bytes.
+    ///
+    /// - Throws: `lowSpace` where they would use the reserve.
     func grow(_ more: Int) throws(RecordingError) {
         try reserve.claim(more)
         bytes.withLock { $0 += more }

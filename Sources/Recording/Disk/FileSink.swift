@@ -1,31 +1,31 @@
 import Glibc
 
-/// The growing file of a recording: knows why a write failed and what of it is safely on the disk.
+/// The growing file of a recording, with the reason of a failed write and the size that is safely on the disk.
 ///
 /// Not Sendable: confined to the recorder's queue.
 final class FileSink {
-    /// Who runs the server and its group may read recordings, nobody else.
+    /// Only the server's user and group may read recordings.
     static let fileMode: mode_t = 0o640
 
     let path: String
     private(set) var failure: RecordingError?
     private(set) var byteCount = 0
-    /// Up to here the file consists of whole fragments that are on the disk.
+    /// The size up to which the file consists of complete fragments that are on the disk.
     private(set) var safeByteCount = 0
 
     private var descriptor: Int32
     private let disk: RecordingDisk
     private let reserve: DiskReserve?
-    /// What the index of what is written so far will take when the file is closed; to be held until then.
+    /// The claim for the index of the written samples, to be held until the file is closed.
     let indexClaim: DiskClaim?
 
-    /// Bytes of the index for a sample: size, duration, place among the keyframes and chunks; 16 would do.
+    /// Bytes of the index per sample: size, duration, entries of keyframes and chunks; 16 would suffice.
     private static let indexBytesPerSample = 24
-    /// Bytes of a fragment's own boxes for a sample, and for the fragment.
+    /// Bytes of a fragment's boxes per sample, and per fragment.
     private static let fragmentBytesPerSample = 16
     private static let fragmentBytes = 1024
 
-    /// Makes the file; one that exists is not touched. `reserve`: what is to be left free on the disk.
+    /// Creates the file, and throws where it exists. `reserve` is the space to be left free on the disk.
     init(path: String, disk: RecordingDisk = .system, reserve: DiskReserve? = nil) throws(RecordingError) {
         RecordingDisk.survivesFileSizeLimit
         self.path = path
@@ -33,13 +33,13 @@ final class FileSink {
         self.reserve = reserve
         indexClaim = reserve.map { DiskClaim($0) }
         descriptor = try Self.make(path)
-        // Whoever repairs what was left open must not take this one, which grows.
+        // The lock keeps repairs away from this growing file.
         _ = SystemFile.lock(descriptor)
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// A new file for writing, with `fileMode` whatever the umask is.
+    /// Creates a file for writing, with `fileMode` whatever the umask is.
     static func make(_ path: String) throws(RecordingError) -> Int32 {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, fileMode)
         guard descriptor >= 0 else { throw .notWritable(path: path, reason: String(cString: strerror(errno))) }
@@ -47,7 +47,7 @@ final class FileSink {
         return descriptor
     }
 
-    /// Called before a fragment of so many bytes and samples is written; it may be written while the answer is held.
+    /// Claims the space of a fragment of `bytes` and `samples`, which may be written while the claim is held.
     ///
     /// - Throws: `lowSpace` where that, or the index that it needs later, would touch the reserve.
     func claim(_ bytes: Int, samples: Int) throws(RecordingError) -> DiskClaim? {
@@ -58,7 +58,7 @@ final class FileSink {
         return claim
     }
 
-    /// Writes all or remembers why not.
+    /// Writes all bytes, or stores the failure and returns false.
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard failure == nil, descriptor >= 0 else { return false }
         var rest = bytes
@@ -75,11 +75,11 @@ final class FileSink {
         return true
     }
 
-    /// Called at the end of a fragment: it survives a crash of the machine from here on.
+    /// Synchronises a complete fragment to the disk, so that it survives a crash of the machine.
     func secure() throws(RecordingError) {
         if let failure { throw failure }
         guard fdatasync(descriptor) == 0 else { throw remember(.system(errno, path: path)) }
-        // Where the directory is gone, writing goes on into a file that nobody will find.
+        // Where the directory was removed, the writes succeed in a file that has no name any more.
         guard isInPlace else { throw remember(.gone(path: path)) }
         safeByteCount = byteCount
     }
@@ -89,7 +89,7 @@ final class FileSink {
         return error
     }
 
-    /// Whether the path still leads to this very file.
+    /// Whether the path still names this file.
     private var isInPlace: Bool {
         var own = stat()
         var found = stat()
@@ -97,7 +97,7 @@ final class FileSink {
             && own.st_dev == found.st_dev
     }
 
-    /// Cuts off what is not a whole fragment, and closes.
+    /// Cuts off an incomplete fragment and closes the file.
     func finish() {
         guard descriptor >= 0 else { return }
         if byteCount != safeByteCount, ftruncate(descriptor, safeByteCount) == 0 { byteCount = safeByteCount }
@@ -106,7 +106,7 @@ final class FileSink {
         descriptor = -1
     }
 
-    /// Makes a rename or a new file in the directory of `path` last.
+    /// Synchronises the directory of `path`, so that a rename or a new file in it survives a crash.
     static func secureDirectory(of path: String) {
         let descriptor = open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

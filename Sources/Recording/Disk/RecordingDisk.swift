@@ -1,10 +1,10 @@
 import Glibc
 
-/// What recordings ask of the file system while they run. Tests put others in its place: full, slow, read-only.
+/// The file system calls of running recordings. Tests replace them by a disk that is full, slow or read-only.
 public struct RecordingDisk: Sendable {
-    /// As write(2): how many bytes were taken, or minus the `errno`.
+    /// write(2): returns the number of written bytes, or minus the `errno`.
     public var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
-    /// The space of the file system that holds a directory; nil where it cannot be asked.
+    /// The space of the file system that holds a directory; nil where the query fails.
     public var space: @Sendable (_ directory: String) -> DiskSpace?
 
     public init(
@@ -29,11 +29,11 @@ public struct RecordingDisk: Sendable {
         func bytes(_ blocks: UInt) -> Int {
             Int(clamping: blocks.multipliedReportingOverflow(by: UInt(block)).partialValue)
         }
-        // `f_bavail`: what root keeps for itself is not for recordings.
+        // `f_bavail` excludes the space that is reserved for root.
         return DiskSpace(free: bytes(status.f_bavail), size: bytes(status.f_blocks))
     }
 
-    /// A write past RLIMIT_FSIZE is to be an error of that file, not the end of the process.
+    /// Ignores SIGXFSZ, so that a write past RLIMIT_FSIZE is an error of that file and does not end the process.
     static let survivesFileSizeLimit: Void = { _ = signal(SIGXFSZ, SIG_IGN) }()
 }
 

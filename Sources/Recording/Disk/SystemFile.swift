@@ -1,8 +1,8 @@
 import Glibc
 
-/// Reads and writes of whole blocks at a place of a file; signals in between are no errors.
+/// Reads and writes whole blocks at an offset of a file, and continues after signals.
 enum SystemFile {
-    /// Exactly `count` bytes from `offset` on; nil where there are fewer.
+    /// Reads exactly `count` bytes from `offset` on; nil where there are fewer.
     static func read(_ descriptor: Int32, _ count: Int, at offset: Int) -> [UInt8]? {
         var done = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -17,7 +17,7 @@ enum SystemFile {
         return done == count ? bytes : nil
     }
 
-    /// Writes all of `bytes`. Returns 0, or the `errno` of what failed.
+    /// Writes all `bytes`. Returns 0, or the `errno` of a failure.
     static func write(_ descriptor: Int32, _ bytes: [UInt8], at offset: Int) -> Int32 {
         bytes.withUnsafeBytes { buffer in
             var done = 0
@@ -31,8 +31,8 @@ enum SystemFile {
         }
     }
 
-    /// Takes the file for as long as the descriptor is open. Returns whether nobody else has it; a file system that
-    /// knows no locks has nobody.
+    /// Locks the file for as long as the descriptor is open. Returns false where another process holds the lock; on a
+    /// file system without locks it returns true.
     static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
     static func size(_ descriptor: Int32) -> Int {

@@ -21,7 +21,7 @@ import Testing
         #expect(try RecordingCatalogue(directory: directory.file("new")).list().isEmpty)
     }
 
-    @Test("How a recording ended is known even where its sidecar cannot be written")
+    @Test("The end of a recording is known even where its sidecar cannot be written")
     func fullDisk() throws {
         let directory = try ScratchDirectory()
         let disk = FakeDisk()
@@ -42,7 +42,7 @@ import Testing
             "the old sidecars, and nothing half")
     }
 
-    @Test("Files are for their owner and the group, the directory too, whatever the umask is", arguments: [0, 0o077])
+    @Test("Only the owner and the group may read files and directory, whatever the umask", arguments: [0, 0o077])
     func modes(umask mask: mode_t) throws {
         let directory = try ScratchDirectory()
         let old = umask(mask)
@@ -61,7 +61,7 @@ import Testing
         #expect(mode(directory.file("new/\(entry.id).json")) == 0o640)
     }
 
-    @Test("A recording into which nothing came leaves no trace, one that failed half-way one entry with its reason")
+    @Test("A recording without media leaves no trace; a failed one leaves an entry with its reason")
     func traces() throws {
         let directory = try ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path)
@@ -95,7 +95,7 @@ import Testing
         let directory = try ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path)
         let noon = Date(timeIntervalSince1970: 1_751_600_000)
-        // An hour later the clock shows the same, and chance wants the same mark.
+        // An hour later the clock shows the same time, and the random mark is the same.
         var marks: [UInt16] = [0x1111, 0x1111, 0x1111, 0x2222]
         let first = try catalogue.begin(room: "r", at: noon) { marks.removeFirst() }
         try Data([1]).write(to: URL(fileURLWithPath: catalogue.path(of: first)))
@@ -109,7 +109,7 @@ import Testing
         #expect(reopened.list().first?.id == fourth.id)
     }
 
-    @Test("The list comes in pages, and a directory takes only so many")
+    @Test("The list has pages, and the number of recordings is limited")
     func pages() throws {
         let directory = try ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path, capacity: 5)
@@ -121,7 +121,7 @@ import Testing
         #expect(try RecordingCatalogue(directory: directory.path, capacity: 3).count == 3)
     }
 
-    @Test("A sidecar of before, without numbers and losses, is read")
+    @Test("A sidecar of an older version, without numbers and losses, is read")
     func oldSidecar() throws {
         let directory = try ScratchDirectory()
         let text = """
@@ -137,7 +137,7 @@ import Testing
         #expect(catalogue.list().map(\.id).last == "old")
     }
 
-    @Test("What a crash left open is closed beside what begins meanwhile")
+    @Test("Recordings that a crash left open are closed while new ones begin")
     func recovery() async throws {
         let directory = try ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path)
@@ -149,7 +149,7 @@ import Testing
             onFailure: { Issue.record("\($0)") })
         try FlashAndBeep().feed(recorder, 0..<4000)
         _ = await recorder.duration()
-        // As `kill -9` leaves them: the fragments so far, one without a sidecar, and a closing that was cut short.
+        // Files as after `kill -9`: fragments, one file without a sidecar, and an interrupted closing.
         let crashed = try ScratchDirectory()
         for name in [entry.file, entry.id + ".json", lost.id + ".json"] {
             try FileManager.default.copyItem(atPath: directory.file(name), toPath: crashed.file(name))
@@ -169,7 +169,7 @@ import Testing
         try FlashAndBeep().feed(running, 0..<3000)
         _ = await running.duration()
         var left: [Int] = []
-        repairs.run(told: { left.append($1) })
+        repairs.run(onClosed: { left.append($1) })
         #expect(left == [2, 1, 0] && repairs.waiting == 0)
         let mended = try #require(reopened.entry(entry.id))
         #expect(mended.state == .finished && mended.wasRecovered && mended.duration ?? 0 > 2.5)
@@ -186,7 +186,7 @@ import Testing
         #expect(third.waiting == 1)
     }
 
-    @Test("What a full disk did not let be closed is closed at the next start, and stays what it was")
+    @Test("A recording that a full disk left open is closed at the next start and keeps its state")
     func openFailed() async throws {
         let directory = try ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path)

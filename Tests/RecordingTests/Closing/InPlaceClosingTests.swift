@@ -6,7 +6,7 @@ import Testing
 @testable import Recording
 
 @Suite struct InPlaceClosingTests {
-    /// Fragments as a crash leaves them.
+    /// A fragmented file as after a crash.
     private func fragments(_ directory: ScratchDirectory, audio: RecordingAudio = .aac) async throws -> [UInt8] {
         let recorder = try MP4Recorder(
             file: directory.file("whole.mp4"), width: FlashAndBeep.width, height: FlashAndBeep.height,
@@ -24,7 +24,7 @@ import Testing
         return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
-    @Test("A large file is closed where it lies, and decodes like its copy", arguments: RecordingAudio.allCases)
+    @Test("A large file is closed in place, and decodes like its copy", arguments: RecordingAudio.allCases)
     func same(audio: RecordingAudio) async throws {
         let directory = try ScratchDirectory()
         let (file, copy) = (directory.file("a.mp4"), directory.file("copy.mp4"))
@@ -45,7 +45,7 @@ import Testing
             #expect(abs((a.end - b.end).inSeconds) < 0.03 && abs((a.start - b.start).inSeconds) < 0.002, "\(a) \(b)")
         }
         for (a, b) in zip(checked.tracks, copied.tracks) {
-            // Copying to Opus leaves out a packet that only ends the coder.
+            // The copy with Opus omits a packet that only ends the encoder.
             #expect(
                 a.packetCount - b.packetCount == (a.codec == "opus" ? 1 : 0)
                     && a.keyframeCount - b.keyframeCount == (a.codec == "opus" ? 1 : 0))
@@ -61,7 +61,7 @@ import Testing
             ])
     }
 
-    @Test("A file that is cut anywhere keeps its whole fragments")
+    @Test("A file that is cut at any byte keeps its complete fragments")
     func cut() async throws {
         let directory = try ScratchDirectory()
         let bytes = try await fragments(directory)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A crash between its two writes leaves a file that plays and can be closed")
+    @Test("A crash between the two writes leaves a file that plays and can be closed")
     func crash() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Every byte of a header may be wrong: it is refused or closed, and nothing traps")
+    @Test("A header with any byte changed is refused or closed, and nothing traps")
     func garbage() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("What is still written is not closed")
+    @Test("A file that is still written is not closed")
     func inUse() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("a.mp4")

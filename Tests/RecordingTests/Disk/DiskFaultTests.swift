@@ -5,7 +5,7 @@ import Testing
 
 @testable import Recording
 
-/// Disks that stand still, fail or go away in the middle of a recording.
+/// Disks that block, fail or disappear during a recording.
 @Suite struct DiskFaultTests {
     private func recorder(
         _ file: String, _ disk: FakeDisk, memory: RecordingMemory = RecordingMemory(),
@@ -17,7 +17,7 @@ import Testing
             onFailure: onFailure)
     }
 
-    @Test("What a disk that stands still loses is counted, bounded in memory, and the rest stays in step")
+    @Test("With a blocked disk, losses are counted, memory is bounded, and the rest stays in sync")
     func blocked() async throws {
         let directory = try ScratchDirectory()
         let disk = FakeDisk()
@@ -25,7 +25,7 @@ import Testing
         let recorder = try recorder(directory.file("a.mp4"), disk, memory: memory, onFailure: { Issue.record("\($0)") })
         let source = try FlashAndBeep()
         disk.block()
-        // Comes back at once, although nothing is written.
+        // The call returns at once, although nothing is written.
         try source.feed(recorder, 0..<20_000)
         #expect(memory.waiting <= 100_000)
         let lost = recorder.losses
@@ -34,7 +34,7 @@ import Testing
         _ = await recorder.duration()
         #expect(memory.waiting == 0)
         for start in stride(from: 20_000, to: 25_000, by: 400) {
-            // No faster than it is written.
+            // The feed is no faster than the disk.
             try source.feed(recorder, start..<min(start + 400, 25_000))
             _ = await recorder.duration()
         }
@@ -47,7 +47,7 @@ import Testing
         for beep in late { #expect(onsets.flashes.contains { abs($0 - beep) < 0.045 }, "\(beep) \(onsets.flashes)") }
     }
 
-    @Test("All recordings together keep no more in memory than they may")
+    @Test("All recordings together stay within their memory limit")
     func memory() async throws {
         let directory = try ScratchDirectory()
         let disk = FakeDisk()
@@ -84,7 +84,7 @@ import Testing
         #expect(try RecordingRepair.check(file: summary.file).closedProperly)
     }
 
-    @Test("A directory that goes in the middle ends the recording within a second of it")
+    @Test("A removed directory ends the recording within a second")
     func gone() async throws {
         let directory = try ScratchDirectory()
         let file = directory.file("sub/a.mp4")

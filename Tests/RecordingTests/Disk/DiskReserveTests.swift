@@ -27,7 +27,7 @@ import Testing
         #expect(reserve.lastSpace == DiskSpace(free: 1 << 30, size: 100 << 30))
     }
 
-    @Test("What is claimed counts as taken until it is given back")
+    @Test("Claimed space counts as used until it is released")
     func claims() throws {
         let disk = FakeDisk(size: 1 << 40, free: 100 * Self.mebibyte)
         let reserve = DiskReserve(directory: "r", minimumFree: 60 * Self.mebibyte, disk: disk.disk)
@@ -42,7 +42,7 @@ import Testing
         #expect(reserve.hasRoom(for: 10 * Self.mebibyte))
     }
 
-    @Test("Where the file system is smaller than the reserve, a tenth of it is left free and the server says so")
+    @Test("On a file system smaller than the reserve, a tenth is left free, and the server reports it")
     func small() throws {
         let reserve = DiskReserve(
             directory: "r", minimumFree: 1 << 30, disk: FakeDisk(size: 400_000, free: 400_000).disk)
@@ -54,7 +54,7 @@ import Testing
                 == nil)
     }
 
-    @Test("However many record at once, they end in order before the reserve is touched", arguments: [1, 6])
+    @Test("Concurrent recordings end in order before the reserve is used", arguments: [1, 6])
     func together(count: Int) async throws {
         let directory = try ScratchDirectory()
         let floor = 10 * Self.mebibyte

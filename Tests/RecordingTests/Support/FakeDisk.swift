@@ -4,7 +4,7 @@ import Glibc
 
 @testable import Recording
 
-/// A file system of a size of its own, that can be made to stand still or to fail; what it takes is really written.
+/// A file system of a given size that can be made to block or to fail; the writes that it accepts are really made.
 final class FakeDisk: Sendable {
     private struct State {
         var free: Int
@@ -21,15 +21,15 @@ final class FakeDisk: Sendable {
     }
 
     var free: Int { state.withLock { $0.free } }
-    /// The least that ever was free.
+    /// The smallest free space so far.
     var lowest: Int { state.withLock { $0.lowest } }
 
-    /// From here on every write fails with an `errno`; nil: no longer.
+    /// Makes every write from here on fail with an `errno`; nil ends that.
     func fail(_ code: Int32?) { state.withLock { $0.failure = code } }
-    /// From here on every write waits until `unblock`.
+    /// Makes every write from here on wait until `unblock`.
     func block() { state.withLock { $0.isBlocked = true } }
     func unblock() { state.withLock { $0.isBlocked = false } }
-    /// Others take some of it.
+    /// Uses space, as another program would.
     func take(_ bytes: Int) { state.withLock { $0.free -= bytes } }
 
     var disk: RecordingDisk {

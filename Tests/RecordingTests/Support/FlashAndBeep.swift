@@ -31,14 +31,14 @@ struct FlashAndBeep {
 
     static func instant(_ millisecond: Int) -> Instant { origin + .milliseconds(millisecond) }
 
-    /// The frame of a time that is a whole number of 40 ms.
+    /// The frame at a time that is a multiple of 40 ms.
     func frame(_ millisecond: Int, keyframe: Bool = false) throws -> EncodedVideoFrame? {
         try encoder.encode(
             Self.isOn(millisecond) ? bright : dark, timestamp: Self.instant(millisecond).ticks(at: 90_000),
             forceKeyframe: keyframe)
     }
 
-    /// The 20 ms of sound from a time on.
+    /// 20 ms of audio from a time on.
     static func audio(_ millisecond: Int) -> (samples: [Float], timestamp: Int64) {
         let on = isOn(millisecond)
         return (
@@ -47,7 +47,7 @@ struct FlashAndBeep {
         )
     }
 
-    /// Feeds a recorder with the time from `range`, sound ahead of the pictures as in life.
+    /// Feeds a recorder with the media of `range`, the audio ahead of the video as in a room.
     func feed(
         _ recorder: MP4Recorder, _ range: Range<Int>, audio: (Int) -> Bool = { _ in true },
         video: (Int) -> Bool = { _ in true }
@@ -57,7 +57,7 @@ struct FlashAndBeep {
                 let block = Self.audio(time)
                 recorder.append(audio: block.samples, timestamp: block.timestamp)
             }
-            // Pictures come 60 ms late.
+            // Frames come 60 ms after the audio of their time.
             let late = time - 60
             if late >= range.lowerBound, late % 40 == 0, video(late), let frame = try frame(late) {
                 recorder.append(frame)
@@ -70,7 +70,7 @@ struct FlashAndBeep {
     }
 }
 
-/// What FFmpeg finds in a file: when flashes and beeps begin, in seconds.
+/// The times at which flashes and beeps begin in a file, in seconds, found with FFmpeg.
 struct Onsets {
     var flashes: [Double] = []
     var beeps: [Double] = []
@@ -109,7 +109,7 @@ struct Onsets {
     }
 }
 
-/// A directory that goes when the test ends.
+/// A directory that is removed when the test ends.
 final class ScratchDirectory {
     let path: String
     init() throws {
