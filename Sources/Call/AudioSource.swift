@@ -5,7 +5,7 @@ import Codecs
 protocol AudioSource: AnyObject {
     /// The packet for a tick at `time`; nil when there is none to send.
     func packet(at time: Instant) throws -> [UInt8]?
-    /// How loud the last packet is, in −dBov (RFC 6464); nil where it is not known.
+    /// The level of the last packet in −dBov (RFC 6464); nil where it is not known.
     var level: UInt8? { get }
 }
 
@@ -28,7 +28,7 @@ final class PatternAudioSource: AudioSource {
     }
 }
 
-/// Packets from memory in a loop.
+/// Sends packets from memory in a loop.
 final class LoopedAudioSource: AudioSource {
     private let packets: [[UInt8]]
     private let levels: [UInt8?]
@@ -37,7 +37,7 @@ final class LoopedAudioSource: AudioSource {
 
     init(packets: [[UInt8]]) {
         self.packets = packets
-        // What a client knows before it codes, found out afterwards.
+        // A client knows the level before it encodes; here the packets are decoded to measure it.
         let decoder = try? OpusDecoder()
         levels = packets.map { packet in
             var samples: [Float] = []
@@ -53,7 +53,7 @@ final class LoopedAudioSource: AudioSource {
     }
 }
 
-/// A file's sound in a loop: its own Opus packets where they last 20 ms, everything else encoded.
+/// Sends a file's audio in a loop: its own Opus packets where they have 20 ms, otherwise encoded.
 final class FileAudioSource: AudioSource {
     private let reader: MediaFileReader
     private var encoder: OpusEncoder?
@@ -62,7 +62,7 @@ final class FileAudioSource: AudioSource {
 
     init(path: String) throws {
         let reader = try MediaFileReader(path: path)
-        guard reader.hasAudio else { throw CallError("\(path) has no sound: name another file with --audio") }
+        guard reader.hasAudio else { throw CallError("\(path) has no audio: name another file with --audio") }
         if reader.passesOpus, try Self.hasFramesOf20ms(path) {
             self.reader = reader
         } else {
@@ -106,7 +106,7 @@ final class FileAudioSource: AudioSource {
     }
 }
 
-/// The sound for the options: `--audio`, else the video file's own when it has one, else the beep.
+/// The audio source for the options: the file of `--audio`, otherwise the audio of the video file, otherwise the beep.
 func makeAudioSource(file: String?, video: String?, seed: Int) throws -> any AudioSource {
     if let file { return try FileAudioSource(path: file) }
     if let video, try MediaFileReader(path: video).hasAudio { return try FileAudioSource(path: video) }

@@ -1,23 +1,23 @@
 public import Basics
 
-/// What `tessera call` is asked to do.
+/// The options of `tessera call`.
 public struct CallOptions: Sendable {
     /// The server: `http://host:port`, `https://…`, or the signalling address itself (`ws://…/signal`).
     public var url: String
     public var room: String
-    /// What the others see; with `count` above one a number is added.
+    /// The name that other participants see; with `count` above one a number is added.
     public var name: String
-    /// A file whose picture is sent, in a loop; nil sends a test pattern that flashes once a second.
+    /// A file whose video is sent in a loop; nil sends a test pattern that flashes once a second.
     public var video: String?
-    /// A file whose sound is sent, in a loop; nil sends the video file's own, or a beep with each flash.
+    /// A file whose audio is sent in a loop; nil sends the video file's audio, or a beep with each flash.
     public var audio: String?
-    /// The codec to send and, first of all, to receive.
+    /// The codec to send, and the preferred one to receive.
     public var codec: VideoCodec
-    /// Where to write what is received; with `count` above one a number is added before the ending.
+    /// The file for the received media; with `count` above one a number is added before the extension.
     public var save: String?
-    /// How many participants to be.
+    /// The number of participants.
     public var count: Int
-    /// How long to stay; nil until interrupted or sent away.
+    /// How long to stay; nil until interrupted or removed by the server.
     public var duration: Duration?
     /// An access token, for servers with `auth.mode: token`.
     public var token: String?
@@ -39,7 +39,7 @@ public struct CallOptions: Sendable {
     }
 }
 
-/// Why a call could not be made or ended badly: a sentence for the person who typed the command.
+/// Why a call failed, in a sentence for the user of the command.
 public struct CallError: Error, CustomStringConvertible {
     public var description: String
 

@@ -4,8 +4,8 @@ import Sockets
 
 /// Runs `tessera call`: one or many headless participants against a server.
 public enum CallRunner {
-    /// Stays in the call for the time asked, or until the task is cancelled or the server sends everyone away.
-    /// `report` gets a line about each thing that a person would want to know.
+    /// Stays in the call for the duration of the options, or until the task is cancelled or the server ends the call.
+    /// `report` gets a line about each event that matters to a user.
     public static func run(_ options: CallOptions, report: @escaping @Sendable (String) -> Void = { _ in }) async throws
     {
         guard (1...1000).contains(options.count) else {
@@ -19,7 +19,7 @@ public enum CallRunner {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<options.count {
                 group.addTask {
-                    // A crowd does not arrive in one instant, and servers limit joins from one address.
+                    // The joins are spread, because servers limit the joins from one address.
                     try await Task.sleep(for: .milliseconds(number * 220))
                     try await Participant(number: number, options: options, fleet: fleet, report: report).run(address)
                 }
@@ -51,7 +51,7 @@ private struct Participant {
         do {
             try await joinInTime(address, saver)
         } catch {
-            // However the call ended, what came of it is a proper file.
+            // However the call ended, the received media becomes a proper file.
             try? await close(saver)
             throw error
         }
@@ -64,7 +64,8 @@ private struct Participant {
         report("\(name): saved \(summary)")
     }
 
-    /// Comes again when the server says so, as a page does: it may have only just started, or many come at once.
+    /// Joins, and retries when the server asks for it, as the web client does: the server may have just started, or
+    /// many clients join at once.
     private func joinInTime(_ address: SignallingAddress, _ saver: CallSaver?) async throws {
         var attempt = 1
         while true {
@@ -73,7 +74,7 @@ private struct Participant {
             } catch let refusal as TooMany {
                 guard attempt < TooMany.maxAttempts else { throw CallError("\(name): \(refusal.message)") }
                 attempt += 1
-                // Those who were refused together do not come back together.
+                // The random delay keeps participants that were refused together from retrying together.
                 let wait = Double(refusal.retryAfter) * Double.random(in: 1...2)
                 report("\(name): \(refusal.message); trying again in \(Int(wait.rounded(.up))) s")
                 try await Task.sleep(for: .seconds(wait))
@@ -96,7 +97,7 @@ private struct Participant {
                 if let duration = options.duration {
                     group.addTask { try await Task.sleep(for: duration) }
                 }
-                // Whatever ends first ends the call: the time, the server, the media.
+                // The call ends when its time is over, when the server ends it, or when the media ends.
                 let result = await group.nextResult()
                 group.cancelAll()
                 fleet.close(number)
@@ -119,14 +120,14 @@ private struct Participant {
     ) async throws {
         var isInside = false
         var people: RoomPeople?
-        /// One of a fleet tells for all who is here.
-        let tell = { (words: [String]) in if number == 0 { for line in words { report("\(name): \(line)") } } }
+        /// Only the first participant of a fleet reports who is in the room.
+        let announce = { (lines: [String]) in if number == 0 { for line in lines { report("\(name): \(line)") } } }
         for await message in messages {
             switch message {
-            case .joined(let id, let news):
+            case .joined(let id, let update):
                 isInside = true
                 people = RoomPeople(own: id)
-                tell(people?.take(news) ?? [])
+                announce(people?.apply(update) ?? [])
                 let name = name, report = report
                 let offer = try await fleet.offer(number, codec: options.codec) { event in
                     switch event {
@@ -139,7 +140,7 @@ private struct Participant {
                 try await sender.send(["type": "offer", "sdp": offer])
                 try await sender.send(["type": "state", "audio": true, "video": true, "hand": false])
             case .answer(let sdp): try await fleet.accept(answer: sdp, for: number)
-            case .people(let news): tell(people?.take(news) ?? [])
+            case .people(let update): announce(people?.apply(update) ?? [])
             case .left(let reason):
                 report("\(name): the server ended the call: \(reason)")
                 return
@@ -154,18 +155,18 @@ private struct Participant {
             case .other: break
             }
         }
-        // An interrupt ends the stream of messages too.
+        // An interrupt also ends the stream of messages.
         try Task.checkCancellation()
         throw CallError("\(name): the server closed the signalling connection")
     }
 }
 
-/// The server has no room for a join now, and will have some later.
+/// The server refuses a join now and asks to retry later.
 private struct TooMany: Error {
     var message: String
     /// Seconds.
     var retryAfter: Int
 
-    /// Then the server is full, not busy.
+    /// After this many attempts the server counts as full, not busy.
     static let maxAttempts = 10
 }

@@ -4,8 +4,8 @@ import Dispatch
 import Peer
 import Recording
 
-/// Writes what a participant receives to one MP4: H.264 as it came, VP8 encoded again. The picture's size may change on
-/// the way, as the line does. Work runs on a queue of its own, so the network never waits for it.
+/// Writes the media that a participant receives to one MP4: H.264 without a change, VP8 transcoded. The picture's size
+/// may change with the link. The work runs on a queue of its own, so the network never waits for it.
 final class CallSaver: Sendable {
     private let queue = DispatchQueue(label: "call-saver")
     private let work: SaverBox
@@ -22,7 +22,7 @@ final class CallSaver: Sendable {
         queue.async { [work] in work.value.append(packet) }
     }
 
-    /// Closes the file; says what is in it.
+    /// Closes the file and describes it.
     func finish() async throws -> String {
         let recorder: MP4Recorder? = await withCheckedContinuation { continuation in
             queue.async { [work] in continuation.resume(returning: work.value.end()) }
@@ -33,7 +33,7 @@ final class CallSaver: Sendable {
     }
 }
 
-/// Touched on the saver's queue only.
+/// Used on the saver's queue only.
 private struct SaverBox: @unchecked Sendable {
     let value: SaverWork
 }
@@ -85,7 +85,7 @@ private final class SaverWork {
     private func transcode(_ frame: EncodedVideoFrame) -> EncodedVideoFrame? {
         if decoder == nil { decoder = try? VideoDecoder(codec: frame.codec) }
         guard var picture = try? decoder?.decode(frame) else { return nil }
-        // Even sizes only: what is odd loses a line.
+        // The encoder needs even sizes, so odd ones lose a row or column.
         let (width, height) = (picture.width & ~1, picture.height & ~1)
         if encoder?.configuration.width != width || encoder?.configuration.height != height {
             encoder = try? makeVideoEncoder(

@@ -5,10 +5,10 @@ public import Sockets
 import Synchronization
 import Threads
 
-/// Many headless participants on one thread and one source: what each sends is encoded once, so that twenty cost little
-/// more than one.
+/// Many headless participants on one thread with one source: the media that all send is encoded once, so that twenty
+/// participants cost little more than one.
 public final class Fleet: Sendable {
-    /// What became of one participant's media.
+    /// An event of one participant's media.
     public enum Event: Sendable {
         case connected
         case video(ReceivedVideoFrame)
@@ -21,20 +21,20 @@ public final class Fleet: Sendable {
     private let isStopped = Atomic(false)
     private let core: FleetBox
     private let local: IPAddress
-    /// Sockets of participants by number, and those whose participants are gone.
+    /// The sockets of participants by number, and the free sockets of participants who left.
     private let sockets = Guarded<(taken: [Int: SocketAddress], free: [SocketAddress])>(([:], []))
 
-    /// - Parameter local: the address that the participants' sockets are bound to, each as its participant comes.
+    /// - Parameter local: the address to which each participant's socket is bound with its offer.
     public init(local: IPAddress) throws(NetworkError) {
         self.local = local
         loop = try MediaLoop(MediaLoopConfiguration())
         core = FleetBox(FleetCore(loop: loop))
     }
 
-    /// Where the socket of a participant is bound; nil before its offer.
+    /// The address of a participant's socket; nil before its offer.
     public func address(of number: Int) -> SocketAddress? { sockets.withLock { $0.taken[number] } }
 
-    /// A socket for a participant who may come at any time: one that another has left, or a new one.
+    /// Assigns a socket to a participant: a free one of a participant who left, or a new one.
     private func bind(_ number: Int) throws(NetworkError) -> SocketAddress {
         try sockets.withLock { sockets throws(NetworkError) in
             if let address = sockets.taken[number] { return address }
@@ -50,19 +50,19 @@ public final class Fleet: Sendable {
         let videoFile = options.video, audioFile = options.audio
         let codec = options.codec
         let seed = options.name.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF
-        // Faulty files are told here, before anything runs.
+        // Faulty files are reported here, before any thread runs.
         let sources = SourceBox(
             video: try makeVideoSource(file: videoFile, codec: codec, seed: seed),
             audio: try makeAudioSource(file: audioFile, video: videoFile, seed: seed))
         start(sources)
     }
 
-    /// The same with coded media from memory, in a loop, which costs nothing: a benchmark's.
+    /// Starts both threads with encoded media from memory, sent in a loop at no encoding cost, for benchmarks.
     ///
     /// - Parameters:
-    ///   - frames: begins with a keyframe; none: the participants have no camera on.
+    ///   - frames: the video frames, of which the first is a keyframe; none: the participants have no camera on.
     ///   - audio: Opus packets of 20 ms.
-    ///   - delay: between a tick of sound and the first frame, so that fleets differ as cameras do.
+    ///   - delay: the time between an audio tick and the first frame, so that fleets differ as cameras do.
     public func start(
         frames: [EncodedVideoFrame], framesPerSecond: Double, audio: [[UInt8]], delay: Duration = .zero
     ) throws(CallError) {
@@ -78,14 +78,15 @@ public final class Fleet: Sendable {
         DedicatedThread.start("call-source") { [self] in run(sources, delay) }
     }
 
-    /// Ends both threads; the connections say goodbye first.
+    /// Closes the connections and ends both threads.
     public func stop() {
         isStopped.store(true, ordering: .relaxed)
         loop.execute { [core] in core.value.closeAll(at: MonotonicClock.now()) }
         loop.stop()
     }
 
-    /// Makes the connection of participant `number` and returns its offer: `codec` first, or `only` it.
+    /// Creates the connection of participant `number` and returns its offer, with `codec` preferred, or `only` that
+    /// codec.
     public func offer(
         _ number: Int, codec: VideoCodec, only: Bool = false, onEvent: @escaping @Sendable (Event) -> Void
     ) async throws -> String {
@@ -100,7 +101,7 @@ public final class Fleet: Sendable {
         try await onLoop { core in try core.accept(answer, for: number) }
     }
 
-    /// What participant `number` has sent and received so far.
+    /// The statistics of participant `number`.
     public func statistics(_ number: Int) async -> PeerStatistics? {
         try? await onLoop { core in core.statistics(number) }
     }
@@ -122,10 +123,10 @@ public final class Fleet: Sendable {
         }
     }
 
-    /// The source's thread: absolute deadlines, what is late is skipped.
+    /// The source's thread: it works at absolute deadlines and skips late ticks.
     private func run(_ sources: SourceBox, _ delay: Duration) {
         let frameTime = sources.video.map { Duration.nanoseconds(Int64(1e9 / $0.framesPerSecond)) }
-        // Whole seconds of the sender's clock flash: begin on an audio tick.
+        // The pattern flashes at whole seconds of the sender's clock, so the thread begins on an audio tick.
         let start = MonotonicClock.now()
         let audioTick: Int64 = 20_000_000
         var nextAudio = Instant(nanoseconds: (start.nanoseconds / audioTick + 1) * audioTick)
@@ -166,8 +167,7 @@ private struct SourceBox: @unchecked Sendable {
     let audio: any AudioSource
 }
 
-/// The core is touched on the loop's thread only: every way to it goes through `MediaLoop.execute` or the loop's
-/// delegate calls.
+/// The core is accessed on the loop's thread only: in `MediaLoop.execute` and in the loop's delegate calls.
 struct FleetBox: @unchecked Sendable {
     let value: FleetCore
     init(_ value: FleetCore) { self.value = value }

@@ -9,8 +9,8 @@ final class FleetCore: MediaLoopDelegate {
     private var legs: [Int: Leg] = [:]
     private var byPort: [UInt16: Leg] = [:]
     private var identity: DTLSIdentity?
-    /// Several times the test pattern's 500 kbit/s, so that a flash, which is a large frame, leaves within one frame's
-    /// time.
+    /// Several times the test pattern's 500 kbit/s, so that a flash, which is a large frame, is sent within one frame
+    /// interval.
     private static let pace = BitRate.megabits(3)
 
     init(loop: MediaLoop) {
@@ -27,9 +27,9 @@ final class FleetCore: MediaLoopDelegate {
         var configuration = PeerConfiguration(role: .client)
         configuration.localAddresses = [address]
         configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.allCases.filter { $0 != codec }
-        // One source for all cannot follow what the server asks of each.
+        // One source for all participants cannot follow the bit rate that the server requests of each.
         configuration.feedback.remove(.remb)
-        // Nor can it follow an estimate: pacing below the rate of the source would only make pictures late.
+        // It cannot follow an estimate either: pacing below the rate of the source would only delay frames.
         configuration.bandwidth.start = Self.pace
         configuration.bandwidth.minimum = Self.pace
         let connection = try PeerConnection(configuration, identity: identity, at: now)
@@ -74,7 +74,7 @@ final class FleetCore: MediaLoopDelegate {
         }
     }
 
-    /// Sends to everyone; says whether anyone asked for a keyframe meanwhile.
+    /// Sends the frame on all connections. Returns whether one of them got a keyframe request.
     func send(_ frame: PacketizedVideoFrame) -> Bool {
         let now = MonotonicClock.now()
         var isAsked = false

@@ -4,10 +4,10 @@ import Peer
 /// One headless participant's media: a peer connection on its own UDP socket. Confined to the loop's thread.
 final class Leg {
     let number: Int
-    /// Where this leg's socket is bound; datagrams to its port are this leg's.
+    /// The address of this leg's socket; datagrams to its port belong to this leg.
     let address: SocketAddress
     let connection: PeerConnection
-    /// Called with what arrives and what happens.
+    /// Called with each event of the connection.
     let onEvent: (PeerEvent) -> Void
     private(set) var isConnected = false
     private(set) var wantsKeyframe = false
@@ -19,7 +19,7 @@ final class Leg {
         self.onEvent = onEvent
     }
 
-    /// Reads the wish for a keyframe and clears it.
+    /// Returns whether a keyframe was requested, and clears the request.
     func takeKeyframeRequest() -> Bool {
         defer { wantsKeyframe = false }
         return wantsKeyframe

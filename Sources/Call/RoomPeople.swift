@@ -1,7 +1,7 @@
 import Foundation
 
-/// Who is in the room, as the server tells it: everyone in the list at first, then what changes; other viewers are a
-/// number.
+/// The participants of the room as the server reports them: first the whole list, then the changes. Of other viewers
+/// only their number is reported.
 struct RoomPeople: Equatable, Sendable {
     struct Person: Equatable, Sendable {
         var id: String
@@ -16,11 +16,11 @@ struct RoomPeople: Equatable, Sendable {
         static func list(_ objects: Any?) -> [Person] { (objects as? [Any] ?? []).compactMap { Person($0) } }
     }
 
-    /// What a message says of it.
-    enum News: Equatable, Sendable {
-        /// `joined`, `participants`.
+    /// A message about the participants.
+    enum Update: Equatable, Sendable {
+        /// The messages `joined` and `participants`.
         case whole([Person], viewers: Int)
-        /// `participantsChanged`.
+        /// The message `participantsChanged`.
         case changes(joined: [Person], changed: [Person], left: [String], viewers: Int)
 
         init?(_ object: [String: Any]) {
@@ -36,17 +36,17 @@ struct RoomPeople: Equatable, Sendable {
         }
     }
 
-    /// The id of whoever is told: it is no news to itself.
+    /// The id of the receiving participant, who is not reported to itself.
     let own: String
     private(set) var people: [Person] = []
     private(set) var viewers = 0
 
     init(own: String) { self.own = own }
 
-    /// Takes over what is told, and says in words who came and who went.
-    mutating func take(_ news: News) -> [String] {
+    /// Applies an update, and returns a line for each participant who joined or left.
+    mutating func apply(_ update: Update) -> [String] {
         let before = self
-        switch news {
+        switch update {
         case .whole(let people, let viewers): (self.people, self.viewers) = (people, viewers)
         case .changes(let joined, let changed, let left, let viewers):
             people.removeAll { left.contains($0.id) }

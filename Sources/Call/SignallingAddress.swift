@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the signalling of a server is, out of what a person types.
+/// The address of a server's signalling, parsed from the user's text.
 package struct SignallingAddress: Equatable, Sendable {
     var host: String
     var port: Int
@@ -14,10 +14,10 @@ package struct SignallingAddress: Equatable, Sendable {
         guard let url = URLComponents(string: full), let scheme = url.scheme?.lowercased(), let host = url.host,
             !host.isEmpty
         else {
-            throw CallError("'\(text)' is no server address: write http://HOST:PORT or https://HOST")
+            throw CallError("'\(text)' is not a server address: write http://HOST:PORT or https://HOST")
         }
         guard ["http", "https", "ws", "wss"].contains(scheme) else {
-            throw CallError("'\(text)': \(scheme) is not spoken here: use http, https, ws or wss")
+            throw CallError("'\(text)': \(scheme) is not supported: use http, https, ws or wss")
         }
         isSecure = scheme == "https" || scheme == "wss"
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host

@@ -5,20 +5,21 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
-/// The client's end of `/signal`: JSON objects as WebSocket text frames, both ways.
+/// The client side of `/signal`: JSON objects in WebSocket text frames, in both directions.
 package struct SignallingClient {
     private enum Upgrade {
         case websocket(NIOAsyncChannel<WebSocketFrame, WebSocketFrame>)
         case refused
     }
 
-    /// What a headless participant follows: its seat, the SDP answer, who is in the room, why it was sent away.
+    /// The messages that a headless participant handles: its seat, the SDP answer, the participants of the room, and
+    /// why it was removed.
     enum Message: Equatable, Sendable {
-        case joined(id: String, RoomPeople.News)
+        case joined(id: String, RoomPeople.Update)
         case answer(String)
-        case people(RoomPeople.News)
+        case people(RoomPeople.Update)
         case left(reason: String)
-        /// `retryAfter`: seconds until it is worth trying again; nil where the server does not say.
+        /// `retryAfter` is the number of seconds until a retry; nil where the server does not give one.
         case error(code: String, message: String, fatal: Bool, retryAfter: Int?)
         case other(String)
 
@@ -29,14 +30,14 @@ package struct SignallingClient {
             case "joined":
                 self = .joined(
                     id: (object["you"] as? [String: Any])?["id"] as? String ?? "",
-                    RoomPeople.News(object) ?? .whole([], viewers: 0))
+                    RoomPeople.Update(object) ?? .whole([], viewers: 0))
             case "answer": self = .answer(text("sdp"))
             case "left": self = .left(reason: text("reason"))
             case "error":
                 self = .error(
                     code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false,
                     retryAfter: object["retryAfter"] as? Int)
-            case let type: self = RoomPeople.News(object).map { .people($0) } ?? .other(type)
+            case let type: self = RoomPeople.Update(object).map { .people($0) } ?? .other(type)
             }
         }
     }
@@ -56,12 +57,12 @@ package struct SignallingClient {
         }
     }
 
-    /// Connects, runs `body` with what arrives, and closes when it returns.
+    /// Connects, runs `body` with the received messages, and closes when it returns.
     ///
     /// - Parameters:
-    ///   - decode: makes a message of one text frame.
-    ///   - answersPings: while it is false, the client is as one whose machine lost its power: the connection stands
-    ///     and nobody answers.
+    ///   - decode: converts one text frame to a message.
+    ///   - answersPings: while it returns false, the client behaves like a machine that lost its power: the connection
+    ///     stays open, and pings are not answered.
     package static func withConnection<Message: Sendable>(
         to address: SignallingAddress, decode: @escaping @Sendable (Data) -> Message,
         answersPings: @escaping @Sendable () -> Bool = { true },

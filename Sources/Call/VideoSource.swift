@@ -5,12 +5,12 @@ import Codecs
 protocol VideoSource: AnyObject {
     var codec: VideoCodec { get }
     var framesPerSecond: Double { get }
-    /// The frame for a tick at `time`; nil when there is none to send. With `keyframe` it should be one, as soon as the
-    /// source has one.
+    /// The frame for a tick at `time`; nil when there is none to send. With `keyframe` the source returns a keyframe as
+    /// soon as it has one.
     func frame(at time: Instant, keyframe: Bool) throws -> EncodedVideoFrame?
 }
 
-/// Draws and encodes: the test pattern.
+/// Draws and encodes the test pattern.
 final class PatternVideoSource: VideoSource {
     let codec: VideoCodec
     let framesPerSecond = Double(TestPattern.framesPerSecond)
@@ -33,14 +33,14 @@ final class PatternVideoSource: VideoSource {
     }
 }
 
-/// Sends a file's own packets, in a loop. A wish for a keyframe jumps to the next one in the file.
+/// Sends a file's own frames in a loop. On a keyframe request it jumps to the next keyframe in the file.
 final class PassthroughVideoSource: VideoSource {
     let codec: VideoCodec
     let framesPerSecond: Double
     private let frames: [EncodedVideoFrame]
     private var next = 0
 
-    /// Nil when the frames do not begin with a keyframe.
+    /// Returns nil when the frames do not begin with a keyframe.
     init?(frames: [EncodedVideoFrame], framesPerSecond: Double) {
         guard let first = frames.firstIndex(where: \.isKeyframe) else { return nil }
         self.frames = Array(frames[first...])
@@ -59,7 +59,7 @@ final class PassthroughVideoSource: VideoSource {
     }
 }
 
-/// Decodes a file of any codec, in a loop, and encodes it again.
+/// Decodes a file of any codec in a loop and encodes it again.
 final class TranscodingVideoSource: VideoSource {
     let codec: VideoCodec
     let framesPerSecond: Double
@@ -84,7 +84,7 @@ final class TranscodingVideoSource: VideoSource {
         return try encoder?.encode(picture, timestamp: time.ticks(at: 90_000), forceKeyframe: keyframe)
     }
 
-    /// The next picture, from the start again at the end; nil when a whole pass brought none.
+    /// The next picture, starting again at the end of the file; nil when a whole pass has none.
     private func nextPicture() throws -> Picture? {
         var rewinds = 0
         while rewinds < 2 {
@@ -100,13 +100,13 @@ final class TranscodingVideoSource: VideoSource {
     }
 }
 
-/// Chooses the cheapest way to send a file: its own packets where the codec fits.
+/// Makes the cheapest source for a file: its own frames where the codec matches, otherwise a transcoder.
 func makeVideoSource(file: String?, codec: VideoCodec, seed: Int) throws -> any VideoSource {
     guard let file else { return try PatternVideoSource(codec: codec, seed: seed) }
     let reader = try MediaFileReader(path: file)
-    guard reader.hasVideo else { throw CallError("\(file) has no picture: leave --video out, or name a file with one") }
+    guard reader.hasVideo else { throw CallError("\(file) has no video: leave --video out, or name a file with one") }
     if reader.videoPassthrough == codec {
-        // A loop of a quarter of an hour at 2 Mbit/s; what is longer is decoded from the file as it goes.
+        // A quarter of an hour at 2 Mbit/s is kept in memory; a longer file is decoded while it is sent.
         let limit = 256 << 20
         var frames: [EncodedVideoFrame] = []
         var bytes = 0

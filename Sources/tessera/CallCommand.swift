@@ -6,21 +6,22 @@ import Foundation
 struct CallCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",
-        abstract: "Joins a room as a headless participant, or as many: for load, monitoring, trying things out.",
+        abstract: "Joins a room as one or many headless participants, for load tests, monitoring and trials.",
         discussion: "Without files it sends a test pattern that flashes and beeps once a second.")
 
     @Argument(help: "The server, e.g. http://localhost:8080.") var url: String
     @Option(help: "The room.") var room: String
-    @Option(help: "The name that the others see.") var name: String
+    @Option(help: "The name that other participants see.") var name: String
     @Option(
-        help: ArgumentHelp("A file whose picture is sent, in a loop; as it is where the codec fits.", valueName: "file")
+        help: ArgumentHelp(
+            "A file whose video is sent in a loop, without transcoding where the codec matches.", valueName: "file")
     ) var video: String?
-    @Option(help: ArgumentHelp("A file whose sound is sent, in a loop.", valueName: "file")) var audio: String?
+    @Option(help: ArgumentHelp("A file whose audio is sent in a loop.", valueName: "file")) var audio: String?
     @Option(help: "The video codec: h264 or vp8.") var codec: String = "h264"
-    @Option(help: ArgumentHelp("Writes what is received.", valueName: "out.mp4")) var save: String?
-    @Option(help: "How many participants.") var count: Int = 1
-    @Option(help: ArgumentHelp("How long to stay; until interrupted without it.", valueName: "s")) var seconds: Double?
-    @Option(help: "An access token, where the server wants one.") var token: String?
+    @Option(help: ArgumentHelp("The file for the received media.", valueName: "out.mp4")) var save: String?
+    @Option(help: "The number of participants.") var count: Int = 1
+    @Option(help: ArgumentHelp("How long to stay; without it, until interrupted.", valueName: "s")) var seconds: Double?
+    @Option(help: "An access token, where the server requires one.") var token: String?
 
     func validate() throws {
         guard VideoCodec(rawValue: codec) != nil else { throw ValidationError("--codec \(codec): h264 or vp8") }
@@ -34,7 +35,7 @@ struct CallCommand: AsyncParsableCommand {
             save: save,
             count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token)
         let call = Task { try await CallRunner.run(options) { print($0) } }
-        // A signal ends the call as its time would: the file is closed.
+        // A signal ends the call in order, so that the file is closed.
         let signals = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

@@ -5,11 +5,11 @@ import Mixing
 
 struct LayoutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "layout", abstract: "Checks layouts, and shows them.", subcommands: [Check.self, Preview.self])
+        commandName: "layout", abstract: "Checks and previews layouts.", subcommands: [Check.self, Preview.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Says what is wrong with layout files, and how to mend it.")
+            abstract: "Reports the faults of layout files, and how to mend them.")
 
         @Argument(help: ArgumentHelp("Layouts in JSON.", valueName: "file")) var files: [String]
 
@@ -37,7 +37,7 @@ struct LayoutCommand: ParsableCommand {
         @Flag(help: "The first one shares a screen.") var presentation = false
         @Option(help: ArgumentHelp("The folder in which names are looked up.", valueName: "dir")) var layouts =
             "layouts"
-        @Option(name: .shortAndLong, help: ArgumentHelp("Where the picture goes.", valueName: "file")) var output:
+        @Option(name: .shortAndLong, help: ArgumentHelp("The file for the picture.", valueName: "file")) var output:
             String
 
         func validate() throws {
@@ -77,7 +77,7 @@ struct LayoutCommand: ParsableCommand {
     }
 }
 
-/// - Throws: what is wrong with the file, as lines for people.
+/// - Throws: the faults of the file.
 private func read(_ file: String) throws(LayoutFaults) -> Layout {
     guard let data = FileManager.default.contents(atPath: file) else {
         throw LayoutFaults([

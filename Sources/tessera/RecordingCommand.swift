@@ -5,12 +5,12 @@ import Recording
 
 struct RecordingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recording", abstract: "Checks recordings, and closes what a crash left open.",
+        commandName: "recording", abstract: "Checks recordings, and closes those that a crash left open.",
         subcommands: [Check.self, Repair.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints duration, tracks, and whether sound and picture are in step.")
+            abstract: "Prints the duration, the tracks, and the offset between audio and video.")
 
         @Argument(help: ArgumentHelp("Recordings.", valueName: "file")) var files: [String]
 
@@ -52,7 +52,7 @@ struct RecordingCommand: ParsableCommand {
         @Argument(help: ArgumentHelp("Recordings.", valueName: "file")) var files: [String]
         @Option(
             name: .shortAndLong,
-            help: ArgumentHelp("Where the result goes; without it, in the file's place.", valueName: "file"))
+            help: ArgumentHelp("The file for the result; without it, the recording is replaced.", valueName: "file"))
         var output: String?
 
         func validate() throws {

@@ -13,11 +13,12 @@ struct ServeCommand: AsyncParsableCommand {
             """)
 
     @Option(help: ArgumentHelp("A YAML file with settings.", valueName: "file")) var config: String?
-    @Option(help: ArgumentHelp("Where HTTP listens.", valueName: "host:port")) var listen: String?
-    @Option(help: ArgumentHelp("Where media arrives, by UDP and TCP.", valueName: "host:port")) var media: String?
+    @Option(help: ArgumentHelp("The address and port for HTTP.", valueName: "host:port")) var listen: String?
+    @Option(help: ArgumentHelp("The address and port for media, by UDP and TCP.", valueName: "host:port")) var media:
+        String?
     @Option(
         parsing: .singleValue,
-        help: ArgumentHelp("An address to tell clients instead of this machine's own.", valueName: "address"))
+        help: ArgumentHelp("An address to announce to clients instead of this machine's own.", valueName: "address"))
     var announce: [String] = []
     @Option(help: ArgumentHelp("The folder of the layouts.", valueName: "dir")) var layouts: String?
     @Option(help: ArgumentHelp("The folder of the recordings.", valueName: "dir")) var recordings: String?

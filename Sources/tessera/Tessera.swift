@@ -1,11 +1,12 @@
 import ArgumentParser
 import Gateway
 
-/// The program: `tessera serve`, and the tools around it.
+/// The program: `tessera serve` and its tools.
 @main
 struct Tessera: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tessera", abstract: "A conference server that composes one picture and one sound for everyone.",
+        commandName: "tessera",
+        abstract: "A conference server that composes one picture and mixes one audio stream for each participant.",
         version: Gateway.version,
         subcommands: [
             ServeCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self,

@@ -21,12 +21,12 @@ import Testing
         }
     }
 
-    @Test("reordered packets come in order and duplicates once")
+    @Test("reordered packets are delivered in order, and duplicates once")
     func reordered() {
         #expect(order([1, 3, 2, 2, 4, 1]) == ["1", "2", "3", "4"])
     }
 
-    @Test("a hole is waited for, then covered")
+    @Test("a missing packet is awaited, then concealed")
     func hole() {
         let sequences: [Int64] = [1] + Array(3...13)
         #expect(order(sequences) == ["1", "lost before 3"] + (3...13).map(String.init))
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(
-        "packets follow each other without a seam while the estimate of the sender's clock moves a little, and follow it when it stays away"
+        "packets follow each other without a gap while the estimate of the sender's clock varies, and follow it when it changes"
     )
     func seamless() {
         var order = AudioOrder()

@@ -7,7 +7,7 @@ import Testing
 @testable import Call
 
 @Suite("A saved call") struct CallSaverTests {
-    /// A second each of three sizes, as a line that gets better and worse has it, with a tone.
+    /// A second each of three sizes, as on a link whose rate changes, with a tone.
     private func save(_ codec: VideoCodec, to file: String) async throws -> String {
         let saver = try CallSaver(file: file)
         let opus = try OpusEncoder(bitRate: .kilobits(32))
@@ -39,7 +39,7 @@ import Testing
         return try await saver.finish()
     }
 
-    @Test("is one file, whatever sizes its picture had", arguments: [VideoCodec.h264, .vp8])
+    @Test("A call with changing picture sizes is saved to one file", arguments: [VideoCodec.h264, .vp8])
     func sizes(codec: VideoCodec) async throws {
         let directory = URL(fileURLWithPath: NSTemporaryDirectory() + "saved-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -3,21 +3,21 @@ import Testing
 
 @testable import Call
 
-@Suite("Who is in the room")
+@Suite("The people in a room")
 struct RoomPeopleTests {
-    private func news(_ text: String) throws -> RoomPeople.News {
+    private func update(_ text: String) throws -> RoomPeople.Update {
         switch SignallingClient.Message(json: Data(text.utf8)) {
-        case .joined(_, let news), .people(let news): news
-        default: throw CallError("no news: \(text)")
+        case .joined(_, let update), .people(let update): update
+        default: throw CallError("not an update: \(text)")
         }
     }
 
-    @Test("a list first, then what changes, in words")
+    @Test("a list and its changes are described in words")
     func follows() throws {
         var people = RoomPeople(own: "a")
         #expect(
-            people.take(
-                try news(
+            people.apply(
+                try update(
                     """
                     {"type":"joined","you":{"id":"a"},"viewers":3,
                      "participants":[{"id":"a","name":"Ada"},{"id":"b","name":"Bo"}]}
@@ -25,8 +25,8 @@ struct RoomPeopleTests {
                 ))
                 == ["Bo is here", "3 viewers"])
         #expect(
-            people.take(
-                try news(
+            people.apply(
+                try update(
                     """
                     {"type":"participantsChanged","joined":[{"id":"c","name":"Cy"}],
                      "changed":[{"id":"a","name":"Ada L"}],"left":["b"],"viewers":1}
@@ -35,18 +35,19 @@ struct RoomPeopleTests {
                 == ["Cy is here", "Bo is gone", "1 viewer"])
         #expect(people.people.map(\.name) == ["Ada L", "Cy"])
         #expect(
-            people.take(try news(#"{"type":"participantsChanged","joined":[],"changed":[],"left":[],"viewers":1}"#))
+            people.apply(try update(#"{"type":"participantsChanged","joined":[],"changed":[],"left":[],"viewers":1}"#))
                 .isEmpty)
         #expect(
-            people.take(try news(#"{"type":"participants","participants":[{"id":"a","name":"Ada L"}],"viewers":1}"#))
+            people.apply(try update(#"{"type":"participants","participants":[{"id":"a","name":"Ada L"}],"viewers":1}"#))
                 == ["Cy is gone"])
     }
 
-    @Test("what is no list names nobody")
+    @Test("malformed lists give no people")
     func broken() throws {
         #expect(
-            try news(#"{"type":"participants","participants":[7,{"name":"x"},{"id":"y"}],"viewers":"many"}"#)
+            try update(#"{"type":"participants","participants":[7,{"name":"x"},{"id":"y"}],"viewers":"many"}"#)
                 == .whole([.init(["id": "y"])].compactMap { $0 }, viewers: 0))
-        #expect(try news(#"{"type":"participantsChanged"}"#) == .changes(joined: [], changed: [], left: [], viewers: 0))
+        #expect(
+            try update(#"{"type":"participantsChanged"}"#) == .changes(joined: [], changed: [], left: [], viewers: 0))
     }
 }

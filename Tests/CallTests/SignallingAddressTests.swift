@@ -19,7 +19,7 @@ import Testing
         #expect(address.path == path)
     }
 
-    @Test("what is no address is an error that says how to write one", arguments: ["", "ftp://h", "http://"])
+    @Test("a malformed address is an error that shows the right form", arguments: ["", "ftp://h", "http://"])
     func refused(text: String) {
         #expect(throws: CallError.self) { try SignallingAddress(text) }
     }
