@@ -9,7 +9,7 @@
 #include <libswscale/swscale.h>
 #include <libswresample/swresample.h>
 
-// What Swift's importer cannot see: function-like macros and macros that are expressions.
+// Function-like macros and macros that are expressions, which Swift does not import.
 static const int kAVERROR_EOF = AVERROR_EOF;
 static const int kAVERROR_EAGAIN = AVERROR(EAGAIN);
 static const int kAVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
@@ -23,13 +23,13 @@ static inline void cffmpeg_set_mono(AVChannelLayout *layout) { *layout = (AVChan
 static inline void cffmpeg_discard_log(void *object, int level, const char *format, va_list arguments) {
   (void)object; (void)level; (void)format; (void)arguments;
 }
-// FFmpeg and x264 write to stderr otherwise; what goes wrong reaches us as return codes.
+// Discards the log of FFmpeg and x264, which goes to stderr by default; errors are reported by return codes.
 static inline void cffmpeg_silence(void) {
   av_log_set_level(AV_LOG_ERROR);
   av_log_set_callback(cffmpeg_discard_log);
 }
 
-// AVCodecContext.get_format: 8 bit 4:2:0 in either range, or nothing.
+// For AVCodecContext.get_format: selects 8 bit 4:2:0 in either range, and refuses any other format.
 static inline enum AVPixelFormat cffmpeg_choose_plain(AVCodecContext *context, const enum AVPixelFormat *formats) {
   (void)context;
   for (; *formats != AV_PIX_FMT_NONE; formats++)

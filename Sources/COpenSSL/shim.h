@@ -10,7 +10,7 @@
 #include <openssl/params.h>
 #include <openssl/crypto.h>
 
-// What Swift's importer cannot see: macros over SSL_ctrl, SSL_OP_BIT values, varargs.
+// Macros over SSL_ctrl, SSL_OP_BIT values and variadic functions, which Swift does not import.
 static inline EVP_PKEY *ossl_generate_p256(void) { return EVP_EC_gen("P-256"); }
 static inline EVP_PKEY *ossl_generate_rsa(unsigned int bits) { return EVP_RSA_gen(bits); }
 static inline long ossl_set_mtu(SSL *ssl, long mtu) { return SSL_set_mtu(ssl, mtu); }

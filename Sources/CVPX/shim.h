@@ -18,7 +18,7 @@ static inline vpx_codec_err_t cvpx_encode_realtime(
     vpx_codec_ctx_t *context, const vpx_image_t *image, int64_t pts, unsigned long duration, long flags) {
   return vpx_codec_encode(context, image, pts, duration, (vpx_enc_frame_flags_t)flags, VPX_DL_REALTIME);
 }
-// Two temporal layers, every second frame droppable; `base` and `total` in kbit/s.
+// Configures two temporal layers, of which every second frame may be dropped; `base` and `total` are in kbit/s.
 static inline void cvpx_set_two_layers(vpx_codec_enc_cfg_t *c, unsigned base, unsigned total) {
   c->ts_number_layers = 2;
   c->ts_periodicity = 2;
@@ -29,7 +29,7 @@ static inline void cvpx_set_two_layers(vpx_codec_enc_cfg_t *c, unsigned base, un
   c->ts_target_bitrate[0] = base;
   c->ts_target_bitrate[1] = total;
 }
-// A frame packet's bytes; NULL for any other packet.
+// The bytes of a frame packet; NULL for any other packet.
 static inline const uint8_t *cvpx_frame(const vpx_codec_cx_pkt_t *packet, size_t *count, int *is_key) {
   if (packet->kind != VPX_CODEC_CX_FRAME_PKT) return NULL;
   *count = packet->data.frame.sz;
@@ -37,9 +37,10 @@ static inline const uint8_t *cvpx_frame(const vpx_codec_cx_pkt_t *packet, size_t
   return (const uint8_t *)packet->data.frame.buf;
 }
 static const long kVP8_FORCE_KEY = VPX_EFLAG_FORCE_KF;
-// Base layer: refers to and replaces LAST only.
+// A frame of the base layer refers to and replaces LAST only.
 static const long kVP8_BASE_LAYER =
     VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF;
-// Upper layer: refers to LAST, replaces nothing and leaves no trace in the entropy coder, so it may be lost.
+// A frame of the upper layer refers to LAST, replaces no buffer and does not change the entropy coder, so it may be
+// dropped.
 static const long kVP8_UPPER_LAYER = VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_LAST |
                                      VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF | VP8_EFLAG_NO_UPD_ENTROPY;

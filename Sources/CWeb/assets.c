@@ -1,5 +1,5 @@
-// The files of Sources/Gateway/Web: three lines here bring one in, and ASSET names it. The compiler notes them as
-// dependencies of this file, so that the next build takes up a change to one.
+// Embeds the files of Sources/Gateway/Web, each by three lines and an ASSET entry. The compiler records them as
+// dependencies of this file, so that a change to one is in the next build.
 #include "CWeb.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

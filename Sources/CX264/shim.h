@@ -1,4 +1,4 @@
-// libx264. Its header wants <stdint.h> first, and names x264_encoder_open by a macro that carries the library's version.
+// libx264. Its header needs <stdint.h> before it, and defines x264_encoder_open as a macro with the library's version.
 #include <stdint.h>
 #include <x264.h>
 

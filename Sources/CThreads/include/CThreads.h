@@ -1,4 +1,4 @@
-// What Glibc's Swift overlay hides of Linux threads and memory: the GNU extensions.
+// The GNU extensions for threads and memory, which Swift's Glibc overlay does not have.
 // _GNU_SOURCE is defined in the .c file only: here it would change headers that other C modules share.
 #ifndef CTHREADS_H
 #define CTHREADS_H
@@ -6,10 +6,11 @@
 /// Names the calling thread, for `top -H` and debuggers.
 void threads_name_current(const char *name);
 
-/// Gives memory that the allocator holds and nobody uses back to the system: malloc_trim(3). May take milliseconds.
+/// Returns the allocator's free memory to the system (malloc_trim(3)). May take milliseconds.
 void threads_release_memory(void);
-/// From now on blocks of at least so many bytes are mapped one by one, and go back to the system when they are freed: mallopt(3).
+/// Makes the allocator map each block of at least `bytes` on its own, which returns to the system when it is freed
+/// (mallopt(3)).
 void threads_map_blocks_from(int bytes);
-/// How many processors this process may run on (sched_getaffinity(2)); 1 where the system does not say.
+/// The number of processors in the process's affinity mask (sched_getaffinity(2)); 1 where the call fails.
 int threads_processors(void);
 #endif

@@ -3,16 +3,16 @@
 
 #include <stddef.h>
 
-/// One file of the web client, as it was when the program was built.
+/// One file of the web client, with its content at build time.
 struct web_asset {
     const char *_Nonnull name;
     const unsigned char *_Nonnull bytes;
     size_t count;
 };
 
-/// How many there are.
+/// The number of files.
 size_t web_asset_count(void);
-/// The one at `index`, which is less than their count.
+/// The file at `index`, which must be less than the number of files.
 struct web_asset web_asset_at(size_t index);
 
 #endif
