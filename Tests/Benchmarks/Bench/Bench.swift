@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the README quotes: `./scripts/bench` runs it and prints Markdown tables.
+/// The benchmarks that the README quotes: `./scripts/bench` runs this program, which prints Markdown tables.
 @main
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the operating system tells of this machine. Linux only.
+/// A description of this machine from the operating system. Linux only.
 enum Machine {
-    /// One line for under the tables.
+    /// One line for the text under the tables.
     static var description: String {
         let processor = value(of: "model name", in: "/proc/cpuinfo") ?? "unknown processor"
         let kilobytes = value(of: "MemTotal", in: "/proc/meminfo").flatMap { Int($0.prefix { $0.isNumber }) } ?? 0
@@ -16,11 +16,11 @@ enum Machine {
 
     private static let start = MachineTime.now()
 
-    /// To be called first: `taken` counts from here.
+    /// To be called first: `taken` measures from this call on.
     static func begin() { _ = start }
 
-    /// The part of the processors' time since `begin` that a host gave to other guests. No delay is to be trusted where
-    /// it is more than a few per cent.
+    /// The part of the processors' time since `begin` that the host gave to other guests. Measured delays are
+    /// unreliable where it is more than a few per cent.
     static var taken: Double { MachineTime.now().since(start).stolen }
 
     private static func text(_ path: String) -> String? {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// How the machine's time was spent between two readings.
+/// The machine's processor times, to be compared with those of an earlier reading.
 struct MachineTime: Sendable {
-    /// Jiffies of all processors since boot, as /proc/stat has them: user, nice, system, idle, iowait, irq, softirq,
-    /// steal (proc(5)).
+    /// Jiffies of all processors since boot from /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal
+    /// (proc(5)).
     private let jiffies: [Double]
 
     static func now() -> MachineTime {
@@ -11,8 +11,8 @@ struct MachineTime: Sendable {
         return MachineTime(jiffies: line.split(separator: " ").dropFirst().prefix(8).compactMap { Double($0) })
     }
 
-    /// What a host gave to other guests since `earlier`, as a part of all processors' time; and how much of it was
-    /// busy, in seconds.
+    /// The part of all processors' time since `earlier` that the host gave to other guests, and the busy time in
+    /// seconds.
     func since(_ earlier: MachineTime) -> (stolen: Double, busySeconds: Double, allSeconds: Double) {
         let spent = zip(jiffies, earlier.jiffies).map { $0 - $1 }
         let all = spent.reduce(0, +)

@@ -1,4 +1,4 @@
-/// A table in Markdown whose columns line up when read as text.
+/// A Markdown table whose columns are aligned in plain text.
 struct MarkdownTable {
     let head: [String]
     private(set) var rows: [[String]] = []

@@ -1,9 +1,9 @@
-/// What several readings of the same thing come to.
+/// Statistics of several readings.
 enum Statistics {
-    /// Robust against a neighbour on the machine who took a second of it; 0 of none.
+    /// The median, which is robust against disturbances by other processes; 0 without readings.
     static func median(_ values: [Double]) -> Double { quantile(0.5, of: values) }
 
-    /// Interpolated between the two nearest readings; 0 of none.
+    /// A quantile, interpolated between the two nearest readings; 0 without readings.
     static func quantile(_ part: Double, of values: [Double]) -> Double {
         let sorted = values.sorted()
         guard let last = sorted.indices.last else { return 0 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Scenarios
 
-/// Every row of the table with a seed, somewhat shorter, and with bounds that a change must break before they do.
-@Suite("Bad lines")
+/// Every row of the table with one seed, somewhat shorter, and with wider bounds than the aims.
+@Suite("Bad links")
 struct ScenarioTests {
     private func run(_ scenario: Scenario, for duration: Duration? = nil, seed: UInt64 = 7) throws -> ScenarioOutcome {
         var scenario = scenario
@@ -13,7 +13,7 @@ struct ScenarioTests {
         return try scenario.run(seed: seed)
     }
 
-    @Test("A clean line has the top rung within four seconds and never stands still")
+    @Test("A clean link has the top rung within four seconds and no freeze")
     func clean() throws {
         let outcome = try run(.clean, for: .seconds(15))
         #expect(try #require(outcome.secondsToTop(of: 0)) <= 4)
@@ -25,7 +25,7 @@ struct ScenarioTests {
         #expect(outcome.up(0).freezesOver200 == 0)
     }
 
-    @Test("A line that falls from 1 Mbit/s to 300 kbit/s is followed down and up again")
+    @Test("The rate follows a link that falls from 1 Mbit/s to 300 kbit/s and recovers")
     func steps() throws {
         let outcome = try run(.steps)
         let left = try #require(outcome.seconds(from: .seconds(20)) { $0 == .rung(2) })
@@ -33,11 +33,11 @@ struct ScenarioTests {
         #expect(outcome.queueSeconds(from: .seconds(20), to: .seconds(40), over: .milliseconds(200)) < 4)
         let back = try #require(outcome.seconds(from: .seconds(40)) { $0 == .rung(1) || $0 == .rung(0) })
         #expect(back < 12)
-        // The moves carry their reason.
+        // Each move has its reason.
         #expect(outcome.room.members[0].moves.allSatisfy { $0.change.reason.sentence.contains("estimate") })
     }
 
-    @Test("150 kbit/s carry motion and sound")
+    @Test("150 kbit/s carry motion and audio")
     func thin() throws {
         let outcome = try run(.thin, for: .seconds(40))
         let down = outcome.down(0, in: outcome.room.start + .seconds(15)..<outcome.room.start + .seconds(40))
@@ -49,7 +49,7 @@ struct ScenarioTests {
     }
 
     @Test(
-        "60 kbit/s carry speech and a picture now and then, and are known for what they are at once",
+        "60 kbit/s carry speech and stills, and the estimate is right at once",
         arguments: [1, 2, 3, 7] as [UInt64])
     func floor(seed: UInt64) throws {
         let outcome = try run(.floor, for: .seconds(30), seed: seed)
@@ -59,18 +59,18 @@ struct ScenarioTests {
         #expect(down.longestGap < .seconds(6))
     }
 
-    @Test("Random loss is repaired before anyone sees it", arguments: [0.02, 0.05, 0.10])
+    @Test("Random loss is repaired before it becomes visible", arguments: [0.02, 0.05, 0.10])
     func loss(part: Double) throws {
         let outcome = try run(.loss(part), for: .seconds(25))
         for statistics in [outcome.down(0), outcome.up(0)] {
             #expect(statistics.freezesOver500 <= (part > 0.06 ? 6 : 0))
             #expect(statistics.concealed < (part > 0.06 ? 2.5 : 1))
         }
-        // Loss alone is no reason to give a rung up.
+        // Loss alone is no reason to leave a rung.
         #expect(outcome.down(0).shares.first { $0.rung == "720p" }?.share ?? 0 > 0.7)
     }
 
-    @Test("Bursts of eight packets are repaired before anyone sees it, as pictures are held for long enough")
+    @Test("Bursts of eight packets are repaired before they become visible, thanks to the playout delay")
     func bursts() throws {
         // Several calls of a minute: where a single long burst falls is luck, and calls differ a little (their
         // certificates do).
@@ -86,7 +86,7 @@ struct ScenarioTests {
         #expect(mean { $0.up(0).freezesOver500 } <= 0.6)
     }
 
-    @Test("Jitter with reordering provokes no keyframes and hardly a request for repair, and hides no line")
+    @Test("Jitter with reordering causes no keyframes and few NACKs, and does not lower the estimate")
     func jitter() throws {
         let outcome = try run(.jitter, for: .seconds(25))
         for statistics in [outcome.down(0), outcome.up(0)] {
@@ -97,7 +97,7 @@ struct ScenarioTests {
         #expect(try #require(outcome.secondsToTop(of: 0)) <= 20)
     }
 
-    @Test("A line that was dead for three seconds comes back at once")
+    @Test("The media recovers at once after a link was dead for three seconds")
     func outage() throws {
         let outcome = try run(.outage, for: .seconds(35))
         let back = outcome.room.start + .seconds(23)
@@ -114,7 +114,7 @@ struct ScenarioTests {
         #expect(normal.value <= 6)
     }
 
-    @Test("Five bad lines cost the good ones of a room nothing")
+    @Test("Five bad links do not affect the good ones of a room")
     func crowd() throws {
         var scenario = Scenario.crowd
         scenario.links =
@@ -132,7 +132,7 @@ struct ScenarioTests {
 
 @Suite("NetworkRow")
 struct NetworkRowTests {
-    @Test("A row over seeds gives the median and the worst, and is met only where the worst is")
+    @Test("A row over seeds gives the median and the worst, and is met only where the worst meets the aim")
     func seeds() async throws {
         var scenario = Scenario.clean
         scenario.duration = .seconds(6)
@@ -163,7 +163,7 @@ struct ToneTests {
     }
 
     @Test(
-        "At 3 % loss nothing clicks outside of what was concealed, and hardly anything is",
+        "At 3 % loss there is no click outside of concealed audio, and little is concealed",
         arguments: [1, 2] as [UInt64])
     func lossy(seed: UInt64) throws {
         let outcome = try ToneScenario.run(loss: 0.03, seconds: 30, seed: seed)
@@ -181,7 +181,7 @@ struct RenditionControlTests {
     .rungs[0]
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: 1_000_000_000 + milliseconds * 1_000_000) }
 
-    @Test("Two members' weakest line sets the rate")
+    @Test("With two members the weakest link sets the rate")
     func weakest() {
         var control = RenditionControl(rung: rung, isStills: false)
         control.join("a", budget: .megabits(3))
@@ -189,7 +189,7 @@ struct RenditionControlTests {
         #expect(control.rate == .kilobits(1300) * 0.92)
     }
 
-    @Test("One weak line of many does not set it")
+    @Test("With many members one weak link does not set the rate")
     func minority() {
         var control = RenditionControl(rung: rung, isStills: false)
         for member in 0..<9 { control.join("\(member)", budget: .megabits(3)) }
@@ -197,7 +197,7 @@ struct RenditionControlTests {
         #expect(control.rate >= .kilobits(1350))
     }
 
-    @Test("Those who repair share a budget of keyframes; a joiner does not wait for it")
+    @Test("Repairing members share a budget of keyframes; a joining member does not wait for it")
     func budget() {
         var control = RenditionControl(rung: rung, isStills: false)
         control.join("a", budget: nil)
@@ -206,14 +206,14 @@ struct RenditionControlTests {
             control.requestKeyframe(isStart: false)
             if control.takeKeyframe(at: at(Int64(tick) * 33)) { made += 1 }
         }
-        // Three at once and one each two seconds.
+        // Three at once, and then one every two seconds.
         #expect((5...8).contains(made))
         control.requestKeyframe(isStart: true)
         let taken1 = control.takeKeyframe(at: at(300 * 33 + 500))
         #expect(taken1)
     }
 
-    @Test("All who ask within half a second get one")
+    @Test("All requests within half a second get one keyframe")
     func shared() {
         var control = RenditionControl(rung: rung, isStills: false)
         control.join("a", budget: nil)

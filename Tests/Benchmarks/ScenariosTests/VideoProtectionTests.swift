@@ -6,7 +6,7 @@ import Testing
 
 @Suite("XOR packets")
 struct VideoProtectionTests {
-    /// What each XOR packet covers of frames with so many packets.
+    /// The packets that each XOR packet covers, for frames with these numbers of packets.
     private func groups(_ protection: VideoProtection, frames: [Int]) -> [[Int]] {
         var writer = ParityWriter(protection)
         var sequence = -1
@@ -18,18 +18,18 @@ struct VideoProtectionTests {
         }
     }
 
-    @Test("A row is so many packets, wherever frames end")
+    @Test("A row has a fixed number of packets, regardless of frames")
     func rows() {
         #expect(groups(.rows(3), frames: [2, 2, 3]) == [[0, 1, 2], [3, 4, 5]])
         #expect(groups(.none, frames: [2, 2, 3]) == [])
     }
 
-    @Test("A frame's XOR packets cover no other frame, and neighbours by different ones")
+    @Test("A frame's XOR packets cover that frame only, and adjacent packets by different ones")
     func frames() {
         #expect(groups(.frames(3), frames: [2, 7]) == [[0, 1], [2, 5, 8], [3, 6], [4, 7]])
     }
 
-    @Test("A block has its rows, if asked for, and its columns")
+    @Test("A block protects its columns, and optionally its rows")
     func blocks() {
         #expect(groups(.columns(3, rows: 2), frames: [8]) == [[0, 3], [1, 4], [2, 5]])
         #expect(
@@ -38,7 +38,7 @@ struct VideoProtectionTests {
             ])
     }
 
-    /// What is missing in the end when these packets get lost and every XOR packet comes.
+    /// The packets that stay missing when these are lost and every XOR packet is received.
     private func missing(_ protection: VideoProtection, packets: Int, lost: Set<Int>) -> [Int] {
         var reader = ParityReader()
         for sequence in 0..<packets where !lost.contains(sequence) { _ = reader.insert(sequence) }
@@ -46,29 +46,29 @@ struct VideoProtectionTests {
         return (0..<packets).filter { !reader.has.contains($0) }
     }
 
-    @Test("A row mends exactly one loss", arguments: 0..<5)
+    @Test("A row recovers exactly one loss", arguments: 0..<5)
     func oneLoss(lost: Int) {
         #expect(missing(.rows(5), packets: 5, lost: [lost]) == [])
         let other = (lost + 2) % 5
         #expect(missing(.rows(5), packets: 5, lost: [lost, other]) == [lost, other].sorted())
     }
 
-    @Test("Two losses of a row are mended by their columns, and a row by another row's mending")
+    @Test("Columns recover two losses of a row, and a recovered packet enables further rows")
     func matrix() {
         #expect(missing(.matrix(columns: 5, rows: 5), packets: 25, lost: [6, 8]) == [])
-        // 6 and 8 in one row, 11 below 6: row three mends 11, column one then 6, row two then 8.
+        // 6 and 8 are in one row, 11 is below 6: row three recovers 11, then column one 6, then row two 8.
         #expect(missing(.matrix(columns: 5, rows: 5), packets: 25, lost: [6, 8, 11]) == [])
         // Four corners of a rectangle have two in every row and column.
         #expect(missing(.matrix(columns: 5, rows: 5), packets: 25, lost: [6, 8, 16, 18]) == [6, 8, 16, 18])
     }
 
-    @Test("Columns mend a burst as long as a row, and no longer one")
+    @Test("Columns recover a burst as long as a row, and no longer one")
     func burst() {
         #expect(missing(.columns(8, rows: 5), packets: 40, lost: Set(13..<21)) == [])
         #expect(missing(.columns(8, rows: 5), packets: 40, lost: Set(13..<22)) == [13, 21])
     }
 
-    @Test("What is sent again lets an XOR packet that came before mend the rest")
+    @Test("A retransmission lets an earlier XOR packet recover the rest")
     func later() {
         var reader = ParityReader()
         #expect(reader.insert(0) == [0])
@@ -91,7 +91,7 @@ struct RepairTrialTests {
         ).run(frames: 3000, seed: seed)
     }
 
-    @Test("Without loss nothing is sent again and nothing is late")
+    @Test("Without loss there are no retransmissions and no late frames")
     func noLoss() {
         let statistics = statistics(.none)
         #expect(statistics.repairs == 0 && statistics.parity == 0)
@@ -100,7 +100,7 @@ struct RepairTrialTests {
     }
 
     @Test(
-        "XOR packets cost what was set, lost or not, and make no frame late",
+        "XOR packets have the configured overhead and delay no frame",
         arguments: [.rows(10), .rows(5), .rows(3), .columns(8, rows: 5), .matrix(columns: 5, rows: 5)]
             as [VideoProtection])
     func overhead(protection: VideoProtection) throws {
@@ -111,21 +111,21 @@ struct RepairTrialTests {
         #expect(statistics(.none, protection).p99 == 0)
     }
 
-    @Test("The same seed gives the same figures, another one others")
+    @Test("Equal seeds give equal results, another seed others")
     func deterministic() {
         let burst = LossModel.bursts(GilbertElliott(averageLoss: 0.05, burstLength: 8))
         #expect(statistics(burst, .rows(5)) == statistics(burst, .rows(5)))
         #expect(statistics(burst, .rows(5)) != statistics(burst, .rows(5), seed: 8))
     }
 
-    @Test("Retransmission costs what is lost, the repairs that are lost too", arguments: [0.02, 0.05, 0.10])
+    @Test("Retransmissions cost as much as the losses, including lost retransmissions", arguments: [0.02, 0.05, 0.10])
     func cost(part: Double) {
         let repairs = statistics(.random(part)).repairs
         #expect(abs(repairs - 100 * part / (1 - part)) < 0.6)
         #expect(statistics(.random(part)).broken == 0)
     }
 
-    @Test("A repair takes a round trip, and every try another")
+    @Test("A repair takes one round trip per attempt")
     func roundTrips() {
         let near = statistics(.random(0.02), roundTrip: 20)
         #expect(near.late[1] < 0.2 && near.late[0] < 5)
@@ -144,7 +144,7 @@ struct RepairTrialTests {
         }
     }
 
-    @Test("Against random loss on a long way XOR packets help more than they cost; against bursts they do not")
+    @Test("At a long round trip XOR packets help more than they cost against random loss, but not against bursts")
     func decision() {
         let far = statistics(.random(0.05)), farProtected = statistics(.random(0.05), .rows(5))
         #expect(farProtected.late[1] < far.late[1] / 3)
@@ -157,7 +157,7 @@ struct RepairTrialTests {
             statistics(burst, .rows(5), retransmits: false).broken > statistics(burst, retransmits: false).broken * 0.7)
     }
 
-    @Test("The table has a line for each stream, line and round trip")
+    @Test("The table has a row for each stream, link and round trip")
     func table() {
         let table = protectionTable(frames: 60)
         let rows = table.split(separator: "\n").filter { $0.hasPrefix("| ") }

@@ -1,7 +1,7 @@
 import COpenSSL
 import Foundation
 
-/// Tokens as a server in mode `token` takes them (RFC 7519, HS256).
+/// Makes tokens for a server in mode `token` (RFC 7519, HS256).
 enum AccessToken {
     static func make(room: String, role: String = "participant", name: String? = nil, secret: String) -> String {
         var claims: [String: Any] = ["room": room, "role": role, "exp": Int(Date().timeIntervalSince1970) + 3600]

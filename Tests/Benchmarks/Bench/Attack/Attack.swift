@@ -2,30 +2,30 @@ import Basics
 import Glibc
 import Threads
 
-/// One thing that an attacker may try.
+/// One kind of attack.
 struct Attack: Sendable {
-    /// How the server differs from the one that is shipped.
+    /// The server's settings that differ from the defaults.
     struct Shape: Hashable, Sendable {
         /// RLIMIT_NOFILE, soft and hard.
         var descriptors: Int?
-        /// Joins need a token of this secret.
+        /// The secret of the tokens that joins need.
         var secret: String?
 
         static let shipped = Shape()
     }
 
-    /// As in the table: words with hyphens.
+    /// The name in the table: words with hyphens.
     var name: String
-    /// What is done, for the page.
+    /// A description of the attack for the documentation.
     var what: String
     var shape = Shape.shipped
-    /// MB above what it was before that the server may take at most meanwhile. The default is what rooms, seats and
-    /// decoders may come to within the server's own limits; where a protocol has a window, that is the limit.
+    /// The most memory in MB that the server may additionally use during the attack. The default is what rooms, seats
+    /// and decoders may use within the server's own limits; where a protocol has a window, that is the limit.
     var memory = 400.0
-    /// Work that must not fall into the measured time; done once.
+    /// Preparation outside of the measured time; done once.
     var prepare: (@Sendable () throws -> Void)?
-    /// Does it, on a thread of its own, until `context.isOver`. An error is a fault of the attack, not of the server:
-    /// the row says so.
+    /// Runs the attack on a thread of its own until `context.isOver`. An error is a fault of the attack, not of the
+    /// server, and is reported in the row.
     var run: @Sendable (AttackContext) throws -> Void
 
     init(
@@ -39,7 +39,7 @@ struct Attack: Sendable {
     }
 }
 
-/// What an attack is told, and where it says what it saw. Shared by its threads.
+/// The input of an attack, and the collection of its observations. Shared by its threads.
 final class AttackContext: Sendable {
     private struct Notes {
         var faults: [String] = []
@@ -51,47 +51,47 @@ final class AttackContext: Sendable {
 
     let http: SocketAddress
     let media: SocketAddress
-    /// Where the bystanders' media comes to, as everybody on the way can see.
+    /// The addresses to which the bystanders' media is sent, which everybody on the path can see.
     let bystanders: [SocketAddress]
     let end: Instant
     private let notes = Guarded(Notes())
-    /// Attackers give way: the processor's time is not what is attacked.
+    /// Attackers have a low priority, because processor time is not the target.
     private static let niceness: Int32 = 10
 
     init(http: SocketAddress, media: SocketAddress, bystanders: [SocketAddress], end: Instant) {
         (self.http, self.media, self.bystanders, self.end) = (http, media, bystanders, end)
     }
 
-    /// The attacker's address; others of its kind are 127.0.1.2, 127.0.1.3 …
+    /// The attacker's address; further ones are 127.0.1.2, 127.0.1.3 …
     var address: IPAddress { address(1) }
     func address(_ number: Int) -> IPAddress { .loopback(1 + number / 250, 1 + number % 250) }
     func wire(_ number: Int = 1) -> HTTPWire { HTTPWire(server: http, source: address(number)) }
 
     var isOver: Bool { MonotonicClock.now() >= end }
 
-    /// The server did what it must not do.
+    /// Reports that the server violated a rule.
     func fault(_ text: String) { notes.withLock { if !$0.faults.contains(text) { $0.faults.append(text) } } }
-    /// Worth knowing.
+    /// Adds a remark.
     func remark(_ text: String) { notes.withLock { $0.remarks.append(text) } }
-    /// The attack itself did not get far.
+    /// Reports that the attack itself failed.
     func failed(_ text: String) {
         notes.withLock { if $0.failures.count < 3, !$0.failures.contains(text) { $0.failures.append(text) } }
     }
 
-    /// A figure that several threads add to.
+    /// Adds to a count of several threads.
     func add(_ what: String, _ count: Int) { notes.withLock { $0.counts[what, default: 0] += count } }
 
     var faults: [String] { notes.withLock { $0.faults } }
     var remarks: [String] {
         notes.withLock { notes in
-            // Twelve threads that were sent away say it once.
+            // Equal reports of several threads are kept once.
             var seen = Set<String>()
             return notes.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
                 + notes.remarks.filter { seen.insert($0).inserted }.prefix(3)
         }
     }
     var failures: [String] { notes.withLock { $0.failures } }
-    /// Threads that have not ended.
+    /// The number of threads that have not ended.
     var running: Int { notes.withLock { $0.running } }
 
     /// Runs `body` on a thread of its own.
@@ -104,13 +104,13 @@ final class AttackContext: Sendable {
         if !started { notes.withLock { $0.running -= 1 } }
     }
 
-    /// Calls `body` so many times a second until the attack is over, in bursts of at least 2 ms.
+    /// Calls `body` at the given rate until the attack is over, in bursts of at least 2 ms.
     func repeating(perSecond rate: Double, _ body: () throws -> Void) rethrows {
         let start = MonotonicClock.now()
         var done = 0.0
         while !isOver {
             let due = (MonotonicClock.now() - start).inSeconds * rate
-            // Time that the machine had no room for is not caught up with.
+            // Time that the machine was too busy for is skipped.
             if due - done > rate / 5 { done = due - rate / 5 }
             while done < due, !isOver {
                 try body()
@@ -121,10 +121,10 @@ final class AttackContext: Sendable {
     }
 
     func rest(_ time: Duration) { MonotonicClock.sleep(until: min(MonotonicClock.now() + time, end)) }
-    /// Stays as it is until the end.
+    /// Waits until the end of the attack.
     func rest() { MonotonicClock.sleep(until: end) }
 
-    // MARK: - The way in
+    // MARK: - Joining
 
     /// Joins a room by `/signal` and connects media.
     func enter(
@@ -149,7 +149,7 @@ struct Intruder {
     let wire: SignalWire
     let peer: HostilePeer
 
-    /// Calls `body` at intervals until the end; signalling is read and thrown away meanwhile.
+    /// Calls `body` at intervals until the end, and discards signalling messages in between.
     func run(_ context: AttackContext, every interval: Duration, _ body: (Instant) throws(WireError) -> Void)
         throws(WireError)
     {

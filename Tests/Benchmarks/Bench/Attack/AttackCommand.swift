@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Threads
 
-/// `bench attack`: what one attacker does to the call of two others.
+/// `bench attack`: the effect of one attacker on the call of two others.
 struct AttackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attack",
@@ -44,7 +44,7 @@ struct AttackCommand: AsyncParsableCommand {
         }
     }
 
-    /// The undisturbed run comes first: gaps are judged by it.
+    /// The undisturbed run is the first, because gaps are judged by it.
     private var chosen: [Attack] {
         let patterns = only.split(separator: ",").map(String.init)
         guard !patterns.isEmpty else { return AttackList.all }
@@ -63,7 +63,7 @@ struct AttackCommand: AsyncParsableCommand {
             return
         }
         Machine.begin()
-        // A bystander that died is noticed when it does not answer.
+        // A bystander that ended is noticed because it does not answer.
         signal(SIGPIPE, SIG_IGN)
         let program =
             server ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/tessera"
@@ -75,7 +75,7 @@ struct AttackCommand: AsyncParsableCommand {
         let attacks = [AttackList.nothing] + chosen.filter { $0.name != AttackList.nothing.name }
         let length = seconds, isQuick = quick
         let rows: [AttackOutcome] = try await withCheckedThrowingContinuation { continuation in
-            // Waits a lot, and its children end with it: a thread of its own.
+            // The runner blocks, and its children end with its thread, so it has a thread of its own.
             DedicatedThread.start("attacks") {
                 continuation.resume(
                     with: Result {
@@ -102,5 +102,5 @@ struct AttackCommand: AsyncParsableCommand {
     }
 }
 
-/// Progress goes to standard error, so that the table alone can be kept.
+/// Writes progress to standard error, so that standard output has the table only.
 private func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

@@ -1,4 +1,4 @@
-/// All that is tried, in the order of the table.
+/// All attacks, in the order of the table.
 enum AttackList {
     static let nothing = Attack("nothing", "Nothing: what an undisturbed run of the same length shows.") { $0.rest() }
 

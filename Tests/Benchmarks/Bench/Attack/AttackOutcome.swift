@@ -1,65 +1,66 @@
 import Foundation
 
-/// What one row of the table says.
+/// The results of one row of the table.
 struct AttackOutcome: Codable, Sendable {
     enum Verdict: String, Codable, Sendable { case held, harmed, died }
 
     var name: String
     var verdict = Verdict.held
-    /// What was not held, in words.
+    /// The violated limits, in words.
     var faults: [String] = []
-    /// What is worth knowing beside it.
+    /// Remarks.
     var remarks: [String] = []
     /// The bystanders' longest gaps, in milliseconds.
     var audioGap = 0.0
     var pictureGap = 0.0
     var packetsLost = 0
-    /// The loop's longest turn in milliseconds, and what of it the thread had a processor; nil where the server does
-    /// not tell.
+    /// The loop's longest turn in milliseconds, and the processor time in it; nil where the server does not report
+    /// them.
     var loopTurn: Double?
     var loopTurnProcessor: Double?
-    /// MB: before, at most, and afterwards.
+    /// Memory in MB: before the attack, the peak, and afterwards.
     var memoryBefore = 0.0
     var memoryPeak = 0.0
     var memoryAfter = 0.0
-    /// Above `memoryBefore`.
+    /// The allowed growth above `memoryBefore`.
     var memoryLimit = 0.0
-    /// Seconds after the attack's end at which memory was back within the bound; nil when it was not while we looked.
+    /// The seconds from the attack's end until memory was within the bound again; nil when it was not within the
+    /// observed time.
     var memoryBack: Double?
     var checks = 0
     var failedChecks = 0
-    /// How long somebody new waited, in milliseconds; below zero: did not get in.
+    /// How long a newcomer waited, in milliseconds; below zero where the newcomer could not join.
     var newcomerMeanwhile = 0.0
     var newcomerAfterwards = 0.0
-    /// Descriptors and files more than before.
+    /// The growth of descriptors and files.
     var descriptors = 0
     var files = 0
     /// Processor time by thread, in per cent of a core.
     var threads: [String: Double] = [:]
-    /// The machine's time that others had meanwhile, as a part: the host's other guests, this machine's other programs.
+    /// The part of the machine's time that the host's other guests, and this machine's other programs, used.
     var stolen = 0.0
     var others = 0.0
-    /// How often the row was run because the machine was disturbed.
+    /// How often the row was run, because the machine was disturbed.
     var tries = 1
 
-    /// What a row must keep to be held.
+    /// The limits that a row must meet.
     struct Bounds: Sendable {
-        /// Above the undisturbed run's, in milliseconds.
+        /// The allowed gap above that of the undisturbed run, in milliseconds.
         var audioGap = 40.0
         var undisturbed = 0.0
         var pictureGap = 500.0
         var loopTurn = 20.0
         var newcomer = 2000.0
-        /// MB above what it was before, in the end; and whether that is asked.
+        /// The allowed growth of memory at the end in MB; and whether it is checked.
         var memory = 50.0
         var asksForMemory = true
         var descriptors = 20
         var failedChecks = 0
-        /// Six recordings may be started in a room within a minute, and each that is not empty leaves two.
+        /// Six recordings may be started in a room within a minute, and each that is not empty leaves two files.
         var files = 12
     }
 
-    /// Adds what the figures say.
+    /// Adds the violations and remarks that follow from the measurements.
     mutating func judge(_ bounds: Bounds) {
         let whole = { (value: Double) in String(format: "%.0f", value) }
         if audioGap > bounds.undisturbed + bounds.audioGap { faults.append("silence of \(whole(audioGap)) ms") }
@@ -98,7 +99,7 @@ enum AttackTable {
         "descriptors, files kept", "what happened",
     ]
 
-    /// Not lined up: the last column would make every row as long as the longest.
+    /// The columns are not aligned, because the last one would make every row as long as the longest.
     static func text(_ rows: [AttackOutcome]) -> String {
         ([head, head.map { _ in "---" }] + rows.map(cells)).map { "| " + $0.joined(separator: " | ") + " |" }.joined(
             separator: "\n")
@@ -109,7 +110,7 @@ enum AttackTable {
         return String(format: "%.1f", wall) + (row.loopTurnProcessor.map { String(format: " (%.1f)", $0) } ?? "")
     }
 
-    /// For the documentation: what is done, and what came of it.
+    /// The table of the documentation: the attacks and their results.
     static func page(_ rows: [AttackOutcome], _ attacks: [Attack]) -> String {
         let head = [
             "attack", "what it does", "result", "gap in sound / picture ms", "longest turn ms", "memory MB",

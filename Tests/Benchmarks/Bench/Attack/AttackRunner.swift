@@ -10,19 +10,19 @@ final class AttackRunner {
     private let seconds: Double
     private var bounds = AttackOutcome.Bounds()
     private var stage: Stage?
-    /// How many were started.
+    /// The number of started servers.
     private var servers = 0
     private let note: (String) -> Void
-    /// Servers whose memory is still looked at, in the background.
+    /// Servers whose memory is still observed in the background.
     private var parked: [Parked] = []
 
-    /// Beyond it a row is run again: part of the machine's time that the host's other guests, or other programs here,
-    /// had.
+    /// The part of the machine's time for the host's other guests or other programs here beyond which a row is run
+    /// again.
     private static let stealLimit = 0.03
     private static let othersLimit = 0.15
     private static let mostTries = 3
-    /// Rooms end 30 s after the last has left, and who vanished counts as there for 30 s: after both memory must be
-    /// back.
+    /// Rooms end 30 s after the last participant left, and a vanished one counts as present for 30 s; after both times
+    /// the memory must be released.
     private static let memoryPatience: Duration = .seconds(90)
     private static let memoryReading: Duration = .seconds(30)
 
@@ -38,7 +38,7 @@ final class AttackRunner {
         var addresses: [SocketAddress]
     }
 
-    /// A server that had its row, and waits for its memory.
+    /// A server whose row is done, and whose memory is still observed.
     private final class Parked {
         let server: ServerProcess
         let ended: Instant
@@ -50,7 +50,7 @@ final class AttackRunner {
 
     // MARK: - The table
 
-    /// - Parameter isQuick: no row is run again, and none is waited for.
+    /// - Parameter isQuick: whether no row is run again, and memory is not awaited.
     func run(_ attacks: [Attack], bounds: AttackOutcome.Bounds, isQuick: Bool) throws -> [AttackOutcome] {
         self.bounds = bounds
         var rows: [AttackOutcome] = []
@@ -91,7 +91,7 @@ final class AttackRunner {
             (row.faults + row.remarks).joined(separator: "; "))
     }
 
-    /// Memory of parked servers, as it is 30 s after their row or as soon as it is back later than that.
+    /// Reads the memory of parked servers, 30 s after their row or as soon as it is released later.
     private func lookAtParked(_ rows: inout [AttackOutcome], wait: Bool) {
         let now = MonotonicClock.now()
         parked.removeAll { entry in
@@ -115,7 +115,8 @@ final class AttackRunner {
             settings: shape.secret.map { ["TESSERA_AUTH_MODE": "token", "TESSERA_AUTH_SECRET": $0] } ?? [:],
             descriptors: shape.descriptors,
             endsWithThread: true)
-        // First in line where the system allows it: the bystanders' own delays must not look like the server's.
+        // The bystanders get a high priority where the system permits it: their own delays must not look like the
+        // server's.
         let script = #"renice -n -15 -p $$ >/dev/null 2>&1; chrt -f -p 1 $$ >/dev/null 2>&1; exec "$@""#
         var arguments = [CommandLine.arguments[0], "bystander", "--http", "\(server.http)"]
         if let secret = shape.secret { arguments += ["--token", AccessToken.make(room: "*", secret: secret)] }
@@ -159,12 +160,12 @@ final class AttackRunner {
         context.spawn(attack.run)
 
         MonotonicClock.sleep(until: start + .nanoseconds(Int64(seconds * 0.35e9)))
-        // Answers while the attack goes on, or says within 10 s why it cannot.
+        // The bystander answers during the attack, or reports within 10 s why it cannot.
         let meanwhile: BystanderReading.Newcomer? = ask(stage.bystander, "newcomer", within: .seconds(20))
         row.newcomerMeanwhile = meanwhile.map { $0.fault == nil ? $0.milliseconds : -1 } ?? -1
         if let fault = meanwhile?.fault { row.remarks.append("newcomer: \(fault)") }
         MonotonicClock.sleep(until: context.end)
-        // A thread that waits for the server may be late by its own time limit.
+        // A thread that waits for the server may end later, by its own timeout.
         let patience = context.end + .seconds(6)
         while context.running > 0, MonotonicClock.now() < patience { usleep(20_000) }
         let took = (MonotonicClock.now() - start).inSeconds
@@ -200,10 +201,10 @@ final class AttackRunner {
         return row
     }
 
-    /// The server tells its longest turn of 15 s. Those of its start, and of what came before, must have left that
-    /// window.
+    /// Waits until the server's report of its longest turn, which covers 15 s, includes no turn from its start or from
+    /// the earlier row.
     private func waitForShortTurns(_ stage: Stage) {
-        // What the last row's newcomer left settles.
+        // The state that the last row's newcomer left settles.
         usleep(700_000)
         for _ in 0..<32 {
             let reading: BystanderReading? = ask(stage.bystander, "read", within: .seconds(5))
@@ -232,8 +233,8 @@ final class AttackRunner {
         row.others = spent.allSeconds > 0 ? max(0, spent.busySeconds - known.reduce(0, +)) / spent.allSeconds : 0
     }
 
-    /// Waits for the server's memory if it is nearly back; otherwise a fresh server takes the next row while this one
-    /// is watched.
+    /// Waits for the server's memory if it is nearly released; otherwise a new server runs the next row while this one
+    /// is observed.
     private func settle(
         _ row: inout AttackOutcome, _ stage: Stage, _ attack: Attack, index: Int, ended: Instant, descriptors: Int,
         files: Int
@@ -254,7 +255,7 @@ final class AttackRunner {
         if index == 0 { bounds.undisturbed = row.audioGap }
         probe.judge(bounds)
         guard probe.verdict != .held || row.memoryBack == nil || attack.shape != .shipped else { return }
-        // Harmed, or not yet back: nothing of it must fall on the next row.
+        // A server that is harmed, or whose memory is not released, must not affect the next row.
         self.stage = nil
         stage.bystander.kill()
         if row.memoryBack == nil {
@@ -263,7 +264,7 @@ final class AttackRunner {
         }
     }
 
-    /// A server that still works on what it was sent would take the next one's time.
+    /// Waits for the server to be idle: its work on earlier datagrams would take processor time from the next server.
     private func waitUntilQuiet(_ server: ServerProcess) {
         for _ in 0..<30 {
             let before = server.statistics.time

@@ -2,25 +2,25 @@ import Basics
 import Simulation
 import Sockets
 
-/// A bad line in real time between one client and a server: what the client sends to the near socket reaches the server
-/// from the far one, and back, each way over the same seeded link that the simulated rows use.
+/// An impaired link in real time between one client and a server: datagrams that the client sends to the near socket
+/// reach the server from the far one, and back, each direction over the seeded link of the simulated rows.
 final class ImpairedRelay: MediaLoopDelegate {
-    /// One way's traffic so far.
+    /// The traffic of one direction so far.
     struct Tally: Sendable {
         var packets = 0
         var lost = 0
         var bytes = 0
-        /// The longest wait in the queue since it was asked last.
+        /// The longest wait in the queue since the last reading.
         var longestQueue = Duration.zero
     }
 
-    /// Shared with the thread that reads commands.
+    /// The state that is shared with the thread that reads commands.
     final class Board: Sendable {
         let tallies = Guarded<[Tally]>([Tally(), Tally()])
-        /// What the ways become next: down, up.
+        /// The next conditions of the two directions: down, up.
         let changes = Guarded<[LinkConditions?]>([nil, nil])
 
-        /// Down, up; the longest queues begin anew.
+        /// The traffic down and up; resets the longest waits.
         func read() -> [Tally] {
             tallies.withLock { tallies in
                 defer { for way in tallies.indices { tallies[way].longestQueue = .zero } }

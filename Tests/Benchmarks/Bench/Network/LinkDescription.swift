@@ -1,11 +1,11 @@
 import Basics
 import Simulation
 
-/// Conditions of a line as one types them: `rate=300k,delay=25ms,loss=0.05`, or `dead`. Left out is what a good line
-/// has.
+/// The conditions of a link as text: `rate=300k,delay=25ms,loss=0.05`, or `dead`. An omitted key has the value of a
+/// good link.
 ///
 /// Keys: `rate` (bits a second: `300k`, `1.5M`), `delay`, `jitter`, `queue` (`25ms`), `loss`, `reorder`, `duplicate`
-/// (parts of 1), and `burst` (packets in a row, for `loss` that comes in bursts).
+/// (parts of 1), and `burst` (consecutive packets, for `loss` in bursts).
 struct LinkDescription {
     struct Fault: Error, CustomStringConvertible {
         var description: String

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Scenarios
 
-/// Calls over bad lines, in virtual time: the table that the README quotes.
+/// Runs calls over bad links in virtual time, and prints the table that the README quotes.
 struct NetworkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "network", abstract: "Runs calls over simulated bad lines and prints what was seen and heard.")

@@ -4,7 +4,7 @@ import Glibc
 import Simulation
 import Sockets
 
-/// A bad line for a real client: browsers behind it see what the simulated peers of `network` see.
+/// Runs an impaired link for a real client, with the conditions of the simulated peers of `network`.
 struct RelayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "relay", abstract: "Relays UDP between one client and a server over a bad line.",
@@ -48,7 +48,7 @@ struct RelayCommand: ParsableCommand {
                 do {
                     let conditions = try LinkDescription(words.count > 1 ? words[1] : "").conditions
                     board.changes.withLock { $0[words[0] == "down" ? 0 : 1] = conditions }
-                    // Wakes the loop, which takes the change.
+                    // Wakes the loop, which applies the change.
                     loop.execute {}
                     say("ok")
                 } catch {

@@ -1,7 +1,7 @@
 import Basics
 import COpus
 
-/// The Opus work of a room with nothing around it: a decode for each peer, an encode for each distinct mix.
+/// The Opus work of a room alone: a decode for each peer, an encode for each distinct mix.
 final class BareAudio {
     private var decoders: [OpaquePointer] = []
     private var encoders: [OpaquePointer] = []
@@ -12,7 +12,7 @@ final class BareAudio {
     private var tick = 0
 
     /// - Parameters:
-    ///   - packets: what each peer sends, in a loop; the first `speakers` of them are heard.
+    ///   - packets: the packets that each peer sends in a loop; the first `speakers` peers are heard.
     init(packets: [[[UInt8]]], speakers: Int) throws(BenchError) {
         self.packets = packets
         self.speakers = speakers
@@ -21,7 +21,7 @@ final class BareAudio {
             guard let decoder = opus_decoder_create(48_000, 1, nil) else { throw BenchError("no Opus decoder") }
             decoders.append(decoder)
         }
-        // Each speaker hears the others; all who are silent hear the same.
+        // Each speaker hears the others; all silent peers hear the same mix.
         for _ in 0..<speakers + (packets.count > speakers ? 1 : 0) {
             guard let encoder = opus_encoder_create(48_000, 1, OPUS_APPLICATION_VOIP, nil) else {
                 throw BenchError("no Opus encoder")
@@ -37,7 +37,7 @@ final class BareAudio {
         for encoder in encoders { opus_encoder_destroy(encoder) }
     }
 
-    /// 20 ms of everyone.
+    /// Does the work of 20 ms for all peers.
     func run() throws(BenchError) {
         for peer in packets.indices {
             let packet = packets[peer][(tick + peer * 37) % packets[peer].count]

@@ -4,7 +4,7 @@ import CVPX
 import CYUV
 import Codecs
 
-/// A libavcodec decoder with nothing around it.
+/// A libavcodec decoder without the wrapper of `Codecs`.
 final class BareDecoder {
     private let context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>
@@ -36,7 +36,7 @@ final class BareDecoder {
     }
 
     func decode(_ data: [UInt8]) throws(BenchError) {
-        // libavcodec reads over the end, so the bytes must be copied behind some padding.
+        // libavcodec reads past the end, so the bytes are copied to a buffer with padding.
         guard av_new_packet(packet, Int32(data.count)) >= 0 else { throw BenchError("out of memory") }
         data.withUnsafeBufferPointer {
             if let base = $0.baseAddress { packet.pointee.data.update(from: base, count: $0.count) }
@@ -47,7 +47,7 @@ final class BareDecoder {
     }
 }
 
-/// The canvas: one frame that both encoders read.
+/// The canvas, one frame that both encoders read.
 final class BareCanvas {
     let frame: UnsafeMutablePointer<AVFrame>
 
@@ -83,7 +83,7 @@ final class BareCanvas {
 
     private typealias Plane = UnsafeMutablePointer<UInt8>
 
-    /// The planes from the rectangle's even origin on.
+    /// The addresses in the planes of the rectangle's even origin.
     private static func planes(_ frame: UnsafeMutablePointer<AVFrame>, _ area: PixelRectangle) -> (
         Plane?, Plane?, Plane?
     ) {
@@ -96,7 +96,7 @@ final class BareCanvas {
     }
 }
 
-/// x264 through libavcodec with nothing around it, set as Codecs sets it; `SettingsCheck` sees that it stays so.
+/// x264 through libavcodec, with the settings of `Codecs`; `SettingsCheck` verifies that they stay equal.
 final class BareH264Encoder {
     private let context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>
@@ -142,7 +142,7 @@ final class BareH264Encoder {
         av_packet_free(&packet)
     }
 
-    /// `output` gets the coded bytes.
+    /// Encodes the canvas; the bytes are appended to `output`.
     func encode(_ canvas: BareCanvas, timestamp: Int64, output: (UnsafeBufferPointer<UInt8>) -> Void = { _ in })
         throws(BenchError)
     {
@@ -156,7 +156,7 @@ final class BareH264Encoder {
     }
 }
 
-/// libvpx with nothing around it, set as Codecs sets it, with the two temporal layers of a room's rendition.
+/// libvpx with the settings of `Codecs` and the two temporal layers of a room's rendition.
 final class BareVP8Encoder {
     private let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
     private let settings = UnsafeMutablePointer<vpx_codec_enc_cfg_t>.allocate(capacity: 1)
@@ -241,7 +241,7 @@ final class BareVP8Encoder {
     }
 }
 
-/// Why a measurement could not be made.
+/// Why a measurement failed.
 struct BenchError: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

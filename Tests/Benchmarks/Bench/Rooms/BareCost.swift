@@ -3,13 +3,13 @@ import Codecs
 import Mixing
 import Threads
 
-/// Which part of a peer's picture goes where.
+/// The crop of a peer's picture and its place on the canvas.
 struct Place: Hashable, Sendable {
     var crop: PixelRectangle
     var target: PixelRectangle
 
-    /// As the compositor shows a picture of the footage's size in a tile: cropped to fill it where little is lost, else
-    /// whole.
+    /// The placement by the compositor for a picture of the footage's size: cropped to fill the tile where little is
+    /// lost, otherwise whole.
     init(tile: PixelRectangle) {
         let width = Footage.width, height = Footage.height
         crop = PixelRectangle(x: 0, y: 0, width: width, height: height)
@@ -25,7 +25,7 @@ struct Place: Hashable, Sendable {
     }
 }
 
-/// What a room is made of, for both sides of the comparison.
+/// The room's parameters, for both sides of the comparison.
 struct RoomPlan: Sendable {
     static let width = 1280
     static let height = 720
@@ -65,7 +65,7 @@ struct StageTimes: Sendable {
     var compose = 0.0
     var encode = 0.0
     var audio = 0.0
-    /// What no stage counts: handing work from thread to thread, clocks, rooms.
+    /// The time that no stage counts: passing work between threads, clocks, rooms.
     var other = 0.0
 
     var video: Double { decode + compose + encode }
@@ -87,7 +87,7 @@ struct StageTimes: Sendable {
     }
 }
 
-/// The same decodes, scales and encodes as a room's, straight through libavcodec, libyuv, libvpx and libopus on one
+/// The decoding, scaling and encoding of a room, done directly with libavcodec, libyuv, libvpx and libopus on one
 /// thread.
 final class BareCost {
     private let plan: RoomPlan
@@ -100,7 +100,7 @@ final class BareCost {
     private var tick = 0
     private var audioTicks = 0
 
-    /// Of two peers side by side: a fixed piece of work, by which machines and moments are compared.
+    /// A fixed amount of work (two peers side by side), by which machines and moments are compared.
     static func pair(_ footage: Footage) throws(BenchError) -> BareCost {
         let half = RoomPlan.width / 2
         let places = (0..<2).map { Place(tile: PixelRectangle(x: $0 * half, y: 0, width: half, height: half * 9 / 16)) }
@@ -124,14 +124,14 @@ final class BareCost {
             packets: (0..<plan.peers).map { plan.audio(of: $0) }, speakers: plan.talkers)
     }
 
-    /// Runs for so long and returns the cost of each window, per second of call. The ticks come 30 times a second, as a
-    /// call's do, so that caches and clock rates are those of a call; where the machine is too busy for that, one
-    /// follows on the other.
+    /// Runs `windows` windows and returns the cost of each window, per second of call. There are 30 ticks a second, as in
+    /// a call, so that caches and clock rates are those of a call; where the machine is too busy for that, the ticks
+    /// follow each other directly.
     func run(windows: Int, of length: Duration) throws(BenchError) -> [StageTimes] {
         let ticks = max(1, Int(length.inSeconds * Double(RoomPlan.framesPerSecond)))
         var next = MonotonicClock.now()
         var results: [StageTimes] = []
-        // The first window warms up: keyframes, and rate control that settles.
+        // The first window is not counted: it has keyframes, and rate control that settles.
         for window in 0...windows {
             var times = StageTimes()
             for _ in 0..<ticks {
@@ -146,7 +146,7 @@ final class BareCost {
         return results
     }
 
-    /// One picture tick, and the sound that is due by then.
+    /// One picture tick, and the audio that is due by then.
     func run(_ times: inout StageTimes) throws(BenchError) {
         var mark = Self.threadTime()
         func lap(_ part: WritableKeyPath<StageTimes, Double>) {
@@ -177,7 +177,7 @@ final class BareCost {
 
     private static func threadTime() -> Double { Double(ThreadClock.nanoseconds()) / 1e9 }
 
-    /// The same from a task: the work has a thread of its own, so that the cooperative pool stays free.
+    /// Runs the work for a task on a thread of its own, so that the cooperative pool stays free.
     static func measure(
         _ plan: RoomPlan, places: [Place], windows: Int, of length: Duration
     ) async throws -> [StageTimes] {

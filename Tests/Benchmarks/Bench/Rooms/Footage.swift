@@ -2,8 +2,8 @@ import Basics
 import Codecs
 import Foundation
 
-/// What every peer of the benchmark sends: ten seconds of a head that moves and talks before a soft background, with a
-/// camera's noise, coded once; and two sounds, a voice and a quiet room.
+/// The media that every peer of the benchmark sends: ten seconds of a moving head before a blurred background, with a
+/// camera's noise, encoded once; and two audio tracks, a voice and a quiet room.
 struct Footage: Sendable {
     static let width = 640
     static let height = 360
@@ -12,11 +12,11 @@ struct Footage: Sendable {
     static let bitRate = BitRate.kilobits(500)
     static let audioRate = BitRate.kilobits(32)
 
-    /// Loops without a seam; a keyframe each five seconds.
+    /// Frames that loop without a jump, with a keyframe every five seconds.
     let frames: [VideoCodec: [EncodedVideoFrame]]
     /// Opus packets of 20 ms.
     let voice: [[UInt8]]
-    /// Below what a mixer takes for speech.
+    /// Noise below the mixer's threshold of speech.
     let hush: [[UInt8]]
 
     init() throws(CodecError) {
@@ -30,7 +30,7 @@ struct Footage: Sendable {
             var coded: [EncodedVideoFrame] = []
             for index in 0..<Self.seconds * Self.framesPerSecond {
                 let timestamp = Int64(index * 90_000 / Self.framesPerSecond)
-                // A frame that the encoder drops to hold its rate would be missing from each loop.
+                // A frame that the encoder drops to keep its rate would be missing in each loop.
                 if let frame = try encoder.encode(scene.picture(index), timestamp: timestamp, forceKeyframe: index == 0)
                 {
                     coded.append(frame)
@@ -50,7 +50,7 @@ struct Footage: Sendable {
         for tick in 0..<seconds * 50 {
             let samples = (0..<960).map { index -> Float in
                 let time = Double(tick * 960 + index) / 48_000
-                // Four syllables a second of a buzzing voice whose pitch wanders, and breath.
+                // Four syllables a second of a buzzing voice with a varying pitch, and breath.
                 let syllable = 0.35 + 0.65 * pow(sin(.pi * 4 * time), 2)
                 let phase = 2 * .pi * (120 * time + 3 * sin(2 * .pi * 0.5 * time))
                 let buzz = (1...12).reduce(0.0) { $0 + sin(Double($1) * phase) / Double($1) }
@@ -63,7 +63,7 @@ struct Footage: Sendable {
     }
 }
 
-/// Draws the head. The pictures depend on nothing but their index.
+/// Draws the head. Each picture depends on its index only.
 struct HeadScene {
     private let width: Int
     private let height: Int
@@ -71,7 +71,7 @@ struct HeadScene {
     private let texture: [UInt8]
     private let noise: [Int8]
 
-    /// `loop`: how many pictures there are before it begins anew.
+    /// - Parameter loop: the number of pictures in the loop.
     init(width: Int, height: Int, loop: Int) {
         self.width = width
         self.height = height

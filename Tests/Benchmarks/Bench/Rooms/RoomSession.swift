@@ -8,11 +8,12 @@ import Peer
 import RoomMedia
 import Threads
 
-/// One conference with its peers on loopback, all in this process: the server's threads are told from the clients' by
-/// their names.
+/// One conference with its peers on loopback, all in this process: the names of the threads distinguish the server's
+/// from the clients'.
 final class RoomSession {
     private static let room = "bench"
-    /// A little off the room's rate, as cameras are: over a run every phase between arrival and tick occurs.
+    /// Slightly different from the room's rate, as with cameras, so that over a run every phase between arrival and
+    /// tick occurs.
     private static let cameraRate = 29.97
 
     let plan: RoomPlan
@@ -20,27 +21,28 @@ final class RoomSession {
     private var fleets: [Fleet] = []
     private var seats: [Participant] = []
     private let directory: String
-    /// From a join to the first whole keyframe at the client, in milliseconds; in the order of the joins.
+    /// The time from each join to the first complete keyframe at the client, in milliseconds, in the order of the
+    /// joins.
     private(set) var firstPictures: [Double] = []
-    /// Resident memory in MB before the room and with it, clients included.
+    /// Resident memory in MB before the room and with it, including the clients.
     private(set) var memory: (before: Double, with: Double) = (0, 0)
 
-    /// What a window of time showed.
+    /// The measurements of one window.
     struct Reading: Sendable {
         /// Per second of call.
         var times = StageTimes()
-        /// Done per second; where the machine is too busy it is less than asked for.
+        /// Ticks done per second; fewer than configured where the machine is too busy.
         var decodes = 0.0
         var composes = 0.0
         var encodes = 0.0
         var dropped = 0.0
-        /// How long sound waits for late packets, at the median peer, in milliseconds.
+        /// How long audio waits for late packets at the median peer, in milliseconds.
         var audioDelay = 0.0
-        /// Counts up to each bound in seconds, by part of the way.
+        /// The cumulative counts up to each bound in seconds, by stage of the pipeline.
         var delays: [String: [(bound: Double, count: Double)]] = [:]
     }
 
-    /// `workers`: threads of the pool; nil is the server's own choice.
+    /// - Parameter workers: the number of threads of the pool; nil for the server's default.
     init(_ plan: RoomPlan, workers: Int?) throws {
         self.plan = plan
         directory = NSTemporaryDirectory() + "tessera-bench-\(ProcessInfo.processInfo.processIdentifier)"
@@ -60,9 +62,9 @@ final class RoomSession {
         try conference.start()
     }
 
-    // MARK: - Coming and going
+    // MARK: - Joining and leaving
 
-    /// Everyone joins, one after the other, and waits for the first picture.
+    /// Lets all peers join, one after the other, and waits for each one's first picture.
     func open() async throws {
         for peer in 0..<plan.peers {
             let fleet = try Fleet(local: .v4(0x7F00_0001))
@@ -72,8 +74,8 @@ final class RoomSession {
                 frames: plan.frames(of: peer), framesPerSecond: Self.cameraRate, audio: plan.audio(of: peer),
                 delay: delay)
             firstPictures.append(try await join(peer, fleet))
-            // Apart from one another: a keyframe for one must not be the next one's too, and ticks are met at any
-            // phase.
+            // The joins are spread: a keyframe for one peer must not serve the next one too, and the joins must occur
+            // at any phase of a tick.
             try await Task.sleep(for: .milliseconds(700 + peer * 37 % 100))
         }
     }
@@ -95,7 +97,7 @@ final class RoomSession {
         }
     }
 
-    /// When the first keyframe was whole at the client.
+    /// The time at which the first keyframe was complete at the client.
     private final class FirstPicture: Sendable {
         private let state = Guarded<Result<Instant, BenchError>?>(nil)
 
@@ -115,7 +117,7 @@ final class RoomSession {
 
     /// Waits until both renditions run at their full rate.
     ///
-    /// Returns what is wrong where they do not come to it, as on a machine that is far too busy.
+    /// Returns the reason where they do not, as on a machine that is far too busy.
     func settle() async throws -> String? {
         let end = MonotonicClock.now() + .seconds(30)
         while MonotonicClock.now() < end {
@@ -135,11 +137,11 @@ final class RoomSession {
         for fleet in fleets { fleet.stop() }
         await conference.drain(within: .seconds(3))
         try? FileManager.default.removeItem(atPath: directory)
-        // The threads end on their own; a neighbour's measurement must not begin with them.
+        // The threads end later on their own; the next measurement must not begin with them.
         try? await Task.sleep(for: .milliseconds(300))
     }
 
-    /// Where everyone's picture is, in the order of the peers' joins.
+    /// The place of each peer's picture, in the order of the joins.
     var places: [Place] {
         (conference.room(Self.room)?.tiles.tiles ?? []).map {
             Place(tile: PixelRectangle(x: $0.x, y: $0.y, width: $0.width, height: $0.height))
@@ -199,7 +201,7 @@ final class RoomSession {
             reading.times.compose = time("compose")
             reading.times.encode = time("encode")
             reading.times.audio = time("audio")
-            // The server's threads, all of them, less what the stages say.
+            // The time of all threads of the server, less the time of the stages.
             let all = ["work", "audio clock", "picture clock", "control"].reduce(0) { $0 + thread($1) }
             reading.times.other = all - reading.times.video - reading.times.audio
             reading.times = reading.times.per(elapsed)

@@ -1,12 +1,12 @@
 import Basics
 
-/// All readings of a room of one size, and of its bare work.
+/// All measurements of a room of one size, and of its bare work.
 struct RoomStatistics: Sendable {
     /// Of the row.
     var name: String
     var readings: [RoomSession.Reading] = []
     var bare: [StageTimes] = []
-    /// What the probe's work took beside the room and beside the bare work.
+    /// The time of the probe's work beside the room, and beside the bare work.
     var probes: (room: [Double], bare: [Double]) = ([], [])
     var firstPictures: [Double] = []
     var memory: (before: Double, with: Double) = (0, 0)
@@ -19,7 +19,7 @@ struct RoomStatistics: Sendable {
     }
     var floor: StageTimes { .median(bare) }
 
-    /// In milliseconds, interpolated within the histogram's steps of 4 ms; 0 when nothing was counted.
+    /// A quantile in milliseconds, interpolated within the histogram's steps of 4 ms; 0 when nothing was counted.
     func delay(_ quantile: Double, of part: String = "total") -> Double {
         let bounds = readings.first?.delays[part]?.map(\.bound) ?? []
         let counts = bounds.indices.map { index in

@@ -2,7 +2,7 @@ import ArgumentParser
 import Basics
 import Foundation
 
-/// `bench rooms`: what rooms of several sizes cost, beside the bare cost of the same codec work.
+/// `bench rooms`: the cost of rooms of several sizes, compared with the bare cost of the same codec work.
 struct RoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rooms",
@@ -124,6 +124,6 @@ struct RoomsCommand: AsyncParsableCommand {
         return statistics
     }
 
-    /// Progress goes to standard error, so that the tables alone can be kept.
+    /// Writes progress to standard error, so that standard output has the tables only.
     private func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

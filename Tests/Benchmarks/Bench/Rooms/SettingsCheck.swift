@@ -2,9 +2,9 @@ import Basics
 import CFFmpeg
 import Codecs
 
-/// Whether the bare encoders are set as the server's: the same pictures must give the same bytes.
+/// Checks that the bare encoders have the settings of the server's: the same pictures must give the same bytes.
 enum SettingsCheck {
-    /// What differs, for a note under the tables; empty when nothing does.
+    /// The differences, for a note under the tables.
     static func differences() throws -> [VideoCodec] {
         let width = RoomPlan.width, height = RoomPlan.height
         let scene = HeadScene(width: width, height: height, loop: 300)
@@ -13,7 +13,7 @@ enum SettingsCheck {
             width: width, height: height, framesPerSecond: RoomPlan.framesPerSecond, bitRate: RoomPlan.bitRate)
         let bareVP8 = try BareVP8Encoder(
             width: width, height: height, framesPerSecond: RoomPlan.framesPerSecond, bitRate: RoomPlan.bitRate)
-        // As Rendition opens them.
+        // The configuration of `Rendition`.
         let encoders = try VideoCodec.allCases.map { codec in
             try makeVideoEncoder(
                 VideoEncoderConfiguration(
@@ -39,7 +39,7 @@ enum SettingsCheck {
         return VideoCodec.allCases.filter(different.contains)
     }
 
-    /// The server leaves out the text that x264 writes about itself.
+    /// The bytes without the SEI text of x264, which the server removes.
     private static func slices(_ data: [UInt8]) -> [ArraySlice<UInt8>] {
         H264.units(inAnnexB: data).filter { [1, 5, 7, 8].contains(AnnexB.type(of: $0, in: data)) }.map { data[$0] }
     }

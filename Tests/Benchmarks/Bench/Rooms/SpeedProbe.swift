@@ -2,10 +2,9 @@ import Basics
 import Codecs
 import Threads
 
-/// How fast the machine is right now: the processor time of one fixed piece of codec work, done five times a second
-/// beside whatever else is measured. Processors that share a core, a cache or a host slow one another down, and a room
-/// keeps more of them busy than its bare work does on one thread; the probe tells how much of a difference that alone
-/// makes.
+/// Measures how fast the machine is during another measurement, by the processor time of a fixed amount of codec work,
+/// done five times a second. Processors that share a core, a cache or a host slow each other down, and a room keeps
+/// more of them busy than its bare work on one thread; the probe shows how much of a difference has this cause.
 final class SpeedProbe: Sendable {
     private static let period = Duration.milliseconds(200)
 
@@ -16,7 +15,7 @@ final class SpeedProbe: Sendable {
 
     private let state = Guarded(State())
 
-    /// Begins on a thread of its own.
+    /// Starts the probe on a thread of its own.
     init(_ footage: Footage) throws(BenchError) {
         DedicatedThread.start("probe") { [self] in
             guard let work = try? BareCost.pair(footage) else { return }
@@ -31,7 +30,7 @@ final class SpeedProbe: Sendable {
         }
     }
 
-    /// The median of what the work took since the last call, in seconds.
+    /// The median time of the work since the last call, in seconds.
     func take() -> Double {
         state.withLock { state in
             defer { state.seconds.removeAll() }

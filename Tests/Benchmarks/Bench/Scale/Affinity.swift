@@ -1,8 +1,8 @@
 import Foundation
 
-/// Which processors the bench itself runs on.
+/// The processors on which the benchmark itself runs.
 enum Affinity {
-    /// All threads of this process, those to come included.
+    /// Sets the processors of all threads of this process, including later ones.
     static func set(_ cores: [Int]) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
@@ -13,6 +13,6 @@ enum Affinity {
         guard process.terminationStatus == 0 else { throw BenchError("taskset \(list(cores)) failed") }
     }
 
-    /// As `taskset -c` reads it.
+    /// The list in the syntax of `taskset -c`.
     static func list(_ cores: [Int]) -> String { cores.map(String.init).joined(separator: ",") }
 }

@@ -3,19 +3,19 @@ import Codecs
 import Synchronization
 import Threads
 
-/// How much more of the same codec work several processors do at once than one alone: those that share a core or a
-/// cache do less than their number says, and no server can do better.
+/// How much more of the same codec work several processors do than one: processors that share a core or a cache do less
+/// than their number suggests, and no server can do better.
 enum MachineScale {
     private static let length = Duration.seconds(3)
 
-    /// Times the work of one.
+    /// The work of all processors, as a multiple of the work of one.
     static func measure(cores: Int, _ footage: Footage) async throws -> Double {
         guard cores > 1 else { return 1 }
         let one = try await work(threads: 1, footage)
         return try await work(threads: cores, footage) / one
     }
 
-    /// Pieces of work a second.
+    /// Units of work per second.
     private static func work(threads: Int, _ footage: Footage) async throws -> Double {
         let done = Counter()
         let end = MonotonicClock.now() + length

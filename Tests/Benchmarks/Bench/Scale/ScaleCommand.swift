@@ -3,8 +3,8 @@ import Basics
 import Foundation
 import Threads
 
-/// `bench scale`: how many people in rooms of four a server bears on one core, two and so on, and what keeps it from
-/// bearing more.
+/// `bench scale`: how many participants in rooms of four a server supports on one core, two and so on, and what limits
+/// their number.
 struct ScaleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scale", abstract: "People per core, what each thread takes, and how far that goes.")

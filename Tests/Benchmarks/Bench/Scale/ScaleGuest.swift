@@ -1,6 +1,6 @@
 import Call
 
-/// Someone who joins a room by the native signalling and stays until the task is cancelled.
+/// A participant who joins a room by the native signalling and stays until the task is cancelled.
 struct ScaleGuest: Sendable {
     let place: Int
     let room: String
@@ -9,7 +9,7 @@ struct ScaleGuest: Sendable {
     let source: SoakSource
     let options: Crowd.Options
 
-    /// - Throws: what went wrong; `CancellationError` when its time is over.
+    /// - Throws: the fault; `CancellationError` when the time is over.
     func run() async throws {
         try await SignallingClient.withConnection(to: address, decode: SoakMessage.init(json:)) { messages, sender in
             try await sender.send(["type": "join", "room": room, "name": "Guest \(place)"])

@@ -2,25 +2,25 @@ import Basics
 import Foundation
 import Threads
 
-/// What a server and its callers did in a window of time.
+/// The measurements of a server and its callers in one window.
 struct ScaleReading: Sendable {
     var people = 0
-    /// Of processors: the server's, and the callers'.
+    /// The used processors of the server, and of the callers.
     var serverLoad = 0.0
     var callerLoad = 0.0
-    /// The same of the server's threads, by name without numbers.
+    /// The used processors of the server's threads, by name without numbers.
     var threads: [String: Double] = [:]
     /// The busiest one of the threads that share a name.
     var busiest: [String: Double] = [:]
     /// `tessera_overload_level`: above 0 the server makes pictures cheaper.
     var overload = 0
-    /// Of the datagrams from callers, how many came to another loop than their peer's.
+    /// The part of the callers' datagrams that arrived at another loop than their peer's.
     var handedOver = 0.0
-    /// Of the picture ticks, how many found composing behind; audio ticks that were skipped.
+    /// The part of the picture ticks at which composing was behind, and the skipped audio ticks.
     var lateTicks = 0.0
     var skippedAudio = 0.0
 
-    /// What is read at its begin and its end.
+    /// The counters at the start or the end of a window.
     struct Moment {
         private let at = MonotonicClock.now()
         private let server: Double

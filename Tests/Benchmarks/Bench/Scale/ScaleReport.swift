@@ -1,25 +1,25 @@
 import Basics
 import Foundation
 
-/// What the runs on more and more cores say.
+/// The report on the runs with increasing numbers of cores.
 struct ScaleReport {
     struct Run: Sendable {
         var cores: Int
-        /// The callers had processors of their own.
+        /// Whether the callers had processors of their own.
         var isApart: Bool
         /// How much more bare codec work the machine does on these cores than on one.
         var machine: Double
         var readings: [ScaleReading]
 
-        /// The last that was borne.
+        /// The last reading without overload.
         var full: ScaleReading? { readings.last { !$0.isTooMuch } }
     }
 
     let runs: [Run]
 
-    /// Threads that all rooms share and that cannot be made more of: what they take grows with everybody.
+    /// Threads that all rooms share and that cannot be multiplied: their time grows with every participant.
     private static let shared = ["picture clock", "control", "NIO-ELT", "tessera"]
-    /// The share of a core that such a thread may have, before what waits for it is late.
+    /// The share of a core that such a thread may use before its work is late.
     private static let fullness = 0.7
 
     var text: String { [capacity, threads, far].joined(separator: "\n\n") }
@@ -48,7 +48,8 @@ struct ScaleReport {
         return text
     }
 
-    /// Callers on the server's own cores take time from it, in which it would have borne as many more.
+    /// Callers on the server's own cores take processor time in which the server would have supported more
+    /// participants.
     private func alone(_ run: Run, _ reading: ScaleReading) -> Double {
         Double(reading.people) * (run.isApart ? 1 : 1 + reading.callerLoad / reading.serverLoad)
     }
@@ -69,7 +70,7 @@ struct ScaleReport {
         return table.text
     }
 
-    /// Amdahl: what one thread alone does for everyone.
+    /// The limit by Amdahl's law, from the work of the shared threads.
     private var far: String {
         guard let last = runs.last, let full = last.full else { return "" }
         let worst =

@@ -2,16 +2,16 @@ import Basics
 import Call
 import Foundation
 
-/// Rooms of four on one server that has so many cores, until it does not bear more.
+/// Adds rooms of four to a server with a given number of cores until it is overloaded.
 struct ScaleRun: Sendable {
     static let peoplePerRoom = 4
-    /// Pictures that leave much to the network and the sound: what cannot be spread shows sooner.
+    /// Small pictures, so that network and audio have a large share and work that cannot be distributed shows sooner.
     private static let settings = [
         "TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_ROOMS_FRAMESPERSECOND": "30",
         "TESSERA_LIMITS_JOINSPERSECONDPERADDRESS": "1000", "TESSERA_LIMITS_HALFOPENPERADDRESS": "200",
         "TESSERA_LIMITS_ROOMSPERADDRESS": "200", "TESSERA_LIMITS_SEATSPERADDRESS": "1000",
     ]
-    /// From the last join until the callers' estimates have grown and everyone has the picture that its line bears.
+    /// The time from the last join until the callers' estimates have grown and each has the rung that its link carries.
     private static let settling = Duration.seconds(6)
 
     let cores: [Int]
@@ -21,11 +21,11 @@ struct ScaleRun: Sendable {
     let program: String
     let layouts: String
     let directory: String
-    /// More settings of the server, such as its loops.
+    /// Further settings of the server, such as its loops.
     var more: [String: String] = [:]
     let footage: SoakFootage
 
-    /// What it bore: a reading for each number of rooms, the last one that was too many included.
+    /// A reading for each number of rooms, including the last, which was too many.
     func run() async throws -> [ScaleReading] {
         try Affinity.set(callers)
         let server = try ServerProcess(
@@ -53,7 +53,7 @@ struct ScaleRun: Sendable {
                         place: place, room: "room-\(room)", address: address, crowd: crowd, source: source,
                         options: Crowd.Options(codec: codec))
                     group.addTask {
-                        // Its end is the run's, not a fault.
+                        // The participant ends with the run, which is no fault.
                         do { try await guest.run() } catch { if !Task.isCancelled { throw error } }
                     }
                     try await Task.sleep(for: .milliseconds(100))
@@ -77,7 +77,7 @@ struct ScaleRun: Sendable {
         ServerMetrics(try await http.fetch("GET", "/metrics").text)
     }
 
-    /// Everyone gets pictures and sound, or the figures are of something else.
+    /// Throws where a participant gets no video or audio, since the measurement would be invalid.
     private func check(_ crowd: Crowd, _ people: Int) async throws {
         for place in 0..<people {
             let tally = try await crowd.perform(place) { leg, _ in leg.tally }
@@ -98,7 +98,7 @@ struct ScaleRun: Sendable {
 }
 
 extension ScaleReading {
-    /// More than a hundredth of one room's ticks came late, sound was left out, or the server began to save work.
+    /// Whether more than 1 % of a room's ticks were late, audio was skipped, or the server began to save work.
     var isTooMuch: Bool {
         overload > 0 || lateTicks > 0.01 * 30 * Double(people) / Double(ScaleRun.peoplePerRoom) || skippedAudio > 0
     }

@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import Threads
 
-/// A program started beside the bench, that ends with it. Used by one thread or task at a time.
+/// A child process that ends with the benchmark. Used by one thread or task at a time.
 final class ChildProcess {
     let id: pid_t
-    /// Lines for its standard input, from its standard output.
+    /// The pipes to its standard input and from its standard output.
     private let input: Int32
     private let output: Int32
     private var pending: [UInt8] = []
@@ -15,10 +15,11 @@ final class ChildProcess {
     /// Runs `script` with `sh` and `arguments` as its `$@`.
     ///
     /// - Parameters:
-    ///   - environment: nil: as ours.
-    ///   - directory: where it runs; nil: where we do.
-    ///   - log: gets standard output and error; nil: standard output is read with `line`, errors go where ours go.
-    ///   - endsWithThread: it is killed when the calling thread ends, however that comes.
+    ///   - environment: its environment; nil for that of this process.
+    ///   - directory: its working directory; nil for that of this process.
+    ///   - log: a file for standard output and error; with nil `line` reads standard output, and standard error is
+    ///     inherited.
+    ///   - endsWithThread: whether it is killed when the calling thread ends, for whatever reason.
     init(
         script: String, arguments: [String], environment: [String: String]? = nil, directory: String? = nil,
         log: String? = nil,
@@ -37,8 +38,9 @@ final class ChildProcess {
         } else {
             posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
         }
-        // Signals are as a shell leaves them: Swift's threads block all of them, and the bench ignores some. In a group
-        // of its own: an interrupt from the keyboard is for the bench, which ends its children in its own time.
+        // The signals are reset as a shell does, because Swift's threads block all of them and the benchmark ignores
+        // some. The child has a process group of its own: an interrupt from the keyboard is for the benchmark, which
+        // ends its children itself.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -49,7 +51,7 @@ final class ChildProcess {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-        // What dies without a word, as a bench that is killed does, must leave no server behind.
+        // A benchmark that is killed must leave no server behind.
         var words = endsWithThread ? ["/usr/bin/setpriv", "--pdeathsig", "KILL"] : []
         if let directory { words += ["/usr/bin/env", "--chdir=" + directory] }
         words += ["/bin/sh", "-c", script, "sh"] + arguments
@@ -71,7 +73,7 @@ final class ChildProcess {
         }
     }
 
-    /// As C wants them: each to be freed, and a null pointer at the end.
+    /// C strings, each to be freed, with a null pointer at the end.
     private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         texts.map { strdup($0) } + [nil]
     }
@@ -93,21 +95,21 @@ final class ChildProcess {
         return ended
     }
 
-    /// What it ended with, or the signal that ended it; nil while it runs.
+    /// Its exit status, or the signal that ended it; nil while it runs.
     var exitStatus: Int32? { status.map { $0 & 127 == 0 ? $0 >> 8 & 255 : $0 & 127 } }
 
-    /// How it ended, in words.
+    /// A description of its end.
     var obituary: String {
         guard let status, let exitStatus else { return "runs" }
         return (status & 127 == 0 ? "exit status " : "signal ") + "\(exitStatus)"
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     func terminate() {
         if status == nil { _ = Glibc.kill(id, SIGTERM) }
     }
 
-    /// Ends it at once.
+    /// Sends SIGKILL.
     func kill() {
         guard status == nil else { return }
         _ = Glibc.kill(id, SIGKILL)
@@ -120,7 +122,7 @@ final class ChildProcess {
         _ = bytes.withUnsafeBytes { Glibc.write(input, $0.baseAddress, $0.count) }
     }
 
-    /// The next line of its standard output; nil when none came in time or it has ended.
+    /// The next line of its standard output; nil after the timeout or at its end.
     func line(within limit: Duration) -> String? {
         let end = MonotonicClock.now() + limit
         while true {

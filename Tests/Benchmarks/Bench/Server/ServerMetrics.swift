@@ -1,7 +1,6 @@
-/// What `/metrics` says at one moment, by name and labels. Without the samples of single rooms, whose names come and
-/// go.
+/// The values of `/metrics` at one time, by name and labels, without the samples of single rooms, whose names change.
 struct ServerMetrics: Sendable {
-    /// Values that may go up and down.
+    /// The gauges.
     var gauges: [String: Double] = [:]
     var counters: [String: Double] = [:]
 
@@ -21,7 +20,7 @@ struct ServerMetrics: Sendable {
             case "gauge": gauges[String(key)] = value
             case "counter": counters[String(key)] = value
             default:
-                // The samples of a histogram are named after it.
+                // The names of a histogram's samples begin with the histogram's name.
                 let family = ["_bucket", "_sum", "_count"].first { name.hasSuffix($0) }.map { name.dropLast($0.count) }
                 if let family, kinds[family] == "histogram" { counters[String(key)] = value }
             }

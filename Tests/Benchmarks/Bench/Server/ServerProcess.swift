@@ -3,13 +3,13 @@ import Foundation
 import Glibc
 import Threads
 
-/// A `tessera serve` of the bench's own on free ports of loopback, as it is shipped but for what a run needs. Confined
-/// to who started it, and killed when that lets go of it.
+/// A `tessera serve` on free ports of loopback, with the default settings apart from those of a run. Confined to its
+/// owner, and killed in `deinit`.
 final class ServerProcess {
     let http: SocketAddress
-    /// UDP and TCP.
+    /// The media port, UDP and TCP.
     let media: SocketAddress
-    /// What it wrote, for whoever looks for the reason of a fault.
+    /// The path of its log.
     let logFile: String
     private let recordings: String
     private let process: ChildProcess
@@ -18,16 +18,16 @@ final class ServerProcess {
     var isAlive: Bool { process.status == nil }
     var obituary: String { process.obituary }
 
-    /// Starts it and waits until it answers.
+    /// Starts the server and waits until it answers.
     ///
     /// - Parameters:
     ///   - program: the path of `tessera`.
-    ///   - directory: where it runs; recordings, layouts and its log go there. Made if need be.
-    ///   - arguments: more of `serve`.
-    ///   - settings: environment variables, `TESSERA_…`; those of the bench itself do not count.
+    ///   - directory: its working directory with recordings, layouts and its log; created if necessary.
+    ///   - arguments: further arguments of `serve`.
+    ///   - settings: environment variables `TESSERA_…`; those of the benchmark itself are not passed on.
     ///   - descriptors: RLIMIT_NOFILE, soft and hard; nil: as the bench's.
-    ///   - cores: the processors that it may run on; nil: as the bench.
-    ///   - endsWithThread: it is killed when the calling thread ends, however that comes.
+    ///   - cores: the processors on which it may run; nil for those of the benchmark.
+    ///   - endsWithThread: whether it is killed when the calling thread ends, for whatever reason.
     init(
         program: String, directory: String, arguments: [String] = [], settings: [String: String] = [:],
         descriptors: Int? = nil,
@@ -63,8 +63,8 @@ final class ServerProcess {
         }
     }
 
-    /// Ends it as an operator would; returns its exit status or the signal that ended it, or nil when it had to be
-    /// killed (the contract gives it 10 s).
+    /// Ends the server with SIGTERM. Returns its exit status or the signal that ended it, or nil when it had to be
+    /// killed after the 10 s of the contract.
     func stop() -> Int32? {
         process.terminate()
         let end = MonotonicClock.now() + .seconds(12)
@@ -78,13 +78,13 @@ final class ServerProcess {
         return process.exitStatus
     }
 
-    /// Files that recordings have left.
+    /// The number of files in the recordings' directory.
     var files: Int { ((try? FileManager.default.subpathsOfDirectory(atPath: recordings)) ?? []).count }
 
-    /// What the server wrote last.
+    /// The last lines of the server's log.
     private var logTail: String { String((try? String(contentsOfFile: logFile, encoding: .utf8))?.suffix(400) ?? "") }
 
-    /// A port that is free for TCP and UDP, likely still so when it is bound.
+    /// A port that is free for TCP and UDP now, and probably still when it is bound.
     private static func freePort() throws(WireError) -> SocketAddress {
         for _ in 0..<50 {
             let candidate = try DatagramSocket(binding: .loopback(0, 1)).address

@@ -1,12 +1,12 @@
-/// What the operating system and the server's own metrics say about it at one moment.
+/// The server's values in /proc and in its own metrics at one time.
 struct ServerReading: Sendable {
-    /// In megabytes of 2^20 bytes: resident, its proportional share, and what no file backs.
+    /// In megabytes of 2^20 bytes: resident memory, proportional set size, and anonymous memory.
     var resident: Double
     var proportional: Double
     var anonymous: Double
     var descriptors: Int
     var threads: Int
-    /// Processor time so far, in seconds.
+    /// The processor time so far, in seconds.
     var processorTime: Double
     var metrics: ServerMetrics
 

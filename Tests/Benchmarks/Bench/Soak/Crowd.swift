@@ -4,16 +4,17 @@ import Simulation
 import Sockets
 import Threads
 
-/// Callers on one thread, each with sockets of its own. What they do is told to them by name of their place.
+/// Callers on one thread, each with sockets of its own, addressed by the name of their place.
 final class Crowd: Sendable {
     struct Options: Sendable {
         var codec: VideoCodec
-        /// WHEP: sends nothing.
+        /// A WHEP viewer, which sends nothing.
         var watchesOnly = false
         var overTCP = false
     }
 
-    /// Each place has two ports of 127.0.0.1 and one of 127.0.0.2: a network that forgets a port, and another network.
+    /// Each place has two ports of 127.0.0.1 and one of 127.0.0.2, for a NAT that rebinds a port and for another
+    /// network.
     static let addressesPerPlace = 3
 
     private let loop: MediaLoop
@@ -28,29 +29,29 @@ final class Crowd: Sendable {
 
     func stop() { loop.stop() }
 
-    /// Makes the connection of a place, instead of any that was there, and returns its offer.
+    /// Creates the connection of a place, replaces an earlier one, and returns its offer.
     func enter(
         _ place: Int, _ options: Options, source: SoakSource, onEvent: (@Sendable (PeerEvent) -> Void)? = nil
     ) async throws -> String {
         try await onLoop { core in try core.enter(place, options, source: source, onEvent: onEvent) }
     }
 
-    /// Takes the answer to a place's last offer; the first one of a place over TCP opens its connection.
+    /// Applies the answer to a place's last offer; over TCP the first answer of a place opens its connection.
     func accept(_ answer: String, at place: Int, overTCP: Bool = false) async throws {
         try await onLoop { core in try core.accept(answer, at: place, overTCP: overTCP) }
     }
 
-    /// Runs `body` with the caller of a place; nil when nobody is there.
+    /// Runs `body` with the caller of a place; nil when the place is empty.
     func perform<Value: Sendable>(_ place: Int, _ body: @escaping @Sendable (SoakLeg, Instant) -> Value) async throws
         -> Value?
     {
         try await onLoop { core in core.legs[place].map { body($0, MonotonicClock.now()) } }
     }
 
-    /// Says goodbye.
+    /// Closes the connection of a place.
     func leave(_ place: Int) async throws { try await onLoop { core in core.leave(place) } }
 
-    /// Says nothing: as if the power had gone.
+    /// Drops the connection of a place without a message, like a power failure.
     func vanish(_ place: Int) async throws { try await onLoop { core in core.remove(place) } }
 
     private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (CrowdCore) throws -> Value) async throws -> Value
@@ -61,8 +62,7 @@ final class Crowd: Sendable {
     }
 }
 
-/// The core is touched on the loop's thread only: every way to it goes through `MediaLoop.execute` or the loop's
-/// delegate calls.
+/// The core is accessed on the loop's thread only: in `MediaLoop.execute` and in the loop's delegate calls.
 private struct CrowdBox: @unchecked Sendable {
     let value: CrowdCore
 }
@@ -74,7 +74,7 @@ private final class CrowdCore: MediaLoopDelegate {
     private let placesByAddress: [SocketAddress: Int]
     private var placesByConnection: [UInt32: Int] = [:]
     private(set) var legs: [Int: SoakLeg] = [:]
-    /// The next tick of sound, of 20 ms.
+    /// The number of the next audio tick of 20 ms.
     private var nextAudio: Int64 = 0
 
     init(loop: MediaLoop, identity: DTLSIdentity) {

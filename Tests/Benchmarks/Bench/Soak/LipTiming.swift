@@ -1,4 +1,4 @@
-/// Finds flashes in brightness and beeps in loudness: stretches above a threshold that last about as long as one.
+/// Finds flashes in the brightness and beeps in the loudness: intervals above a threshold of about their length.
 struct PulseDetector {
     let threshold: Double
     /// In seconds.
@@ -10,7 +10,7 @@ struct PulseDetector {
         self.lengths = lengths
     }
 
-    /// Takes the next value, of a time in seconds; returns the middle of the pulse that ended with it.
+    /// Takes the next value at a time in seconds. Returns the middle of the pulse that ended with it.
     mutating func note(_ value: Double, at time: Double) -> Double? {
         guard value <= threshold else {
             start = start ?? time
@@ -22,15 +22,16 @@ struct PulseDetector {
     }
 }
 
-/// The loudness of each millisecond of a sound, smoothed over five.
+/// The loudness of each millisecond of audio, smoothed over five.
 struct Envelope {
     private static let width = 5
     private static let samplesPerStep = 48
     private var recent: [Double] = []
 
-    /// `body` gets each step's loudness (root mean square, 1 is full scale) and the time of its middle, in seconds.
+    /// Calls `body` with the loudness of each step (root mean square, 1 is full scale) and the time of its middle, in
+    /// seconds.
     ///
-    /// - Parameter start: the first sample's time in ticks of 48 kHz.
+    /// - Parameter start: the time of the first sample in ticks of 48 kHz.
     mutating func take(_ samples: [Float], start: Int64, body: (Double, Double) -> Void) {
         for offset in stride(from: 0, through: samples.count - Self.samplesPerStep, by: Self.samplesPerStep) {
             let power =
@@ -44,13 +45,13 @@ struct Envelope {
     }
 }
 
-/// Brings flashes and beeps together. They come in any order: sound is some tens of milliseconds ahead.
+/// Matches flashes and beeps. They come in any order: the audio is some tens of milliseconds ahead.
 struct LipPairing {
-    /// Flash and beep of one event are closer than that; the next event is a second away.
+    /// Flash and beep of one event are closer than this; the next event is a second later.
     private static let reach = 0.4
     private static let memory = 8
 
-    /// Beep − flash in seconds of each pair; positive: the sound is late.
+    /// Beep − flash of each pair in seconds; positive where the audio is late.
     private(set) var offsets: [Double] = []
     private(set) var flashes = 0
     private(set) var beeps = 0
@@ -78,7 +79,7 @@ struct LipPairing {
         if waiting.count > memory { waiting.removeFirst() }
     }
 
-    /// What was found since the last time; events that still wait for their other half stay.
+    /// Returns the offsets since the last call; events without their counterpart are kept.
     mutating func take() -> (offsets: [Double], flashes: Int, beeps: Int) {
         defer { (offsets, flashes, beeps) = ([], 0, 0) }
         return (offsets, flashes, beeps)

@@ -5,23 +5,23 @@ import Dispatch
 import Peer
 import Threads
 
-/// Watches what one of the pair receives: when the other's flashes and beeps are shown and heard, and how long nothing
-/// came. Decoding runs on a queue of its own, so that the network never waits for it.
+/// Watches the media that one of the pair receives: when the other's flashes and beeps are played, and the longest
+/// gaps. Decoding runs on a queue of its own, so that the network never waits for it.
 final class LipWatch: Sendable {
-    /// What was seen since the last time.
+    /// The observations since the last call.
     struct Reading: Sendable {
-        /// Beep − flash in milliseconds; positive: the sound is late.
+        /// Beep − flash in milliseconds; positive where the audio is late.
         var offsets: [Double] = []
         var flashes = 0
         var beeps = 0
-        /// In milliseconds, between arrivals.
+        /// The longest times between arrivals, in milliseconds.
         var audioGap = 0.0
         var pictureGap = 0.0
-        /// Packets of sound that never came.
+        /// Lost audio packets.
         var lostPackets = 0
     }
 
-    /// The part of the canvas where the other is, in parts of its width and height.
+    /// The other's tile, in fractions of the canvas.
     struct Area: Sendable {
         var x, y, width, height: Double
     }
@@ -29,7 +29,7 @@ final class LipWatch: Sendable {
     private let queue = DispatchQueue(label: "lips")
     private let work = WorkBox(value: Work())
 
-    /// Where the other's tile is now.
+    /// Sets the place of the other's tile.
     func look(at area: Area) { queue.async { [work] in work.value.area = area } }
 
     func take(_ event: PeerEvent) {
@@ -42,7 +42,7 @@ final class LipWatch: Sendable {
 
     func read() -> Reading { queue.sync { work.value.read() } }
 
-    /// Touched on the watch's queue only.
+    /// Used on the watch's queue only.
     private struct WorkBox: @unchecked Sendable {
         let value: Work
     }
@@ -52,7 +52,7 @@ final class LipWatch: Sendable {
         private var decoder: VideoDecoder?
         private var order = AudioOrder()
         private let opus = try? OpusDecoder()
-        // A flash of 100 ms is three ticks of a room at 30 frames a second; one may be missed, or be shown twice.
+        // A flash of 100 ms has three ticks of a room at 30 frames a second; one may be missing or shown twice.
         private var flash = PulseDetector(threshold: 128, lengths: 0.03...0.25)
         private var beep = PulseDetector(threshold: 0.05, lengths: 0.05...0.2)
         private var envelope = Envelope()
@@ -94,7 +94,7 @@ final class LipWatch: Sendable {
         }
 
         func read() -> Reading {
-            // A silence that still lasts counts too.
+            // A gap that has not ended counts too.
             let now = MonotonicClock.now()
             reading.pictureGap = max(reading.pictureGap, Self.gap(lastPicture, now))
             reading.audioGap = max(reading.audioGap, Self.gap(lastAudio, now))
@@ -110,7 +110,7 @@ final class LipWatch: Sendable {
         }
         private static func seconds(_ time: Instant) -> Double { Double(time.nanoseconds) / 1e9 }
 
-        /// Mean luma of the middle of the other's tile.
+        /// The mean luma in the middle of the other's tile.
         private func brightness(of picture: Picture) -> Double? {
             guard let area else { return nil }
             let middle = PixelRectangle(

@@ -1,6 +1,6 @@
 import Basics
 
-/// The samples of a run so far, for whoever judges it, however it ended.
+/// The samples of a run so far, for the verdict, however the run ended.
 final class SampleBox: Sendable {
     private let samples = Guarded<[SoakSample]>([])
 

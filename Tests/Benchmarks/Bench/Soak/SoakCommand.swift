@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Hours of calls that come and go, and whether the server gives back what it was made to take.
+/// `bench soak`: hours of calls that begin and end, and whether the server releases the resources that they took.
 struct SoakCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak", abstract: "Lets people come and go for a long time and watches what the server holds.",
@@ -39,7 +39,7 @@ struct SoakCommand: AsyncParsableCommand {
             minutes: minutes, people: people, seed: seed, program: absolute(server), layouts: absolute(layouts),
             directory: absolute(output))
         let task = Task { try await run.run() }
-        // Whoever interrupts it gets the table of what was seen, and no server stays behind.
+        // An interrupt prints the table of the run so far, and leaves no server behind.
         let signals = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a program asks of the HTTP interface while the calls go on.
+/// Requests to the HTTP interface during the calls.
 struct SoakErrands: Sendable {
     let stage: SoakGuest.Stage
 

@@ -4,9 +4,9 @@ import Foundation
 import Peer
 import Simulation
 
-/// Plays one visit of the plan against the server by the native signalling.
+/// Executes one visit of the plan against the server by the native signalling.
 struct SoakGuest: Sendable {
-    /// What all guests of a run share.
+    /// The state that all guests of a run share.
     struct Stage: Sendable {
         let address: SignallingAddress
         let http: HTTPWire
@@ -24,7 +24,7 @@ struct SoakGuest: Sendable {
     let visit: SoakPlan.Visit
     let stage: Stage
 
-    /// What outlives one signalling connection of the visit.
+    /// The state that outlives one signalling connection of the visit.
     private final class Progress: Sendable {
         struct State {
             var next = 0
@@ -38,7 +38,7 @@ struct SoakGuest: Sendable {
 
     private enum Outcome: Sendable { case resume, done }
 
-    /// Everything that goes wrong is a fault of the tally.
+    /// Runs the visit; every error is counted as a fault in the tally.
     func run() async throws {
         try await stage.sleep(until: visit.arrives)
         stage.tally.count("visits")
@@ -91,7 +91,7 @@ struct SoakGuest: Sendable {
         return result.withLock { $0 }
     }
 
-    /// Answers the server; returns when it may end, throws when it may not.
+    /// Handles the server's messages. Returns when the connection ends as planned, and throws otherwise.
     private func follow(
         _ messages: AsyncStream<SoakMessage>, _ sender: SignallingClient.Sender, _ progress: Progress
     ) async throws {
@@ -105,7 +105,7 @@ struct SoakGuest: Sendable {
                 if isNew { try await enter(sender) }
             case .answer(let sdp): try await stage.crowd.accept(sdp, at: visit.place, overTCP: visit.overTCP)
             case .left(let reason):
-                // The answer to our own goodbye.
+                // The answer to the guest's own `leave`.
                 if progress.state.withLock({ $0.isLeaving }) { return }
                 progress.state.withLock { $0.wasSentAway = true }
                 guard visit.exit == .sentAway else { throw BenchError("was sent away: \(reason)") }
@@ -121,7 +121,7 @@ struct SoakGuest: Sendable {
             }
         }
         try Task.checkCancellation()
-        // The server hangs up on who is silent.
+        // The server closes the connection of a silent client.
         if progress.state.withLock({ $0.isSilent }) { return try await Task.sleep(for: .seconds(3600)) }
         throw BenchError("the server closed the signalling connection")
     }
@@ -199,18 +199,18 @@ struct SoakGuest: Sendable {
         case .vanish:
             progress.state.withLock { $0.isSilent = true }
             try await stage.crowd.vanish(visit.place)
-            // The connection stands until the server has long given it up.
+            // The connection stays open until long after the server gave it up.
             try await stage.sleep(until: SoakPlan.quiet - 2)
         case .sentAway: try await Task.sleep(for: .seconds(2))
         }
     }
 
-    /// Whoever was there must have seen and heard the others.
+    /// Checks that the guest received video and audio.
     private func check() async throws { try await stage.check(visit) }
 }
 
 extension SoakGuest.Stage {
-    /// - Throws: when the caller of a visit did not get what it came for.
+    /// - Throws: when the caller of a visit did not receive the expected media.
     func check(_ visit: SoakPlan.Visit) async throws {
         guard let tally = try await crowd.perform(visit.place, { leg, _ in leg.tally }) else {
             throw BenchError("has no connection")
@@ -226,7 +226,7 @@ extension SoakGuest.Stage {
 }
 
 extension SoakPlan.Deed {
-    /// For the report.
+    /// A description for the report.
     var name: String {
         switch self {
         case .microphone: "microphone switched"

@@ -2,13 +2,12 @@ import Basics
 import Peer
 import Simulation
 
-/// The media of one caller of the soak test: a peer connection, the line that it is on, and what it sends. Confined to
-/// the crowd's loop.
+/// The media of one caller of the soak test: a peer connection, its link, and its source. Confined to the crowd's loop.
 final class SoakLeg {
-    /// What became of it.
+    /// The state of the connection.
     enum State: Sendable { case connecting, connected, ended(String) }
 
-    /// What was received so far.
+    /// The received media so far.
     struct Tally: Sendable {
         var state = State.connecting
         var frames = 0
@@ -19,12 +18,12 @@ final class SoakLeg {
 
     let connection: PeerConnection
     let source: SoakSource
-    /// Called with all that comes, after it was counted.
+    /// Called with each event, after it was counted.
     let onEvent: (@Sendable (PeerEvent) -> Void)?
-    /// Where its datagrams may come from. The connection knows the first one only: what happens behind it is a NAT that
-    /// forgets, or a telephone that changes from one network to another.
+    /// The possible source addresses of its datagrams. The connection knows the first one only; a change stands for a
+    /// NAT rebinding, or a phone that changes its network.
     let addresses: [SocketAddress]
-    /// Which of them the server sees now.
+    /// The index of the address that the server sees now.
     var shown = 0
     var sendsAudio = true
     var sendsPicture = true
@@ -33,14 +32,14 @@ final class SoakLeg {
     private var link:
         (down: SimulatedLink<(bytes: [UInt8], flow: Flow)>, up: SimulatedLink<(bytes: [UInt8], flow: Flow)>)?
 
-    /// The label of the data channel that all of them have.
+    /// The label of the data channel, the same for all callers.
     static let channel = "soak"
-    /// Several times what is sent, so that nothing waits: the source cannot follow an estimate.
+    /// Several times the rate of the source, so that no frame waits: the source cannot follow an estimate.
     private static let pace = BitRate.megabits(3)
 
     var isConnected: Bool { if case .connected = tally.state { true } else { false } }
 
-    /// - Parameter addresses: empty for one that comes by TCP.
+    /// - Parameter addresses: the source addresses; empty for TCP.
     init(
         addresses: [SocketAddress], source: SoakSource, options: Crowd.Options, identity: DTLSIdentity, at now: Instant,
         onEvent: (@Sendable (PeerEvent) -> Void)?
@@ -60,9 +59,9 @@ final class SoakLeg {
         if !options.watchesOnly { connection.openChannel(label: Self.channel, at: now) }
     }
 
-    // MARK: - The line
+    // MARK: - The link
 
-    /// How the line is from now on.
+    /// Sets the condition of the link from now on.
     func change(link conditions: LinkConditions, seed: UInt64) {
         if link == nil { link = (SimulatedLink(conditions, seed: seed), SimulatedLink(conditions, seed: seed &+ 1)) }
         link?.down.change(to: conditions)
@@ -72,7 +71,7 @@ final class SoakLeg {
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
         var flow = flow
         if flow.transport == .udp {
-            // What still goes to an address that was left is lost.
+            // Datagrams to an earlier address are lost.
             guard addresses.indices.contains(shown), flow.local == addresses[shown] else { return }
             flow.local = addresses[0]
         }
@@ -80,7 +79,7 @@ final class SoakLeg {
         link?.down.send(([UInt8](datagram), flow), size: datagram.count, at: now)
     }
 
-    /// Sends what is due, takes what has come, and hands out what leaves. Returns when it wants to be called again.
+    /// Sends due media, handles events, and passes on datagrams. Returns the next deadline.
     func advance(to now: Instant, send: (UnsafeRawBufferPointer, Flow) -> Void) -> Instant? {
         while var arrived = link?.down.receive(at: now) {
             arrived.bytes.withUnsafeMutableBytes { connection.receive($0, flow: arrived.flow, at: now) }
@@ -106,7 +105,7 @@ final class SoakLeg {
 
     // MARK: - Media
 
-    /// The tick of 20 ms with this number.
+    /// Sends the media of the 20 ms tick with this number.
     func sendAudio(_ tick: Int64, at now: Instant) {
         guard isConnected, sendsAudio else { return }
         connection.send(
@@ -118,7 +117,7 @@ final class SoakLeg {
         guard isConnected, connection.sendsVideo else { return nil }
         let rate = Int64(source.framesPerSecond)
         let current = now.ticks(at: rate)
-        // What was slept through is skipped, as a camera does.
+        // Missed ticks are skipped, as a camera does.
         if nextPicture < current { nextPicture = current }
         if nextPicture == current {
             if sendsPicture, let frame = source.frame(current) { connection.send(PacketizedVideoFrame(frame), at: now) }

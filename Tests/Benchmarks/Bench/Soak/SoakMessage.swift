@@ -1,13 +1,13 @@
 import Foundation
 
-/// What of the server's signalling the soak test looks at.
+/// The messages of the server's signalling that the soak test handles.
 enum SoakMessage: Sendable {
     struct Claim: Sendable {
         var id: String
         var secret: String
     }
 
-    /// Where one participant is, in parts of the canvas.
+    /// The tile of one participant, in fractions of the canvas.
     struct Tile: Sendable {
         var participant: String
         var area: LipWatch.Area

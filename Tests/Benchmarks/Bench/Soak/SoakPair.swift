@@ -3,13 +3,14 @@ import Call
 import Foundation
 import Peer
 
-/// Two callers who stay from the start to the end, flash and beep half a second apart, and watch each other: what they
-/// see and hear is what the others' coming and going must not disturb. One of them speaks H.264, the other VP8.
+/// Two callers who stay from the start to the end, flash and beep half a second apart, and watch each other: the joins
+/// and leaves of the others must not disturb their media. One of them uses H.264, the other VP8.
 struct SoakPair: Sendable {
     static let room = "lips"
 
     let address: SignallingAddress
-    /// A thread of their own: what the crowd's costs is not the server's fault.
+    /// The crowd of the pair has a thread of its own, so that the load of the other crowd does not affect the
+    /// measurement.
     let crowd: Crowd
     let watches = [LipWatch(), LipWatch()]
 
@@ -18,7 +19,7 @@ struct SoakPair: Sendable {
         crowd = try Crowd(places: 2, named: "pair")
     }
 
-    /// Until it is cancelled; throws when the server ends it.
+    /// Runs until the task is cancelled; throws when the server ends a call.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for place in 0..<2 { group.addTask { try await stay(place) } }
@@ -26,7 +27,7 @@ struct SoakPair: Sendable {
         }
     }
 
-    /// Waits until both see flashes and hear beeps.
+    /// Waits until both receive flashes and beeps.
     func ready() async throws {
         for _ in 0..<60 {
             try await Task.sleep(for: .milliseconds(500))

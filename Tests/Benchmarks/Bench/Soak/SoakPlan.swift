@@ -1,45 +1,44 @@
 import Basics
 import Simulation
 
-/// What happens in one cycle of the soak test: who comes when, does what, and goes how. It follows from the seed and
-/// the cycle's number; how many there are of each kind is the same in every cycle, so that the server's figures of one
-/// may be held against those of another.
+/// The visits and requests of one cycle of the soak test. The plan depends on the seed and the cycle's number only; the
+/// number of visits of each kind is the same in every cycle, so that the server's values of two cycles are comparable.
 struct SoakPlan: Sendable {
-    /// Which door a caller comes by.
+    /// The endpoint by which a caller joins.
     enum Door: Sendable { case signalling, whip, whep }
 
     enum Deed: Sendable {
         case microphone(Bool), camera(Bool), hand(Bool)
         case layout(String, everyone: Bool)
         case present(Bool)
-        /// The same offer once more, as when a track was exchanged.
+        /// Sends the same offer again, as after a replaced track.
         case offer
         case restartICE
-        /// To the address with this index, see `Crowd.addressesPerPlace`.
+        /// Changes to the address with this index, see `Crowd.addressesPerPlace`.
         case move(Int)
         case link(LinkConditions)
-        /// On the data channel, in bytes.
+        /// Sends on the data channel, in bytes.
         case message(Int)
         case chat
         case record(String)
-        /// The signalling connection breaks, and another one takes the seat back.
+        /// Breaks the signalling connection, and resumes the seat with another one.
         case resume
     }
 
     enum Exit: Sendable {
-        /// Says so.
+        /// Sends `leave`.
         case leave
-        /// Ends the media connection properly and nothing else.
+        /// Closes the media connection only.
         case hangUp
-        /// Signalling and media end without a word; the signalling connection is closed by the system.
+        /// Ends signalling and media without a message; the system closes the signalling connection.
         case drop
-        /// Nothing comes any more, and nothing is closed.
+        /// Stops sending without closing any connection.
         case vanish
-        /// The room is ended from outside.
+        /// The room is ended by the API.
         case sentAway
     }
 
-    /// One caller's stay. Times are seconds from the cycle's start.
+    /// The visit of one caller. Times are seconds from the cycle's start.
     struct Visit: Sendable {
         var place: Int
         var name: String
@@ -56,15 +55,15 @@ struct SoakPlan: Sendable {
         mutating func add(_ time: Double, _ deed: Deed) { deeds.append((time, deed)) }
     }
 
-    /// Something that is asked of the HTTP interface.
+    /// A request to the HTTP interface.
     enum Errand: Sendable {
         case snapshot(String), startRecording(String), stopRecording(String), end(String), mute(String)
     }
 
-    /// Long enough for one who vanished to be missed: 30 s without a sign, and a seat kept for 15 s more.
+    /// Long enough for a vanished caller to be removed: 30 s without consent, and 15 s more for the seat.
     static let length = 120.0
-    /// From here to the cycle's end only the pair is there: everything else that the server still holds was forgotten
-    /// by it.
+    /// From this second to the cycle's end only the pair is in a call: everything else that the server still holds then
+    /// is a leak.
     static let quiet = 108.0
 
     var visits: [Visit] = []
@@ -80,15 +79,15 @@ struct SoakPlan: Sendable {
     ]
     private static let goodLink = LinkConditions(delay: .zero)
 
-    /// - Parameter people: beside the pair.
+    /// - Parameter people: the number of callers beside the pair.
     init(people: Int, cycle: Int, seed: UInt64) {
         var random = SeededRandom(seed: seed &+ UInt64(cycle) &* 0x9E37_79B9)
         let rooms = max(1, people / 4)
-        // Who has which part changes from cycle to cycle; how many have it does not.
+        // The assignment of the parts changes from cycle to cycle; their numbers do not.
         let parts = (0..<people).map { Part.allCases[$0 % Part.allCases.count] }.shuffled(using: &random)
         let codecs = (0..<people).map { $0.isMultiple(of: 2) ? VideoCodec.h264 : .vp8 }.shuffled(using: &random)
         let lastRoom = "soak-\(rooms - 1)"
-        // One of a room records it, if one of its people has such a part.
+        // One caller of a room records it, if one of its callers has such a part.
         var recorded: Set<String> = []
         for (place, part) in parts.enumerated() {
             let room = "soak-\(place % rooms)"
@@ -106,7 +105,7 @@ struct SoakPlan: Sendable {
             visits += part.visits(&visit, using: &random)
         }
         for index in visits.indices {
-            // Of many people the last ones come late: they have been there for a moment before they do anything.
+            // With many callers the last ones join late; each stays for a moment before its first action.
             for deed in visits[index].deeds.indices {
                 visits[index].deeds[deed].at = max(visits[index].deeds[deed].at, visits[index].arrives + 2)
             }
@@ -120,11 +119,11 @@ struct SoakPlan: Sendable {
             (50, .stopRecording(SoakPair.room)),
             (55, .mute("soak-0")), (70, .snapshot("soak-0")),
         ]
-        // In some cycles only such as are gone by then were drawn for that room, and it ends by itself.
+        // In some cycles all callers of that room have left by then, and it ends by itself.
         if visits.contains(where: { $0.exit == .sentAway }) { errands.append((102, .end(lastRoom))) }
     }
 
-    /// The parts that people play.
+    /// The parts that callers play.
     private enum Part: CaseIterable {
         case steady, restless, thin, ghost, publisher, stream, hopper, viewer
 

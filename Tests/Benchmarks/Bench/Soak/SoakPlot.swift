@@ -1,6 +1,6 @@
 import Foundation
 
-/// Draws a run as one SVG: time to the right in minutes, one panel below the other.
+/// Draws a run as one SVG: the time in minutes on the x axis, one panel below the other.
 struct SoakPlot {
     struct Series {
         var name: String
@@ -13,7 +13,7 @@ struct SoakPlot {
         var series: [Series]
         /// Dashed lines at these values.
         var limits: [Double] = []
-        /// Values that the axis shows at the least.
+        /// The values that the axis must include.
         var shows: [Double] = [0]
     }
 
@@ -104,7 +104,7 @@ struct SoakPlot {
         return text
     }
 
-    /// 1, 2 or 5 times a power of ten, so that about so many make the whole.
+    /// 1, 2 or 5 times a power of ten, so that about `parts` steps cover the range.
     static func step(_ range: Double, parts: Double) -> Double {
         guard range > 0 else { return 1 }
         let rough = range / parts, power = pow(10, log10(rough).rounded(.down))

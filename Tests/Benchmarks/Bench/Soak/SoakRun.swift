@@ -2,7 +2,7 @@ import Basics
 import Call
 import Foundation
 
-/// A server, the pair that stays, and everyone who comes and goes, for as long as was asked.
+/// Runs a server, the pair that stays, and all other callers, for the configured time.
 struct SoakRun: Sendable {
     let minutes: Double
     let people: Int
@@ -11,24 +11,24 @@ struct SoakRun: Sendable {
     let program: String
     /// The folder with the layouts.
     let layouts: String
-    /// Where everything is written.
+    /// The folder for all output.
     let directory: String
 
     let tally = SoakTally()
 
-    /// Small pictures, so that many rooms fit on two cores beside their clients, and a ladder of two rungs; rooms end
-    /// soon after their people.
+    /// Small pictures and a ladder of two rungs, so that many rooms fit on two cores beside their clients; rooms end
+    /// soon after their last participant left.
     private static let settings = [
         "TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_ROOMS_FRAMESPERSECOND": "30",
         "TESSERA_ROOMS_EMPTYTIMEOUT": "3s",
     ]
 
-    /// - Returns: whether every aim was met. A cancelled run is judged by what it saw.
+    /// - Returns: whether every aim was met. A cancelled run is judged by its samples so far.
     func run() async throws -> Bool {
         Machine.begin()
         note("making what the callers send")
         let footage = try SoakFootage()
-        // Swift's threads come and go while the server runs.
+        // The number of Swift's threads changes while the server runs.
         let server = try ServerProcess(
             program: program, directory: directory, arguments: ["--layouts", layouts], settings: Self.settings,
             endsWithThread: false)
@@ -62,7 +62,7 @@ struct SoakRun: Sendable {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await watch(http, process, pair, from: begin, into: samples) }
                     group.addTask { try await cycles(address, http, crowd, footage, from: begin) }
-                    // The watch ends with the time.
+                    // The watch ends with the run.
                     try await group.next()
                     group.cancelAll()
                 }
@@ -157,6 +157,6 @@ struct SoakRun: Sendable {
 
     private func mean(_ values: [Double]) -> Double { values.isEmpty ? 0 : values.reduce(0, +) / Double(values.count) }
 
-    /// Progress goes to standard error, so that the tables alone can be kept.
+    /// Writes progress to standard error, so that standard output has the tables only.
     private func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

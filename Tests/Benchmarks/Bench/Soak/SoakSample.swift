@@ -1,30 +1,30 @@
 import Foundation
 
-/// Everything that is known about one interval of the soak test.
+/// The measurements of one interval of the soak test.
 struct SoakSample: Sendable {
-    /// How often one is taken, in seconds. A whole number of them makes a cycle.
+    /// The length of an interval in seconds; a cycle is a multiple of it.
     static let interval = 10.0
 
-    /// The interval's end, in seconds from the first cycle's start.
+    /// The end of the interval, in seconds from the first cycle's start.
     var time: Double
     var server: ServerReading
-    /// Cores used in the interval.
+    /// The processors used in the interval.
     var serverLoad: Double
     var clientLoad: Double
-    /// The part of the machine's time that its host gave to others.
+    /// The part of the machine's time that its host gave to other guests.
     var taken: Double
-    /// What the pair saw and heard, by place.
+    /// The observations of the pair, by place.
     var lips: [LipWatch.Reading]
 
     var cycle: Int { Int((time - 1) / SoakPlan.length) }
-    /// Seconds of the cycle that had passed.
+    /// Seconds from the cycle's start.
     var phase: Double { time - Double(cycle) * SoakPlan.length }
-    /// Only the pair is there.
+    /// Whether only the pair is in a call.
     var isQuiet: Bool { phase > SoakPlan.quiet }
 
-    /// The usual offset of each direction, in milliseconds; nil where nothing was seen.
+    /// The median offset of each direction, in milliseconds; nil without observations.
     var offsets: [Double?] { lips.map { $0.offsets.isEmpty ? nil : Statistics.median($0.offsets) } }
-    /// The farthest from zero of the two; nil where one is missing.
+    /// The offset with the larger magnitude; nil where one is missing.
     var worstOffset: Double? {
         let known = offsets.compactMap { $0 }
         return known.count == lips.count ? known.max { abs($0) < abs($1) } : nil
@@ -35,7 +35,7 @@ struct SoakSample: Sendable {
     func gauge(_ name: String) -> Double { server.metrics.gauges[name] ?? 0 }
 }
 
-/// Writes samples down as they come, so that a run that is cut short has told what it saw.
+/// Writes samples to files as they are taken, so that an interrupted run leaves its data.
 struct SoakLog {
     private static let columns: [(name: String, value: @Sendable (SoakSample) -> Double?)] = [
         ("time_s", { $0.time }), ("cycle", { Double($0.cycle) }), ("phase_s", { $0.phase }),
@@ -55,7 +55,7 @@ struct SoakLog {
     private let table: FileHandle
     private let metrics: FileHandle
 
-    /// `soak.csv` has the columns above, `metrics.jsonl` every gauge and counter of the server.
+    /// Writes `soak.csv` with the columns above, and `metrics.jsonl` with every gauge and counter of the server.
     init(directory: String) throws {
         table = try Self.file(directory + "/soak.csv")
         metrics = try Self.file(directory + "/metrics.jsonl")

@@ -2,18 +2,18 @@ import Basics
 import Codecs
 import Foundation
 
-/// What a caller of the soak test sends, coded once and kept in memory: pictures and Opus packets in loops that begin
-/// at whole multiples of their length on the sender's clock.
+/// The media of a caller of the soak test, encoded once and kept in memory: frames and Opus packets in loops that begin
+/// at multiples of their length on the sender's clock.
 struct SoakSource: Sendable {
     var framesPerSecond: Int
-    /// Begins with a keyframe; nil where the encoder dropped one to hold its rate.
+    /// The frames, of which the first is a keyframe; nil where the encoder dropped one to keep its rate.
     var frames: [EncodedVideoFrame?]
-    /// 20 ms each.
+    /// Opus packets of 20 ms.
     var audio: [[UInt8]]
-    /// −dBov (RFC 6464); nil says nothing about it.
+    /// The level in −dBov (RFC 6464); nil to send none.
     var level: UInt8?
 
-    /// The frame of a tick, counted from the clock's start.
+    /// The frame of a tick, numbered from the clock's start.
     func frame(_ tick: Int64) -> EncodedVideoFrame? {
         var frame = frames[Int(tick % Int64(frames.count))]
         frame?.timestamp = Instant(ticks: tick, at: Int64(framesPerSecond)).ticks(at: 90_000)
@@ -25,13 +25,13 @@ struct SoakSource: Sendable {
 
 /// The sources of a whole run.
 struct SoakFootage: Sendable {
-    /// Someone in a tile: little to decode, for many of them share two cores with the server.
+    /// The source of an ordinary caller: cheap to decode, because many callers share two cores with the server.
     private static let size = (width: 320, height: 180)
     private static let framesPerSecond = 15
     private static let loop = 4 * framesPerSecond
     private static let bitRate = BitRate.kilobits(130)
 
-    /// By codec: who speaks, and who is in a quiet room.
+    /// By codec: a speaking caller, and one in a quiet room.
     private var voices: [VideoCodec: SoakSource] = [:]
     private var listeners: [VideoCodec: SoakSource] = [:]
 
@@ -50,7 +50,7 @@ struct SoakFootage: Sendable {
 
     func source(_ codec: VideoCodec, isLoud: Bool) -> SoakSource? { isLoud ? voices[codec] : listeners[codec] }
 
-    /// As long as the pictures' loop. `value` is asked for each time in seconds.
+    /// Audio as long as the loop of frames. `value` gives the sample at a time in seconds.
     private static func audio(_ value: (Double) -> Float) throws(CodecError) -> [[UInt8]] {
         let encoder = try OpusEncoder(bitRate: .kilobits(24))
         var packets: [[UInt8]] = []
@@ -61,7 +61,7 @@ struct SoakFootage: Sendable {
     }
 }
 
-/// A keyframe each second: who asks for one waits for it, and the loop keeps its place.
+/// A keyframe every second: a keyframe request waits for the next one, and the loop keeps its position.
 func encodeLoop(
     _ pictures: [Picture], codec: VideoCodec, framesPerSecond: Int, bitRate: BitRate
 ) throws(CodecError) -> [EncodedVideoFrame?] {
@@ -79,8 +79,8 @@ func encodeLoop(
     return frames
 }
 
-/// White for a tenth of a second in each second, and a beep just as long: whether they arrive together is what the soak
-/// test watches.
+/// A white flash for a tenth of a second in each second, and a beep of the same length: the soak test measures whether
+/// they arrive in sync.
 enum FlashAndBeep {
     static let size = (width: 320, height: 180)
     static let framesPerSecond = 30
@@ -90,7 +90,7 @@ enum FlashAndBeep {
     static let frequency = 1000.0
     static let amplitude: Float = 0.25
 
-    /// - Parameter isOffset: flashes half a second after the whole one.
+    /// - Parameter isOffset: whether it flashes half a second after the full second.
     static func source(_ codec: VideoCodec, isOffset: Bool) throws(CodecError) -> SoakSource {
         let dark = Picture(width: size.width, height: size.height)
         dark.fill(y: 40, u: 118, v: 138)
@@ -102,12 +102,12 @@ enum FlashAndBeep {
         let encoder = try OpusEncoder(bitRate: .kilobits(32))
         let first = isOffset ? 25 : 0
         var audio: [[UInt8]] = []
-        // The second time round: the encoder comes from the loop's end then, as it does in each later one.
+        // The second pass is kept, because the encoder then continues from the loop's end, as in each later pass.
         for tick in 0..<100 {
             let samples = (0..<960).map { index -> Float in
                 let sample = (tick % 50 - first) * 960 + index
                 guard (0..<beep * 960).contains(sample) else { return 0 }
-                // 5 ms of ramp at both ends, so that the beep does not click.
+                // A ramp of 5 ms at both ends avoids a click.
                 let edge = Float(min(sample, beep * 960 - sample)) / 240
                 return amplitude * min(edge, 1) * Float(sin(2 * .pi * frequency * Double(sample) / 48_000))
             }

@@ -2,7 +2,7 @@ import Basics
 import Peer
 import Simulation
 
-/// Plays one visit of the plan by WHIP or WHEP: requests instead of a signalling connection.
+/// Executes one visit of the plan by WHIP or WHEP, with requests instead of a signalling connection.
 struct SoakStream: Sendable {
     let visit: SoakPlan.Visit
     let stage: SoakGuest.Stage
@@ -42,7 +42,7 @@ struct SoakStream: Sendable {
             let answer = try await stage.http.fetch("DELETE", location)
             guard answer.status == 200 else { throw BenchError("DELETE \(location): \(answer.status)") }
             try await stage.crowd.leave(visit.place)
-        // The room has ended two seconds ago, and its sessions with it.
+        // The room ended two seconds ago, and its sessions with it.
         case .sentAway:
             let answer = try await stage.http.fetch("DELETE", location)
             guard answer.status == 404 else {
@@ -52,7 +52,7 @@ struct SoakStream: Sendable {
         }
     }
 
-    /// RFC 9725 §4.3.2: new credentials of ours, and the answer holds the server's.
+    /// An ICE restart (RFC 9725 §4.3.2): the request has the client's new credentials, the answer the server's.
     private func restart(_ location: String, _ description: String) async throws {
         let made = try await stage.crowd.perform(visit.place) { leg, now in
             leg.connection.makeOffer(at: now, iceRestart: true)

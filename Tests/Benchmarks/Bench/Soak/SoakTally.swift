@@ -1,6 +1,6 @@
 import Basics
 
-/// What was done so far, and what went wrong.
+/// Counts the actions and the faults so far.
 final class SoakTally: Sendable {
     private struct State {
         var counts: [String: Int] = [:]
@@ -8,13 +8,13 @@ final class SoakTally: Sendable {
         var faultCount = 0
     }
 
-    /// Faults that are kept word by word.
+    /// How many faults are kept with their text.
     private static let kept = 200
     private let state = Guarded(State())
 
     func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }
 
-    /// Something that must not happen.
+    /// Counts a fault.
     func fault(_ what: String) {
         state.withLock { state in
             state.faultCount += 1

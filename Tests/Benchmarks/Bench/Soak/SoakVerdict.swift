@@ -1,26 +1,27 @@
 import Foundation
 
-/// Whether a run met its aims. Cycles carry the same load, so the same moments of them are held against each other.
+/// Whether a run met its aims. All cycles have the same load, so equal times of the cycles are compared.
 struct SoakVerdict {
     struct Line: Equatable {
         var what: String
         var first: String
         var last: String
         var limit: String
-        /// nil: the run was too short to tell.
+        /// Whether the aim was met; nil where the run was too short.
         var holds: Bool?
     }
 
-    /// The first so many seconds are not judged: pools fill, code pages come in.
+    /// The seconds at the start that are not judged, because pools fill and code pages are loaded.
     static let warmUp = 600.0
-    /// How much more memory than after the warm-up is still flat.
+    /// The growth of memory after the warm-up that still counts as constant.
     static let memoryGrowth = 0.05
-    /// In milliseconds, the usual one of each interval.
+    /// The limit of the median offset of each interval, in milliseconds.
     static let offsetLimit = 40.0
-    /// Cycles that are taken together, ten minutes of them, so that odd readings decide nothing: what the allocator's
-    /// arenas hold in a quiet moment differs by 5 MB from one cycle to the next.
+    /// The cycles of one window, ten minutes, so that single readings do not decide: the memory in the allocator's
+    /// arenas at a quiet time differs by 5 MB from one cycle to the next.
     private static let window = 5
-    /// Descriptors, threads and entries of tables in a quiet moment; a request may be under way while they are counted.
+    /// The tolerance of descriptors, threads and table entries at a quiet time; a request may be in progress while they
+    /// are counted.
     private static let slack = 2.0
 
     private(set) var lines: [Line] = []
@@ -49,8 +50,8 @@ struct SoakVerdict {
                 holds: exitStatus == 0))
     }
 
-    /// Gauges that count what the server holds; not those of time, of limits and of what lies on the disk, which the
-    /// run fills with recordings, and not the highest that ever was.
+    /// The gauges that count resources of the server; without those of times, limits, peaks, and of the disk, which the
+    /// run fills with recordings.
     private static func tables(in samples: [SoakSample]) -> [String] {
         (samples.last?.server.metrics.gauges.keys.sorted() ?? []).filter { name in
             ![
@@ -97,7 +98,7 @@ struct SoakVerdict {
             limit: "\(number(offsetLimit))", holds: !known.isEmpty && missing == 0 && worst < offsetLimit)
     }
 
-    /// The median of the first cycles, and of each window after them; nil where there are not two windows.
+    /// The median of the first window, and of each later one; nil with fewer than two windows.
     private static func windows(_ values: [Double]) -> (first: Double, rest: [Double])? {
         let size = min(window, values.count / 2)
         guard size > 0 else { return nil }

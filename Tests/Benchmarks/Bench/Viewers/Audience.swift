@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Threads
 
-/// One room with its senders and viewers, by signalling alone. Used by one thread.
+/// One room with its senders and viewers, with signalling only. Used by one thread.
 final class Audience {
-    /// Each per second; bytes and messages for one viewer, processor time in seconds.
+    /// Values per second: bytes and messages of one viewer, and processor time in seconds.
     struct Statistics {
         var bytes = 0.0
         var messages = 0.0
@@ -23,7 +23,7 @@ final class Audience {
         "TESSERA_LIMITS_CONNECTIONS": "2000", "TESSERA_LIMITS_CONNECTIONSPERADDRESS": "2000",
         "TESSERA_LIMITS_REQUESTSPERSECONDPERADDRESS": "1000",
     ]
-    /// How often each sender changes something.
+    /// How often each sender changes its state.
     private static let period = Duration.milliseconds(250)
 
     init(program: String, directory: String, viewers: Int, senders: Int, followsChanges: Bool) throws(WireError) {
@@ -36,14 +36,14 @@ final class Audience {
                 "hall", as: "Person \(number)",
                 extra: ["role": isViewer ? "viewer" : "participant", "deltas": followsChanges])
             if isViewer { self.viewers.append(wire) } else { self.senders.append(wire) }
-            // What the joins themselves tell everyone is not left to pile up.
+            // The messages that the joins cause are read, so that they do not accumulate.
             if number % 20 == 0 { readAll() }
         }
         let end = MonotonicClock.now() + .seconds(2)
         while MonotonicClock.now() < end { readAll() }
     }
 
-    /// Throws away what has come; returns what the viewers got.
+    /// Reads and discards the received messages. Returns the counts of the viewers.
     @discardableResult
     private func readAll() -> (bytes: Int, messages: Int) {
         var (bytes, messages) = (0, 0)
@@ -63,7 +63,7 @@ final class Audience {
         var next = start
         var (bytes, messages, turn) = (0, 0, 0)
         while MonotonicClock.now() - start < .seconds(seconds) {
-            // The senders take turns, so that the changes are spread over the period.
+            // The senders change in turn, so that the changes are spread over the period.
             while MonotonicClock.now() >= next {
                 let sender = senders[turn % senders.count]
                 try sender.send(["type": "state", "hand": turn / senders.count % 2 == 0])

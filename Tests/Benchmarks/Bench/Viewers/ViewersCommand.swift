@@ -3,8 +3,8 @@ import Basics
 import Foundation
 import Threads
 
-/// What a large audience costs the server's signalling: many viewers of one room whose few senders switch things on and
-/// off.
+/// `bench viewers`: the cost of a large audience in the server's signalling, with many viewers of one room whose few
+/// senders change their state.
 struct ViewersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "viewers", abstract: "Lets many watch one room and prints what telling them who is in it costs.",

@@ -1,7 +1,7 @@
 import Basics
 import Glibc
 
-/// A UDP socket on loopback. One thread at a time.
+/// A UDP socket on loopback. Used by one thread at a time.
 final class DatagramSocket {
     let descriptor: Int32
     let address: SocketAddress
@@ -28,7 +28,7 @@ final class DatagramSocket {
         buffer.deallocate()
     }
 
-    /// False when the system took it not.
+    /// Sends a datagram. Returns false when the system refused it.
     @discardableResult
     func send(_ bytes: UnsafeRawBufferPointer, to remote: SocketAddress) -> Bool {
         remote.withSystemForm { sendto(descriptor, bytes.baseAddress, bytes.count, 0, $0, $1) } == bytes.count
@@ -37,9 +37,9 @@ final class DatagramSocket {
     @discardableResult
     func send(_ bytes: [UInt8], to remote: SocketAddress) -> Bool { bytes.withUnsafeBytes { send($0, to: remote) } }
 
-    /// Hands each datagram that waits to `body`, in memory that may be changed.
+    /// Passes each waiting datagram to `body`, in memory that may be changed.
     func receive(_ body: (UnsafeMutableRawBufferPointer, SocketAddress) -> Void) {
-        // Not for ever: who sends must come to it.
+        // The number is limited, so that the thread also gets to send.
         for _ in 0..<256 {
             var form = sockaddr_in()
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -56,7 +56,7 @@ final class DatagramSocket {
     func wait(_ timeout: Duration) { _ = waitFor(descriptor, timeout: timeout) }
 }
 
-/// Sends UDP datagrams with a source address and port of choice. Needs CAP_NET_RAW.
+/// Sends UDP datagrams with any source address and port. Needs CAP_NET_RAW.
 final class ForgingSocket {
     private let descriptor: Int32
 

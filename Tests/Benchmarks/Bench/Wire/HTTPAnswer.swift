@@ -1,13 +1,13 @@
-/// What an HTTP/1.1 server said (RFC 9112).
+/// The response of an HTTP/1.1 server (RFC 9112).
 struct HTTPAnswer: Sendable {
     var status: Int
-    /// By name in lower case.
+    /// The header fields by name in lower case.
     var headers: [String: String]
     var body: [UInt8]
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// All that a connection brought; nil where that holds no whole head.
+    /// Parses all bytes of a connection; nil where they have no complete head.
     init?(_ bytes: [UInt8]) {
         guard let (answer, length) = Self.head(of: bytes) else { return nil }
         self = answer
@@ -17,7 +17,7 @@ struct HTTPAnswer: Sendable {
 
     private init(status: Int, headers: [String: String]) { (self.status, self.headers, body) = (status, headers, []) }
 
-    /// An answer without its body, and how many bytes it takes; nil as long as it is not whole.
+    /// Parses the head of a response, and returns its length; nil while it is incomplete.
     static func head(of bytes: [UInt8]) -> (answer: HTTPAnswer, length: Int)? {
         let mark: [UInt8] = [13, 10, 13, 10]
         guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: mark) }) else { return nil }
@@ -32,7 +32,7 @@ struct HTTPAnswer: Sendable {
         return (HTTPAnswer(status: status, headers: headers), end + mark.count)
     }
 
-    /// The chunks of a body without their sizes (§7.1).
+    /// The body without the chunk sizes (§7.1).
     private static func joined(_ chunks: ArraySlice<UInt8>) -> [UInt8] {
         var rest = chunks
         var body: [UInt8] = []

@@ -2,10 +2,10 @@ import Basics
 import Dispatch
 import Threads
 
-/// HTTP/1.1 by hand, a connection for each request: nothing stands between an attack and the bytes it sends.
+/// HTTP/1.1 without a library, with a connection for each request: an attack determines every byte that it sends.
 struct HTTPWire: Sendable {
     var server: SocketAddress
-    /// Whose requests these are.
+    /// The source address of the requests.
     var source: IPAddress
 
     func head(_ method: String, _ path: String, _ headers: [(String, String)] = [], length: Int? = nil) -> String {
@@ -33,7 +33,7 @@ struct HTTPWire: Sendable {
         try request(method, path, headers: headers + [("Content-Type", "application/json")], body: Array(json.utf8))
     }
 
-    /// For asynchronous callers, who wait longer for a busy server: 20 s.
+    /// A request for asynchronous callers, which wait longer (20 s) for a busy server.
     func fetch(_ method: String, _ path: String, headers: [(String, String)] = [], body: String = "") async throws
         -> HTTPAnswer
     {
@@ -47,7 +47,7 @@ struct HTTPWire: Sendable {
         }
     }
 
-    /// Reads one answer to its end.
+    /// Reads one response to its end.
     static func answer(on socket: StreamSocket, timeout: Duration) throws(WireError) -> HTTPAnswer {
         let end = MonotonicClock.now() + timeout
         var bytes: [UInt8] = []

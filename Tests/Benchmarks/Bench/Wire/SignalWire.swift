@@ -2,20 +2,21 @@ import Basics
 import Foundation
 import Threads
 
-/// A client's end of `/signal` by hand (RFC 6455): honest, or with whatever an attack puts in. One thread at a time.
+/// A client of `/signal` without a library (RFC 6455), which can send correct messages or an attack's bytes. Used by
+/// one thread at a time.
 final class SignalWire {
     enum Message {
         case text(String)
         case nothing
-        /// With what the server said last.
+        /// The connection ended; with the last error of the server.
         case closed(String)
     }
 
     private let socket: StreamSocket
     private var pending: [UInt8] = []
-    /// The last fault that the server told.
+    /// The last error that the server reported.
     private(set) var lastError = ""
-    /// What the seat's `joined` said of it.
+    /// The values of the seat's `joined` message.
     private(set) var id = ""
 
     init(to server: SocketAddress, from source: IPAddress, timeout: Duration = .seconds(5)) throws(WireError) {
@@ -49,7 +50,7 @@ final class SignalWire {
 
     // MARK: - Sending
 
-    /// One text frame. The masking key is zero, so a large text is a copy and no work.
+    /// The bytes of one frame. The masking key is zero, so that a large text is only copied.
     static func frame(_ text: [UInt8], opcode: UInt8 = 1) -> [UInt8] {
         var bytes: [UInt8] = [0x80 | opcode]
         switch text.count {
@@ -77,7 +78,7 @@ final class SignalWire {
 
     // MARK: - Receiving
 
-    /// The next text; pings are answered on the way.
+    /// The next text message; pings are answered in between.
     func next(timeout: Duration) -> Message {
         let end = MonotonicClock.now() + timeout
         while true {
@@ -89,7 +90,7 @@ final class SignalWire {
                 default: break
                 }
             }
-            // Also without time to wait, what has come already is read.
+            // Received data is read even when the timeout is zero.
             let left = end - MonotonicClock.now()
             guard let more = socket.receive(timeout: max(left, .zero)) else { return .closed(lastError) }
             if more.isEmpty, left <= .zero { return .nothing }
@@ -117,8 +118,8 @@ final class SignalWire {
         return (opcode, payload)
     }
 
-    /// Waits for a message of one type; what else comes goes to `others`. An `error` on the way is the end if it is
-    /// fatal or `strict`.
+    /// Waits for a message of one type; other messages go to `others`. An `error` ends the wait if it is fatal, or with
+    /// `strict`.
     func wait(
         for type: String, timeout: Duration = .seconds(5), strict: Bool = true,
         others: (String, [String: Any]) -> Void = { _, _ in }
@@ -146,14 +147,14 @@ final class SignalWire {
         (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
     }
 
-    /// Throws away what has come.
+    /// Reads and discards the received messages.
     func drain() {
         while case .text = next(timeout: .zero) {}
     }
 
-    // MARK: - The honest way in
+    // MARK: - Joining
 
-    /// Takes a seat. `others` gets what comes before `joined`.
+    /// Takes a seat. Messages before `joined` go to `others`.
     func join(_ room: String, as name: String, extra: [String: Any] = [:]) throws(WireError) {
         var message: [String: Any] = ["type": "join", "room": room, "name": name]
         message.merge(extra) { $1 }

@@ -2,11 +2,11 @@ import Basics
 import Glibc
 import Threads
 
-/// A TCP connection that waits, from an address of choice. One thread at a time.
+/// A blocking TCP connection from any loopback address. Used by one thread at a time.
 final class StreamSocket {
     let descriptor: Int32
 
-    /// - Parameter source: one of 127.0.0.0/8.
+    /// - Parameter source: an address of 127.0.0.0/8.
     init(to remote: SocketAddress, from source: IPAddress, timeout: Duration = .seconds(5)) throws(WireError) {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         descriptor = socket(AF_INET, type, 0)
@@ -41,7 +41,7 @@ final class StreamSocket {
         try send(Array(text.utf8), timeout: timeout)
     }
 
-    /// Everything, or an error.
+    /// Sends all bytes or throws.
     func send(_ bytes: [UInt8], timeout: Duration = .seconds(5)) throws(WireError) {
         var sent = 0
         let end = MonotonicClock.now() + timeout
@@ -62,7 +62,7 @@ final class StreamSocket {
         }
     }
 
-    /// What comes next; empty when nothing came in time, nil when the other end has closed.
+    /// The next received bytes; empty after the timeout, nil when the other end has closed.
     func receive(timeout: Duration) -> [UInt8]? {
         guard waitFor(descriptor, timeout: timeout) else { return [] }
         return withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 8) { buffer -> [UInt8]? in
@@ -72,7 +72,7 @@ final class StreamSocket {
         }
     }
 
-    /// Closes with a reset: the other end learns at once, and no port waits here.
+    /// Closes with a reset, so that the other end notices at once and no port stays in TIME_WAIT.
     func abort() {
         var hard = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))

@@ -1,18 +1,18 @@
 import Basics
 import Glibc
 
-/// What a socket of the bench could not do.
+/// A failed socket operation of the benchmark.
 struct WireError: Error, CustomStringConvertible {
     var description: String
 
     init(_ description: String) { self.description = description }
 
-    /// With the system's reason.
+    /// An error with the system's reason.
     static func system(_ what: String) -> WireError { WireError("\(what): \(String(cString: strerror(errno)))") }
 }
 
 extension SocketAddress {
-    /// `body` gets the system's form of an IPv4 address; the bench speaks IPv4 on loopback only.
+    /// Calls `body` with the system's form of an IPv4 address; the benchmark uses IPv4 on loopback only.
     func withSystemForm<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var form = sockaddr_in()
         form.sin_family = sa_family_t(AF_INET)
@@ -27,7 +27,7 @@ extension SocketAddress {
         self.init(.v4(UInt32(bigEndian: form.sin_addr.s_addr)), port: UInt16(bigEndian: form.sin_port))
     }
 
-    /// Where a socket was bound.
+    /// The address to which a socket is bound.
     static func bound(_ descriptor: Int32) -> SocketAddress {
         var form = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -45,13 +45,13 @@ extension IPAddress {
         return 0
     }
 
-    /// Every address of 127.0.0.0/8 is this machine: each client of the bench has its own, as clients of the net have.
+    /// A loopback address for a client: every address of 127.0.0.0/8 is this machine, and each client has its own.
     static func loopback(_ third: Int, _ fourth: Int) -> IPAddress {
         .v4(0x7F00_0000 | UInt32(truncatingIfNeeded: third & 255) << 8 | UInt32(truncatingIfNeeded: fourth & 255))
     }
 }
 
-/// Waits until a descriptor can be read (or written). False when the time is over.
+/// Waits until a descriptor can be read (or written). Returns false after the timeout.
 func waitFor(_ descriptor: Int32, write: Bool = false, timeout: Duration) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(write ? POLLOUT : POLLIN), revents: 0)
     return poll(&entry, 1, Int32(clamping: timeout.nanoseconds / 1_000_000)) > 0

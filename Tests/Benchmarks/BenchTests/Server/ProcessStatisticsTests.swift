@@ -3,9 +3,9 @@ import Testing
 
 @testable import Bench
 
-@Suite("What /proc says of a process")
+@Suite("Statistics of a process")
 struct ProcessStatisticsTests {
-    @Test("a process that runs has memory, threads, descriptors and a past")
+    @Test("a running process has memory, threads, descriptors and processor time")
     func running() {
         let reading = ServerReading(.own, metrics: ServerMetrics(""))
         #expect(reading.resident > 1 && reading.anonymous > 0 && reading.anonymous < reading.resident)
@@ -16,14 +16,14 @@ struct ProcessStatisticsTests {
         #expect(reading.processorTime > 0)
     }
 
-    @Test("of one that is gone there is nothing")
+    @Test("a process that has ended has none")
     func gone() {
         // No process has the id 0.
         let reading = ServerReading(ProcessStatistics(id: 0), metrics: ServerMetrics(""))
         #expect(reading.resident == 0 && reading.threads == 0 && reading.descriptors == 0 && reading.processorTime == 0)
     }
 
-    @Test("a child runs where and with what it is told, and tells how it ended")
+    @Test("a child gets its directory and environment, and reports how it ended")
     func child() throws {
         let child = try ChildProcess(
             script: #"echo "$PWD $1 $WORD"; read status; exit "$status""#, arguments: ["argument"],
@@ -31,7 +31,7 @@ struct ProcessStatisticsTests {
         #expect(child.line(within: .seconds(10)) == "/usr argument word")
         #expect(child.status == nil && child.obituary == "runs" && child.statistics.threadCount == 1)
         child.write("3")
-        // Its output is closed when it ends.
+        // The pipe of its output is closed when it ends.
         #expect(child.line(within: .seconds(10)) == nil)
         #expect(ended(child) == 3 && child.obituary == "exit status 3")
 

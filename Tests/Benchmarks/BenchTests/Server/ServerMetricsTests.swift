@@ -2,9 +2,9 @@ import Testing
 
 @testable import Bench
 
-@Suite("What a server says of itself")
+@Suite("Metrics of a server")
 struct ServerMetricsTests {
-    @Test("gauges and counters are told apart, and those of single rooms left out")
+    @Test("gauges and counters are distinguished, and those of single rooms are skipped")
     func kinds() {
         let metrics = ServerMetrics(
             """

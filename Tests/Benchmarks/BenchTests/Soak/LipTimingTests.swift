@@ -3,7 +3,7 @@ import Testing
 
 @testable import Bench
 
-@Suite("Lips and voice, as the soak test measures them")
+@Suite("Lip sync of the soak test")
 struct LipTimingTests {
     /// Pictures of 30 frames a second with a flash of three at each whole second.
     private func flashes(_ seconds: Int, late: Double) -> [Double] {
@@ -11,7 +11,7 @@ struct LipTimingTests {
         return (0..<seconds * 30).compactMap { detector.note($0 % 30 < 3 ? 220 : 40, at: Double($0) / 30 + late) }
     }
 
-    /// Sound in packets of 20 ms with a beep of 100 ms at each whole second.
+    /// Audio in packets of 20 ms with a beep of 100 ms at each whole second.
     private func beeps(_ seconds: Int, late: Int64) -> [Double] {
         var detector = PulseDetector(threshold: 0.05, lengths: 0.05...0.2)
         var envelope = Envelope()
@@ -28,7 +28,7 @@ struct LipTimingTests {
         return found
     }
 
-    @Test("what begins and ends together is together, to a few milliseconds")
+    @Test("a flash and a beep at the same time have no offset, to a few milliseconds")
     func together() throws {
         var pairing = LipPairing()
         for flash in flashes(5, late: 0) { pairing.flash(at: flash) }
@@ -39,10 +39,10 @@ struct LipTimingTests {
         #expect(found.offsets.allSatisfy { abs($0) < 0.004 }, "\(found.offsets)")
     }
 
-    @Test("sound that is late counts up, sound that is early down", arguments: [-0.1, -0.04, 0.02, 0.06, 0.3])
+    @Test("late audio has a positive offset, early audio a negative one", arguments: [-0.1, -0.04, 0.02, 0.06, 0.3])
     func offset(late: Double) {
         var pairing = LipPairing()
-        // In the order in which they come.
+        // In the order of arrival.
         let events = flashes(6, late: 0).map { ($0, true) } + beeps(6, late: Int64(late * 48_000)).map { ($0, false) }
         for (time, isFlash) in events.sorted(by: { $0.0 < $1.0 }) {
             if isFlash { pairing.flash(at: time) } else { pairing.beep(at: time) }
@@ -52,7 +52,7 @@ struct LipTimingTests {
         #expect(offsets.allSatisfy { abs($0 - late) < 0.004 }, "\(offsets)")
     }
 
-    @Test("a flash without a beep makes no pair, and the next one does")
+    @Test("a flash without a beep gives no offset, and the next pair does")
     func missing() {
         var pairing = LipPairing()
         for time in [1.05, 2.05, 3.05] { pairing.flash(at: time) }
@@ -62,7 +62,7 @@ struct LipTimingTests {
         #expect(pairing.take().offsets.isEmpty)
     }
 
-    @Test("what is too short or too long for a flash is none")
+    @Test("pulses that are too short or too long are no flashes")
     func lengths() {
         var detector = PulseDetector(threshold: 128, lengths: 0.03...0.25)
         let values = [40.0, 220, 40, 220, 220, 220, 220, 220, 220, 220, 220, 220, 40]

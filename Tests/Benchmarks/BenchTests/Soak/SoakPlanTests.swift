@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The soak test's plan")
 struct SoakPlanTests {
-    @Test("the same seed and cycle make the same plan, another cycle another one")
+    @Test("equal seeds and cycles give equal plans, another cycle another plan")
     func repeats() {
         let plans = [0, 0, 1].map { SoakPlan(people: 16, cycle: $0, seed: 7) }
         let told = plans.map { plan in
@@ -15,7 +15,7 @@ struct SoakPlanTests {
     }
 
     @Test(
-        "every cycle has as many of each kind, so that its figures compare with another's",
+        "every cycle has the same number of visits of each kind",
         arguments: [1, 5, 12, 16, 33])
     func equal(people: Int) {
         func counts(_ cycle: Int) -> [String: Int] {
@@ -29,7 +29,7 @@ struct SoakPlanTests {
         for cycle in 1..<6 { #expect(counts(cycle) == counts(0)) }
     }
 
-    @Test("a room is ended from outside only with somebody in it", arguments: 0..<60)
+    @Test("the API ends a room only while a caller is in it", arguments: 0..<60)
     func ended(cycle: Int) {
         let plan = SoakPlan(people: 24, cycle: cycle, seed: 1)
         for errand in plan.errands {
@@ -44,12 +44,12 @@ struct SoakPlanTests {
             "it does happen")
     }
 
-    @Test("everyone who can be forgotten is forgotten before the quiet seconds", arguments: 0..<20)
+    @Test("all vanished callers are removed before the quiet seconds", arguments: 0..<20)
     func quiet(cycle: Int) {
         let plan = SoakPlan(people: 24, cycle: cycle, seed: UInt64(cycle))
         for visit in plan.visits {
-            // A seat is kept 15 s for a connection that broke, and 30 s for a peer that fell silent; one who answers
-            // nothing is missed after 45 s.
+            // A seat is kept for 15 s after its connection broke, and for 30 s after its peer fell silent; a caller
+            // that answers nothing is removed after 45 s.
             let kept: Double =
                 switch (visit.exit, visit.door) {
                 case (.leave, _), (.sentAway, _): 0
@@ -63,7 +63,7 @@ struct SoakPlanTests {
         #expect(SoakPlan.length - SoakPlan.quiet >= SoakSample.interval)
     }
 
-    @Test("joins keep below five a second, as the server asks of one address", arguments: [4, 16, 40])
+    @Test("joins stay below five a second, the server's limit for one address", arguments: [4, 16, 40])
     func pace(people: Int) {
         let times = SoakPlan(people: people, cycle: 3, seed: 2).visits.map(\.arrives).sorted()
         for (index, time) in times.enumerated() where index >= 5 { #expect(time - times[index - 5] > 0.8) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The soak test's verdict")
 struct SoakVerdictTests {
-    /// `memory` and `descriptors` by minute; people come in the first 100 s of each cycle.
+    /// Samples with `memory` and `descriptors` by minute; callers join in the first 100 s of each cycle.
     private func samples(
         minutes: Int, memory: (Double) -> Double = { _ in 200 }, descriptors: (Double) -> Int = { _ in 20 },
         offset: (Double) -> Double? = { _ in 12 }
@@ -29,24 +29,24 @@ struct SoakVerdictTests {
         SoakVerdict(samples, faults: faults, exitStatus: exitStatus).lines.filter { $0.holds == false }.map(\.what)
     }
 
-    @Test("a server that gives everything back meets every aim, whatever it took in the first ten minutes")
+    @Test("a server that releases everything meets every aim, whatever it used in the first ten minutes")
     func flat() {
         let steady = samples(minutes: 60, memory: { $0 < 8 ? 100 + 12 * $0 : 200 })
         #expect(missed(steady).isEmpty)
         #expect(SoakVerdict(steady, faults: 0, exitStatus: 0).lines.allSatisfy { $0.holds == true })
     }
 
-    @Test("half a megabyte a minute is a miss")
+    @Test("a growth of half a megabyte a minute is a miss")
     func grows() {
         #expect(!missed(samples(minutes: 60, memory: { 200 + 0.5 * $0 })).isEmpty)
     }
 
-    @Test("a descriptor that stays each ten minutes is a miss")
+    @Test("a leaked descriptor every ten minutes is a miss")
     func leaks() {
         #expect(missed(samples(minutes: 60, descriptors: { 20 + Int($0 / 10) })) == ["descriptors, pair alone"])
     }
 
-    @Test("sound that drifts away, or that nobody hears, is a miss")
+    @Test("audio that drifts, or that is not received, is a miss")
     func drifts() {
         #expect(missed(samples(minutes: 60, offset: { $0 > 59 ? -41 : 10 })) == ["A/V offset, median of 10 s, ms"])
         #expect(missed(samples(minutes: 60, offset: { $0 > 59 ? nil : 10 })) == ["A/V offset, median of 10 s, ms"])
@@ -58,7 +58,7 @@ struct SoakVerdictTests {
         #expect(missed(samples(minutes: 60), exitStatus: nil) == ["the server's exit status"])
     }
 
-    @Test("a short run says that it is too short, and nothing of no run")
+    @Test("a short run is reported as too short, and an empty one has no verdict")
     func short() {
         #expect(SoakVerdict(samples(minutes: 2), faults: 0, exitStatus: 0).lines.first?.holds == nil)
         #expect(!missed([]).isEmpty)

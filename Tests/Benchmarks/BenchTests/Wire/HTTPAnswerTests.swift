@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Answers of an HTTP server")
 struct HTTPAnswerTests {
-    @Test("an answer in chunks is put together, and what is no answer is none")
+    @Test("a chunked response is reassembled, and malformed data is refused")
     func chunks() throws {
         let chunked =
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"1\"\r\n\r\n4\r\nTess\r\n3;x=y\r\nera\r\n0\r\n\r\n"

@@ -2,23 +2,23 @@ import Basics
 import Peer
 import RoomMedia
 
-/// The ear of a simulated receiver: the real playout buffer, pulled each 20 ms, with sample counts in the place of
+/// The audio playout of a simulated receiver: the real playout buffer, read every 20 ms, with sample counts instead of
 /// samples.
 struct AudioSink {
     struct Tick {
         var at: Instant
-        /// Samples of this tick at 48 kHz that had to be invented.
+        /// The concealed samples of this tick, at 48 kHz.
         var concealed: Int
         var recovered: Int
         var silent: Int
-        /// From capture to ear of what plays now; nil when nothing does.
+        /// The time from capture to playout of the current audio; nil when none plays.
         var delay: Duration?
     }
 
     static let tick = 960
     private var buffer = AudioReceiveBuffer()
     private var ready = 0
-    /// Of the newest sample in `ready`: capture time of its packet's end.
+    /// The capture time at the end of the newest packet in `ready`.
     private var newestEnd: Instant?
     private var playing: (delay: Duration, at: Instant)?
     private(set) var ticks: [Tick] = []
@@ -32,7 +32,7 @@ struct AudioSink {
         buffer.insert(packet)
     }
 
-    /// What plays in the tick at `now`.
+    /// The audio that plays in the tick at `now`.
     mutating func pull(at now: Instant) {
         var tick = Tick(at: now, concealed: 0, recovered: 0, silent: 0, delay: nil)
         var lastAdded = 0
@@ -73,14 +73,14 @@ struct AudioSink {
         ticks.append(tick)
     }
 
-    /// The mix: as the rooms' audio intake.
+    /// The mix, with the rules of the rooms' audio intake.
     mutating func wait(for pictures: LipSyncDelay, at now: Instant) {
         guard let delay = playoutDelay(at: now) else { return }
         buffer.minimumDelay = LipSyncDelay.audioWait(
             picture: pictures.delay(at: now), audio: delay, current: buffer.currentDelay)
     }
 
-    /// A browser: it follows its slow pictures at once and comes back by little steps.
+    /// A browser, whose audio follows late pictures at once and returns in small steps.
     mutating func wait(forPictureDelay pictureDelay: Duration?) {
         guard let delay else { return }
         let picture = pictureDelay ?? .zero
@@ -88,12 +88,12 @@ struct AudioSink {
         buffer.minimumDelay = min(max(wanted, .zero), .milliseconds(200))
     }
 
-    /// From capture, as the receiver knows it, to playing; nil when nothing was played lately.
+    /// The time from the capture, as the receiver estimates it, to playout; nil when none was played lately.
     func playoutDelay(at now: Instant) -> Duration? {
         playing.flatMap { now - $0.at < .milliseconds(500) ? $0.delay : nil }
     }
 
-    /// In per cent of what was played.
+    /// In per cent of the played audio.
     func concealed(in window: Range<Instant>) -> Double { part(in: window, \.concealed) }
     func recovered(in window: Range<Instant>) -> Double { part(in: window, \.recovered) }
     func silent(in window: Range<Instant>) -> Double { part(in: window, \.silent) }

@@ -1,21 +1,21 @@
 import Basics
 import Peer
 
-/// When which picture was shown, and how long each stood.
+/// The times at which pictures were shown.
 struct ShownPictures {
     struct Picture {
         var at: Instant
         var made: Instant
-        /// The step of the ladder.
+        /// The rung of the ladder.
         var tag: UInt8
-        /// Shown after the sound of its moment (positive) or before.
+        /// The delay behind the audio of the same time (positive), or ahead of it.
         var offset: Duration?
     }
 
     private(set) var all: [Picture] = []
     var last: Picture? { all.last }
 
-    /// - Parameter soundDelay: from capture to ear, when sound plays.
+    /// - Parameter soundDelay: the time from capture to playout of the audio, when it plays.
     mutating func append(_ mark: MediaMark, audioDelay: Duration?, at now: Instant) {
         all.append(Picture(at: now, made: mark.made, tag: mark.tag, offset: audioDelay.map { (now - mark.made) - $0 }))
     }
@@ -25,7 +25,7 @@ struct ShownPictures {
         gaps(in: window) { $0.tag != stills && $1.tag != stills }.count { $0 > limit }
     }
 
-    /// Without any picture in it: the whole window.
+    /// The longest gap; the whole window where it has no picture.
     func longestGap(in window: Range<Instant>) -> Duration {
         let times = [window.lowerBound] + all.map(\.at).filter(window.contains) + [window.upperBound]
         return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .zero
@@ -39,18 +39,18 @@ struct ShownPictures {
     }
 }
 
-/// The eye of a simulated browser: pictures in step with the sound, and held as long as the sender wants it
-/// (libwebrtc's `VCMTiming`: the delay that was asked for is the least from when a picture that was not late came to
-/// when it is shown).
+/// The video playout of a simulated browser: pictures are in sync with the audio, and delayed as the sender requests
+/// (libwebrtc's `VCMTiming`: the requested delay is the minimum from the arrival of a picture that was not late to its
+/// rendering).
 struct PictureSink {
-    /// The fastest picture of so many is one that was not late: ten seconds.
+    /// The number of pictures (ten seconds) of which the fastest counts as not late.
     private static let memory = 300
     private(set) var shown = ShownPictures()
-    /// Follows a slow picture at once, forgets it slowly: what the sound waits for.
+    /// The delay for which the audio waits: it follows a late picture at once and falls slowly.
     private(set) var delay: Duration?
     private var owns: [Duration] = []
 
-    /// - Parameter soundDelay: from capture to ear, when sound plays.
+    /// - Parameter soundDelay: the time from capture to playout of the audio, when it plays.
     mutating func receive(_ frame: ReceivedVideoFrame, audioDelay: Duration?, at now: Instant) {
         guard let mark = SyntheticEncoder.mark(of: frame.frame) else { return }
         let own = now - mark.made
@@ -59,7 +59,7 @@ struct PictureSink {
         let held = max(own, (owns.min() ?? own) + (frame.hold ?? .zero))
         let old = delay ?? held
         delay = held > old ? held : old - (old - held) / 64
-        // A picture waits for the sound of its moment; it never shows before the one before it.
+        // A picture waits for the audio of its time, and is never shown before its predecessor.
         var at = mark.made + held
         if let audioDelay, mark.made + audioDelay > at { at = min(mark.made + audioDelay, now + .milliseconds(250)) }
         if let last = shown.last, last.at > at { at = last.at }

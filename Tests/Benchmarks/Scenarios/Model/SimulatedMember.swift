@@ -3,21 +3,21 @@ import Peer
 import RoomMedia
 import Simulation
 
-/// One participant of a simulated room: a server peer and a client peer over their own line, with eyes and ears at both
-/// ends.
+/// One participant of a simulated room: a server peer and a client peer over a link of their own, with audio and video
+/// playout at both ends.
 final class SimulatedMember {
-    /// How things stood at one moment.
+    /// The state at one time.
     struct Sample {
         var at: Instant
         var choice: RenditionSelector.Choice
         var estimate: BitRate
-        /// What waits in the line's own buffer, and before it in our pacer.
+        /// The waiting data in the link's queue, and in the pacer before it.
         var linkQueue: Duration
         var pacerQueue: Duration
         var deliveredBytes: Int
     }
 
-    /// What a client's camera sends at most, whatever the server allows.
+    /// The highest rate of a client's camera, whatever the server allows.
     static let camera = (width: 640, height: 360, framesPerSecond: 30)
     static let roomAudio = BitRate.kilobits(32)
     /// Opus TOC bytes: hybrid 20 ms; SILK wide band 20 and 40 ms (RFC 6716 §3.1).
@@ -31,10 +31,10 @@ final class SimulatedMember {
     private var membership = RenditionMembership<RenditionSelector.Choice>()
     private(set) var isConnected = false
     private(set) var connectedAt: Instant?
-    /// The picture and sound that the client gets.
+    /// The playout of the client.
     private(set) var eye = PictureSink()
     private(set) var ear = AudioSink()
-    /// What the server gets of it.
+    /// The playout of the server.
     private(set) var serverEye = TileView()
     private(set) var serverEar = AudioSink()
     private(set) var samples: [Sample] = []
@@ -47,7 +47,7 @@ final class SimulatedMember {
     private var cameraWantsKeyframe = true
     private var cameraLimit: BitRate
 
-    /// - Parameter sendsPicture: whether the client sends a picture, at most at that rate: what its tile is worth.
+    /// - Parameter sendsPicture: whether the client sends video, at most at the bit rate of its tile.
     init(id: String, call: SimulatedCall, ladder: Ladder, sendsPicture limit: BitRate?, seed: UInt64) {
         self.id = id
         self.call = call
@@ -63,7 +63,7 @@ final class SimulatedMember {
         call.tick = .milliseconds(20)
     }
 
-    // MARK: - What the peers say
+    // MARK: - Events of the peers
 
     func attach(to room: SimulatedRoom) {
         call.onEvent = { [unowned self, unowned room] call, side, event in
@@ -133,7 +133,7 @@ final class SimulatedMember {
 
     // MARK: - Renditions
 
-    /// Joins the rendition of its choice; what it had goes on until the new one's keyframe is there.
+    /// Joins the selected rendition; the earlier one continues until the new one's keyframe.
     private func choose(in room: SimulatedRoom) {
         guard isConnected else { return }
         let choice = selector.choice == .audioOnly ? nil : selector.choice
@@ -143,7 +143,7 @@ final class SimulatedMember {
         if let awaited { room.requestKeyframe(awaited, isStart: true) }
     }
 
-    /// A frame of a rendition, if it takes that one.
+    /// Sends a frame of a rendition, if the member receives that rendition.
     func offer(_ frame: PacketizedVideoFrame, of choice: RenditionSelector.Choice, room: SimulatedRoom, at now: Instant)
     {
         let (takes, left) = membership.accept(choice, isKeyframe: frame.isKeyframe)
@@ -153,13 +153,13 @@ final class SimulatedMember {
 
     // MARK: - Ticks
 
-    /// Sound both ways; `tick` counts 20 ms.
+    /// Sends audio in both directions; `tick` counts 20 ms.
     func sendAudio(tick: Int, at now: Instant) {
         guard isConnected else { return }
         if let (payload, start) = Self.sound(profile, tick: tick, at: now) {
             call.server.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: nil, at: now)
         }
-        // The web client steers its encoder by the same rules; FEC is always on, as we ask for it.
+        // The web client controls its encoder by the same rules; FEC is always on, as the server requests it.
         clientProfile = AudioProfile(estimate: call.client.estimate, loss: 1, previous: clientProfile)
         if let (payload, start) = Self.sound(clientProfile, tick: tick, at: now) {
             call.client.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: 30, at: now)
@@ -178,14 +178,15 @@ final class SimulatedMember {
     }
 
     private static func packet(toc: UInt8, bytes: Int, carriesFEC: Bool, made: Instant) -> [UInt8] {
-        // Voiced, and whether a copy is in it (RFC 6716 §4.2.3).
+        // The voice activity bit, and whether the packet has a copy of the one before (RFC 6716 §4.2.3).
         var payload = [toc, carriesFEC ? 0xE0 : 0x80]
         MediaMark(made: made, tag: carriesFEC ? 1 : 0).write(to: &payload)
         payload.append(contentsOf: repeatElement(0x33, count: max(0, bytes - payload.count)))
         return payload
     }
 
-    /// The client's camera, as a browser's encoder that follows its own estimate and the server's limit.
+    /// Sends a frame of the client's camera, with a browser's encoder that follows its own estimate and the server's
+    /// limit.
     func sendCamera(at now: Instant) {
         guard isConnected, call.client.isConnected, camera != nil else { return }
         let rate = min(
@@ -196,7 +197,7 @@ final class SimulatedMember {
         call.client.send(frame, at: now)
     }
 
-    /// A tick of the room's canvas, which shows what the client sent.
+    /// Handles a tick of the room's canvas, which shows the client's video.
     func compose(at now: Instant) { serverEye.tick(at: now, ear: serverEar) }
 
     func sample(at now: Instant) {

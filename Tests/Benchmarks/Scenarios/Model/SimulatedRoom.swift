@@ -3,8 +3,7 @@ import Peer
 import RoomMedia
 import Simulation
 
-/// A room in virtual time: renditions that its members share, as `RoomMedia` runs them, with encoders that make no
-/// pictures.
+/// A room in virtual time: its members share renditions as in `RoomMedia`, with encoders that make no pictures.
 final class SimulatedRoom {
     static let framesPerSecond: Int64 = 30
     static let samplePeriod = Duration.milliseconds(50)
@@ -25,7 +24,7 @@ final class SimulatedRoom {
     private var nextSample: Instant
     private var seed: UInt64
 
-    /// One member for each line.
+    /// A room with one member for each link.
     init(links: [Link], sendsPicture: BitRate?, seed: UInt64) throws {
         ladder = Ladder(
             RoomMediaConfiguration.Rung.standard, width: 1280, height: 720, framesPerSecond: Int(Self.framesPerSecond))
@@ -130,7 +129,7 @@ final class SimulatedRoom {
     static let stillsTag: UInt8 = 200
 
     private func makePictures(at now: Instant) {
-        // The canvas changes with every tick: people move.
+        // The canvas changes with every tick, because people move.
         let generation = UInt64(bitPattern: pictureTick)
         for choice in renditions.keys.sorted(by: { tag(of: $0) < tag(of: $1) }) {
             guard var rendition = renditions[choice], rendition.control.wantsPicture(at: now, generation: generation)
@@ -148,7 +147,7 @@ final class SimulatedRoom {
     }
 }
 
-/// Certificates for all simulated calls: making keys is the slow part of one.
+/// Certificates that all simulated calls share, because generating keys is the slow part of a call.
 enum SimulatedIdentities {
     private static let made = Result { (client: try DTLSIdentity.generate(), server: try DTLSIdentity.generate()) }
     static func get() throws -> (client: DTLSIdentity, server: DTLSIdentity) { try made.get() }

@@ -1,12 +1,12 @@
 import Basics
 import Peer
 
-/// What a simulated frame or packet carries in its bytes, so that the far end knows exactly what it got.
+/// The mark in the bytes of a simulated frame or packet, by which the receiver identifies it.
 struct MediaMark: Equatable {
     static let size = 10
-    /// When it was made.
+    /// The capture time.
     var made: Instant
-    /// Video: the step of the ladder (0 the top). Audio: 1 when the packet carries the one before once more.
+    /// Video: the rung of the ladder (0 is the top). Audio: 1 when the packet also carries the one before.
     var tag: UInt8
 
     func write(to bytes: inout [UInt8]) {
@@ -27,13 +27,14 @@ struct MediaMark: Equatable {
     }
 }
 
-/// An encoder without pictures: frames whose sizes follow a rate as libvpx's do, with keyframes several times as large.
+/// An encoder without pictures: its frame sizes follow a bit rate as those of libvpx, with keyframes several times as
+/// large.
 struct SyntheticEncoder {
     /// A keyframe is this many average frames.
     static let keyframeSize = 5.0...8.0
-    /// How unequal frames are.
+    /// The variation of the frame sizes.
     static let unevenness = 0.7...1.3
-    /// Of what the rate was overspent by (keyframes), how much each frame pays back; no frame shrinks below
+    /// The part of the exceeded bits (of keyframes) by which each frame is smaller; no frame is smaller than
     /// `leastFrame`.
     static let repayment = 0.08
     static let leastFrame = 0.4
@@ -41,11 +42,11 @@ struct SyntheticEncoder {
     let width: Int
     let height: Int
     let framesPerSecond: Int
-    /// 2: every other frame is of the upper layer, and smaller.
+    /// With 2 every other frame is of the upper layer, and smaller.
     let temporalLayers: Int
     let tag: UInt8
     var rate: BitRate
-    /// A keyframe is at most this much of the rate's time.
+    /// The largest keyframe, as the time that it takes at the bit rate.
     var keyframeLimit: Duration = .milliseconds(500)
     var maxPayload = PacketizedVideoFrame.defaultMaxPayload
     private var random: SeededRandom
@@ -63,7 +64,7 @@ struct SyntheticEncoder {
         random = SeededRandom(seed: seed)
     }
 
-    /// `size` overrides what the rate says: a single sharp picture.
+    /// Makes a frame. `size` overrides the size from the bit rate, for a single sharp picture.
     mutating func frame(at now: Instant, isKeyframe: Bool, size fixed: Int? = nil) -> PacketizedVideoFrame {
         let isKeyframe = isKeyframe || count == 0
         let average = Double(rate.bitsPerSecond) / 8 / Double(framesPerSecond)
@@ -83,7 +84,7 @@ struct SyntheticEncoder {
         return packetized(size: fixed ?? Int(size), isKeyframe: isKeyframe, layer: layer, at: now)
     }
 
-    /// RFC 6386 §9.1's header, the mark, and filler.
+    /// A VP8 header (RFC 6386 §9.1), the mark, and filler.
     private func packetized(size: Int, isKeyframe: Bool, layer: UInt8, at now: Instant) -> PacketizedVideoFrame {
         let tagBits: UInt32 = (isKeyframe ? 0 : 1) | 1 << 4 | UInt32(max(size, 0) / 2 & 0x7FFFF) << 5
         var data: [UInt8] = []

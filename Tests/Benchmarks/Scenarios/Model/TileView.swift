@@ -2,11 +2,11 @@ import Basics
 import Peer
 import RoomMedia
 
-/// The eye that looks at a participant's tile in the mix: the rooms' own queue of pictures, stepped on by the ticks of
-/// the canvas.
+/// The video playout of a participant's tile in the mix: the rooms' own queue of pictures, advanced by the ticks of the
+/// canvas.
 struct TileView {
     private(set) var shown = ShownPictures()
-    /// What the sound waits for.
+    /// The delay for which the audio waits.
     private(set) var wait = LipSyncDelay()
     private var queue = PictureQueue<MediaMark>()
     private var fresh: [ReceivedVideoFrame] = []
@@ -17,7 +17,7 @@ struct TileView {
         fresh.append(frame)
     }
 
-    /// A tick of the canvas.
+    /// Advances to a tick of the canvas.
     mutating func tick(at now: Instant, ear: AudioSink) {
         for frame in fresh {
             wait.recordPicture(

@@ -1,13 +1,13 @@
-/// One figure of a row and what it is to be.
+/// One measurement of a row, and its aim.
 public struct Check: Sendable {
     enum Bound: Sendable {
         case atMost(Double), below(Double), above(Double)
-        /// Shown only.
+        /// No aim; the value is only shown.
         case none
     }
 
     public let name: String
-    /// Infinite: it never happened.
+    /// The measured value; infinite where the event never happened.
     public let value: Double
     let unit: String
     let bound: Bound
@@ -28,7 +28,7 @@ public struct Check: Sendable {
         }
     }
 
-    /// Whether more is worse.
+    /// Whether a larger value is worse.
     var smallIsGood: Bool { if case .above = bound { false } else { true } }
 
     func text(of value: Double) -> String {

@@ -1,6 +1,6 @@
 import Basics
 
-/// What one row showed with one seed.
+/// The measurements of one row with one seed.
 struct RowStatistics: Sendable {
     var down: DirectionStatistics
     var up: DirectionStatistics
@@ -19,7 +19,7 @@ public struct NetworkRow: Sendable {
     public let scenario: Scenario
     var runs: [RowStatistics]
 
-    /// Runs the row with each seed, as many at a time as asked for.
+    /// Runs the row with each seed, several at a time.
     public static func run(_ scenario: Scenario, seeds: Range<UInt64>, atOnce: Int) async throws -> NetworkRow {
         let runs = try await withThrowingTaskGroup(of: (UInt64, RowStatistics).self) { group in
             var results: [UInt64: RowStatistics] = [:]
@@ -35,7 +35,7 @@ public struct NetworkRow: Sendable {
         return NetworkRow(scenario: scenario, runs: seeds.compactMap { runs[$0] })
     }
 
-    /// Each aim's median and worst value, with a mark whether the worst still meets it.
+    /// The median and the worst value of each aim, and whether the worst meets it.
     public var verdicts: [String] {
         guard let first = runs.first else { return [] }
         return first.checks.indices.map { index in
@@ -63,8 +63,8 @@ public struct NetworkRow: Sendable {
     }
 }
 
-/// The tables of `bench network`, as Markdown: aims and figures, medians over the seeds and in brackets the worst of
-/// them.
+/// The tables of `bench network` in Markdown: aims and measurements, as medians over the seeds with the worst value in
+/// brackets.
 public func networkTable(
     _ scenarios: [Scenario] = Scenario.all, seeds: Range<UInt64>, atOnce: Int = 1, progress: (String) -> Void = { _ in }
 ) async throws -> String {
@@ -105,7 +105,7 @@ private func cells(_ runs: [DirectionStatistics]) -> String {
 }
 
 extension DirectionStatistics {
-    /// Of several members or runs alike.
+    /// The outcome of several equal members or runs.
     init(meanOf all: [DirectionStatistics]) {
         self = all.first ?? DirectionStatistics()
         guard all.count > 1 else { return }
@@ -136,7 +136,7 @@ extension DirectionStatistics {
     }
 }
 
-/// What RED would gain and cost beside in-band FEC, as Markdown.
+/// The gain and cost of RED compared with in-band FEC, in Markdown.
 public func redundancyTable(packets: Int = 300_000) -> String {
     var lines = [
         "| sound over a line that loses | without anything | the packet after carries it (in-band FEC, RED) | RED with two | in-band / RED / RED with two |",

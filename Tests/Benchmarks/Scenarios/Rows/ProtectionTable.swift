@@ -1,7 +1,7 @@
 import Basics
 import Simulation
 
-/// What FlexFEC (RFC 8627) would gain for video over retransmission alone, and what it costs.
+/// The gain of FlexFEC (RFC 8627) for video over retransmission alone, and its cost.
 public enum ProtectionComparison {
     static let shapes = [VideoShape.large, .small]
     static let lines: [(name: String, loss: LossModel)] = [
@@ -15,7 +15,7 @@ public enum ProtectionComparison {
         ("8 columns of 5", .columns(8, rows: 5)), ("5 × 5, rows and columns", .matrix(columns: 5, rows: 5)),
     ]
 
-    /// What is left to be asked for, and what XOR packets alone cost. A round trip changes nothing here.
+    /// The losses that remain after XOR packets alone, and their cost, independent of the round trip.
     static func unasked(frames: Int, seed: UInt64) -> [String] {
         let head =
             "| stream over a line that loses | without anything | \(protections.map(\.name).joined(separator: " | ")) |"
@@ -36,7 +36,7 @@ public enum ProtectionComparison {
         return rows
     }
 
-    /// What is seen with retransmission, alone and with XOR packets.
+    /// The results with retransmission, alone and with XOR packets.
     static func asked(frames: Int, seed: UInt64) -> [String] {
         let head =
             "| stream, line | round trip | RTX alone | \(protections.map { "and " + $0.name }.joined(separator: " | ")) |"
@@ -75,7 +75,7 @@ extension RepairStatistics {
     }
 }
 
-/// What FlexFEC would gain and cost beside retransmission, as Markdown.
+/// The gain and cost of FlexFEC in addition to retransmission, in Markdown.
 public func protectionTable(frames: Int = 18_000, seed: UInt64 = 1) -> String {
     let unasked = ProtectionComparison.unasked(frames: frames, seed: seed)
     let asked = ProtectionComparison.asked(frames: frames, seed: seed)

@@ -1,27 +1,27 @@
 public import Basics
 import Simulation
 
-/// What RED (RFC 2198, each packet carries the one before in full) would gain over Opus' in-band FEC, and what it
-/// costs.
+/// The gain and cost of RED (RFC 2198, each packet carries a full copy of the one before) compared with Opus' in-band
+/// FEC.
 public struct RedundancyComparison: Sendable {
     public var line: String
-    /// In per cent of the packets: what is neither received nor in the packet after it. The same for both with one
-    /// packet of distance.
+    /// The packets, in per cent, that are neither received nor contained in the next one. Equal for both methods at a
+    /// distance of one packet.
     public var lostWithNothing = 0.0
     public var lostWithOneBack = 0.0
-    /// RED can carry two.
+    /// The same with RED of two copies.
     public var lostWithTwoBack = 0.0
-    /// Of the whole line, headers included.
+    /// The rate on the link, including headers.
     public var inBandRate = BitRate.zero
     public var oneBackRate = BitRate.zero
     public var twoBackRate = BitRate.zero
 
-    /// Headers of a packet on the line in bytes, as `AudioProfile` counts them, and RED's own per copy.
+    /// The header bytes of a packet on the link, as in `AudioProfile`, and RED's own per copy.
     static let headers = 72
     static let redHeader = 5
     static let payload = 80
 
-    /// A million packets over each line.
+    /// Sends a million packets over each link.
     public static func all(seed: UInt64, packets: Int = 1_000_000) -> [RedundancyComparison] {
         [
             ("5 % random", LossModel.random(0.05)), ("10 % random", .random(0.10)),

@@ -1,19 +1,20 @@
 import Basics
 
-/// What became of a stream's frames.
+/// Statistics of the repair of a stream's frames.
 public struct RepairStatistics: Sendable, Equatable {
-    /// Frames of which a packet never came, in per cent.
+    /// Frames with a packet that was never received, in per cent.
     public var broken = 0.0
-    /// Frames that could be decoded later than 33, 100 and 200 ms after the moment at which all of them would have been
-    /// there without loss, in per cent. A frame waits for all before it. Broken ones count as late; those after them as
-    /// if they were decoded without them.
+    /// Frames, in per cent, that could be decoded more than 33, 100 and 200 ms later than without loss. A frame waits
+    /// for all frames before it. Broken frames count as late; the frames after them as if they were decoded without
+    /// them.
     public var late = [0.0, 0.0, 0.0]
-    /// What 95 and 99 of a hundred frames waited at most: the delay that a receiver's buffer has to add. Milliseconds.
+    /// The 95th and 99th percentile of the frames' waiting times in milliseconds: the delay that a receiver's buffer
+    /// must add.
     public var p95 = 0.0
     public var p99 = 0.0
-    /// Longer than 200 ms from one picture to the next, a minute, where nothing is added.
+    /// Gaps of more than 200 ms between two pictures per minute, without a buffer's delay.
     public var freezes = 0.0
-    /// In per cent of the media: what leaves unasked, and what is sent again.
+    /// In per cent of the media: the XOR packets, and the retransmissions.
     public var parity = 0.0
     public var repairs = 0.0
 
@@ -21,8 +22,8 @@ public struct RepairStatistics: Sendable, Equatable {
     static let freeze: Duration = .milliseconds(200)
 
     /// - Parameters:
-    ///   - frames: each one's packets, and when the last of them comes if nothing is lost.
-    ///   - came: by packet.
+    ///   - frames: the packets of each frame, and the arrival time of the last one without loss.
+    ///   - came: the arrival time of each packet.
     init(
         _ frames: [(packets: Range<Int>, fastest: Instant)], came: [Instant?],
         overhead: (parity: Double, repairs: Double)

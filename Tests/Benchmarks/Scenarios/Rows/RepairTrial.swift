@@ -1,18 +1,18 @@
 import Basics
 public import Simulation
 
-/// A video stream of which only the number of packets in each frame matters; all of them have 1200 bytes.
+/// A video stream, modelled by the number of packets in each frame; all packets have 1200 bytes.
 public struct VideoShape: Sendable {
     public let name: String
     public let packetsPerFrame: ClosedRange<Int>
-    /// That one more packet follows.
+    /// The probability that one more packet follows.
     let more: Double
 
     public static let framesPerSecond = 30
 
-    /// 1.2 Mbit/s: 4.2 packets in the mean.
+    /// 1.2 Mbit/s: 4.2 packets on average.
     public static let large = VideoShape(name: "720p, 1.2 Mbit/s", packetsPerFrame: 2...12, more: 0.69)
-    /// 400 kbit/s: 1.4 packets in the mean.
+    /// 400 kbit/s: 1.4 packets on average.
     public static let small = VideoShape(name: "360p, 400 kbit/s", packetsPerFrame: 1...3, more: 0.3)
 
     func packets(using random: inout SeededRandom) -> Int {
@@ -22,36 +22,36 @@ public struct VideoShape: Sendable {
     }
 }
 
-/// One video stream over one bad line, mended by retransmission (RFC 4588), XOR packets or both.
+/// One video stream over one bad link, repaired by retransmission (RFC 4588), XOR packets or both.
 ///
-/// The receiver asks as libwebrtc's does (`NackRequester`), which is the only one that takes FlexFEC: at once when a
-/// later media packet shows the gap, again when a round trip has gone by, looked at each 20 ms, until the packet is
-/// there. Requests get lost as packets do. Nothing is too much for the line: what the repair costs is told, not felt.
+/// The receiver sends NACKs like libwebrtc's `NackRequester`, the only receiver that supports FlexFEC: at once when a
+/// later media packet reveals the gap, and again after each round trip, checked every 20 ms, until the packet arrives.
+/// Requests are lost like packets. The link has no rate limit: the cost of the repair is reported, but causes no queue.
 public struct RepairTrial: Sendable {
     public var shape: VideoShape
-    /// Both ways alike.
+    /// The same in both directions.
     public var loss: LossModel
     public var roundTrip: Duration
     public var protection: VideoProtection
     public var retransmits = true
 
-    /// The pacer's distance between two packets: 1.2 Mbit/s leave as 9.6.
+    /// The pacer's interval between two packets: a stream of 1.2 Mbit/s is sent at 9.6 Mbit/s.
     static let spacing: Duration = .milliseconds(1)
     static let interval: Duration = .nanoseconds(1_000_000_000 / VideoShape.framesPerSecond)
     /// libwebrtc's `kUpdateInterval`.
     static let tick: Duration = .milliseconds(20)
-    /// Frames go on for so long after those that count, so that the last of them are repaired too: fifteen tries.
+    /// How long frames continue after the counted ones, so that the last of those are repaired too: fifteen attempts.
     private var epilogue: Duration { roundTrip * 15 + .seconds(1) }
 
     private enum Packet {
         case media(Int)
-        /// Which XOR packet.
+        /// An XOR packet with this index.
         case parity(Int)
-        /// Sent again.
+        /// A retransmission.
         case repair(Int)
     }
 
-    /// Runs so many frames; the same seed gives the same figures.
+    /// Runs `frames` frames; equal seeds give equal results.
     public func run(frames: Int, seed: UInt64) -> RepairStatistics {
         var sender = Sender(trial: self, frames: frames + Int(epilogue / Self.interval), seed: seed)
         var receiver = Receiver(trial: self, packets: sender.media)
@@ -85,9 +85,9 @@ public struct RepairTrial: Sendable {
             overhead: (parity: sender.parity, repairs: Double(sender.repairs) / Double(sender.media)))
     }
 
-    /// Everything that leaves unasked.
+    /// All packets that are sent without a request.
     private struct Sender {
-        /// Each frame's packets and when the last of them leaves.
+        /// The packets of each frame, and the time at which the last of them is sent.
         private(set) var frames: [(packets: Range<Int>, end: Instant)] = []
         private(set) var groups: [[Int]] = []
         private(set) var media = 0
@@ -109,7 +109,7 @@ public struct RepairTrial: Sendable {
                     at += RepairTrial.spacing
                     parities += writer.sent(sequence, endsFrame: sequence == packets.upperBound - 1)
                 }
-                // Behind the frame, which they would only hold up.
+                // XOR packets are sent behind the frame, which they would delay otherwise.
                 for group in parities {
                     schedule.append((at, .parity(groups.count)))
                     groups.append(group)
@@ -120,7 +120,7 @@ public struct RepairTrial: Sendable {
             }
         }
 
-        /// Of the media.
+        /// In parts of the media.
         var parity: Double { Double(groups.count) / Double(max(media, 1)) }
         var next: (at: Instant, packet: Packet)? { position < schedule.count ? schedule[position] : nil }
         mutating func advance() { position += 1 }
@@ -132,7 +132,7 @@ public struct RepairTrial: Sendable {
         private(set) var came: [Instant?]
         private var reader = ParityReader()
         private var highest = -1
-        /// What is missing, and when to ask for it.
+        /// The missing packets, and the time of the next request for each.
         private var missing: [Int: Instant] = [:]
         private(set) var due: Instant?
 
@@ -174,7 +174,7 @@ public struct RepairTrial: Sendable {
         }
     }
 
-    /// A line that does nothing but delay and lose: so much less than `SimulatedLink` that a table of hours takes
+    /// A link that only delays and loses packets: so much simpler than `SimulatedLink` that a table of hours takes
     /// seconds.
     private struct Way<Payload> {
         let delay: Duration

@@ -3,7 +3,7 @@ import Simulation
 
 /// The rows of the table.
 extension Scenario {
-    /// All of them, in the table's order.
+    /// All rows, in the table's order.
     public static let all: [Scenario] = [
         clean, steps, thin, floor, loss(0.02), loss(0.05), loss(0.10), bursts, jitter, outage, crowd,
     ]
@@ -122,7 +122,7 @@ extension Scenario {
         ]
     }
 
-    /// As `tc netem delay 30ms 15ms` does it: every packet on its own, so that they overtake each other.
+    /// Like `tc netem delay 30ms 15ms`: each packet has a delay of its own, so packets overtake each other.
     public static let jitter: Scenario = {
         var link = LinkConditions(
             delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3))
@@ -165,13 +165,13 @@ extension Scenario {
             let before = outcome.down(0, in: outcome.room.start + .seconds(10)..<outcome.room.start + death)
                 .pictureDelay
             let limit = Duration.nanoseconds(Int64((before.p95 + 60) * 1e6))
-            // Frame by frame a keyframe would count too: half seconds by their median.
+            // Half seconds are compared by their median, because single keyframes would count otherwise.
             let isLate = (0..<40).map { half in
                 let start = back + .milliseconds(500) * half
                 return outcome.down(0, in: start..<start + .milliseconds(500)).pictureDelay.median
                     > limit.inMilliseconds
             }
-            // Normal is what stays so for three seconds; a step up the ladder later on has its own keyframe.
+            // The rate is normal when it stays so for three seconds; a later rung has a keyframe of its own.
             let normal = (0..<34).first { half in !isLate[half..<half + 6].contains(true) }.map { Double($0) / 2 }
             return [
                 Check("picture back after", max(picture ?? .infinity, pictureUp ?? .infinity), "s", .atMost(1)),
@@ -181,7 +181,7 @@ extension Scenario {
         }
     }()
 
-    /// The five bad lines of a crowded room.
+    /// The five bad links of a crowded room.
     static let badLinks: [LinkConditions] = [
         LinkConditions(delay: .milliseconds(50), rate: .kilobits(150)),
         LinkConditions(delay: .milliseconds(50), rate: .kilobits(60)),

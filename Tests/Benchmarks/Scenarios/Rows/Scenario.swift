@@ -1,9 +1,9 @@
 import Basics
 import Simulation
 
-/// A line, what happens to it, and what a call over it must be like.
+/// A link, its changes, and the aims for a call over it.
 public struct Scenario: Sendable {
-    /// One moment at which the line of the first member changes.
+    /// A change of the first member's link.
     struct Change: Sendable {
         var after: Duration
         var up: LinkConditions
@@ -11,16 +11,16 @@ public struct Scenario: Sendable {
     }
 
     public let name: String
-    /// As the table says it.
+    /// The text in the table.
     public let aim: String
     var links: [SimulatedRoom.Link]
     var changes: [Change] = []
     var duration: Duration
-    /// Steady figures are taken from here on; what happens at a moment is judged by itself.
+    /// The time from which steady values are measured; changes of the link are judged separately.
     var settled: Duration = .seconds(5)
-    /// What a client's camera may send, what its tile is worth.
+    /// The highest bit rate of a client's camera, which is that of its tile.
     var camera: BitRate = .kilobits(500)
-    /// Whose figures are shown: the members in this range.
+    /// The members whose values are shown.
     var shown: Range<Int> = 0..<1
     var judge: @Sendable (ScenarioOutcome) -> [Check]
 
@@ -42,6 +42,6 @@ public struct Scenario: Sendable {
 }
 
 extension SimulatedRoom.Link {
-    /// The same both ways.
+    /// The same conditions in both directions.
     init(_ both: LinkConditions) { self.init(up: both, down: both) }
 }

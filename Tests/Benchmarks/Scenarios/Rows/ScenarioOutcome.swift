@@ -3,9 +3,9 @@ import Peer
 import RoomMedia
 import Simulation
 
-/// What one direction of a call was like for one member.
+/// The quality of one direction of a call for one member.
 public struct DirectionStatistics: Sendable {
-    /// Of the settled time, per step: `720p`, `360p`, `180p`, `stills`, `audio`.
+    /// The part of the settled time per rung: `720p`, `360p`, `180p`, `stills`, `audio`.
     public var shares: [(rung: String, share: Double)] = []
     public var freezesOver200 = 0.0
     public var freezesOver500 = 0.0
@@ -16,18 +16,18 @@ public struct DirectionStatistics: Sendable {
     public var silent = 0.0
     public var pictureDelay = Quantiles()
     public var audioDelay = Quantiles()
-    /// Picture after sound, without sign.
+    /// The absolute offset between video and audio.
     public var offset = Quantiles()
-    /// In the line's own buffer.
+    /// The delay in the link's queue.
     public var queue = Quantiles()
-    /// Of the packets, in per cent.
+    /// In per cent of the packets.
     public var nacks = 0.0
     public var keyframesAsked = 0
     public var keyframesSent = 0
     public var bitRate = BitRate.zero
 }
 
-/// Of durations in milliseconds.
+/// A quantile of durations, in milliseconds.
 public struct Quantiles: Sendable {
     public var median = 0.0
     public var p95 = 0.0
@@ -43,7 +43,7 @@ public struct Quantiles: Sendable {
     }
 }
 
-/// Everything that a run showed.
+/// All measurements of a run.
 public struct ScenarioOutcome {
     let scenario: Scenario
     let room: SimulatedRoom
@@ -117,7 +117,7 @@ public struct ScenarioOutcome {
 
     // MARK: - Moments
 
-    /// When the member's choice first fulfilled the condition, after `time`; seconds.
+    /// The time in seconds, after `time`, at which the member's selection first met the condition.
     func seconds(from time: Duration, of member: Int = 0, until condition: (RenditionSelector.Choice) -> Bool)
         -> Double?
     {
@@ -127,7 +127,7 @@ public struct ScenarioOutcome {
         }
     }
 
-    /// The last moment after `time` (and before `end`) at which the line's queue was longer than `limit`; seconds.
+    /// The last time in seconds, after `time` and before `end`, at which the link's queue was longer than `limit`.
     func queueSeconds(from time: Duration, to end: Duration, over limit: Duration, of member: Int = 0) -> Double {
         let start = room.start + time
         let last = room.members[member].samples.last {
@@ -136,20 +136,20 @@ public struct ScenarioOutcome {
         return last.map { ($0.at - start).inSeconds } ?? 0
     }
 
-    /// From joining to the top rung; seconds.
+    /// The time from joining to the top rung, in seconds.
     func secondsToTop(of member: Int) -> Double? {
         let connected = room.members[member].connectedAt.map { $0 - room.start } ?? .zero
         return seconds(from: connected, of: member) { $0 == .rung(0) }
     }
 
-    /// From the first negotiation to the first picture and the first sound; seconds.
+    /// The time from the first negotiation to the first video and audio, in seconds.
     func secondsToPicture(of member: Int = 0) -> Double? {
         room.members[member].eye.shown.all.first.map { ($0.at - room.start).inSeconds }
     }
 }
 
 extension ScenarioOutcome {
-    /// What the first shown member went through, for a look at a row that fails.
+    /// The states of the first shown member over time, to examine a failing row.
     public var trace: String {
         let index = scenario.shown.lowerBound
         let member = room.members[index]

@@ -3,15 +3,15 @@ import Codecs
 import Peer
 import Simulation
 
-/// Half a minute of one tone through the whole way of the sound: Opus, a line, the playout buffer, Opus again. A line
-/// that loses packets has each of them twice, as rooms send it (`AudioProfile.repeated`): Opus' own copies would not
-/// do, as it has none of what is no voice.
+/// Half a minute of one tone through the whole audio path: Opus, a link, the playout buffer, Opus again. Over a link
+/// with loss each packet is sent twice, as rooms do (`AudioProfile.repeated`): Opus' in-band FEC would not suffice,
+/// because it covers voice only.
 public struct ToneOutcome: Sendable {
-    /// Jumps that no tone of that loudness has, outside of concealed stretches and 20 ms around them.
+    /// Steps that a tone of this level does not have, outside of concealed audio and 20 ms around it.
     public var clicks = 0
-    /// The largest step between two samples outside of concealed stretches, against that of the tone itself.
+    /// The largest step between two samples outside of concealed audio, relative to that of the tone itself.
     public var largestStep = 0.0
-    /// In per cent of what was played.
+    /// In per cent of the played audio.
     public var concealed = 0.0
     public var recovered = 0.0
     public var seconds = 0.0
@@ -21,12 +21,12 @@ public enum ToneScenario {
     static let frequency = 440.0
     static let amplitude = 0.3
     static let rate = 48_000.0
-    /// Ours is a coded tone: its steps are a little larger than the tone's own. A click is beyond this.
+    /// The steps of a coded tone are a little larger than those of the tone; larger steps than this count as a click.
     static let clickStep = 1.8
-    /// Around what is concealed a join is allowed.
+    /// The time around concealed audio in which a joint is allowed.
     static let margin = 960
 
-    /// Plays the tone over a line with that random loss.
+    /// Plays the tone over a link with this random loss.
     public static func run(loss: Double, jitter: Duration = .zero, seconds: Int = 30, seed: UInt64) throws
         -> ToneOutcome
     {
@@ -97,7 +97,7 @@ public enum ToneScenario {
     }
 
     private static func judge(_ output: [Float], doubtful: [Range<Int>]) -> ToneOutcome {
-        // The steepest step of the tone itself.
+        // The largest step of the tone itself.
         let own = amplitude * 2 * .pi * frequency / rate
         var outcome = ToneOutcome()
         var index = 0
@@ -112,7 +112,7 @@ public enum ToneScenario {
         return outcome
     }
 
-    /// sin 2πx for 0 ≤ x < 1, by Taylor's series: good to 1e-6, without libm.
+    /// sin 2πx for 0 ≤ x < 1 by a Taylor series, accurate to 1e-6, without libm.
     private static func sine(_ turn: Double) -> Double {
         var x = (turn < 0.5 ? turn : turn - 1) * 2 * .pi
         if x > .pi / 2 { x = .pi - x }

@@ -1,20 +1,20 @@
-/// What goes along with a video stream so that a lost packet can be made again without being asked for: XOR packets
-/// (RFC 8627 §6.3), each of which stands in for one of the packets that it covers.
+/// XOR packets (RFC 8627 §6.3) that protect a video stream: from each, one lost packet of those that it covers can be
+/// recovered without a retransmission.
 public enum VideoProtection: Sendable, Hashable {
     case none
-    /// One XOR packet for each so many in a row (§1.1.1), wherever frames end: the overhead is exact, the last of a
-    /// small frame waits.
+    /// One XOR packet for a number of consecutive packets (§1.1.1), regardless of frames: the overhead is exact, but
+    /// the last packet of a small frame waits.
     case rows(Int)
-    /// Each frame by itself: at least one XOR packet for each so many of its packets; neighbours are covered by
-    /// different ones.
+    /// Each frame separately: at least one XOR packet for a number of its packets; adjacent packets are covered by
+    /// different XOR packets.
     case frames(Int)
-    /// One XOR packet for each column of a block that is sent row by row (§1.1.2): a burst as long as a row costs each
-    /// column one packet.
+    /// One XOR packet for each column of a block that is sent row by row (§1.1.2): in a burst as long as a row each
+    /// column loses one packet.
     case columns(Int, rows: Int)
-    /// The same, with one for each row too (§1.1.3).
+    /// One XOR packet for each column and for each row (§1.1.3).
     case matrix(columns: Int, rows: Int)
 
-    /// Of the media; nil where it depends on the frames' sizes.
+    /// In parts of the media; nil where it depends on the frames' sizes.
     public var overhead: Double? {
         switch self {
         case .none: 0
@@ -26,15 +26,15 @@ public enum VideoProtection: Sendable, Hashable {
     }
 }
 
-/// Decides, packet by packet, what the XOR packets of a stream cover.
+/// Decides, packet by packet, which packets the XOR packets of a stream cover.
 struct ParityWriter {
     let protection: VideoProtection
-    /// Of the frame, row or block that is being sent.
+    /// The packets of the current frame, row or block.
     private var held: [Int] = []
 
     init(_ protection: VideoProtection) { self.protection = protection }
 
-    /// A media packet leaves; answers what each XOR packet covers that leaves behind it.
+    /// Adds a sent media packet. Returns the packets that each XOR packet covers which follows it.
     mutating func sent(_ sequence: Int, endsFrame: Bool) -> [[Int]] {
         held.append(sequence)
         switch protection {
@@ -70,13 +70,13 @@ struct ParityWriter {
     }
 }
 
-/// Makes missing packets out of those that came.
+/// Recovers missing packets from received ones.
 struct ParityReader {
-    /// The XOR packets that came and may still be of use, by what they cover.
+    /// The received XOR packets that may still be of use, by the packets that they cover.
     private var covering: [Int: [[Int]]] = [:]
     private(set) var has: Set<Int> = []
 
-    /// A media packet came, or was sent again; answers all that is there now and was not before, it among them.
+    /// Adds a received or retransmitted media packet. Returns all packets that became available, including this one.
     mutating func insert(_ sequence: Int) -> [Int] {
         guard has.insert(sequence).inserted else { return [] }
         var made = [sequence]
@@ -88,7 +88,7 @@ struct ParityReader {
         return made
     }
 
-    /// An XOR packet came; answers what is there now and was not before.
+    /// Adds a received XOR packet. Returns the packets that became available.
     mutating func insert(covering group: [Int]) -> [Int] {
         for sequence in group where !has.contains(sequence) { covering[sequence, default: []].append(group) }
         guard let made = missing(of: group) else { return [] }
@@ -100,7 +100,7 @@ struct ParityReader {
         return [made]
     }
 
-    /// The one packet of the group that is not there.
+    /// The only missing packet of the group; nil where none or several are missing.
     private func missing(of group: [Int]) -> Int? {
         let missing = group.filter { !has.contains($0) }
         return missing.count == 1 ? missing[0] : nil

@@ -1,6 +1,6 @@
 import Basics
 
-/// Pictures that are cheap to send and dear to decode.
+/// Pictures that are cheap to send and expensive to decode.
 enum DecodeAttacks {
     static let all: [Attack] = [
         Attack(
@@ -15,7 +15,7 @@ enum DecodeAttacks {
         ) {
             try send($0, DecodeBombs.vp8, perSecond: 60)
         },
-        // What decoders of large pictures may keep together is 830 MB by default; see `SharedDecodeBudget`.
+        // The decoders of large pictures together may keep 830 MB by default; see `SharedDecodeBudget`.
         Attack(
             "decode-vp8-4096-six", "The same from six participants of one room.", memory: 880,
             prepare: { _ = try DecodeBombs.vp8.get() }
@@ -52,7 +52,7 @@ enum DecodeAttacks {
         ) { try send($0, DecodeBombs.vp8Sizes, perSecond: 60, room: "calm") },
     ]
 
-    /// Sends frames over and over, as a participant who is shown.
+    /// Sends frames repeatedly, as a participant who is shown.
     static func send(
         _ context: AttackContext, _ frames: Result<[EncodedVideoFrame], any Error>, perSecond rate: Int,
         as number: Int = 1, room: String = "decode"

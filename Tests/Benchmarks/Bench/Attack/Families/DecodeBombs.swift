@@ -2,9 +2,9 @@ import Basics
 import CFFmpeg
 import Codecs
 
-/// Coded pictures that are few bytes to send and much work or memory to decode, made once when they are first wanted.
+/// Coded pictures of few bytes that need much work or memory to decode, made once when they are first used.
 enum DecodeBombs {
-    /// What a decoder of ours takes at most on each side.
+    /// The longest side that the server decodes.
     static let side = 4096
 
     /// A keyframe and pictures that repeat it.
@@ -68,7 +68,7 @@ enum DecodeBombs {
         }
     }
 
-    /// libavcodec's face of x264, because ours makes 4:2:0 only.
+    /// libavcodec's x264 encoder, because that of `Codecs` makes 4:2:0 only.
     private static func fullChroma() throws -> [EncodedVideoFrame] {
         cffmpeg_silence()
         guard let encoder = avcodec_find_encoder_by_name("libx264"),
@@ -88,7 +88,7 @@ enum DecodeBombs {
         opened.pointee.thread_count = 1
         av_opt_set(opened.pointee.priv_data, "preset", "ultrafast", 0)
         av_opt_set(opened.pointee.priv_data, "tune", "zerolatency", 0)
-        // Slices of a packet each and no lookahead; every picture a reference.
+        // Slices of one packet each, no lookahead, and every picture a reference.
         av_opt_set(
             opened.pointee.priv_data, "x264-params", "ref=16:rc-lookahead=0:scenecut=0:repeat-headers=1:level=6.2", 0)
         guard avcodec_open2(opened, encoder, nil) >= 0 else { throw BenchError("libx264 refuses 4:4:4 at 10 bits") }

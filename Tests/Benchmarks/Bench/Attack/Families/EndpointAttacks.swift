@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// Getting in where one should not, and keeping others from getting in.
+/// Attempts to get access without permission, and to keep others from joining.
 enum EndpointAttacks {
     private static let secret = "a secret that only this bench knows, of enough bytes"
 
@@ -72,7 +72,7 @@ enum EndpointAttacks {
                     ("PUT", "/api/rooms/evil", #"{"locked":true}"#), ("DELETE", "/api/rooms/calm", ""),
                     ("PUT", "/api/layouts/evil", "{}"),
                 ] where method != "DELETE" || answers[name] != nil {
-                    // The bystanders' room is asked for only where the harmless request was refused.
+                    // The request for the bystanders' room is sent only where the harmless request was refused.
                     if method == "DELETE", answers[name] ?? 0 < 400 { continue }
                     let answer = try? context.wire().request(
                         method, path, headers: headers + [("Content-Type", "application/json")], body: Array(body.utf8))
@@ -97,7 +97,7 @@ enum EndpointAttacks {
                         continue
                     }
                     while !context.isOver {
-                        // In mode open the join itself would succeed: its layout is what no room has.
+                        // In mode `open` the join itself would succeed, so it names a layout that does not exist.
                         var message: [String: Any] = [
                             "type": "join", "room": "shared", "name": "Spam", "layout": "there-is-none-of-this-name",
                         ]
@@ -115,7 +115,7 @@ enum EndpointAttacks {
                 context.rest(.milliseconds(number * 50))
                 while !context.isOver {
                     do {
-                        // As a page does: it comes again when it is told that it was too fast.
+                        // Like the web client, it retries when the server answers `too_fast`.
                         let wire = try SignalWire(to: context.http, from: context.address, timeout: .seconds(2))
                         try wire.join("shared", as: "Other \(number)", extra: token.map { ["token": $0] } ?? [:])
                         tally.add()

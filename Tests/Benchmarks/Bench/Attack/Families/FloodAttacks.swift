@@ -2,7 +2,7 @@ import Basics
 import Peer
 import Threads
 
-/// Datagrams of strangers, and of members who send more than there is to say.
+/// Floods of datagrams, of strangers and of participants.
 enum FloodAttacks {
     static let all: [Attack] = [
         Attack("stun-flood", "Checks that name a fragment of nobody, from 16 addresses, 20 000 a second.") { context in
@@ -76,7 +76,7 @@ enum FloodAttacks {
                         try wire.answer(to: offer)
                     }
                     let hello = Array(clientHello()[25...])
-                    // The path stands; the handshake never does.
+                    // The path is established, but the handshake never completes.
                     var sequence = 0
                     while !context.isOver {
                         if sequence % 50 == 0 { peer.socket.send(peer.check(), to: peer.server) }
@@ -167,14 +167,14 @@ enum FloodAttacks {
         return request.encoded(password: password)
     }
 
-    /// A DTLS 1.2 ClientHello in one record (RFC 6347 §4.3.2), good enough to be looked at.
+    /// A DTLS 1.2 ClientHello in one record (RFC 6347 §4.3.2), valid enough to be parsed.
     private static func clientHello() -> [UInt8] {
         var body: [UInt8] = [0xFE, 0xFD] + (0..<32).map { _ in UInt8.random(in: 0...255) }
         body += [0, 0, 0, 4, 0xC0, 0x2B, 0xC0, 0x2F, 1, 0]
         return record(body, from: 0, count: body.count, message: 0, number: 0)
     }
 
-    /// A part of a handshake message in a record of its own.
+    /// A fragment of a handshake message in a record of its own.
     private static func record(_ body: [UInt8], from start: Int, count: Int, message: UInt16, number: Int) -> [UInt8] {
         func three(_ value: Int) -> [UInt8] { [UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)] }
         var fragment: [UInt8] = [1] + three(body.count)

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Threads
 
-/// Connections that ask for nothing, slowly, or too often; over HTTP and to the media port.
+/// Connections without requests, with slow ones, or with too many; over HTTP and to the media port.
 enum HTTPAttacks {
     static let all: [Attack] = [
         Attack("http-silent", "2000 connections that say nothing.") { try hold($0, count: 2000) },
@@ -29,7 +29,7 @@ enum HTTPAttacks {
                 context.wire().head("GET", $0)
             }.joined()
             let many = Array(String(repeating: requests, count: 20).utf8)
-            // What the connection does not take is left: the server has stopped reading, as it may.
+            // Bytes that the connection does not accept are dropped: the server may stop reading.
             try hold(context, count: 200, first: many) { socket, _ in try? socket.send(many, timeout: .milliseconds(1))
             }
         },
@@ -79,7 +79,7 @@ enum HTTPAttacks {
                         let answer = try? context.wire(1 + lane % 2).request(
                             "GET", "/api/rooms/calm/snapshot.png", timeout: .seconds(5))
                         if answer?.status == 200 { count += 1 }
-                        // Refused at once: not faster than a client that tries again.
+                        // After a refusal the attack waits as long as a client that retries.
                         if answer?.status != 200 { context.rest(.milliseconds(20)) }
                     }
                 }
@@ -125,7 +125,7 @@ enum HTTPAttacks {
         },
     ]
 
-    /// Opens connections and keeps them; `again` is called for each every two seconds. Who was closed is opened anew.
+    /// Opens connections and keeps them, and calls `again` for each every two seconds. A closed connection is replaced.
     private static func hold(
         _ context: AttackContext, count: Int, to remote: SocketAddress? = nil, first: [UInt8] = [],
         every interval: Duration = .seconds(2),
@@ -135,7 +135,7 @@ enum HTTPAttacks {
         var next = MonotonicClock.now() + interval
         var most = 0, opened = 0
         while !context.isOver {
-            // 2000 a second at most, so that the attack is the connections and not their making.
+            // 2000 a second at most, because the attack is the open connections, not their establishment.
             var budget = 40
             while sockets.count < count, budget > 0, !context.isOver {
                 budget -= 1
@@ -154,7 +154,7 @@ enum HTTPAttacks {
                     guard waitFor(entry.socket.descriptor, timeout: .zero) else {
                         return (try? again(entry.socket, entry.turn)).map { (entry.socket, entry.turn + 1) }
                     }
-                    // An answer, or the end. Who reads nothing leaves it there.
+                    // Reads a response or the end, unless the attack reads nothing.
                     return isClosed(entry.socket)
                         ? nil : (try? again(entry.socket, entry.turn)).map { (entry.socket, entry.turn + 1) }
                 }
@@ -181,7 +181,7 @@ enum HTTPAttacks {
         context.remark("\(opened) connections")
     }
 
-    /// Somebody else's check over TCP must be answered.
+    /// Checks that the server answers another client's STUN check over TCP.
     private static func reachMedia(_ context: AttackContext) throws {
         let number = 77
         let wire = try SignalWire(to: context.http, from: context.address(number))

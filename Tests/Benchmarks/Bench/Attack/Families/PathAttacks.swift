@@ -2,7 +2,7 @@ import Basics
 import Glibc
 import Threads
 
-/// What can be done with source addresses.
+/// Attacks with source addresses.
 enum PathAttacks {
     static let all: [Attack] = [
         Attack(
@@ -42,8 +42,8 @@ enum PathAttacks {
             try intruder.run(context, every: .milliseconds(50)) { _ throws(WireError) in
                 for address in context.bystanders {
                     var check = intruder.peer.check()
-                    // Within MESSAGE-INTEGRITY, which lies before the 8 bytes of FINGERPRINT; that becomes wrong too
-                    // where it is looked at.
+                    // The changed byte is in MESSAGE-INTEGRITY, in front of the 8 bytes of FINGERPRINT, which becomes
+                    // wrong too.
                     check[check.count - 20] ^= 1
                     socket.send(check, from: address, to: intruder.peer.server)
                 }
@@ -92,7 +92,7 @@ enum PathAttacks {
             victim.wait(.milliseconds(20))
         }
         context.remark("a third party got \(arrived / 1000) kB for \(sent) B")
-        // Answers to checks are as large as the checks; checks of the server's own may come too.
+        // Responses are as large as the checks; the server may also send checks of its own.
         if arrived > 20_000, arrived > 3 * sent { context.fault("reflects") }
     }
 
@@ -160,19 +160,19 @@ enum PathAttacks {
     }
 }
 
-/// Sees what leaves a UDP port over loopback, before the system cuts segmented writes into datagrams. Needs
+/// Captures the packets of a UDP port on loopback, before the system splits segmented writes into datagrams. Needs
 /// CAP_NET_RAW.
 private final class LoopbackTap {
     private let descriptor: Int32
     private let port: UInt16
     private var counts = (segmented: 0, all: 0)
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
-    /// Larger than any datagram of ours.
+    /// Larger than any datagram of the server.
     private static let datagram = 1500
 
     init(port: UInt16) throws(WireError) {
         self.port = port
-        // 0x0800 is IPv4, in network order (packet(7)); the kernel's cooked form leaves link headers out.
+        // 0x0800 is IPv4, in network order (packet(7)); the kernel's cooked form has no link headers.
         descriptor = socket(
             AF_PACKET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
             Int32(UInt16(0x0800).bigEndian))

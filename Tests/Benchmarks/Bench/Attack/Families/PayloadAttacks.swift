@@ -1,6 +1,6 @@
 import Basics
 
-/// RTP whose payloads cost more than their bytes.
+/// RTP whose payloads cost more than their size suggests.
 enum PayloadAttacks {
     static let all: [Attack] = [
         Attack(
@@ -111,7 +111,7 @@ enum PayloadAttacks {
             try intruder.run(context, every: .milliseconds(5)) { _ throws(WireError) in
                 for _ in 0..<20 {
                     number &+= 1
-                    // RFC 8285 §4.2: one-byte form, ids 1 to 14 over and over.
+                    // RFC 8285 §4.2: one-byte form, ids 1 to 14 repeated.
                     var elements: [UInt8] = []
                     for index in 0..<60 {
                         elements += [UInt8(index % 14 + 1) << 4 | 3] + RTCPAttacks.word(number &* 31 &+ UInt32(index))
@@ -131,7 +131,7 @@ enum PayloadAttacks {
     private static func units(_ context: AttackContext, packets: Int) throws {
         let intruder = try context.enter("payload", codecs: [.h264])
         let sets = Packetizing.parameterSets(packets: packets)
-        // A real picture's own parameter sets stand before the others, and its slice behind them.
+        // The real picture's parameter sets precede the others, and its slice follows them.
         let real = Packetizing.units(try DecodeBombs.smallH264.get().data)
         let head = real.filter { $0[0] & 31 != 5 }, slices = real.filter { $0[0] & 31 == 5 }
         var time: UInt32 = 0
@@ -142,13 +142,13 @@ enum PayloadAttacks {
                 intruder.peer.send(
                     payload: payload, type: HostileOffer.h264, ssrc: intruder.peer.offer.videoSSRC, timestamp: time,
                     marker: index == payloads.count - 1)
-                // 2000 at once would not fit the server's socket.
+                // 2000 at once would not fit into the server's socket buffer.
                 if index % 100 == 99 { intruder.peer.socket.wait(.milliseconds(5)) }
             }
         }
     }
 
-    /// A real keyframe: behind it the server takes what follows for pictures.
+    /// Sends a real keyframe, after which the server accepts the following frames.
     private static func begin(_ codec: VideoCodec, _ peer: HostilePeer) throws {
         let frame = try (codec == .h264 ? DecodeBombs.smallH264 : DecodeBombs.smallVP8).get()
         let payloads = Packetizing.payloads(of: frame)
@@ -160,7 +160,8 @@ enum PayloadAttacks {
         }
     }
 
-    /// - Parameter make: for the packet of a number: payload, number of its picture, whether it is the picture's last.
+    /// - Parameter make: returns, for a packet's number, the payload, the number of its picture, and whether it is the
+    ///   last of the picture.
     private static func stream(
         _ context: AttackContext, _ codec: VideoCodec, perSecond rate: Int,
         _ make: (Int) -> (payload: [UInt8], picture: Int, isLast: Bool)

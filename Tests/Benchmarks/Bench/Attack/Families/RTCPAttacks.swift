@@ -1,6 +1,6 @@
 import Basics
 
-/// What a connected peer may say in RTCP.
+/// RTCP of a connected peer.
 enum RTCPAttacks {
     static let all: [Attack] = limits + lies + floods + streams
 
@@ -73,7 +73,7 @@ enum RTCPAttacks {
                     let extremes: [UInt32] = [0, 1, 0x7FFF_FFFF, 0x8000_0000, .max, number &* 2_654_435_761]
                     let pick = { (offset: UInt32) in extremes[Int((number &* 7 &+ offset &* 13) % 6)] }
                     var body: [UInt8] = []
-                    // RFC 3550 §6.4.1: who, NTP time, RTP time, packets, bytes, then one block about the server's
+                    // RFC 3550 §6.4.1: SSRC, NTP time, RTP time, packets, bytes, then one block about the server's
                     // video.
                     for word in [peer.offer.videoSSRC, pick(1), pick(2), pick(3), pick(4), pick(5)] {
                         body.append32(word)
@@ -114,7 +114,7 @@ enum RTCPAttacks {
                         var packet = HostileRTCP.packet(
                             .random(in: 192...223, using: &random), count: .random(in: 0...31, using: &random),
                             (0..<size * 4).map { _ in .random(in: 0...255, using: &random) })
-                        // Now and then about the server's own streams, or longer than it is.
+                        // Some packets concern the server's own streams, or claim more than their length.
                         if size > 1, Bool.random(using: &random) {
                             packet.replaceSubrange(8..<12, with: word(peer.answer.videoSSRC))
                         }
@@ -250,7 +250,7 @@ enum RTCPAttacks {
         },
     ]
 
-    // MARK: - Who speaks
+    // MARK: - Speakers
 
     private static func speak(
         _ context: AttackContext, every interval: Duration, _ body: (HostilePeer, Instant) throws(WireError) -> Void
@@ -259,13 +259,13 @@ enum RTCPAttacks {
         try intruder.run(context, every: interval) { now throws(WireError) in try body(intruder.peer, now) }
     }
 
-    /// The newest numbers that the server's packets had.
+    /// The latest sequence numbers of the server's packets.
     struct Newest {
         var video: UInt16 = 0
         var transport: UInt16 = 0
     }
 
-    /// `body` sends about a full datagram each time.
+    /// Calls `body`, which sends about one full datagram.
     private static func follow(
         _ context: AttackContext, bitsPerSecond rate: Int, _ body: (HostilePeer, Newest) throws(WireError) -> Void
     ) throws {

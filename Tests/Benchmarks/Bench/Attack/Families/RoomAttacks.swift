@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// What participants may ask for, asked for without end.
+/// Requests that participants may make, made without end.
 enum RoomAttacks {
     static let all: [Attack] = views + texts + rooms
 
@@ -83,7 +83,7 @@ enum RoomAttacks {
         },
     ]
 
-    /// A listener by WHEP, with a wish for the sound's rate that nobody else has.
+    /// A listener by WHEP that requests an audio bit rate that no other listener has.
     private static func listen(_ context: AttackContext, _ number: Int) throws {
         let address = 1 + number % 18
         context.rest(.milliseconds(number / 18 * 220))
@@ -160,7 +160,7 @@ enum RoomAttacks {
         },
     ]
 
-    /// Says one text over and over on 8 connections; whoever is cut off comes again.
+    /// Sends one text repeatedly on 8 connections; a closed connection is opened again.
     private static func shout(_ context: AttackContext, _ text: String) {
         let frame = SignalWire.frame(Array(text.utf8))
         for lane in 0..<8 {
@@ -183,7 +183,7 @@ enum RoomAttacks {
         context.rest()
     }
 
-    /// Is there, and reads.
+    /// Stays in the room and reads.
     private static func sit(_ context: AttackContext, _ room: String, as number: Int) throws {
         context.rest(.milliseconds(number * 60))
         let wire = try SignalWire(to: context.http, from: context.address(number))

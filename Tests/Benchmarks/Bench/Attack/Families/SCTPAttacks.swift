@@ -1,6 +1,6 @@
 import Basics
 
-/// Data channels by someone who keeps none of SCTP's rules.
+/// Data channels of a peer that ignores SCTP's rules.
 enum SCTPAttacks {
     static let all: [Attack] = [
         Attack("sctp-fragments", "A message of fragments of one byte that never ends, 11 000 a second.", memory: 40) {
@@ -95,7 +95,7 @@ enum SCTPAttacks {
             memory: 40
         ) { context in
             context.spawn { context in
-                // Opens the channel, and then is deaf.
+                // Opens the channel, and then acknowledges nothing.
                 let (intruder, channels) = try member(context, as: 2)
                 try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in }
                 withExtendedLifetime(channels) {}
@@ -129,7 +129,7 @@ enum SCTPAttacks {
         return (intruder, channels)
     }
 
-    /// `make` gives the chunk of a number.
+    /// `make` returns the chunk with a number.
     private static func chunks(
         _ context: AttackContext, packetsPerSecond rate: Int, perPacket: Int, _ make: (HostileChannels, Int) -> [UInt8]
     ) throws {

@@ -2,7 +2,7 @@ import Basics
 import Foundation
 import Peer
 
-/// Session descriptions that cost more than their bytes, by every door that takes one.
+/// Session descriptions that cost more than their size suggests, at every endpoint that takes one.
 enum SDPAttacks {
     static let all: [Attack] = [
         Attack(
@@ -20,7 +20,7 @@ enum SDPAttacks {
             "One such offer as a WHIP session, then ICE restarts by PATCH, for which the server may read the kept offer again."
         ) { context in
             guard let answer = post(context, Bomb.feedback), let place = answer.headers["location"] else {
-                // Refused: an offer of the proper kind shows whether PATCH costs anything at all.
+                // The offer was refused: a valid offer shows whether PATCH costs anything at all.
                 guard let answer = post(context, Bomb.plain), let place = answer.headers["location"] else {
                     return context.rest()
                 }
@@ -97,7 +97,7 @@ enum SDPAttacks {
         init(_ random: SeededRandom) { self.random = random }
     }
 
-    /// POST /whip; the answer if it was taken.
+    /// Sends POST /whip. Returns the answer if the offer was accepted.
     @discardableResult
     static func post(_ context: AttackContext, _ offer: String, room: String = "sdp", from number: Int = 1)
         -> HTTPAnswer?
@@ -130,7 +130,8 @@ enum SDPAttacks {
         }
     }
 
-    /// Offers on /signal, each when the one before was answered; a new connection when the old one was ended.
+    /// Sends offers on /signal, each after the answer to the one before, on a new connection when the old one was
+    /// closed.
     private static func offers(_ context: AttackContext, _ offer: @escaping () -> String) throws {
         var sent = 0
         while !context.isOver {
@@ -140,7 +141,7 @@ enum SDPAttacks {
                 while !context.isOver {
                     try wire.send(["type": "offer", "sdp": offer()])
                     sent += 1
-                    // An answer or a refusal, whichever it is.
+                    // Waits for an answer or a refusal.
                     var isAnswered = false
                     while !isAnswered, !context.isOver {
                         switch wire.next(timeout: .seconds(1)) {
@@ -173,7 +174,7 @@ enum Bomb {
 
     static var plain: String { shaped { _ in } }
 
-    /// Lines until the offer is as long as it may be.
+    /// Repeats lines until the offer has the largest permitted size.
     private static func filled(_ start: [String], formats: [String] = [], _ line: (Int) -> String) -> String {
         shaped { offer in
             offer.extraFormats = formats

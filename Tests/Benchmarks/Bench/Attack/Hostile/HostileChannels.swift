@@ -1,8 +1,8 @@
 import Basics
 import Threads
 
-/// An SCTP association that keeps no rule but the handshake's: chunks go out as an attack writes them, and nothing is
-/// acknowledged.
+/// An SCTP association that only completes the handshake: it sends an attack's chunks unchanged, and acknowledges
+/// nothing.
 final class HostileChannels {
     static let stringType: UInt32 = 51
     static let openType: UInt32 = 50
@@ -11,9 +11,9 @@ final class HostileChannels {
     private let tag = UInt32.random(in: 1 ... .max)
     private var peerTag: UInt32 = 0
     private(set) var isEstablished = false
-    /// Of the next chunk that is sent in order.
+    /// The TSN of the next chunk that is sent in order.
     var tsn: UInt32 = 1000
-    /// The server ended the association.
+    /// Whether the server ended the association.
     private(set) var isAborted = false
 
     /// The most bytes of chunks that fit one packet.
@@ -24,7 +24,7 @@ final class HostileChannels {
         peer.onApplication = { [weak self] in self?.receive($0) }
     }
 
-    /// Shakes hands as the initiator; the server's own INIT, which may cross, is not answered.
+    /// Performs the handshake as the initiator; a crossing INIT of the server is not answered.
     func establish(within limit: Duration = .seconds(5)) throws(WireError) {
         var body: [UInt8] = []
         body.append32(tag)
@@ -32,7 +32,7 @@ final class HostileChannels {
         body.append16(1024)
         body.append16(1024)
         body.append32(tsn)
-        // RFC 3758 §3.1: partial reliability is understood.
+        // RFC 3758 §3.1: partial reliability is supported.
         body += [0xC0, 0, 0, 4]
         let hello = Self.chunk(1, body)
         let end = MonotonicClock.now() + limit
@@ -126,7 +126,7 @@ final class HostileChannels {
         tsn &+= 1
     }
 
-    /// Fills packets with what `next` gives until it gives nothing.
+    /// Sends packets filled with the chunks of `next` until it returns nil.
     func sendPacked(_ next: () -> [UInt8]?) {
         var chunks: [UInt8] = []
         while let chunk = next() {

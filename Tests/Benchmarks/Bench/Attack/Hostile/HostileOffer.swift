@@ -1,7 +1,7 @@
 import Basics
 import Peer
 
-/// The session description of an attacker: proper, so that the server takes it, with room for what is not.
+/// The session description of an attacker: valid, so that the server accepts it, with places for an attack's lines.
 struct HostileOffer {
     static let opus: UInt8 = 111
     static let red: UInt8 = 63
@@ -16,14 +16,14 @@ struct HostileOffer {
     var direction = "sendrecv"
     var hasVideo = true
     var hasChannels = true
-    /// Of Opus' format parameters.
+    /// Further format parameters of Opus.
     var opusParameters = "minptime=10;useinbandfec=1"
-    /// Whether transport-wide feedback is offered; otherwise REMB rules.
+    /// Whether transport-wide feedback is offered; otherwise REMB.
     var hasTransportFeedback = true
     var videoCodecs: [VideoCodec] = [.h264, .vp8]
-    /// Lines of the video section beside its own.
+    /// Further lines of the video section.
     var extraVideo: [String] = []
-    /// Formats of the video section beside its own.
+    /// Further formats of the video section.
     var extraFormats: [String] = []
 
     init(_ identity: DTLSIdentity) { fingerprint = identity.fingerprint }
@@ -90,15 +90,15 @@ struct HostileOffer {
     }
 }
 
-/// What an attacker reads out of the server's answer.
+/// The values that an attacker needs from the server's answer.
 struct HostileAnswer {
     var ice: ICECredentials
     var fingerprint: Fingerprint
     var candidate: Candidate
-    /// What the server sends with, as its answer names it.
+    /// The server's SSRCs in its answer.
     var audioSSRC: UInt32 = 0
     var videoSSRC: UInt32 = 0
-    /// The server waits for our ClientHello.
+    /// Whether the server waits for the attacker's ClientHello.
     var isPassive = false
 
     init(parsing text: String) throws(WireError) {
@@ -114,7 +114,7 @@ struct HostileAnswer {
             case "candidate": if let candidate = Candidate(parsing: value) { candidates.append(candidate) }
             case "ssrc":
                 guard let ssrc = value.split(separator: " ").first.flatMap({ UInt32($0) }) else { continue }
-                // The first of a section is the stream, those behind it are its repairs.
+                // The first SSRC of a section is the stream, the following ones are its repairs.
                 if section == "audio", audioSSRC == 0 { audioSSRC = ssrc }
                 if section == "video", videoSSRC == 0 { videoSSRC = ssrc }
             default: if values[String(name)] == nil { values[String(name)] = value }

@@ -2,12 +2,12 @@ import Basics
 import Peer
 import Threads
 
-/// A peer that joined as one should and then says what it likes: a path, keys and nothing above them. One thread at a
-/// time.
+/// A peer that joins correctly and then sends an attack's packets: it has a path and keys, and no protocol above them.
+/// Used by one thread at a time.
 ///
-/// What it sends is authentic; what is in it is up to the attack. It answers nothing that it need not answer.
+/// Its packets are authentic, with the content of the attack. It answers only what keeps the connection alive.
 final class HostilePeer {
-    /// Making keys takes a while, and nobody looks whose they are.
+    /// One certificate for all hostile peers, because generating keys is slow and the server does not compare them.
     static let identity = Result { try DTLSIdentity.generate() }
 
     let offer: HostileOffer
@@ -19,19 +19,19 @@ final class HostilePeer {
     private var srtp: SRTPContext?
     private var keys: SRTPKeys?
     private(set) var isConnected = false
-    /// Why the peer is no more; nil while it lives.
+    /// Why the peer ended; nil while it is connected.
     private(set) var end: String?
-    /// Gets what comes in DTLS records: SCTP packets.
+    /// Called with the SCTP packets from DTLS records.
     var onApplication: ([UInt8]) -> Void = { _ in }
-    /// Gets the headers of decrypted RTP packets of the server: sequence number, SSRC, transport-wide number if there
-    /// is one.
+    /// Called with the headers of the server's decrypted RTP packets: sequence number, SSRC, and the transport-wide
+    /// number if there is one.
     var onMedia: ((_ sequence: UInt16, _ ssrc: UInt32, _ transport: UInt16?) -> Void)?
-    /// How much the server has sent, in datagrams.
+    /// The number of datagrams from the server.
     private(set) var received = 0
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
     private var sequences: [UInt32: UInt16] = [:]
 
-    /// - Parameter exchange: carries the offer to the server and brings its answer.
+    /// - Parameter exchange: sends the offer to the server and returns its answer.
     init(
         from source: IPAddress, shape: (inout HostileOffer) -> Void = { _ in },
         exchange: (String) throws(WireError) -> String
@@ -60,7 +60,7 @@ final class HostilePeer {
 
     // MARK: - Running
 
-    /// Finds the path and the keys.
+    /// Establishes the path and the keys.
     func connect(within limit: Duration = .seconds(5)) throws(WireError) {
         let deadline = MonotonicClock.now() + limit
         while !isConnected {
@@ -73,7 +73,7 @@ final class HostilePeer {
         }
     }
 
-    /// Takes what came, keeps the path alive and lets the handshake go on.
+    /// Handles received datagrams, keeps the path alive and continues the handshake.
     func step(at now: Instant) {
         socket.receive { datagram, remote in
             received += 1
@@ -84,7 +84,7 @@ final class HostilePeer {
         drain(at: now)
     }
 
-    /// Calls `body` every so often until `end`, and keeps the peer alive between.
+    /// Calls `body` at intervals until `end`, and keeps the peer alive in between.
     func run(until end: Instant, every interval: Duration, _ body: (Instant) throws(WireError) -> Void)
         throws(WireError)
     {
@@ -96,7 +96,7 @@ final class HostilePeer {
             if now >= next {
                 try body(now)
                 next += interval
-                // What the machine had no time for is skipped, not caught up.
+                // Calls that the machine was too busy for are skipped.
                 if now - next > .milliseconds(200) { next = now + interval }
             }
             socket.wait(min(max(next - MonotonicClock.now(), .zero), .milliseconds(20)))
@@ -143,7 +143,7 @@ final class HostilePeer {
         while let bytes = dtls.nextTransmit() { socket.send(bytes, to: server) }
     }
 
-    // MARK: - Saying what it likes
+    // MARK: - Sending
 
     /// Encrypts and sends an RTP packet.
     func send(rtp packet: [UInt8]) {
@@ -154,7 +154,7 @@ final class HostilePeer {
         send(packet) { srtp, buffer, length in try? srtp.protectRTCP(buffer, length: length) }
     }
 
-    /// A compound RTCP packet, encrypted, to be sent from wherever.
+    /// Encrypts a compound RTCP packet, to be sent from any address.
     func protected(rtcp packet: [UInt8]) -> [UInt8] {
         guard let srtp, packet.count + SRTPContext.maximumOverhead <= scratch.count else { return [] }
         scratch.copyBytes(from: packet)
@@ -168,11 +168,11 @@ final class HostilePeer {
         socket.send(UnsafeRawBufferPointer(rebasing: scratch[..<length]), to: server)
     }
 
-    /// Begins with an empty table of streams: libsrtp searches it for each packet, and a flood of SSRCs would slow its
-    /// sender down.
+    /// Clears the table of streams: libsrtp searches it for each packet, and a flood of SSRCs would slow down its
+    /// sender.
     func forgetStreams() { srtp = keys.flatMap { try? SRTPContext($0) } }
 
-    /// Sends an RTP packet of the next number of its stream.
+    /// Sends an RTP packet with the next sequence number of its stream.
     func send(payload: [UInt8], type: UInt8, ssrc: UInt32, timestamp: UInt32, marker: Bool = false) {
         let sequence = sequences[ssrc] ?? UInt16.random(in: 0..<0x4000)
         sequences[ssrc] = sequence &+ 1
@@ -190,13 +190,13 @@ final class HostilePeer {
         return bytes + payload
     }
 
-    /// Sends one DTLS record of application data: an SCTP packet, or none.
+    /// Sends one DTLS record of application data, which is an SCTP packet or any other bytes.
     func send(application bytes: [UInt8]) {
         dtls.send(bytes)
         while let datagram = dtls.nextTransmit() { socket.send(datagram, to: server) }
     }
 
-    /// An authentic check of this peer's, to be sent from wherever.
+    /// An authenticated check of this peer, to be sent from any address.
     func check(nominating: Bool = true) -> [UInt8] {
         var request = STUNMessage(
             .request, transaction: .init(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)))

@@ -1,6 +1,6 @@
 import Basics
 
-/// RTCP packets by hand (RFC 3550 §6, RFC 4585 §6.1): whatever fits the bytes.
+/// Makes RTCP packets (RFC 3550 §6, RFC 4585 §6.1) with any values.
 enum HostileRTCP {
     static let transportFeedback: UInt8 = 205
     static let payloadFeedback: UInt8 = 206
@@ -20,14 +20,14 @@ enum HostileRTCP {
         return packet(type, count: format, body + content)
     }
 
-    /// A receiver report without blocks, as compound packets begin.
+    /// A receiver report without blocks, the start of a compound packet.
     static func report(_ sender: UInt32) -> [UInt8] {
         var body: [UInt8] = []
         body.append32(sender)
         return packet(201, count: 0, body)
     }
 
-    /// TMMBR (RFC 5104 §4.2.1) with the exponent, mantissa and overhead as they are.
+    /// TMMBR (RFC 5104 §4.2.1) with any exponent, mantissa and overhead.
     static func temporaryLimit(sender: UInt32, stream: UInt32, exponent: UInt32, mantissa: UInt32, overhead: UInt32)
         -> [UInt8]
     {
@@ -45,7 +45,7 @@ enum HostileRTCP {
         return feedback(payloadFeedback, format: 15, sender: sender, media: 0, content)
     }
 
-    /// "The line carries 5 Mbit/s": 0x13880 × 2⁶. The server then sends the best that it has.
+    /// A REMB of 5 Mbit/s (0x13880 × 2⁶), after which the server sends its top rung.
     static func praise(_ peer: HostilePeer) -> [UInt8] {
         report(peer.offer.videoSSRC)
             + estimate(sender: peer.offer.videoSSRC, exponent: 6, mantissa: 0x13880, streams: [peer.answer.videoSSRC])

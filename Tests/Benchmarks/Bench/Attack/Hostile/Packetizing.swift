@@ -1,8 +1,8 @@
 import Basics
 
-/// Payloads of one access unit as an attacker sends them (RFC 6184 §5.6 to §5.8, RFC 7741 §4.2).
+/// The payloads of one access unit (RFC 6184 §5.6 to §5.8, RFC 7741 §4.2).
 enum Packetizing {
-    /// What a packet carries beside its headers, in bytes.
+    /// The payload size of a packet in bytes.
     static let room = 1150
 
     static func payloads(of frame: EncodedVideoFrame) -> [[UInt8]] {
@@ -11,7 +11,7 @@ enum Packetizing {
 
     private static func vp8(_ data: [UInt8]) -> [[UInt8]] {
         stride(from: 0, to: data.count, by: room).map { start in
-            // X, S, no picture id: the plainest descriptor.
+            // A descriptor with X and S, and without a picture id.
             [start == 0 ? 0x10 : 0x00] + data[start..<min(start + room, data.count)]
         }
     }
@@ -46,7 +46,7 @@ enum Packetizing {
         }.filter { !$0.isEmpty }
     }
 
-    /// STAP-A packets (RFC 6184 §5.7.1) of so many parameter sets of four bytes, no two alike.
+    /// STAP-A packets (RFC 6184 §5.7.1) of different parameter sets of four bytes.
     static func parameterSets(packets: Int) -> [[UInt8]] {
         let perPacket = (room - 1) / 6
         return (0..<packets).map { packet in

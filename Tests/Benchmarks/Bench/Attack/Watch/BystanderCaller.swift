@@ -4,26 +4,27 @@ import Foundation
 import Synchronization
 import Threads
 
-/// One person in the call that must not suffer: a real client for the media, signalling on a thread of its own.
+/// One participant of the call that must not be disturbed: a real client for the media, with signalling on a thread of
+/// its own.
 final class BystanderCaller: Sendable {
     private struct Tile: Sendable {
         var participant: String
-        /// Its middle, in parts of the canvas.
+        /// The middle of the tile, in fractions of the canvas.
         var x: Double
         var y: Double
     }
 
     private struct State: Sendable {
-        /// Why the call is over; nil while it goes on.
+        /// Why the call ended; nil while it goes on.
         var end: String?
         var tiles: [Tile] = []
-        /// Whose tile is looked at.
+        /// The participant whose tile is observed.
         var other: String?
     }
 
     /// The participant's id in the room.
     let id: String
-    /// What media comes to.
+    /// The server's address for media.
     let address: SocketAddress
     let audio: AudioMeter
     let picture: PictureMeter
@@ -31,16 +32,16 @@ final class BystanderCaller: Sendable {
     private let state: Guard
     private let isOver = Atomic(false)
 
-    /// What the client's threads share.
+    /// The state that the client's threads share.
     private final class Guard: Sendable {
         let state = Guarded(State())
 
         func end(_ reason: String) { state.withLock { $0.end = $0.end ?? reason } }
     }
 
-    /// Joins; the thread must be one that may wait.
+    /// Joins the call. Blocks the calling thread.
     ///
-    /// - Parameter number: 0 or 1: which tone is sent; the other's is listened to.
+    /// - Parameter number: 0 or 1: the index of the tone to send; the other tone is measured.
     init(
         _ number: Int, footage: BystanderFootage, server: SocketAddress, source: IPAddress, room: String, token: String?
     ) throws {
@@ -75,10 +76,10 @@ final class BystanderCaller: Sendable {
         DedicatedThread.start("signalling") { [self] in follow(socket.value) }
     }
 
-    /// Why the call is over; nil while it goes on.
+    /// Why the call ended; nil while it goes on.
     var end: String? { state.state.withLock { $0.end } }
 
-    /// Whose tile is to be looked at.
+    /// Sets the participant whose tile is observed.
     func watch(_ other: String) {
         state.state.withLock { $0.other = other }
         look()

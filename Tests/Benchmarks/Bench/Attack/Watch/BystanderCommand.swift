@@ -6,8 +6,8 @@ import Peer
 import Synchronization
 import Threads
 
-/// The call that must not suffer, in a process of its own so that the attackers' work is not in its way; `bench attack`
-/// starts it.
+/// The call that must not be disturbed, in a process of its own so that the attackers' work does not delay it;
+/// `bench attack` starts it.
 struct BystanderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bystander", abstract: "Holds a call of two on a server and tells its longest gaps.",
@@ -67,7 +67,7 @@ private final class BystanderWatch: Sendable {
     private let token: String?
     private let footage: BystanderFootage
     private let checks = Guarded(Checks())
-    /// The room of the newcomers, so that the bystanders' own picture stays as it is.
+    /// The room of the newcomers, so that the bystanders' picture does not change.
     private static let lobby = "lobby"
     private static let room = "calm"
 
@@ -75,7 +75,7 @@ private final class BystanderWatch: Sendable {
         (self.server, self.token) = (server, token)
         footage = try BystanderFootage()
         let wire = HTTPWire(server: server, source: .loopback(0, 4))
-        // A small picture: what is measured is the server's work for others, not for this call.
+        // A small picture, because the measurement concerns the server's work for others, not for this call.
         for room in [Self.room, Self.lobby] {
             _ = try wire.request("PUT", "/api/rooms/\(room)", json: #"{"width":640,"height":360}"#)
         }
@@ -91,7 +91,7 @@ private final class BystanderWatch: Sendable {
         self.callers = callers
     }
 
-    /// Until a second has gone without a gap worth the name.
+    /// Waits for a second without a notable gap.
     func settle() throws {
         let end = MonotonicClock.now() + .seconds(20)
         while MonotonicClock.now() < end {
@@ -126,7 +126,7 @@ private final class BystanderWatch: Sendable {
             loopTurn: turn.wall, loopTurnProcessor: turn.processor, end: callers.lazy.compactMap(\.end).first)
     }
 
-    /// In milliseconds, by the clock and in processor time.
+    /// In milliseconds: elapsed time and processor time.
     private func loopTurn() -> (wall: Double?, processor: Double?) {
         let wire = HTTPWire(server: server, source: .loopback(0, 4))
         guard let answer = try? wire.request("GET", "/metrics", timeout: .seconds(2)), answer.status == 200 else {
@@ -141,7 +141,7 @@ private final class BystanderWatch: Sendable {
         return (value("wall"), value("cpu"))
     }
 
-    /// Asks for `/healthz` twice a second until the process ends.
+    /// Requests `/healthz` twice a second until the process ends.
     func startChecks() {
         DedicatedThread.start("checks") { [self] in
             let wire = HTTPWire(server: server, source: .loopback(0, 4))
@@ -159,7 +159,7 @@ private final class BystanderWatch: Sendable {
         }
     }
 
-    /// Somebody comes into the lobby, and leaves when picture and sound are there.
+    /// A newcomer joins the lobby, and leaves after receiving video and audio.
     func newcomer() -> BystanderReading.Newcomer {
         let start = MonotonicClock.now()
         let arrived = Arrivals()
@@ -199,7 +199,7 @@ private final class BystanderWatch: Sendable {
         }
     }
 
-    /// Which media have come, as bits.
+    /// The received media as bits.
     private final class Arrivals: Sendable {
         private let bits = Atomic(0)
         func add(_ bit: Int) { bits.bitwiseOr(bit, ordering: .relaxed) }

@@ -2,16 +2,16 @@ import Basics
 import Codecs
 import Foundation
 
-/// What the bystanders send: light to make, light to check. A tone, and a ground whose brightness changes with each
+/// The media of the bystanders, cheap to make and to check: a tone, and a picture whose brightness changes with each
 /// frame.
 struct BystanderFootage {
     static let width = 320
     static let height = 180
     static let framesPerSecond = 30
-    /// In Hz, one for each caller.
+    /// The tones in Hz, one for each caller.
     static let tones = [440.0, 1000.0]
 
-    /// No two neighbours, nor next neighbours, are alike.
+    /// Brightness levels, of which adjacent ones, and those two apart, differ.
     private static let levels: [UInt8] = [60, 110, 160, 210, 135, 85]
 
     let frames: [EncodedVideoFrame]
@@ -44,7 +44,7 @@ struct BystanderFootage {
                 }
                 packets.append(try encoder.encode(samples))
             }
-            // The first second is the encoder's run-up.
+            // The first second lets the encoder settle.
             audio.append(Array(packets[50...]))
         }
         self.audio = audio

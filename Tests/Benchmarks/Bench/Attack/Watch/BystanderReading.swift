@@ -1,12 +1,12 @@
-/// What the bystanders' process tells the bench, one JSON object on a line.
+/// The reports of the bystanders' process to the benchmark, one JSON object per line.
 struct BystanderReading: Codable, Sendable {
-    /// Both are in the call; where their media comes to.
+    /// Both are in the call; with the server's addresses for their media.
     struct Ready: Codable, Sendable {
         var addresses: [String]
         var fault: String?
     }
 
-    /// How long it took somebody new to see a picture and hear sound, in milliseconds; or why not.
+    /// The time until a newcomer received video and audio, in milliseconds; or the reason of the failure.
     struct Newcomer: Codable, Sendable {
         var milliseconds: Double
         var fault: String?
@@ -16,15 +16,15 @@ struct BystanderReading: Codable, Sendable {
     var audioGap: Double
     var pictureGap: Double
     var packetsLost: Int
-    /// Asked for `/healthz` so often, and so often without a 200 within a second.
+    /// The number of requests for `/healthz`, and of those without a 200 within a second.
     var checks: Int
     var failedChecks: Int
-    /// The slowest answer in milliseconds.
+    /// The slowest response in milliseconds.
     var slowestCheck: Double
-    /// The loop's longest turn of the last 15 s in milliseconds, by the clock and in processor time; nil where the
-    /// server does not tell.
+    /// The loop's longest turn of the last 15 s in milliseconds, as elapsed time and as processor time; nil where the
+    /// server does not report it.
     var loopTurn: Double?
     var loopTurnProcessor: Double?
-    /// Why the call is over; nil while it goes on.
+    /// Why the call ended; nil while it goes on.
     var end: String?
 }

@@ -3,10 +3,10 @@ import Codecs
 import Foundation
 import Peer
 
-/// The longest time in which the other's voice was not heard: packets that carry its tone must come every 20 ms.
+/// Measures the longest time without the other's audio: packets with its tone must come every 20 ms.
 ///
-/// A packet that holds silence or another's sound counts as missing, so what the server did not receive, or mixed
-/// wrongly, is a gap too.
+/// A packet with silence or other audio counts as missing, so audio that the server did not receive, or mixed wrongly,
+/// is a gap too.
 final class AudioMeter: Sendable {
     private struct State {
         var decoder: Opening<OpusDecoder>?
@@ -16,9 +16,9 @@ final class AudioMeter: Sendable {
         var gap: LongestGap
     }
 
-    /// In Hz: what the other sends.
+    /// The other's tone in Hz.
     private let tone: Double
-    /// A tenth of what is sent; silence and noise have less.
+    /// The threshold, a tenth of the sent amplitude; silence and noise have less.
     private static let audible: Float = 0.03
     private let state: Guarded<State>
 
@@ -39,7 +39,7 @@ final class AudioMeter: Sendable {
         }
     }
 
-    /// In milliseconds since `mark`, and the packets that never came.
+    /// The longest gap in milliseconds since `mark`, and the lost packets.
     func read(at now: Instant) -> (gap: Double, lost: Int) { state.withLock { ($0.gap.read(at: now), $0.lost) } }
 
     func mark() {
@@ -60,12 +60,12 @@ final class AudioMeter: Sendable {
     }
 }
 
-/// The longest time in which the other's tile did not change. The other's picture changes its brightness with every
-/// frame.
+/// Measures the longest time without a change in the other's tile. The other's picture changes its brightness with
+/// every frame.
 final class PictureMeter: Sendable {
     private struct State {
         var decoder: Opening<VideoDecoder>?
-        /// The middle of the other's tile, in parts of the canvas.
+        /// The middle of the other's tile, in fractions of the canvas.
         var place: (x: Double, y: Double)?
         var luma = -1
         var gap: LongestGap
@@ -91,7 +91,7 @@ final class PictureMeter: Sendable {
         }
     }
 
-    /// In milliseconds since `mark`.
+    /// The longest gap in milliseconds since `mark`.
     func read(at now: Instant) -> Double { state.withLock { $0.gap.read(at: now) } }
     func mark() { state.withLock { $0.gap.mark() } }
 
@@ -106,11 +106,11 @@ final class PictureMeter: Sendable {
     }
 }
 
-/// The longest time between two events.
+/// Measures the longest time between two events.
 struct LongestGap {
     private var last: Instant
     private var longest = Duration.zero
-    /// Whether anything happened yet.
+    /// Whether there was an event yet.
     private(set) var hasBegun = false
 
     init(last: Instant) { self.last = last }
@@ -121,14 +121,14 @@ struct LongestGap {
         last = max(last, instant)
     }
 
-    /// A gap that goes on counts too. In milliseconds.
+    /// The longest gap in milliseconds, including one that has not ended.
     func read(at now: Instant) -> Double { max(longest, now - last).inMilliseconds }
 
-    /// Forgets what was; a gap that goes on keeps its beginning.
+    /// Resets the measurement; a gap that has not ended keeps its start.
     mutating func mark() { longest = .zero }
 }
 
-/// A decoder within a mutex: `@unchecked Sendable` because it is used under that lock only.
+/// A decoder behind a lock. `@unchecked Sendable`: it is used with that lock held only.
 struct Opening<Value: AnyObject>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

@@ -1,7 +1,7 @@
 import Basics
 import Dispatch
 
-/// Waits on the calling thread, which must be one of its own, for work that is asynchronous.
+/// Blocks the calling thread, which must be a dedicated one, until asynchronous work is done.
 func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let outcome = Outcome<Value>()
     let done = DispatchSemaphore(value: 0)
