@@ -9,12 +9,12 @@ import Threads
 
 /// A conference server without its endpoints: rooms, participants, their media, recordings.
 ///
-/// This is the face of it; the work is done by the services below: rooms and seats (`RoomService`, `SeatService`),
-/// peers (`PeerService`), layouts, recordings. Each room has a lock of its own, which is never held while anything
-/// waits; the one thing that all rooms share is the registry, which is asked for a name and nothing else. Threads: see
-/// `MediaThreads`; the control thread does what follows from media and time, and calls the endpoints.
+/// This class is the interface; services do the work: rooms and seats (`RoomService`, `SeatService`), peers
+/// (`PeerService`), layouts, recordings. Each room has a lock of its own, which no thread holds while it waits. All
+/// rooms share only the registry, whose lock is held for a look-up or a count. `MediaThreads` has the media's threads;
+/// the control thread handles the events of media and time, and calls the endpoints.
 public final class Conference: Sendable {
-    /// The most recordings that `recordings` gives at once, and what it gives where nothing else is asked for.
+    /// The most recordings that one call of `recordings` returns, and its default.
     public static let maxRecordingsAtOnce = RecordingService.maxAtOnce
     public static let recordingsAtOnce = 100
 
@@ -31,14 +31,15 @@ public final class Conference: Sendable {
     private let logger: Logger
     var registry: RoomRegistry { roomService.registry }
 
-    /// Binds the media ports and reads the layouts. Nothing runs before `start`.
+    /// Binds the media ports and reads the layouts. No thread runs before `start`.
     public convenience init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
-        try self.init(configuration, logger: logger, disk: .system, diskPatience: .seconds(5))
+        try self.init(configuration, logger: logger, disk: .system, diskTimeout: .seconds(5))
     }
 
-    /// `disk`: of the recordings; tests have one that stands still. `diskPatience`: how long a start waits for it.
+    /// - Parameters:\n /// - disk: the recordings' disk; tests have one that can hang.\n /// - diskTimeout: how long
+    /// the start of a recording waits for it.
     init(
-        _ configuration: ConferenceConfiguration, logger: Logger, disk: RecordingDisk, diskPatience: Duration
+        _ configuration: ConferenceConfiguration, logger: Logger, disk: RecordingDisk, diskTimeout: Duration
     ) throws(ConferenceError) {
         self.configuration = configuration
         self.logger = logger
@@ -53,7 +54,7 @@ public final class Conference: Sendable {
         }
         let log = RoomLog(logger)
         let recordings = RecordingControl(
-            configuration.recording, disk: disk, patience: diskPatience, logger: logger, log: log)
+            configuration.recording, disk: disk, answerTimeout: diskTimeout, logger: logger, log: log)
         roomService = RoomService(
             configuration, media: media, layouts: layouts, control: control, statistics: statistics,
             recordings: recordings,
@@ -70,13 +71,13 @@ public final class Conference: Sendable {
         events.set(roomService, seats)
     }
 
-    /// What was really bound.
+    /// The media addresses that were bound, with the ports that the system chose.
     public var mediaUDP: [SocketAddress] { media.peers.sockets.boundUDP }
     public var mediaTCP: [SocketAddress] { media.peers.sockets.boundTCP }
 
     // MARK: - Start and end
 
-    /// Starts the threads. What a crash left open of recordings is closed beside the calls.
+    /// Starts the threads. Recordings that a crash left open are repaired in the background.
     public func start() throws(ConferenceError) {
         SystemMemory.mapPictures()
         media.start()
@@ -85,15 +86,16 @@ public final class Conference: Sendable {
     }
 
     public var isDraining: Bool { registry.isDraining }
-    /// No new rooms are taken.
+    /// Whether new rooms are refused.
     public var isOverloaded: Bool { media.overload.refusesRooms }
 
-    /// No joins, recordings closed, peers told, threads ended; returns at the latest after `limit`.
+    /// Refuses joins, closes recordings and peers, and ends the threads. Waits for the recordings no longer than
+    /// `limit`.
     public func drain(within limit: Duration) async {
         guard registry.drain() else { return }
         recordingService.control.stopRepairs()
         let running = registry.rooms.compactMap { $0.read(\.recording) ?? nil }
-        // Whichever is first: a disk that hangs must not keep the server from going down.
+        // The first of both counts: a disk that hangs must not keep the server from ending.
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let once = Once(continuation)
             Task {
@@ -108,7 +110,8 @@ public final class Conference: Sendable {
             }
         }
         for room in registry.rooms { roomService.end(room.id, reason: .draining) }
-        // The endpoints hear of it before the control thread ends; the peers' goodbyes leave with the loop's last turn.
+        // The endpoints get their last events before the control thread ends; the peers' last datagrams leave in the
+        // loops' last turn.
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
             control.post { done.resume() }
         }
@@ -116,10 +119,10 @@ public final class Conference: Sendable {
         media.stop()
     }
 
-    /// A few times a second, on the control thread.
+    /// Runs every `ControlThread.period`, on the control thread.
     private func runHousekeeping(at now: Instant) {
         seats.expire(at: now)
-        if statistics.mustReleaseMemory(at: now) { SystemMemory.release() }
+        if statistics.startReleaseIfDue(at: now) { SystemMemory.release() }
         if statistics.startIfDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
         if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
         if statistics.startIfDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
@@ -135,13 +138,13 @@ public final class Conference: Sendable {
 
     // MARK: - Rooms
 
-    /// The oldest first.
+    /// All rooms, the oldest first.
     public func rooms() -> [RoomInfo] {
         registry.rooms.compactMap { $0.read(\.info) }.sorted { $0.createdAt < $1.createdAt }
     }
     public func room(_ id: String) -> RoomInfo? { registry[id]?.read(\.info) }
 
-    /// Creates the room, or changes it where it exists. Returns it, and whether it is new.
+    /// Creates the room, or changes it where it exists. Returns the room and whether it is new.
     @discardableResult
     public func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (
         room: RoomInfo, isNew: Bool
@@ -161,13 +164,13 @@ public final class Conference: Sendable {
         }
     }
 
-    /// Ends the call for everyone.
+    /// Ends the room and the call of everyone in it.
     public func endRoom(_ id: String) throws(ConferenceError) {
         guard registry[id] != nil else { throw .roomNotFound(id) }
         roomService.end(id, reason: .roomEnded)
     }
 
-    /// The current composite as PNG: one for all who ask within half a second.
+    /// The room's current picture as PNG: one for all requests within half a second.
     public func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8] {
         guard let engine = registry[room]?.engine else { throw .roomNotFound(room) }
         return try await snapshots.png(of: room, engine)
@@ -175,14 +178,14 @@ public final class Conference: Sendable {
 
     // MARK: - Participants
 
-    /// Gives a seat in a room, which is made where it does not exist yet and may be. `events` come in order, on
-    /// a thread of ours; the first may come before this returns.
+    /// Takes a seat in a room, which is created where it does not exist yet and the configuration allows that. `events`
+    /// are delivered in order, on the control thread; the first may come before this returns.
     public func join(
         _ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
         let joined = try seats.join(request, events: events)
         if joined.startsRecording {
-            // Nobody waits for the disk.
+            // The join does not wait for the disk.
             Task { [self] in
                 _ = try? await startRecording(request.room)
             }
@@ -226,7 +229,7 @@ public final class Conference: Sendable {
 
     public func layouts() -> [LayoutInfo] { layoutService.all }
 
-    /// Adds or replaces a layout at run time, after the same checks as files get. Rooms that use it change at once.
+    /// Adds or replaces a layout at run time, after the same checks as a file's. Rooms that use it change at once.
     public func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
         try layoutService.put(name, json: json)
     }
@@ -234,7 +237,7 @@ public final class Conference: Sendable {
 
     // MARK: - Recordings
 
-    /// Starts a recording of a room. The file is made at once, so that a directory that cannot be written is told here.
+    /// Starts a recording of a room. The file is created at once, so that an unwritable directory throws here.
     @discardableResult
     public func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo {
         try await recordingService.start(room)
@@ -252,12 +255,12 @@ public final class Conference: Sendable {
         try await recordingService.stop(id)
     }
 
-    /// The newest first; with `before` those that began before that one.
+    /// The recordings, the newest first; with `before` those that began before that one.
     public func recordings(before id: String? = nil, limit: Int = recordingsAtOnce) -> [RecordingInfo] {
         recordingService.list(before: id, limit: limit)
     }
     public func recording(_ id: String) -> RecordingInfo? { recordingService.recording(id) }
 
-    /// Where a recording's (first) file lies; not for clients.
+    /// The path of a recording's (first) file; not for clients.
     public func recordingPath(_ id: String) throws(ConferenceError) -> String { try recordingService.path(of: id) }
 }

@@ -6,7 +6,7 @@ import Synchronization
 import Threads
 
 extension Conference {
-    /// What the metrics page shows.
+    /// The samples of the metrics page.
     public func metrics() -> [MetricSample] {
         let rooms = registry.rooms
         let held = rooms.compactMap { $0.read { (people: $0.room.members.count, isRecorded: $0.recording != nil) } }
@@ -27,19 +27,19 @@ extension Conference {
                 "tessera_audio_tick_lateness_seconds", "How late the last audio tick was.", .gauge,
                 Double(media.audioClocks.map { $0.lateness.load(ordering: .relaxed) }.max() ?? 0) / 1e9),
             MetricSample(
-                "tessera_audio_ticks_skipped_total", "Audio ticks that were slept through.", .counter,
+                "tessera_audio_ticks_skipped_total", "Audio ticks that were missed.", .counter,
                 Double(media.audioClocks.reduce(0) { $0 + $1.skipped.load(ordering: .relaxed) })),
             MetricSample(
                 "tessera_picture_tick_lateness_seconds", "How late the last picture tick was.", .gauge,
                 Double(media.videoClock.lateness.load(ordering: .relaxed)) / 1e9),
             MetricSample(
-                "tessera_picture_ticks_skipped_total", "Picture ticks that were slept through.", .counter,
+                "tessera_picture_ticks_skipped_total", "Picture ticks that were missed.", .counter,
                 Double(media.videoClock.skipped.load(ordering: .relaxed))),
             MetricSample(
                 "tessera_encode_failures_total", "Frames that an encoder could not make.", .counter,
                 Double(statistics.encodeFailures)),
             MetricSample(
-                "tessera_text_cache_bytes", "Names and marks kept drawn, for all rooms.", .gauge,
+                "tessera_text_cache_bytes", "Cached drawings of names and marks, for all rooms.", .gauge,
                 Double(TextRenderer.shared.cachedBytes)),
         ]
         let backlogs = [
@@ -78,7 +78,8 @@ extension Conference {
         samples.append(MetricSample.limit("views_per_room", of: configuration.limits.viewsPerRoom))
         samples.append(
             MetricSample(
-                "tessera_room_engines_running", "Rooms whose media runs: somebody takes something of it.", .gauge,
+                "tessera_room_engines_running",
+                "Rooms whose media runs since a peer, a recording or a snapshot takes its output.", .gauge,
                 Double(engines.count(where: \.isRunning))))
         samples += recordingService.control.samples
         let views = engines.flatMap(\.allViews)
@@ -111,7 +112,7 @@ extension Conference {
                         "tessera_rendition_bytes_total", "Bytes encoded.", .counter, Double(statistics.bytes),
                         labels: labels),
                     MetricSample(
-                        "tessera_rendition_encode_seconds", "Time of an encode, averaged lately.", .gauge,
+                        "tessera_rendition_encode_seconds", "Time of an encode, moving average.", .gauge,
                         statistics.encodeTime.inSeconds, labels: labels),
                 ]
             }
@@ -119,7 +120,7 @@ extension Conference {
         return samples
     }
 
-    /// What was left out between the loop and the rooms.
+    /// Frames, packets, events and peers that were refused, dropped or lost between the loops and the rooms.
     private var intakeSamples: [MetricSample] {
         let intake = media.meters.intake
         var samples = DecodeRefusal.allCases.map { refusal in
@@ -130,7 +131,7 @@ extension Conference {
         for (reason, count) in statistics.peersFailed {
             samples.append(
                 MetricSample(
-                    "tessera_peers_failed_total", "Peers whose connection failed, by what became of them.", .counter,
+                    "tessera_peers_failed_total", "Peers whose connection failed, by the reason.", .counter,
                     Double(count),
                     labels: ["reason": reason.rawValue]))
         }
@@ -149,7 +150,7 @@ extension Conference {
             ),
             (
                 "tessera_audio_packets_rested_total",
-                "Audio packets that were not decoded, since nobody would have heard them.",
+                "Audio packets that were not decoded because they were inaudible.",
                 intake.restedAudioPackets.load(ordering: .relaxed)
             ),
             (
@@ -157,15 +158,16 @@ extension Conference {
                 intake.audioFailures.load(ordering: .relaxed)
             ),
             (
-                "tessera_events_dropped_total", "Messages that were not told since too many waited.",
+                "tessera_events_dropped_total", "Messages that were not delivered since too many waited.",
                 roomService.eventCounters.dropped.load(ordering: .relaxed)
             ),
             (
-                "tessera_events_replaced_total", "States that a newer one replaced before they were told.",
+                "tessera_events_replaced_total", "States that a newer one replaced before their delivery.",
                 roomService.eventCounters.replaced.load(ordering: .relaxed)
             ),
             (
-                "tessera_control_dropped_total", "Relayed messages that the control thread had no room for.",
+                "tessera_control_dropped_total",
+                "Relayed messages that were dropped since too much waited for the control thread.",
                 control.dropped
             ),
         ] {

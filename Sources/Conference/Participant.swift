@@ -4,11 +4,11 @@ import Peer
 public import RoomMedia
 import Threads
 
-/// One seat in a room, as its door holds it.
+/// One seat in a room, as its endpoint holds it.
 public final class Participant: Sendable {
     public let id: String
     public let room: String
-    /// With the id, what takes the seat back after signalling was lost.
+    /// With the id, the secret that resumes the seat after signalling was lost.
     public let resumeSecret: String
     private let conference: Conference
 
@@ -19,9 +19,9 @@ public final class Participant: Sendable {
         self.conference = conference
     }
 
-    /// nil once it has left.
+    /// nil once the participant has left.
     public var info: ParticipantInfo? { try? conference.participant(id, in: room) }
-    /// The name of the layout that it gets.
+    /// The name of the layout that the participant sees.
     public var layout: String {
         slot { slot in slot.room.member(id)?.view?.layout ?? slot.room.settings.layout } ?? ""
     }
@@ -39,14 +39,13 @@ public final class Participant: Sendable {
         try await conference.peers.answer(id, offer: sdp)
     }
 
-    /// For clients that want to be called: our offer, and their answer to it.
+    /// Makes the server's offer, for clients that answer instead of offering.
     public func makeOffer() async throws(ConferenceError) -> String { try await conference.peers.makeOffer(id) }
     public func accept(answer: String) async throws(ConferenceError) {
         try await conference.peers.accept(id, answer: answer)
     }
 
-    /// A candidate line of the client (`candidate:…`), or nil at the end of them. A line that cannot be read is
-    /// ignored.
+    /// Takes a candidate line of the client (`candidate:…`), or nil at the end of them. An unreadable line is ignored.
     public func addCandidate(_ line: String?) {
         guard let line, !line.isEmpty, (try? conference.seats.allow(.candidate, id)) != nil else { return }
         conference.media.peers.run(id) { [id] host, now in
@@ -56,12 +55,12 @@ public final class Participant: Sendable {
         }
     }
 
-    /// New ICE credentials without a whole offer (RFC 9725 §4.3.3).
+    /// Exchanges new ICE credentials without a whole offer (RFC 9725 §4.3.3).
     public func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
         try await conference.peers.restartICE(id, ufrag: ufrag, password: password)
     }
 
-    // MARK: - What it does
+    // MARK: - Requests
 
     private func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError)
         -> Result
@@ -69,14 +68,14 @@ public final class Participant: Sendable {
         try conference.roomService.change(room, body)
     }
 
-    /// What the client has switched on; nil stays.
+    /// Sets the client's own switches; nil leaves one as it is.
     public func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) throws(ConferenceError) {
         try conference.seats.allow(.state, id)
         try change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand)
         }
     }
 
-    /// A picture for everyone, or one of its own: `pins` come first.
+    /// Sets the room's layout or the participant's own. Pinned participants (`pins`) get the first slots.
     public func setLayout(_ name: String, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
         try conference.seats.allow(.layout, id)
         try conference.roomService.checkLayout(name)
@@ -94,13 +93,13 @@ public final class Participant: Sendable {
         }
     }
 
-    /// The video that follows is a screen, or no longer.
+    /// Sets whether the participant's video is a shared screen.
     public func present(_ on: Bool) throws(ConferenceError) {
         try conference.seats.allow(.state, id)
         try change { slot throws(ConferenceError) in try slot.room.present(id, on) }
     }
 
-    /// To everyone, or to one participant (who says it gets it too, to see that it was said).
+    /// Sends a chat message to everyone, or to one participant and, as a confirmation, to the sender.
     public func chat(_ text: String, to other: String? = nil) throws(ConferenceError) {
         guard ChatMessage.allowedLength.contains(text.utf8.count) else {
             throw .badRequest("text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
@@ -112,15 +111,15 @@ public final class Participant: Sendable {
             if let other, slot.room.member(other) == nil { throw .participantNotFound(other) }
             let event = ParticipantEvent.chat(
                 ChatMessage(from: id, fromName: member.name, to: other, text: text, at: Date()))
-            guard let other else { return conference.roomService.tellAll(slot, event) }
-            for receiver in Set([other, id]) { conference.roomService.tell(slot, receiver, event) }
+            guard let other else { return conference.roomService.notifyAll(slot, event) }
+            for receiver in Set([other, id]) { conference.roomService.notify(slot, receiver, event) }
         }
     }
 
     public enum RecordAction: String, Sendable { case start, pause, resume, stop }
 
-    /// Starts, pauses, resumes or stops the recording of the room. A stop goes on by itself: the `recording` event
-    /// tells when it is over.
+    /// Starts, pauses, resumes or stops the recording of the room. A stop completes in the background; the `recording`
+    /// event reports its end.
     public func record(_ action: RecordAction) async throws(ConferenceError) {
         let current: String?
         do throws(ConferenceError) {
@@ -145,7 +144,7 @@ public final class Participant: Sendable {
         }
     }
 
-    /// Sends a message to the others' data channels of that label, as if it had come on one.
+    /// Sends a message to the others' data channels of that label, as if it had come on a channel of the participant's.
     public func relay(label: String, _ content: RelayedMessage.Content) throws(ConferenceError) {
         try conference.seats.allow(.message, id)
         try change { slot throws(ConferenceError) in try slot.room.requireMaySendMessages(id) }
@@ -154,12 +153,12 @@ public final class Participant: Sendable {
         conference.roomService.relayed(message, in: room)
     }
 
-    /// Leaves as if it had never come: a room that was made for it goes with it.
+    /// Undoes the join: a room that was created for it ends too.
     public func withdraw() { conference.seats.withdraw(id) }
 
     public func leave(_ reason: LeaveReason = .left) { conference.seats.leave(id, reason) }
 
-    /// The door lost its client: the seat stays for 15 s, for `resume`.
+    /// Reports the loss of the client's signalling: the seat stays for 15 s, for `resume`.
     public func signallingLost() {
         _ = try? change { slot throws(ConferenceError) in slot.room.signallingLost(id, at: MonotonicClock.now()) }
     }

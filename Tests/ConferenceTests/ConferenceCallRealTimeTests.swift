@@ -7,8 +7,8 @@ import Testing
 @testable import Conference
 @testable import RoomMedia
 
-/// A whole conference on loopback, with real sockets and threads. Waits are bounded, and end as soon as what they wait
-/// for is there.
+/// A whole conference on loopback, with real sockets and threads. Waits are bounded, and end as soon as their condition
+/// holds.
 @Suite("A call through a conference", .serialized)
 struct ConferenceCallRealTimeTests {
     private final class Log: Sendable {
@@ -24,7 +24,7 @@ struct ConferenceCallRealTimeTests {
         settings.video.renditions = [
             .init(height: 360, bitRate: .kilobits(600)), .init(height: 180, bitRate: .kilobits(150)),
         ]
-        // However slow the machine is: what is asked for here is one room.
+        // However slow the machine is: this test needs one room only.
         settings.savesWorkWhenOverloaded = false
         let conference = try Conference(settings, logger: Logger(label: "test"))
         try conference.start()
@@ -45,7 +45,7 @@ struct ConferenceCallRealTimeTests {
         return abs(a.0 - Int(b.y)) < 14 && abs(a.1 - Int(b.u)) < 14 && abs(a.2 - Int(b.v)) < 14
     }
 
-    @Test("two people see each other's colour in its tile, hear the other and not themselves, and are recorded")
+    @Test("two people see each other's colour in the tile, hear the other and not themselves, and are recorded")
     func call() async throws {
         let scratch = Scratch()
         defer { withExtendedLifetime(scratch) {} }
@@ -102,7 +102,7 @@ struct ConferenceCallRealTimeTests {
         #expect((finished.duration ?? .zero) > .seconds(1), "\(finished)")
         #expect((finished.bytes ?? 0) > 1000)
 
-        // A picture of one's own, and a viewer who stands for Ann: her mix, without her voice.
+        // A personal view, and a viewer who stands for Ann: her mix, without her voice.
         try bobSeat.setLayout("single", scope: .me, pins: [annSeat.id])
         #expect(
             await eventually {

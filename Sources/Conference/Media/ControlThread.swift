@@ -2,8 +2,8 @@ import Basics
 import RoomMedia
 import Threads
 
-/// What happens to rooms because of media or time, and the events to the endpoints: one thread, in order, apart from
-/// every clock.
+/// The thread that applies the events of media and time to rooms and delivers events to the endpoints, in order, apart
+/// from every clock.
 final class ControlThread: Sendable {
     /// Names work of which only the newest matters.
     enum Key: Hashable, Sendable {
@@ -14,11 +14,11 @@ final class ControlThread: Sendable {
 
     /// How often `housekeeping` runs.
     static let period = Duration.milliseconds(200)
-    /// Where so much waits, what can be left out is: a relayed message is one among thousands then.
+    /// The number of waiting pieces of work from which relayed messages are dropped.
     static let limit = 4096
 
     private let inbox = Mailbox<Key, @Sendable () -> Void>()
-    /// Work for later, the soonest first.
+    /// Deferred work, the soonest first.
     private let timers = Guarded<[Timer]>([])
     private typealias Timer = (due: Instant, work: @Sendable () -> Void)
 
@@ -40,24 +40,24 @@ final class ControlThread: Sendable {
         }
     }
 
-    /// Runs `work` soon. Never blocks; dropped after `stop`. How much of it there can be is bounded by who posts it:
-    /// seats that come and go.
+    /// Runs `work` soon. Never blocks; work is dropped after `stop`. The posters bound its amount: seats that come and
+    /// go.
     func post(_ work: @escaping @Sendable () -> Void) { inbox.post(work) }
 
-    /// The same, in the place of what waits under this key.
+    /// The same; replaces waiting work of the same key.
     func post(_ key: Key, _ work: @escaping @Sendable () -> Void) { inbox.post(work, replacing: key) }
 
-    /// The same for what may be left out where too much waits; counted.
+    /// The same for work that is dropped and counted where `limit` pieces wait.
     func postIfRoom(_ work: @escaping @Sendable () -> Void) { inbox.post(work, upTo: Self.limit) }
 
-    /// Runs `work` at `due`, or as soon afterwards as the thread comes to it; dropped after `stop`.
+    /// Runs `work` at `due`, or as soon afterwards as the thread is free; dropped after `stop`.
     func post(at due: Instant, _ work: @escaping @Sendable () -> Void) {
         let isNext = timers.withLock { timers in
             let place = (timers.lastIndex { $0.due <= due } ?? -1) + 1
             timers.insert((due, work), at: place)
             return place == 0
         }
-        // The thread may sleep for longer than that.
+        // Wakes the thread, which may sleep beyond `due`.
         if isNext { inbox.post {} }
     }
 
@@ -72,6 +72,6 @@ final class ControlThread: Sendable {
     var backlog: BacklogStatistics { inbox.backlog }
     var dropped: Int { inbox.dropped }
 
-    /// Ends the thread after what was posted.
+    /// Ends the thread after the work that was posted before.
     func stop() { inbox.stop() }
 }

@@ -16,9 +16,9 @@ final class MediaThreads: Sendable {
     private let configuration: ConferenceConfiguration
     private let encodeFailed: @Sendable (String) -> Void
 
-    /// Binds the media ports. Nothing runs before `start`.
+    /// Binds the media ports. No thread runs before `start`.
     ///
-    /// - Parameter encodeFailed: is told why a frame could not be made, on a thread of the pool.
+    /// - Parameter encodeFailed: takes the reason of a failed encode, on a thread of the pool.
     init(
         _ configuration: ConferenceConfiguration, events: PeerLoopEvents,
         encodeFailed: @escaping @Sendable (String) -> Void
@@ -52,7 +52,8 @@ final class MediaThreads: Sendable {
         }
     }
 
-    /// How many audio threads: one bears the sound of the people whom four cores' codecs bear.
+    /// The number of audio threads: one can mix the audio of as many participants as the video codecs on four cores can
+    /// serve.
     private static func audioThreads(cores: Int) -> Int { (cores + 3) / 4 }
 
     func start() {
@@ -69,8 +70,8 @@ final class MediaThreads: Sendable {
         pool.stop()
     }
 
-    /// The media of a new room; it stands still until somebody takes something of it. Its sound is mixed on the audio
-    /// thread with the fewest people.
+    /// Makes the media of a new room, which stand still until a peer, a recording or a snapshot takes them. The audio
+    /// thread with the fewest participants mixes the room's audio.
     func makeEngine(
         _ id: String, scene: Scene, tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void,
         speakersChanged: @escaping @Sendable (Speakers) -> Void

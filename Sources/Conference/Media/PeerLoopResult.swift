@@ -2,7 +2,7 @@ import Basics
 import RoomMedia
 
 extension PeerLoops {
-    /// Runs `body` on a loop and waits for what it gives.
+    /// Runs `body` on a loop and waits for its result.
     func result<Value: Sendable>(
         on host: PeerLoop, of body: @escaping @Sendable (PeerLoop, Instant) -> Result<Value, ConferenceError>
     ) async throws(ConferenceError) -> Value {

@@ -1,9 +1,9 @@
 import Basics
 
-/// What the whole server may hold at once, and each client's address of it: rooms, seats, and seats whose peer did not
-/// connect yet.
+/// Limits how many rooms, seats, and seats with an unconnected peer the whole server and each client's address may have
+/// at once.
 ///
-/// A value: each `add` is taken back by one `remove` of the same address, when what was counted ends.
+/// A value. Each `add` is followed by one `remove` of the same address, when the counted room or seat ends.
 struct Capacity: Sendable {
     enum Kind: String, Sendable, CaseIterable {
         case rooms, seats
@@ -20,7 +20,7 @@ struct Capacity: Sendable {
         ]
     }
 
-    /// Counts one more, or says what stands against it.
+    /// Counts one more, or throws the limit that refuses it.
     mutating func add(_ kind: Kind, of client: JoinClient) throws(ConferenceError) {
         if let refusal = tallies[kind]?.add(client.address) { throw error(kind, refusal) }
     }

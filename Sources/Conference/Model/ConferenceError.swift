@@ -1,6 +1,6 @@
 import Peer
 
-/// Why a request was refused: the case is what programs compare, `message` what people read.
+/// Why a request was refused: the case for programs, `message` for people.
 public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible {
     case roomNotFound(String)
     case participantNotFound(String)
@@ -8,29 +8,29 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     case roomFull(String)
     case roomLocked(String)
     case unknownLayout(String)
-    /// The faults of a layout file, each `FILE:LINE:COLUMN: what, and the mend`.
+    /// The faults of a layout file, each `FILE:LINE:COLUMN: fault; remedy`.
     case badLayout([String])
-    /// The layout is in use or shipped with a room and cannot go.
+    /// The layout is in use or built in and cannot be deleted.
     case layoutInUse(String)
     case badSDP(String)
     case noCommonCodec(String)
     case badRequest(String)
     case forbidden(String)
-    /// A resume whose id or secret is not known (any more).
+    /// A resume with an unknown or expired id or secret.
     case unauthorized(String)
     case overloaded
-    /// A cap of the whole server is reached (rooms, seats, half-open peers): the sentence says which.
+    /// A limit of the whole server is reached (rooms, seats, half-open peers), named in the sentence.
     case atCapacity(String, retryAfter: Duration)
-    /// One client asks too much or too often: the sentence says of what.
+    /// One client asks for too much or too often, named in the sentence.
     case tooFast(String, retryAfter: Duration)
     case draining
     case recordingRunning(String)
-    /// It is finished, or is being finished: nothing about it can change any more.
+    /// The recording is finished, or is being finished, and cannot change any more.
     case recordingNotRunning(String)
-    /// Not as things are now.
+    /// The request does not fit the present state.
     case conflict(String)
     case recordingFailed(String)
-    /// What the settings ask for cannot be had of the system: the media ports.
+    /// The system refuses what the configuration needs, such as the media ports.
     case configuration(String)
     case internalFailure(String)
 
@@ -57,7 +57,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// When to try again; nil where trying again changes nothing.
+    /// The time after which to try again; nil where trying again changes nothing.
     public var retryAfter: Duration? {
         switch self {
         case .atCapacity(_, let wait), .tooFast(_, let wait): wait
@@ -70,7 +70,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension ConferenceError {
-    /// What a description, or the work with one, failed with.
+    /// Wraps a failure of a session description, or of the work with one.
     init(_ error: any Error) {
         switch error {
         case let error as ConferenceError: self = error

@@ -1,10 +1,10 @@
 public import Basics
 
-/// Whom a seat is counted for.
+/// The client for whose limits a seat counts.
 public struct JoinClient: Hashable, Sendable {
-    /// Where the request came from; behind a trusted proxy the address that the proxy names.
+    /// The address of the request; behind a trusted proxy the address that the proxy names.
     public var address: IPAddress?
-    /// Who a verified token says that they are; nil without one.
+    /// The identity in a verified token; nil without one.
     public var identity: String?
 
     public init(address: IPAddress? = nil, identity: String? = nil) {
@@ -13,7 +13,7 @@ public struct JoinClient: Hashable, Sendable {
     }
 }
 
-/// Who wants to come in, and how.
+/// A request for a seat in a room.
 public struct JoinRequest: Hashable, Sendable {
     public enum Kind: String, Sendable {
         /// Sends and receives.
@@ -25,23 +25,24 @@ public struct JoinRequest: Hashable, Sendable {
     public var room: String
     public var name: String
     public var role: Role
-    /// Somebody who may say so gave the role; who only asks for it cannot pass a locked door with it.
+    /// Whether a token or an administrator gave the role; a role that the client merely claims does not open a locked
+    /// room.
     public var roleIsProven = true
-    /// Sets the layout of the room when the joiner may; nil: as it is.
+    /// Sets the layout of the room if the participant may; nil: leaves it.
     public var layout: String?
     public var kind: Kind
-    /// A viewer gets this participant's own mix: its picture, and the sound without its voice.
+    /// A viewer gets this participant's picture and its audio mix, which leaves out the participant's voice.
     public var asParticipant: String?
-    /// Data channels that the server opens towards the peer as soon as it can (clients that talk on the peer's channel
-    /// only).
+    /// Labels of the data channels that the server opens to the peer after it connects, for clients that use only
+    /// channels which the server opened.
     public var opensChannels: [String] = []
-    /// Data channel messages of others come as events too.
+    /// Whether data channel messages of others come as events too.
     public var receivesMessages = false
-    /// The seat is freed as soon as the peer's media ends, not only when signalling says so (WHIP, WHEP).
+    /// Whether the seat ends with the peer's media connection, not only by signalling (WHIP, WHEP).
     public var endsWithMedia = false
-    /// Whom the seat, and a room made for it, are counted for.
+    /// The client for whose limits the seat, and a room created for it, count.
     public var client = JoinClient()
-    /// Whether the door tells when its signalling is lost; false: ICE alone decides.
+    /// Whether the endpoint reports the loss of signalling; false: only ICE shows that the client is gone.
     public var hasSignalling = true
 
     public init(

@@ -8,41 +8,41 @@ struct Member: Hashable, Sendable {
     var name: String
     var role: Role
     let kind: JoinRequest.Kind
-    /// A viewer that gets this one's mix.
+    /// The participant whose view and mix this viewer gets.
     let asParticipant: String?
     let joinOrder: Int
 
-    /// What the client says it has switched on.
+    /// The client's own switches.
     var audioOn = true
     var videoOn = true
     var hand = false
     var isPresenting = false
-    /// What a moderator did.
+    /// Set by moderators.
     var audioMuted = false
     var videoMuted = false
     var isPinned = false
     var volume = 1.0
 
     var isSpeaking = false
-    /// Its own picture; nil: the room's.
+    /// Its own view; nil: the room's.
     var view: PersonalView?
 
     var isConnected = false
-    /// When media stopped to flow, or never began.
+    /// When the media connection was lost, or when the member joined if there was none yet.
     var mediaLostAt: Instant?
     var signallingLostAt: Instant?
     let hasSignalling: Bool
     let endsWithMedia: Bool
-    /// A token gave the role.
+    /// See `JoinRequest.roleIsProven`.
     let roleIsProven: Bool
 
-    /// It may chat and send data channel messages to the others.
+    /// Whether the member may chat and send data channel messages to the others.
     var maySendMessages: Bool { kind == .participant && role != .viewer }
 
-    /// Its seat outlives its media: signalling is there, by which it may offer anew.
+    /// Whether the seat outlives its media connection: the client still has signalling, by which it can offer again.
     var staysWithoutMedia: Bool { hasSignalling && !endsWithMedia && signallingLostAt == nil }
 
-    /// It has a tile. Viewers by role are heard of but not seen.
+    /// Whether the member has a tile. Viewers by role are listed but have none.
     var isShown: Bool { kind == .participant && role != .viewer }
     var sendsAudio: Bool { audioOn && !audioMuted && isShown }
     var sendsVideo: Bool { (videoOn || isPresenting) && !videoMuted && isShown }

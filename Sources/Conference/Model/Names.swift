@@ -1,16 +1,16 @@
 import Foundation
 
-/// What rooms and participants may be called.
+/// The rules for the names of rooms and participants.
 public enum Names {
     public static let allowedLength = 1...64
-    /// For people, of `isRoom`.
+    /// The rule of `isRoom`, for people.
     public static let roomRule =
         "1 to 64 characters, without control characters, /, \\, ?, # and %, and no dot in front"
 
-    /// A name as it is shown: without control characters, spaces trimmed, 1 to 64 characters and 256 bytes, and
-    /// something to see in it; nil if that is not so.
+    /// The displayed form of a name: without control characters, spaces trimmed. nil unless that has 1 to 64
+    /// characters, at most 256 bytes, and something visible.
     public static func shown(_ text: String) -> String? {
-        // Whatever its bytes become, a name is short.
+        // Bounds the work on a long text, before anything is removed from it.
         guard text.utf8.count <= 1024 else { return nil }
         let name = String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.isHiddenControl }))
             .trimmingCharacters(in: .whitespacesAndNewlines)
@@ -20,8 +20,8 @@ public enum Names {
         return name
     }
 
-    /// Whether a room can have this id: a text of up to 64 characters and 128 bytes that can stand in a link and does
-    /// not look like a path.
+    /// Whether a room can have this id: a text of up to 64 characters and 128 bytes that fits into a URL and does not
+    /// look like a path.
     public static func isRoom(_ text: String) -> Bool {
         guard (1...128).contains(text.utf8.count), allowedLength.contains(text.count), text.first != ".",
             text.first != " ", text.last != " ",
@@ -34,8 +34,8 @@ public enum Names {
 }
 
 extension Unicode.Scalar {
-    /// What changes how other characters stand, or breaks the line, and is not seen itself: bidirectional controls (UAX
-    /// #9), zero-width characters, separators. The two joiners and the tags stay: scripts and emoji are made with them.
+    /// Whether the scalar is invisible itself but reorders other characters or breaks the line: bidirectional controls
+    /// (UAX #9), zero-width characters, separators. The two joiners and the tags are not: scripts and emoji need them.
     fileprivate var isHiddenControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate: true
@@ -44,7 +44,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Alone it puts something on the screen: no space, no mark that needs another, no filler.
+    /// Whether the scalar alone shows something on the screen: it is no space, no combining mark, no filler.
     fileprivate var isVisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .nonspacingMark, .enclosingMark,

@@ -1,32 +1,32 @@
 import Basics
 public import RoomMedia
 
-/// What a participant's door tells its client. In order, on a thread of the conference's own; must not block it for
-/// long.
+/// An event for a participant's endpoint, which announces it to the client. Events come in order, on the control
+/// thread, which the endpoint must not block.
 public enum ParticipantEvent: Hashable, Sendable {
-    /// At most four a second for one room.
+    /// The members of the room, at most four times a second.
     case participants(RosterUpdate)
     case tiles(TilesInfo)
-    /// Who speaks; nil: nobody.
+    /// The dominant speaker; nil: none.
     case speaker(String?)
     case layout(String)
-    /// nil: nothing is recorded any more.
+    /// nil: the room is not recorded any more.
     case recording(RecordingInfo?)
     case chat(ChatMessage)
     case role(Role)
     case link(LinkState)
     /// A data channel message of another participant, only for those who joined with `receivesMessages`.
     case message(RelayedMessage)
-    /// Media flows (true) or stopped flowing (false).
+    /// The media connection is up (true) or lost (false).
     case connection(Bool)
-    /// The end: nothing comes after it.
+    /// The last event of the participant.
     case left(LeaveReason)
     case error(ConferenceError)
 }
 
 public enum LeaveReason: String, Sendable {
     case left, removed, roomEnded = "room_ended", timeout, failed, draining, replaced
-    /// The peer made the server do more than one peer may, for too long.
+    /// The peer exceeded its budget for too long.
     case overBudget = "over_budget"
 
     init(_ end: PeerEnd) {

@@ -1,7 +1,7 @@
 public import Basics
 public import RoomMedia
 
-/// What is received from and sent to one participant.
+/// Statistics of the media from and to one participant.
 public struct ParticipantStatistics: Hashable, Sendable {
     /// One stream of either direction.
     public struct Stream: Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
         public var bytes = 0
         public var bitRate = BitRate.zero
         public var packetsLost = 0
-        /// 0 … 1, lately.
+        /// The recent loss fraction, 0 … 1.
         public var loss = 0.0
         public var jitter = Duration.zero
         public var nacks = 0
@@ -33,17 +33,17 @@ public struct ParticipantStatistics: Hashable, Sendable {
     public var estimate = BitRate.zero
     /// "720", "360", … or "audio".
     public var rendition = ""
-    /// Why that one.
+    /// The reason of the last change of the rendition.
     public var renditionReason = LinkReason.none
-    /// "udp" or "tcp", and where the peer is.
+    /// "udp" or "tcp", and the peer's address.
     public var transport = ""
     public var audioDelay = Duration.zero
     public var concealed = Duration.zero
     public var freezes = 0
-    /// Audio before video is positive.
+    /// Positive: audio is ahead of video.
     public var audioVideoOffset = Duration.zero
     public var isConnected = false
-    /// What of the participant's was not taken.
+    /// Counts of what was refused of the participant.
     public var faults = PeerFaults()
 
     public init() {}

@@ -1,8 +1,8 @@
 import Basics
 
-/// What was refused because of limits other than `Capacity`, since the start.
+/// Counts of refusals by limits other than `Capacity`, since the start.
 struct Refusals: Sendable {
-    /// Why a picture of one's own was not made.
+    /// Why a personal view was refused.
     enum View: String, Sendable, CaseIterable { case total, overload, rate }
 
     private var requests: [RatedRequest: Int] = [:]

@@ -2,11 +2,11 @@ import Basics
 import Foundation
 import RoomMedia
 
-/// Who is in a room and what they may do there: a value without threads, media or clocks.
+/// The members and settings of a room, and the rules of what members may do: a value without threads, media or clocks.
 struct Room: Sendable {
-    /// A participant whose signalling is lost keeps its seat so long.
-    static let seatKept = Duration.seconds(15)
-    /// Who is silent so long on signalling and media has left.
+    /// How long a participant keeps its seat after its signalling was lost.
+    static let seatRetention = Duration.seconds(15)
+    /// How long a participant without signalling keeps its seat after its media connection was lost.
     static let silenceLimit = Duration.seconds(30)
 
     let id: String
@@ -14,7 +14,7 @@ struct Room: Sendable {
     let createdAt: Date
     private(set) var members: [Member] = []
     private(set) var speaker: String?
-    /// Best first: who spoke last.
+    /// The latest speaker first.
     private(set) var speakerRanks: [String] = []
     private(set) var emptySince: Instant?
     var recording: RecordingInfo?
@@ -27,10 +27,10 @@ struct Room: Sendable {
         emptySince = now
     }
 
-    /// The pictures beside the one for all, each once.
+    /// The personal views of all members, each once.
     var personalViews: Set<PersonalView> { Set(members.compactMap(\.view)) }
 
-    /// Somebody gets a picture of one of these layouts.
+    /// Whether a view of the room uses one of these layouts.
     func uses(_ layouts: Set<String>) -> Bool {
         layouts.contains(settings.layout) || members.contains { $0.view.map { layouts.contains($0.layout) } ?? false }
     }
@@ -38,12 +38,12 @@ struct Room: Sendable {
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
     var infos: [ParticipantInfo] { members.map(\.info) }
 
-    /// Which picture a member gets: its own, that of whom it stands for, or the room's.
+    /// The view that a member gets: its own, that of the participant for whom it stands, or the room's.
     func view(of member: Member) -> ViewID {
         (member.view ?? member.asParticipant.flatMap { self.member($0)?.view }).map { .personal($0) } ?? .room
     }
 
-    /// The pictures of all members, by their ids.
+    /// The views of all members, by their ids.
     var views: [String: ViewID] { Dictionary(members.map { ($0.id, view(of: $0)) }) { first, _ in first } }
 
     private func index(_ id: String) throws(ConferenceError) -> Int {
@@ -71,7 +71,7 @@ struct Room: Sendable {
         return member
     }
 
-    /// Returns whether anyone went.
+    /// Removes a member. Returns whether there was one.
     @discardableResult
     mutating func leave(_ id: String, at now: Instant) -> Bool {
         guard let index = members.firstIndex(where: { $0.id == id }) else { return false }
@@ -83,7 +83,7 @@ struct Room: Sendable {
         return true
     }
 
-    /// The secret must be the one that was given at the join.
+    /// Resumes a seat whose signalling was lost. The secret must be the one of the join.
     mutating func resume(_ id: String, secret: String) throws(ConferenceError) {
         guard let index = members.firstIndex(where: { $0.id == id }), !secret.isEmpty,
             members[index].resumeSecret == secret
@@ -106,21 +106,21 @@ struct Room: Sendable {
         members[index].mediaLostAt = isConnected ? nil : now
     }
 
-    /// Whose seats are not kept any longer.
+    /// The members whose seats have expired.
     func expired(at now: Instant) -> [String] {
         members.filter { member in
-            if let lost = member.signallingLostAt, now - lost >= Room.seatKept { return true }
+            if let lost = member.signallingLostAt, now - lost >= Room.seatRetention { return true }
             guard let silent = member.mediaLostAt, now - silent >= Room.silenceLimit else { return false }
             return member.signallingLostAt != nil || !member.hasSignalling || member.endsWithMedia
         }.map(\.id)
     }
 
-    /// Nobody has been here for longer than `timeout`.
+    /// Whether the room has been empty for `timeout` or longer.
     func isAbandoned(after timeout: Duration, at now: Instant) -> Bool {
         emptySince.map { now - $0 >= timeout } ?? false
     }
 
-    // MARK: - What members do
+    // MARK: - Requests of members
 
     mutating func setState(_ id: String, audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {
         let index = try index(id)
@@ -135,10 +135,10 @@ struct Room: Sendable {
         members[index].isPresenting = on
     }
 
-    /// A picture for everyone, or one of the member's own. One of its own that is like the room's is none.
+    /// Sets the layout of the room or of the member's own view. A personal view equal to the room's counts as none.
     ///
-    /// - Parameter viewLimit: how many pictures there may be beside the one for all: who asks for one more keeps what
-    ///   it has.
+    /// - Parameter viewLimit: the most personal views in the room. A request for one more throws, and the member keeps
+    ///   its view.
     mutating func setLayout(
         _ name: String, scope: LayoutScope, pins: [String]?, by id: String, viewLimit: Int = .max
     ) throws(ConferenceError) {
@@ -164,20 +164,19 @@ struct Room: Sendable {
         }
     }
 
-    /// What a member would get; nil: the room's picture. The order of pins changes nothing, so they are in one order
-    /// for all.
+    /// The personal view for this choice; nil: the room's. The order of pins has no meaning, so they are sorted.
     func personalView(_ layout: String, pins: [String]?) -> PersonalView? {
         let pins = Set(pins ?? []).filter { member($0) != nil }.sorted()
         return layout == settings.layout && pins.isEmpty ? nil : PersonalView(layout: layout, pins: pins)
     }
 
-    /// Whether a member may say something to everyone: viewers watch.
+    /// Throws unless the member may send messages to the room: viewers may not.
     func requireMaySendMessages(_ id: String) throws(ConferenceError) {
         if !members[try index(id)].maySendMessages { throw .forbidden("Viewers cannot write to the room.") }
     }
 
-    /// Where roles are given by a token, recording is for moderators and presenters, and for who started it. Where
-    /// anybody may call themselves a moderator, a role says nothing, and everyone but viewers may.
+    /// Throws unless the member may control the recording. With proven roles moderators and presenters may, and the
+    /// member that started it. Unproven roles mean nothing, so everyone except viewers may.
     func mayRecord(_ id: String, startedBy: String?) throws(ConferenceError) {
         let member = members[try index(id)]
         if member.role == .viewer || member.kind == .viewer { throw .forbidden("Viewers cannot record.") }
@@ -207,7 +206,7 @@ struct Room: Sendable {
         try settings.apply(change)
     }
 
-    // MARK: - What is heard
+    // MARK: - Speakers
 
     mutating func speakers(active: String?, ranks: [String], speaking: Set<String>) {
         speaker = active.flatMap { member($0) == nil ? nil : $0 }
@@ -217,7 +216,7 @@ struct Room: Sendable {
 }
 
 extension RoomSettings {
-    /// Takes over what is given, or refuses it all.
+    /// Takes over the given values, or throws and changes none.
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
         func check(_ name: String, _ value: Int?, _ range: ClosedRange<Int>, even: Bool = false) throws(ConferenceError)
         {
@@ -239,9 +238,9 @@ extension RoomSettings {
 }
 
 extension ParticipantChange {
-    /// The change as it is made: its name as it is shown.
+    /// The checked change, with the displayed form of the name.
     ///
-    /// - Throws: what is not allowed.
+    /// - Throws: the rule that the change breaks.
     func checked() throws(ConferenceError) -> ParticipantChange {
         var change = self
         if let volume, !Self.allowedVolume.contains(volume) {
@@ -259,8 +258,8 @@ extension ParticipantChange {
 }
 
 extension Room {
-    /// Who was here in `old` and is different now, with how they were. Members stand in the order in which they came,
-    /// and stay in it.
+    /// The members of `old` that have changed, with their old state. Members are in the order of their joins in both
+    /// states.
     func changedMembers(since old: Room) -> [(before: Member, now: Member)] {
         var changed: [(before: Member, now: Member)] = []
         var known = old.members[...]
@@ -272,9 +271,8 @@ extension Room {
         return changed
     }
 
-    /// What everyone must be told at once after a change, from how it was before. Who is in the room is told by
-    /// `RosterAnnouncer`.
-    func news(since old: Room) -> [ParticipantEvent] {
+    /// The events that everyone gets at once after a change from `old`. `RosterAnnouncer` announces the members.
+    func events(since old: Room) -> [ParticipantEvent] {
         var events: [ParticipantEvent] = []
         if old.speaker != speaker { events.append(.speaker(speaker)) }
         if old.settings.layout != settings.layout { events.append(.layout(settings.layout)) }

@@ -4,20 +4,20 @@ import Mixing
 public import Recording
 public import RoomMedia
 
-/// What can be set for a room.
+/// The settings of a room.
 public struct RoomSettings: Hashable, Sendable {
     public var layout = "grid"
     /// The canvas, in pixels.
     public var width = 1280
     public var height = 720
     public var framesPerSecond = 30
-    /// Nobody new comes in.
+    /// Whether new participants are refused.
     public var locked = false
     public var maxParticipants = 50
 
     public init() {}
 
-    /// What can be set: for the checks here, the keys of the settings file and the description of the API.
+    /// The allowed ranges, for the checks here, the keys of the settings file and the description of the API.
     public struct Allowed: Sendable {
         /// In pixels, even.
         public let width = 160...3840
@@ -28,7 +28,7 @@ public struct RoomSettings: Hashable, Sendable {
     public static let allowed = Allowed()
 }
 
-/// A change of a room's settings: what is nil stays.
+/// A change of a room's settings; nil leaves a value as it is.
 public struct RoomSettingsChange: Hashable, Sendable {
     public var layout: String?
     public var width: Int?
@@ -40,7 +40,7 @@ public struct RoomSettingsChange: Hashable, Sendable {
     public init() {}
 }
 
-/// A room as it is seen from outside.
+/// A room as clients see it.
 public struct RoomInfo: Sendable {
     public var id: String
     public var settings: RoomSettings
@@ -49,23 +49,23 @@ public struct RoomInfo: Sendable {
     public var renditions: [RenditionInfo]
     public var recording: RecordingInfo?
     public var createdAt: Date
-    /// Its layout by name, as `settings.layout`.
+    /// The name of the layout, as in `settings.layout`.
     public var layout: String { settings.layout }
 }
 
-/// Whose picture a choice of a layout is for: everyone's, or one's own.
+/// The view that a choice of a layout is for: the room's or the participant's own.
 public enum LayoutScope: String, Sendable, CaseIterable { case room, me }
 
 public enum Role: String, Sendable, CaseIterable, Hashable {
     case participant, presenter, moderator, viewer
 }
 
-/// What others see of a participant.
+/// A participant as others see it.
 public struct ParticipantInfo: Hashable, Sendable {
     public var id: String
     public var name: String
     public var role: Role
-    /// What it has switched on and nobody has muted.
+    /// Whether the participant sends audio and video: switched on by the participant and not muted by a moderator.
     public var audio: Bool
     public var video: Bool
     public var hand: Bool
@@ -75,13 +75,13 @@ public struct ParticipantInfo: Hashable, Sendable {
     public var audioMuted: Bool
     public var videoMuted: Bool
     public var pinned: Bool
-    /// 1 is as it came.
+    /// The gain in the mix; 1: unchanged.
     public var volume: Double
 }
 
-/// Moderation of one participant: what is nil stays.
+/// Moderation of one participant; nil leaves a value as it is.
 public struct ParticipantChange: Hashable, Sendable {
-    /// 1 is as it came.
+    /// Of the gain in the mix; 1: unchanged.
     public static let allowedVolume = 0.0...4.0
 
     public var audioMuted: Bool?
@@ -100,7 +100,7 @@ public struct RenditionInfo: Hashable, Sendable {
     public var height: Int
     public var framesPerSecond: Int
     public var bitRate: BitRate
-    /// How many peers (and recordings) take it.
+    /// The number of peers and recordings that take it.
     public var members: Int
 }
 
@@ -116,7 +116,7 @@ public struct ChatMessage: Hashable, Sendable {
     /// Bytes of `text`.
     public static let allowedLength = 1...8192
 
-    /// The participant who said it.
+    /// The id of the sender.
     public var from: String
     public var fromName: String
     /// nil: everyone.
@@ -126,20 +126,20 @@ public struct ChatMessage: Hashable, Sendable {
 }
 
 public struct RecordingInfo: Hashable, Sendable {
-    /// `repairing`: a crash left it open, and it is being closed.
+    /// `repairing`: a crash left the recording open, and the server closes it.
     public enum State: String, Sendable, CaseIterable { case recording, paused, finished, failed, repairing }
     public var id: String
     public var room: String
-    /// The name of the file; `Conference.recordingPath` says where it lies.
+    /// The name of the file; `Conference.recordingPath` returns its path.
     public var file: String
     public var state: State
     public var startedAt: Date
-    /// Of the media, without pauses.
+    /// The duration of the media, without pauses.
     public var duration: Duration?
     public var bytes: Int?
-    /// What a slow disk lost.
+    /// Frames and audio blocks that a slow disk lost.
     public var dropped = RecordingLosses()
-    /// Why it failed, or ended early.
+    /// Why the recording failed or ended early.
     public var failure: String?
 }
 
@@ -147,7 +147,8 @@ public struct RecordingInfo: Hashable, Sendable {
 public struct SDPAnswer: Hashable, Sendable {
     /// The description, with all candidates.
     public var text: String
-    /// The client's ICE user fragment, of the offer. Other ones are of another ICE session (RFC 8840 §4.4).
+    /// The client's ICE user fragment in the offer. Candidates with another one belong to another ICE session (RFC 8840
+    /// §4.4).
     public var remoteUfrag: String
 
     public init(text: String, remoteUfrag: String) {
@@ -156,7 +157,7 @@ public struct SDPAnswer: Hashable, Sendable {
     }
 }
 
-/// Our side of an ICE restart.
+/// The server's side of an ICE restart.
 public struct ICERestart: Hashable, Sendable {
     public var ufrag: String
     public var password: String

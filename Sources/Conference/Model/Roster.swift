@@ -1,17 +1,18 @@
-/// Who is in a room, as clients that follow its changes are told: everyone who may be seen or heard by themselves, the
-/// other viewers as a number. A room of five hundred who watch then costs each of them no more than those who speak.
+/// The members of a room as announced to clients that follow its changes: every participant that can be seen or heard
+/// is listed, other viewers are counted. The cost of a room with five hundred viewers for each client thus depends only
+/// on its listed participants.
 public struct Roster: Hashable, Sendable {
-    /// Who is listed, in the order in which they came to the list.
+    /// The listed participants, in the order in which they were added.
     public private(set) var listed: [ParticipantInfo] = []
-    /// How many more there are.
+    /// The number of members that are not listed.
     public private(set) var viewers = 0
 
     public init() {}
 
-    /// A list made anew, in the order of `everyone`.
+    /// A new list, in the order of `everyone`.
     public init(_ everyone: [ParticipantInfo]) { self.apply(change(to: everyone)) }
 
-    /// What must be applied so that the list tells of `everyone`, who are in the room now.
+    /// The change that makes the list represent `everyone`, the present members of the room.
     public func change(to everyone: [ParticipantInfo]) -> RosterChange {
         var left = Dictionary(listed.map { ($0.id, $0) }) { first, _ in first }
         var change = RosterChange(viewers: 0)
@@ -26,12 +27,12 @@ public struct Roster: Hashable, Sendable {
             case .some: change.changed.append(person)
             }
         }
-        // In the order of the list, so that the same change is always written the same.
+        // In the order of the list, so that equal changes have equal encodings.
         change.left = listed.map(\.id).filter { left[$0] != nil }
         return change
     }
 
-    /// What a client does with each change that it is told.
+    /// Applies a change, as clients do with each one that they receive.
     public mutating func apply(_ change: RosterChange) {
         let left = Set(change.left)
         let changed = Dictionary(change.changed.map { ($0.id, $0) }) { first, _ in first }
@@ -44,34 +45,34 @@ public struct Roster: Hashable, Sendable {
     }
 }
 
-/// What is different between two states of a `Roster`.
+/// The difference between two states of a `Roster`.
 public struct RosterChange: Hashable, Sendable {
-    /// Who comes to the end of the list.
+    /// Participants to append to the list.
     public var joined: [ParticipantInfo] = []
-    /// Who takes the place of the one with the same id.
+    /// Participants that replace the one with the same id.
     public var changed: [ParticipantInfo] = []
-    /// The ids of who goes from the list.
+    /// The ids of participants to remove from the list.
     public var left: [String] = []
-    /// How many are in the room and not in the list, afterwards.
+    /// The number of unlisted members after the change.
     public var viewers: Int
 
     init(viewers: Int) { self.viewers = viewers }
 }
 
 extension ParticipantInfo {
-    /// Whether a `Roster` names it: viewers only while they raise their hand.
+    /// Whether a `Roster` lists the participant: viewers only while they raise their hand.
     public var isListed: Bool { role != .viewer || hand }
 }
 
-/// One announcement of who is in a room.
+/// One announcement of a room's members.
 public struct RosterUpdate: Hashable, Sendable {
-    /// Counts the announcements of a room. `change` is for whoever got the announcement before this one, `roster` for
-    /// everyone else.
+    /// Counts the announcements of a room. `change` is for clients that got the previous announcement, `roster` for all
+    /// others.
     public var number: Int
-    /// Everyone in the room, viewers too, in the order in which they came.
+    /// All members of the room, viewers too, in the order of their joins.
     public var everyone: [ParticipantInfo]
     public var roster: Roster
     public var change: RosterChange
-    /// `change` says something new.
+    /// Whether `change` changes the roster.
     public var isVisible: Bool
 }

@@ -1,18 +1,18 @@
 import Basics
 
-/// Decides when a room announces who is in it: at once when nothing was announced for `interval`, otherwise as soon as
-/// that has passed, with everything that changed meanwhile. A value: time comes in as an argument.
+/// Decides when a room announces its members: at once when the last announcement is older than `interval`, otherwise
+/// when that has passed, with all changes until then. A value; time is an argument.
 struct RosterAnnouncer: Sendable {
-    /// Four announcements a second. Who follows who speaks sees no delay in that, and whoever switches something on and
-    /// off a thousand times costs no more than one who does so four times.
+    /// Four announcements a second. Viewers notice no delay of the speaker's mark, and a client that switches something
+    /// a thousand times a second costs no more than one that does so four times.
     static let interval = Duration.milliseconds(250)
 
-    /// What is to be done about a change.
+    /// What the room has to do after a change.
     enum Step: Hashable, Sendable {
         case announce(RosterUpdate)
-        /// Ask `announcement(of:at:)` at that time.
+        /// Call `announcement(of:at:)` at that time.
         case wait(until: Instant)
-        /// Nothing is new, or somebody will ask already.
+        /// Nothing is new, or an announcement is scheduled already.
         case nothing
     }
 
@@ -22,7 +22,7 @@ struct RosterAnnouncer: Sendable {
     private var last: Instant?
     private var isWaiting = false
 
-    /// The members changed. `current` gives who is in the room; it is asked for only where the answer counts.
+    /// Takes a change of the members. `current` returns them and is called only when needed.
     mutating func changed(_ current: () -> [ParticipantInfo], at now: Instant) -> Step {
         if isWaiting { return .nothing }
         if let last, now - last < Self.interval {
@@ -32,7 +32,7 @@ struct RosterAnnouncer: Sendable {
         return update(current(), at: now).map { .announce($0) } ?? .nothing
     }
 
-    /// What `wait` was for. Nil where it is too early, or where all is as it was announced last.
+    /// The announcement that `wait` scheduled; nil where it is too early, or nothing differs from the last one.
     mutating func announcement(of current: () -> [ParticipantInfo], at now: Instant) -> RosterUpdate? {
         guard isWaiting, let last, now - last >= Self.interval else { return nil }
         isWaiting = false

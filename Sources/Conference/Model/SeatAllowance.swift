@@ -1,22 +1,21 @@
 import Basics
 
-/// What a participant may ask for again and again, and how often: each costs everyone in the room, or the loop of all
-/// rooms.
+/// The requests of a participant that are limited in rate: each costs everyone in the room, or its loop.
 enum RatedRequest: String, Sendable, CaseIterable {
     /// An offer, an answer or an ICE restart.
     case offer
     case candidate
     case chat
-    /// What is switched on, and presenting.
+    /// Switches (audio, video, hand), and presenting.
     case state
     case layout
-    /// A picture of one's own that nobody of the room has yet: a compositor and encoders are made for it.
+    /// A personal view that no member of the room has yet, which needs a compositor and encoders.
     case view
-    /// A data channel message that comes through signalling.
+    /// A data channel message by signalling.
     case message
 
-    /// Lastingly, and at once. People and pages stay far below: a page sends a few offers when it begins to present,
-    /// one state for each click, and up to 20 candidates for each interface at the start.
+    /// The sustained rate and the burst. Real clients stay far below: a page sends a few offers when it begins to
+    /// present, one state for each click, and up to 20 candidates for each interface at the start.
     var allowance: (perSecond: Double, atOnce: Double) {
         switch self {
         case .offer: (2, 10)
@@ -29,7 +28,7 @@ enum RatedRequest: String, Sendable, CaseIterable {
         }
     }
 
-    /// What there was too much of, for a sentence.
+    /// The name of these requests in an error's sentence.
     var plural: String {
         switch self {
         case .offer: "offers"
@@ -43,12 +42,12 @@ enum RatedRequest: String, Sendable, CaseIterable {
     }
 }
 
-/// How much one seat may still ask for. A value.
+/// The remaining allowance of one seat. A value.
 struct SeatAllowance: Sendable {
-    /// Made when first used: most seats use two or three of them.
+    /// Created at the first use: most seats use two or three of them.
     private var buckets: [RatedRequest: TokenBucket] = [:]
 
-    /// Takes one, or says when to come again.
+    /// Takes one request of the allowance, or throws with the time to wait.
     mutating func take(_ request: RatedRequest, at now: Instant) throws(ConferenceError) {
         let (rate, size) = request.allowance
         var bucket = buckets[request] ?? TokenBucket(rate: rate, size: size, at: now)
@@ -58,12 +57,12 @@ struct SeatAllowance: Sendable {
     }
 }
 
-/// One participant as the conference counts it, whatever its room.
+/// One participant in the registry of all rooms.
 struct Seat: Sendable {
     let room: String
     let client: JoinClient
     let life: SeatLife
     var allowance = SeatAllowance()
-    /// Since when its peer is being connected; nil: it has none, or it is connected.
+    /// When its peer began to connect; nil: there is no peer, or it is connected.
     var halfOpenSince: Instant?
 }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Whether a participant has left, for those who may not wait for the rooms' lock to ask.
+/// Whether a participant has left, for the loops, which may not wait for a room's lock.
 ///
-/// Set before the loop is told to forget the peer: whoever makes a peer on the loop afterwards sees it, and a peer that
-/// was made before is forgotten by what the loop was told.
+/// Set before the loop gets the order to remove the peer: a request that creates a peer on the loop after that order
+/// sees the end, and a peer that was created before is removed by the order.
 final class SeatLife: Sendable {
     private let over = Atomic<Bool>(false)
 

@@ -5,8 +5,8 @@ import Recording
 import RoomMedia
 import Threads
 
-/// What all recordings of the server share: the directory, the queue that waits for its disk, the reserve, and what was
-/// refused or lost.
+/// The shared state of the server's recordings: the directory, the queue that waits for its disk, the reserve, and the
+/// counts of refusals and losses.
 final class RecordingControl: Sendable {
     enum Refusal: String, Sendable, CaseIterable { case rate, space, disk, tooMany = "too_many" }
 
@@ -16,38 +16,38 @@ final class RecordingControl: Sendable {
     private let directory: String
     private let logger: Logger
     private let log: RoomLog
-    /// A start is refused where the disk does not answer for so long.
-    private let patience: Duration
-    /// All that may wait for the disk and is not a recorder's own, in order. A disk that stands still holds up this
-    /// queue and nothing else.
+    /// A start is refused where the disk does not answer within this time.
+    private let answerTimeout: Duration
+    /// Runs all disk operations except the recorders' own, in order. A disk that hangs blocks only this queue.
     private let queue = DispatchQueue(label: "recordings", qos: .utility)
     private let state: Guarded<State>
 
     private struct State {
-        /// nil while the directory cannot be used: then only recordings fail.
+        /// nil while the directory is unusable, which makes only recordings fail.
         var catalogue: RecordingCatalogue?
         var repairs: RecordingRepairs?
         var starts: RecordingStarts
-        /// Rooms whose recording is being made.
+        /// Rooms whose recording is being started.
         var starting: Set<String> = []
-        /// What runs or is being closed, by id.
+        /// Recordings that run or are being closed, by id.
         var alive: [String: RoomRecording] = [:]
         var refused: [Refusal: Int] = [:]
-        /// Of those that are closed.
+        /// Losses of closed recordings.
         var lost = RecordingLosses()
-        var lossesTold = 0
-        var isLooking = false
+        var lossesReported = 0
+        var isCheckingSpace = false
         var isStopped = false
     }
 
-    /// Repairs take what processor and disk time nobody else wants.
+    /// The lowest priority: repairs use only idle processor time.
     private static let repairNiceness: Int32 = 19
 
     init(
-        _ configuration: ConferenceConfiguration.Recording, disk: RecordingDisk, patience: Duration, logger: Logger,
+        _ configuration: ConferenceConfiguration.Recording, disk: RecordingDisk, answerTimeout: Duration,
+        logger: Logger,
         log: RoomLog
     ) {
-        self.patience = patience
+        self.answerTimeout = answerTimeout
         directory = configuration.directory
         self.disk = disk
         self.logger = logger
@@ -56,25 +56,25 @@ final class RecordingControl: Sendable {
         state = Guarded(State(starts: RecordingStarts(perMinute: configuration.startsPerMinute)))
     }
 
-    // MARK: - The end of one
+    // MARK: - Closing
 
-    /// Returns when the file is complete.
+    /// Closes a recording. Returns when its file is complete.
     ///
-    /// - Parameter engine: what the recording is attached to.
+    /// - Parameter engine: the media to which the recording is attached.
     func close(_ recording: RoomRecording, _ engine: RoomEngine) async -> RecordingInfo {
         let info = await recording.finish(engine)
         log.recordingEnded(info)
         return info
     }
 
-    /// For rooms that end: nobody waits.
+    /// The same without waiting, for rooms that end.
     func finish(_ recording: RoomRecording, _ engine: RoomEngine) {
         Task { _ = await close(recording, engine) }
     }
 
     // MARK: - The directory
 
-    /// Reads the directory and begins to close what a crash left open, both beside the caller.
+    /// Reads the directory and begins to repair recordings that a crash left open, both in the background.
     func open() {
         queue.async { [self] in
             do throws(RecordingError) {
@@ -86,10 +86,10 @@ final class RecordingControl: Sendable {
         }
     }
 
-    /// nil until it was read for the first time.
+    /// nil until the directory has been read once.
     var catalogue: RecordingCatalogue? { state.withLock { $0.catalogue } }
 
-    /// On the queue: the directory's catalogue; where it could not be opened at the start it is tried again.
+    /// The directory's catalogue, read now where earlier attempts failed. Called on the queue.
     func readyCatalogue() throws(RecordingError) -> RecordingCatalogue {
         if let catalogue { return catalogue }
         let made = try RecordingCatalogue(directory: directory, disk: disk)
@@ -109,7 +109,7 @@ final class RecordingControl: Sendable {
         return made
     }
 
-    /// The repair that runs goes on to its end, or is done again at the next start.
+    /// Stops after the running repair. One that the end of the process interrupts is repeated at the next start.
     func stopRepairs() { state.withLock { $0.isStopped = true } }
     var repairsWaiting: Int { state.withLock { $0.repairs }?.waiting ?? 0 }
 
@@ -118,7 +118,7 @@ final class RecordingControl: Sendable {
         await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: body()) } }
     }
 
-    /// The same, for those who do not wait for ever: nil after `patience`, and what comes later goes to `late`.
+    /// The same with a time limit: returns nil after `answerTimeout`; a later result goes to `late`.
     func onDisk<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value, late: @escaping @Sendable (Value) -> Void
     ) async -> Value? {
@@ -128,13 +128,13 @@ final class RecordingControl: Sendable {
                 let value = body()
                 if !once.resume(value) { late(value) }
             }
-            DispatchQueue.global().asyncAfter(deadline: .now() + patience.inSeconds) { once.resume(nil) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + answerTimeout.inSeconds) { once.resume(nil) }
         }
     }
 
     // MARK: - Starts
 
-    /// Counts a start of a room, which `endStart` then ends.
+    /// Begins a start in a room, which `endStart` ends; throws where another start runs or too many came.
     func beginStart(_ room: String, at now: Instant) throws(ConferenceError) {
         try state.withLock { state throws(ConferenceError) in
             if state.starting.contains(room) { throw .recordingRunning(room) }
@@ -150,11 +150,11 @@ final class RecordingControl: Sendable {
     func refuse(_ refusal: Refusal) { state.withLock { $0.refused[refusal, default: 0] += 1 } }
     var refused: [Refusal: Int] { state.withLock { $0.refused } }
 
-    // MARK: - What runs
+    // MARK: - Running recordings
 
     func add(_ recording: RoomRecording) { state.withLock { $0.alive[recording.id] = recording } }
 
-    /// It is closed.
+    /// Removes a closed recording.
     func remove(_ recording: RoomRecording) {
         let losses = recording.losses
         state.withLock { state in
@@ -164,33 +164,33 @@ final class RecordingControl: Sendable {
 
     var alive: [String: RoomRecording] { state.withLock { $0.alive } }
 
-    /// What slow disks lost since the start.
+    /// Losses by slow disks since the start.
     var losses: RecordingLosses {
         state.withLock { state in state.alive.values.reduce(state.lost) { $0 + $1.losses } }
     }
 
-    /// What is new in `losses` since somebody was told, as a sentence.
+    /// The losses since the last call as a sentence for the log; nil: none.
     func newLosses() -> String? {
         let losses = losses
         let new = state.withLock { state in
-            defer { state.lossesTold = losses.video + losses.audio }
-            return losses.video + losses.audio - state.lossesTold
+            defer { state.lossesReported = losses.video + losses.audio }
+            return losses.video + losses.audio - state.lossesReported
         }
         return new > 0
-            ? "the disk is too slow for the recordings: \(new) frames and blocks of sound were left out, \(losses.video) and \(losses.audio) in all"
+            ? "the disk is too slow for the recordings: \(new) frames and audio blocks were left out, \(losses.video) and \(losses.audio) in all"
             : nil
     }
 
-    /// Looks at the free space, unless a look still waits for the disk, and tells when the reserve is touched.
-    func look(_ isLow: @escaping @Sendable (RecordingError) -> Void) {
-        let mustLook = state.withLock { state in
-            defer { state.isLooking = true }
-            return !state.isLooking
+    /// Checks the free space, unless a check still waits for the disk, and calls `isLow` when the reserve is touched.
+    func checkSpace(_ isLow: @escaping @Sendable (RecordingError) -> Void) {
+        let mustCheck = state.withLock { state in
+            defer { state.isCheckingSpace = true }
+            return !state.isCheckingSpace
         }
-        guard mustLook else { return }
+        guard mustCheck else { return }
         queue.async { [self] in
             do throws(RecordingError) { try reserve.checkRunning() } catch { isLow(error) }
-            state.withLock { $0.isLooking = false }
+            state.withLock { $0.isCheckingSpace = false }
         }
     }
 }

@@ -2,7 +2,7 @@ import Basics
 import Recording
 
 extension RecordingControl {
-    /// Recordings on the metrics page.
+    /// The recordings' samples of the metrics page.
     var samples: [MetricSample] {
         let (refused, losses) = (self.refused, self.losses)
         var samples = Refusal.allCases.map { reason in
@@ -14,7 +14,7 @@ extension RecordingControl {
         for (kind, count) in [("video", losses.video), ("audio", losses.audio)] {
             samples.append(
                 MetricSample(
-                    "tessera_recording_dropped_total", "Frames and blocks of sound that a slow disk lost.", .counter,
+                    "tessera_recording_dropped_total", "Frames and audio blocks that a slow disk lost.", .counter,
                     Double(count),
                     labels: ["kind": kind]))
         }
@@ -24,14 +24,16 @@ extension RecordingControl {
             MetricSample(
                 "tessera_recordings_known", "Recordings in the directory.", .gauge, Double(catalogue?.count ?? 0)),
             MetricSample(
-                "tessera_recording_repairs_waiting", "Recordings that a crash left open and that are not closed yet.",
+                "tessera_recording_repairs_waiting",
+                "Recordings that a crash left open and that wait for their repair.",
                 .gauge,
                 Double(repairsWaiting)),
         ]
         if let space = reserve.lastSpace {
             samples += [
                 MetricSample(
-                    "tessera_recording_disk_free_bytes", "Free bytes where recordings lie.", .gauge, Double(space.free)),
+                    "tessera_recording_disk_free_bytes", "Free bytes on the recordings' disk.", .gauge,
+                    Double(space.free)),
                 MetricSample(
                     "tessera_recording_disk_reserve_bytes", "Bytes that recordings leave free.", .gauge,
                     Double(reserve.floor(ofSize: space.size))),

@@ -1,17 +1,17 @@
 import Basics
 
-/// How often recordings may be started in a room. A room that ends and comes again is the same one.
+/// Limits how often recordings start in a room. A new room of the same name counts as the same room.
 struct RecordingStarts: Sendable {
     private let perMinute: Double
     private var rooms: [String: TokenBucket] = [:]
 
-    /// Rooms whose starts of the last minute are remembered, twenty times as many as there may be at once: beyond them
-    /// a start waits a minute.
+    /// The most rooms whose starts of the last minute are remembered, twenty times the default limit of rooms; at this
+    /// bound a start in another room has to wait a minute.
     static let maxRooms = 4096
 
     init(perMinute: Int) { self.perMinute = Double(max(1, perMinute)) }
 
-    /// Counts a start; gives how long to wait where it is one too many, and then counts nothing.
+    /// Counts a start and returns nil, or returns the time to wait without counting.
     mutating func take(_ room: String, at now: Instant) -> Duration? {
         if rooms.count >= Self.maxRooms, rooms[room] == nil {
             rooms = rooms.filter { !$0.value.isFull(at: now) }

@@ -4,10 +4,10 @@ import Foundation
 import Recording
 import RoomMedia
 
-/// One recording of one room: the top rendition's bits and the full mix, at the room's clock.
+/// One recording of one room: the frames of the top rendition and the full mix, with the times of the server's clock.
 final class RoomRecording: Sendable {
     let id: String
-    /// The participant who asked for it; nil: the server's own.
+    /// The participant who started it; nil: an administrator or the configuration.
     let startedBy: String?
     let path: String
     private let recorder: MP4Recorder
@@ -18,9 +18,9 @@ final class RoomRecording: Sendable {
     private struct State {
         var info: RecordingInfo
         var key: RenditionKey?
-        /// Why it is ended before somebody stops it.
+        /// Why the server ended the recording.
         var reason: RecordingError?
-        /// One finish for all who ask.
+        /// The running finish, for which all callers wait.
         var finish: Task<RecordingInfo, Never>?
     }
 
@@ -49,7 +49,7 @@ final class RoomRecording: Sendable {
 
     var losses: RecordingLosses { recorder.losses }
 
-    /// The rendition's name as a member.
+    /// The recording's name as a member of the rendition.
     private var member: String { "recording-\(id)" }
 
     func attach(to engine: RoomEngine) {
@@ -81,10 +81,10 @@ final class RoomRecording: Sendable {
         return info
     }
 
-    /// It is going to be finished because of this.
+    /// Notes why the server ends the recording; `finish` follows.
     func end(because reason: RecordingError) { state.withLock { $0.reason = $0.reason ?? reason } }
 
-    /// Takes nothing more and closes the file. Returns when that is complete. `engine`: what it is attached to.
+    /// Detaches the recording from `engine` and closes the file. Returns when the file is complete.
     func finish(_ engine: RoomEngine?) async -> RecordingInfo {
         let task = state.withLock { state in
             if let running = state.finish { return running }
@@ -118,7 +118,7 @@ final class RoomRecording: Sendable {
                 state.info.state = .failed
             }
         }
-        // A sidecar that a full disk does not take is no fault of the recording.
+        // A full disk that refuses the sidecar does not make the recording a failed one.
         await control.onDisk { [self] in _ = try? catalogue.finish(id, result) }
         control.remove(self)
         return info

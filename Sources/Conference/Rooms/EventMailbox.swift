@@ -2,10 +2,10 @@ import Basics
 import RoomMedia
 import Synchronization
 
-/// The events that wait for one participant's endpoint. Of what only says how things are now, the newest stays; of
-/// messages so many, and then the oldest goes and is counted.
+/// The events that wait for one participant's endpoint. Of each kind of state only the newest event waits; messages are
+/// bounded, and beyond the bound the oldest is dropped and counted.
 final class EventMailbox: Sendable {
-    /// Chat and data channel messages that wait …
+    /// The most waiting chat and data channel messages …
     static let limit = 256
     /// … and their bytes.
     static let byteLimit = 1 << 20
@@ -26,7 +26,7 @@ final class EventMailbox: Sendable {
         self.deliver = deliver
     }
 
-    /// Returns whether `run` must be scheduled.
+    /// Adds an event. Returns whether `run` must be scheduled.
     func put(_ shared: SharedEvent) -> Bool {
         let event = shared.event
         return state.withLock { state in
@@ -56,7 +56,7 @@ final class EventMailbox: Sendable {
         }
     }
 
-    /// Hands over what waits. Returns whether more came meanwhile: then it must be scheduled again.
+    /// Delivers the waiting events. Returns whether more came meanwhile, so that `run` must be scheduled again.
     func run() -> Bool {
         let events = state.withLock { state in
             defer { (state.events, state.messages, state.bytes) = ([], 0, 0) }
@@ -70,18 +70,18 @@ final class EventMailbox: Sendable {
     }
 }
 
-/// What all mailboxes did, for the metrics.
+/// Counts of all mailboxes, for the metrics.
 final class EventCounters: Sendable {
-    /// Messages that nobody got since too many waited.
+    /// Messages that were dropped since too many waited.
     let dropped = Atomic<Int>(0)
-    /// States that a newer one replaced before they were told.
+    /// States that a newer one replaced before their delivery.
     let replaced = Atomic<Int>(0)
 }
 
 extension ParticipantEvent {
     fileprivate enum StateKind { case participants, tiles, speaker, layout, recording, role, link, connection }
 
-    /// What it tells the present state of; nil: it tells that something happened.
+    /// The state that the event reports; nil: the event reports an occurrence.
     fileprivate var stateKind: StateKind? {
         switch self {
         case .participants: .participants

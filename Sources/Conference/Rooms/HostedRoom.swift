@@ -2,14 +2,14 @@ import Basics
 import RoomMedia
 import Threads
 
-/// One room of the server: its state behind a lock of its own, so that nothing waits for another room.
+/// One room of the server: its state behind a lock of its own, so that no room waits for another.
 ///
-/// Locks are taken in this order: a room's, the registry's, those of the room's media and mailboxes. Nobody holds two
-/// rooms' at once.
+/// Locks are taken in this order: a room's, the registry's, those of the room's media and mailboxes. No thread holds
+/// two rooms' locks at once.
 final class HostedRoom: Sendable {
     let id: String
     let engine: RoomEngine
-    /// Whom the room is counted for; nobody's address where the API made it.
+    /// The client for whose limits the room counts; without an address where the API created the room.
     let client: JoinClient
     private let slot: Guarded<RoomSlot>
 
@@ -20,15 +20,15 @@ final class HostedRoom: Sendable {
         self.slot = Guarded(slot)
     }
 
-    /// What `body` reads; nil where the room has ended.
+    /// Returns the result of `body`; nil where the room has ended.
     func read<Result>(_ body: (RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result? {
         try slot.withLock { slot throws(ConferenceError) in slot.isOver ? nil : try body(slot) }
     }
 
-    /// The same for what cannot fail.
+    /// The same for a `body` that cannot fail.
     func read<Result>(_ body: (RoomSlot) -> Result) -> Result? { slot.withLock { $0.isOver ? nil : body($0) } }
 
-    /// The room changes by `body`, or stays as it was where that throws. Nil where the room has ended.
+    /// Changes the room by `body`; the room stays as it was where `body` throws. Returns nil where the room has ended.
     func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result? {
         try slot.withLock { slot throws(ConferenceError) in
             if slot.isOver { return nil }
@@ -39,10 +39,10 @@ final class HostedRoom: Sendable {
         }
     }
 
-    /// Ends the room: nobody reads or changes it from here on. Returns its last state; nil where it has ended already,
-    /// or is not to.
+    /// Ends the room, which cannot be read or changed from here on. Returns its last state; nil where it has ended
+    /// already or `condition` is false.
     ///
-    /// - Parameter last: is run with the lock held, before anybody else can know.
+    /// - Parameter last: runs with the lock held, before the end is visible to others.
     func end(if condition: (RoomSlot) -> Bool, _ last: (RoomSlot) -> Void) -> RoomSlot? {
         slot.withLock { slot in
             guard !slot.isOver, condition(slot) else { return nil }

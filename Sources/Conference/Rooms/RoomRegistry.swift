@@ -1,11 +1,11 @@
 import Basics
 import Threads
 
-/// Which rooms and seats there are, and how many of them there may be. Its lock is held for a look-up or a count, never
-/// while a room changes.
+/// The rooms and seats of the server, and their limits. Its lock is held for a look-up or a count, not for a room's
+/// change.
 final class RoomRegistry: Sendable {
-    /// A peer that offered must be connected after this: ICE and DTLS take less than 5 s on the worst line that a call
-    /// is of use on, and trickled candidates of a relay some more.
+    /// The time in which a peer must connect after its offer: ICE and DTLS take less than 5 s on the worst link that
+    /// still carries a call, and trickled relay candidates some more.
     static let connectingLimit = Duration.seconds(20)
 
     private struct State {
@@ -38,7 +38,7 @@ final class RoomRegistry: Sendable {
     subscript(id: String) -> HostedRoom? { state.withLock { $0.rooms[id] } }
     var rooms: [HostedRoom] { state.withLock { Array($0.rooms.values) } }
 
-    /// The room of this name; `make` makes one where there is none, which counts for `client` until `remove`.
+    /// The room of this name; where there is none, `make` creates it, and it counts for `client` until `remove`.
     func room(
         _ id: String, for client: JoinClient, orMake make: () -> HostedRoom
     ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
@@ -52,7 +52,7 @@ final class RoomRegistry: Sendable {
         }
     }
 
-    /// Forgets a room that has ended, with the seats in it.
+    /// Removes a room that has ended, with its seats.
     func remove(_ room: HostedRoom, seats: [String]) {
         state.withLock { state in
             guard state.rooms[room.id] === room else { return }
@@ -66,7 +66,7 @@ final class RoomRegistry: Sendable {
 
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    /// No rooms and seats come from here on. Returns whether that is new.
+    /// Refuses new rooms and seats from here on. Returns whether this is the first call.
     func drain() -> Bool {
         state.withLock { state in
             defer { state.isDraining = true }
@@ -81,7 +81,7 @@ final class RoomRegistry: Sendable {
         state.withLock { state in state.seats[participant].flatMap { state.rooms[$0.room] } }
     }
 
-    /// Counts a seat for `client` before it is known whether the room takes it: `add` or `giveBack` follows.
+    /// Counts a seat for `client` before the room accepts it: `add` or `releaseSeat` follows.
     func reserveSeat(for client: JoinClient) throws(ConferenceError) {
         try state.withLock { state throws(ConferenceError) in
             if state.isDraining { throw .draining }
@@ -89,13 +89,13 @@ final class RoomRegistry: Sendable {
         }
     }
 
-    func giveBack(seatOf client: JoinClient) { state.withLock { $0.capacity.remove(.seats, of: client) } }
+    func releaseSeat(of client: JoinClient) { state.withLock { $0.capacity.remove(.seats, of: client) } }
     func add(_ seat: Seat, _ id: String) { state.withLock { $0.seats[id] = seat } }
 
-    /// Forgets a seat and what was counted for it.
+    /// Removes a seat and its counts.
     func removeSeat(_ id: String) { state.withLock { $0.removeSeat(id) } }
 
-    /// Counts a seat whose peer begins to connect, once. Returns whether it was counted now.
+    /// Counts a seat whose peer begins to connect. Returns false where the seat is counted already.
     func beginHalfOpen(_ id: String, at now: Instant) throws(ConferenceError) -> Bool {
         try state.withLock { state throws(ConferenceError) in
             guard let seat = state.seats[id], seat.halfOpenSince == nil else { return false }
@@ -105,10 +105,10 @@ final class RoomRegistry: Sendable {
         }
     }
 
-    /// Its peer is connected, or gone.
+    /// Ends that count: the peer is connected or gone.
     func endHalfOpen(_ id: String) { state.withLock { $0.endHalfOpen(id) } }
 
-    /// Whose peers did not connect in time.
+    /// The participants whose peers did not connect in time.
     func unconnected(at now: Instant) -> [String] {
         state.withLock { state in
             state.seats.filter { $0.value.halfOpenSince.map { now - $0 >= Self.connectingLimit } ?? false }.map(\.key)
@@ -117,7 +117,7 @@ final class RoomRegistry: Sendable {
 
     // MARK: - Allowances
 
-    /// Takes one `request` of a participant's allowance; one too many is refused and counted.
+    /// Takes one `request` of a participant's allowance; throws and counts a refusal where the allowance is used up.
     func allow(_ request: RatedRequest, _ id: String, at now: Instant) throws(ConferenceError) {
         try state.withLock { state throws(ConferenceError) in
             do throws(ConferenceError) {
@@ -131,6 +131,6 @@ final class RoomRegistry: Sendable {
 
     func count(_ refusal: Refusals.View) { state.withLock { $0.refusals.count(refusal) } }
 
-    /// For the metrics page.
+    /// The samples of the metrics page.
     var samples: [MetricSample] { state.withLock { $0.capacity.samples + $0.refusals.samples } }
 }

@@ -4,7 +4,7 @@ import Mixing
 import RoomMedia
 import Threads
 
-/// The rooms and how they change: every change tells everyone what is new and lets the media follow.
+/// Creates, changes and ends rooms. Every change sends its events to the members and updates the media.
 final class RoomService: Sendable {
     let registry: RoomRegistry
     let eventCounters = EventCounters()
@@ -33,10 +33,10 @@ final class RoomService: Sendable {
 
     // MARK: - Coming and going
 
-    /// The room of this name, made where it does not exist yet. It counts for `client` from here on, until `end`.
+    /// The room of this name, created where it does not exist yet. A new room counts for `client` until `end`.
     ///
-    /// - Parameter isReserved: a room that is made waits for its first guest as long as that takes. Others are made by
-    ///   joins, where the configuration allows that.
+    /// - Parameter isReserved: a new room waits for its first participant without a time limit (the API's rooms). Joins
+    ///   create others, where the configuration allows that.
     func room(
         _ id: String, orMakeWith change: RoomSettingsChange, for client: JoinClient, isReserved: Bool
     ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
@@ -63,12 +63,12 @@ final class RoomService: Sendable {
 
     /// Ends a room for everyone in it.
     ///
-    /// - Parameter condition: the room stays if this is false by now.
+    /// - Parameter condition: the room stays if this is false under its lock.
     func end(_ id: String, reason: LeaveReason, if condition: (RoomSlot) -> Bool = { _ in true }) {
         guard let room = registry[id] else { return }
         let last = room.end(if: condition) { slot in
             registry.remove(room, seats: slot.room.members.map(\.id))
-            for member in slot.room.members { tell(slot, member.id, .left(reason)) }
+            for member in slot.room.members { notify(slot, member.id, .left(reason)) }
         }
         guard let last else { return }
         let members = last.room.members.map(\.id)
@@ -81,7 +81,7 @@ final class RoomService: Sendable {
 
     // MARK: - Changing
 
-    /// The room of an id changes by `body`; who must know is told, in order.
+    /// Changes a room by `body` and sends the events that follow, in order.
     @discardableResult
     func change<Result>(
         _ id: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
@@ -90,7 +90,7 @@ final class RoomService: Sendable {
         return result
     }
 
-    /// The room of a participant.
+    /// The same for the room of a participant.
     func changeRoom<Result>(
         of participant: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result {
@@ -100,7 +100,7 @@ final class RoomService: Sendable {
         return result
     }
 
-    /// Nil where the room has ended.
+    /// The same; returns nil where the room has ended.
     func change<Result>(
         _ room: HostedRoom, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result? {
@@ -115,11 +115,11 @@ final class RoomService: Sendable {
     private func publish(_ slot: inout RoomSlot, since old: Room) {
         let isSameMembers = old.members == slot.room.members
         if !isSameMembers { announce(&slot) }
-        for event in slot.room.news(since: old) { tellAll(slot, event) }
+        for event in slot.room.events(since: old) { notifyAll(slot, event) }
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
-            if was.role != member.role { tell(slot, member.id, .role(member.role)) }
+            if was.role != member.role { notify(slot, member.id, .role(member.role)) }
             if was.view != member.view {
-                tell(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
+                notify(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
             }
             if was.maySendMessages != member.maySendMessages {
                 media.peers.run(member.id) { [id = member.id, maySendMessages = member.maySendMessages] host, _ in
@@ -134,7 +134,7 @@ final class RoomService: Sendable {
         }
         let moved = isSameMembers ? [:] : movedViews(slot.room, since: old)
         for (id, view) in moved {
-            if let tiles = slot.tiles[view] { tell(slot, id, .tiles(tiles)) }
+            if let tiles = slot.tiles[view] { notify(slot, id, .tiles(tiles)) }
         }
         slot.engine.setMessageListeners(slot.listeners.values.contains(where: \.receivesMessages))
         if reshaped || !moved.isEmpty {
@@ -145,27 +145,27 @@ final class RoomService: Sendable {
         updateLimits(&slot)
     }
 
-    /// Who of those that were here before gets another picture now.
+    /// The members of `old` that get another view now.
     private func movedViews(_ room: Room, since old: Room) -> [String: ViewID] {
         let before = old.views
         return room.views.filter { id, view in before[id].map { $0 != view } ?? false }
     }
 
-    /// The members of a room changed: everyone is told now, or with what else changes within a quarter of a second.
+    /// Announces changed members now, or together with the other changes of the next quarter of a second.
     private func announce(_ slot: inout RoomSlot) {
         let room = slot.room
         switch slot.announcer.changed({ room.infos }, at: MonotonicClock.now()) {
-        case .announce(let update): tellAll(slot, .participants(update))
-        case .wait(let due): control.post(at: due) { [weak self, id = room.id] in self?.announceWhatWaited(id) }
+        case .announce(let update): notifyAll(slot, .participants(update))
+        case .wait(let due): control.post(at: due) { [weak self, id = room.id] in self?.announceDeferred(id) }
         case .nothing: break
         }
     }
 
-    private func announceWhatWaited(_ id: String) {
+    private func announceDeferred(_ id: String) {
         _ = try? registry[id]?.change { slot throws(ConferenceError) in
             let room = slot.room
             if let update = slot.announcer.announcement(of: { room.infos }, at: MonotonicClock.now()) {
-                tellAll(slot, .participants(update))
+                notifyAll(slot, .participants(update))
             }
         }
     }
@@ -176,36 +176,36 @@ final class RoomService: Sendable {
         for (id, limit) in limits { media.peers.run(id) { host, now in host.setReceiveLimit(limit, of: id, at: now) } }
     }
 
-    /// A layout that was deleted while in use is replaced by the grid.
+    /// The layout of a name; the grid replaces one that was deleted while in use.
     private func layoutOrGrid(_ name: String) -> Layout? { layouts[name] ?? layouts["grid"] }
 
     func checkLayout(_ name: String?) throws(ConferenceError) {
         if let name, layouts[name] == nil { throw .unknownLayout(name) }
     }
 
-    /// Rooms that use one of these layouts take it up as it is now.
+    /// Updates the rooms that use one of these layouts.
     func relayout(_ names: Set<String>) {
         for room in registry.rooms where room.read({ $0.room.uses(names) }) == true {
-            // A change without a change publishes the scene anew.
+            // An empty change publishes the scene again, with the new layout.
             _ = try? change(room) { _ throws(ConferenceError) in }
         }
     }
 
     func usesLayout(_ name: String) -> Bool { registry.rooms.contains { $0.read { $0.room.uses([name]) } == true } }
 
-    // MARK: - Telling
+    // MARK: - Events to participants
 
-    func tell(_ slot: RoomSlot, _ participant: String, _ event: ParticipantEvent) {
+    func notify(_ slot: RoomSlot, _ participant: String, _ event: ParticipantEvent) {
         if let mailbox = slot.listeners[participant]?.mailbox { put(SharedEvent(event), in: mailbox) }
     }
 
-    func tellAll(_ slot: RoomSlot, _ event: ParticipantEvent) {
+    func notifyAll(_ slot: RoomSlot, _ event: ParticipantEvent) {
         let shared = SharedEvent(event)
         for listener in slot.listeners.values { put(shared, in: listener.mailbox) }
     }
 
-    func tell(_ participant: String, _ event: ParticipantEvent) {
-        registry.room(of: participant)?.read { tell($0, participant, event) }
+    func notify(_ participant: String, _ event: ParticipantEvent) {
+        registry.room(of: participant)?.read { notify($0, participant, event) }
     }
 
     private func put(_ event: SharedEvent, in mailbox: EventMailbox) {
@@ -216,7 +216,7 @@ final class RoomService: Sendable {
         control.post { [weak self] in if mailbox.run() { self?.deliver(mailbox) } }
     }
 
-    // MARK: - What media tells (on the control thread)
+    // MARK: - Events of media (on the control thread)
 
     func relayed(_ message: RelayedMessage, in room: String) {
         registry[room]?.read { slot in

@@ -2,7 +2,7 @@ import Basics
 import Mixing
 import RoomMedia
 
-/// A room with its media and those who listen to it: what `HostedRoom` has its lock for.
+/// A room with its media and its listeners: the state that the lock of `HostedRoom` protects.
 struct RoomSlot {
     struct Listener {
         var mailbox: EventMailbox
@@ -11,28 +11,28 @@ struct RoomSlot {
     }
 
     var room: Room
-    /// When who is in it is told.
+    /// Decides when the members are announced.
     var announcer = RosterAnnouncer()
     let engine: RoomEngine
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?
-    /// What senders were told that their tiles are worth.
+    /// The limits that senders were last asked to keep.
     var limits: [String: SenderLimit] = [:]
-    /// The tiles of each view, as last told.
+    /// The tiles of each view, as last announced.
     var tiles: [ViewID: TilesInfo] = [:]
-    /// Made by `createRoom`: it waits for its first guest as long as that takes.
+    /// Created by `createRoom`: the room waits for its first participant without a time limit.
     var isReserved = false
-    /// Nobody has joined yet.
+    /// No participant has joined yet.
     var isUnused = true
-    /// It has ended: whoever still holds it must look for another.
+    /// The room has ended; callers that still hold it must look it up again.
     var isOver = false
-    /// The only guest so far, and whether the room was there before, reserved; nil once another came.
+    /// The only participant so far, and whether the room was reserved before; nil once another one joined.
     var firstGuest: (id: String, foundRoom: Bool)?
 
-    /// Which picture a member gets.
+    /// The view that a member gets.
     func view(of id: String) -> ViewID { room.member(id).map { room.view(of: $0) } ?? .room }
 
-    /// Takes over new settings, or refuses them all.
+    /// Takes over new settings, or throws and changes none.
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
         let old = room.settings
         if recording != nil,
@@ -43,7 +43,7 @@ struct RoomSlot {
         try room.change(change)
     }
 
-    /// The room as it is seen from outside.
+    /// The room as clients see it.
     var info: RoomInfo {
         let renditions = engine.allViews.flatMap(\.allRenditions).map { rendition in
             RenditionInfo(
@@ -58,7 +58,7 @@ struct RoomSlot {
             recording: recording?.info, createdAt: room.createdAt)
     }
 
-    /// All that the mix must know. `layout` gives the layout of a name, or another that exists.
+    /// The scene for the media. `layout` returns the layout of a name, or a replacement.
     func scene(layout: (String) -> Layout?) -> Scene {
         Self.scene(of: room, layout: layout)
     }
@@ -84,7 +84,7 @@ struct RoomSlot {
         return scene
     }
 
-    /// What each sender's largest tile is worth, where that changed by more than a tenth.
+    /// The new limits of senders whose largest tile needs a bit rate that differs by more than a tenth.
     mutating func newLimits() -> [String: SenderLimit] {
         var largest: [String: TilesInfo.Tile] = [:]
         for view in tiles.values {

@@ -3,7 +3,7 @@ import Foundation
 import RoomMedia
 import Threads
 
-/// Who comes, who goes, and what becomes of a seat whose media or signalling is lost.
+/// Joins, leaves and resumes, and the fate of seats whose media or signalling is lost.
 final class SeatService: Sendable {
     private let configuration: ConferenceConfiguration
     private let rooms: RoomService
@@ -23,13 +23,13 @@ final class SeatService: Sendable {
         self.log = log
     }
 
-    // MARK: - Coming
+    // MARK: - Joining
 
-    /// What a join led to.
+    /// The result of a join.
     struct Joined {
         var id: String
         var resumeSecret: String
-        /// The participant is the first in a room that is to be recorded from its first join on.
+        /// The participant is the first in a room, and the configuration records rooms from their first join on.
         var startsRecording: Bool
     }
 
@@ -42,8 +42,8 @@ final class SeatService: Sendable {
         do throws(ConferenceError) {
             return try enter(request, joined, events)
         } catch {
-            // What was counted for a join that fails is taken back.
-            registry.giveBack(seatOf: request.client)
+            // A failed join counts nothing.
+            registry.releaseSeat(of: request.client)
             throw error
         }
     }
@@ -56,12 +56,12 @@ final class SeatService: Sendable {
                 request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
             do throws(ConferenceError) {
                 let entered = try rooms.change(room) { slot throws(ConferenceError) in
-                    try sit(request, joined, in: &slot, events)
+                    try addMember(request, joined, in: &slot, events)
                 }
-                // Nil: the room ended just now. Who comes then is the first of the next one.
+                // nil: the room has just ended. The next turn finds or creates another room of that name.
                 guard let entered else { continue }
                 log.joined(entered.id, request)
-                room.read { greet(entered.id, $0) }
+                room.read { sendInitialState(entered.id, $0) }
                 return entered
             } catch {
                 if isNew { rooms.end(request.room, reason: .roomEnded) { $0.isUnused } }
@@ -70,8 +70,8 @@ final class SeatService: Sendable {
         }
     }
 
-    /// With the room's lock held.
-    private func sit(
+    /// Called with the room's lock held.
+    private func addMember(
         _ request: JoinRequest, _ joined: Joined, in slot: inout RoomSlot,
         _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
@@ -97,13 +97,13 @@ final class SeatService: Sendable {
         return joined
     }
 
-    /// What a participant must know of the room besides who is in it.
-    private func greet(_ id: String, _ slot: RoomSlot) {
-        if let tiles = slot.tiles[slot.view(of: id)] { rooms.tell(slot, id, .tiles(tiles)) }
-        if let speaker = slot.room.speaker { rooms.tell(slot, id, .speaker(speaker)) }
+    /// Sends the room's state to a new participant, without the members, whom the join announces.
+    private func sendInitialState(_ id: String, _ slot: RoomSlot) {
+        if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
+        if let speaker = slot.room.speaker { rooms.notify(slot, id, .speaker(speaker)) }
     }
 
-    /// Takes a seat back after signalling was lost. Returns its room.
+    /// Resumes a seat after signalling was lost. Returns its room.
     func resume(
         _ id: String, secret: String, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> String {
@@ -113,14 +113,14 @@ final class SeatService: Sendable {
         try rooms.change(room.id) { slot throws(ConferenceError) in
             try slot.room.resume(id, secret: secret)
             slot.listeners[id]?.mailbox = EventMailbox(counters: rooms.eventCounters, deliver: events)
-            if let tiles = slot.tiles[slot.view(of: id)] { rooms.tell(slot, id, .tiles(tiles)) }
-            rooms.tell(slot, id, .speaker(slot.room.speaker))
+            if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
+            rooms.notify(slot, id, .speaker(slot.room.speaker))
         }
         log.resumed(id, room: room.id)
         return room.id
     }
 
-    /// Letters and digits, from the system's generator of secrets.
+    /// Random letters and digits from the system's secure generator.
     static func token(_ count: Int) -> String {
         let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
         var generator = SystemRandomNumberGenerator()
@@ -129,12 +129,12 @@ final class SeatService: Sendable {
             as: UTF8.self)
     }
 
-    // MARK: - Going
+    // MARK: - Leaving
 
     func leave(_ id: String, _ reason: LeaveReason) {
         let room: String? =
             try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
-                rooms.tell(slot, id, .left(reason))
+                rooms.notify(slot, id, .left(reason))
                 slot.listeners[id] = nil
                 slot.limits[id] = nil
                 slot.engine.remove(id)
@@ -147,7 +147,7 @@ final class SeatService: Sendable {
         statistics.ended(at: MonotonicClock.now())
     }
 
-    /// Undoes a join that led to nothing: the room is as before, and one that was made for it is gone.
+    /// Undoes a join: the room is as before, and a room that was created for the join ends.
     func withdraw(_ id: String) {
         guard let room = registry.room(of: id) else { return }
         leave(id, .left)
@@ -162,12 +162,13 @@ final class SeatService: Sendable {
 
     // MARK: - Allowances
 
-    /// Takes one `request` of a participant's allowance; one too many is refused and counted.
+    /// Takes one `request` of a participant's allowance; throws and counts a refusal where the allowance is used up.
     func allow(_ request: RatedRequest, _ id: String) throws(ConferenceError) {
         try registry.allow(request, id, at: MonotonicClock.now())
     }
 
-    /// Whether a picture of one's own may be made now. One that somebody of the room has already costs nothing.
+    /// Throws unless the participant may get this personal view now. A view that a member of the room has already costs
+    /// nothing and is always allowed.
     func allowView(_ view: PersonalView, _ id: String, in room: String) throws(ConferenceError) {
         guard let known = registry[room]?.read({ $0.room.personalViews }), !known.contains(view) else { return }
         if media.overload.level > .none {
@@ -182,19 +183,19 @@ final class SeatService: Sendable {
         }
     }
 
-    // MARK: - What media tells (on the control thread)
+    // MARK: - Events of media (on the control thread)
 
     func mediaChanged(_ participant: String, _ isConnected: Bool, since: Instant) {
         _ = try? rooms.changeRoom(of: participant) { slot throws(ConferenceError) in
             slot.room.media(participant, isConnected: isConnected, at: since)
-            rooms.tell(slot, participant, .connection(isConnected))
+            rooms.notify(slot, participant, .connection(isConnected))
         }
         if isConnected { registry.endHalfOpen(participant) }
     }
 
-    /// The connection is over for good. Who has an endpoint of their own may offer anew; others have left.
+    /// Handles the end of a media connection. A participant with signalling may offer again; others leave.
     ///
-    /// - Parameter why: a sentence for the log; nil where the peer said goodbye.
+    /// - Parameter why: a sentence for the log; nil where the peer closed the connection.
     func mediaEnded(_ participant: String, _ reason: LeaveReason, _ why: String?) {
         registry.endHalfOpen(participant)
         guard let room = registry.room(of: participant), let member = room.read({ $0.room.member(participant) }) ?? nil
@@ -208,8 +209,7 @@ final class SeatService: Sendable {
 
     // MARK: - Time
 
-    /// Ends what has waited for too long: seats that nobody came back for, peers that did not connect, rooms without
-    /// anyone.
+    /// Ends expired seats, peers that did not connect in time, and rooms that were empty for too long.
     func expire(at now: Instant) {
         var (expired, abandoned): ([String], [String]) = ([], [])
         for room in registry.rooms {
@@ -220,7 +220,7 @@ final class SeatService: Sendable {
         }
         for id in expired { leave(id, .timeout) }
         for id in abandoned { rooms.end(id, reason: .roomEnded) { isAbandoned($0, at: now) } }
-        for id in registry.unconnected(at: now) { giveUpConnecting(id) }
+        for id in registry.unconnected(at: now) { endUnconnected(id) }
     }
 
     private func isAbandoned(_ slot: RoomSlot, at now: Instant) -> Bool {
@@ -228,8 +228,8 @@ final class SeatService: Sendable {
         return slot.room.isAbandoned(after: configuration.rooms.emptyTimeout, at: now)
     }
 
-    /// A peer that did not connect in time is forgotten. Who has signalling may offer anew; others have left.
-    private func giveUpConnecting(_ id: String) {
+    /// Removes a peer that did not connect in time. A participant with signalling may offer again; others leave.
+    private func endUnconnected(_ id: String) {
         registry.endHalfOpen(id)
         let member = registry.room(of: id)?.read { $0.room.member(id) } ?? nil
         if member?.staysWithoutMedia == true {

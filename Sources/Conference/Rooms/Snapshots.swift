@@ -4,19 +4,18 @@ import Dispatch
 import RoomMedia
 import Threads
 
-/// PNG pictures of rooms: one for all who ask within half a second, made one at a time by the pool.
+/// PNG pictures of rooms: one for all requests within half a second, made one at a time by the pool.
 final class Snapshots: Sendable {
     typealias Answer = Result<[UInt8], ConferenceError>
 
-    /// A picture serves so long.
+    /// How long a picture is reused.
     static let lifetime = Duration.milliseconds(500)
-    /// So many may wait for one picture, and so many pictures may be in the making: what is asked for beyond is
-    /// refused.
+    /// The most requests that wait for one picture, and the most pictures in the making: further requests are refused.
     static let waitersPerRoom = 64
     static let rooms = 16
 
     private struct Entry {
-        /// Names the picture that is being made.
+        /// Identifies the picture that is being made.
         var ticket: Int
         var png: [UInt8] = []
         var madeAt: Instant?
@@ -38,18 +37,18 @@ final class Snapshots: Sendable {
     private let lane: SerialLane
 
     init(pool: WorkPool, meter: StageMeter) {
-        // A PNG takes as long as its picture is large: like a decode, it leaves a thread to the rest.
+        // Encoding a large picture takes long, so these jobs, like decodes, leave one thread of the pool to others.
         lane = SerialLane(
             pool: pool, meter: meter, limit: Self.rooms, slack: SerialLane.slackBehindEncoders, hasUntrustedInput: true)
     }
 
-    /// The room's picture as it is now.
+    /// The room's current picture.
     func png(of room: String, _ engine: RoomEngine) async throws(ConferenceError) -> [UInt8] {
         let answer = await withCheckedContinuation { (continuation: CheckedContinuation<Answer, Never>) in
             let ticket = ask(room, at: MonotonicClock.now()) { continuation.resume(returning: $0) }
             guard let ticket else { return }
             let end = engine.snapshot { [self] in picture($0, of: room, ticket: ticket) }
-            // A room that ends just now has no next tick.
+            // A room that has just ended has no next tick.
             DispatchQueue.global().asyncAfter(deadline: .now() + 2) { [self] in
                 end()
                 fail(room, ticket: ticket, .internalFailure("The picture of room “\(room)” did not come in time."))
@@ -58,8 +57,8 @@ final class Snapshots: Sendable {
         return try answer.get()
     }
 
-    /// Gives the room's picture to `answer`: that of just now, or that which is being made. Returns a ticket where the
-    /// caller must have one made, with `picture` or `fail` at the end.
+    /// Passes the room's picture to `answer`: the recent one, or the one that is being made. Returns a ticket where the
+    /// caller must get a new picture and end with `picture` or `fail`.
     func ask(_ room: String, at now: Instant, answer: @escaping @Sendable (Answer) -> Void) -> Int? {
         let (ready, ticket): (Answer?, Int?) = state.withLock { state in
             state.forgetOld(at: now)
@@ -83,7 +82,7 @@ final class Snapshots: Sendable {
     private static let tooMany = ConferenceError.tooFast(
         "Too many pictures are asked for: try again in a second.", retryAfter: .seconds(1))
 
-    /// The room's picture is there: it becomes a PNG in the pool.
+    /// Encodes the room's picture as PNG in the pool.
     func picture(_ picture: Picture, of room: String, ticket: Int) {
         lane.submit { [self] in
             do throws(CodecError) {
@@ -94,10 +93,10 @@ final class Snapshots: Sendable {
         }
     }
 
-    /// There is no picture. Without effect where there was one.
+    /// Fails the waiting requests. Without effect where the picture was there in time.
     func fail(_ room: String, ticket: Int, _ error: ConferenceError) { finish(room, ticket, .failure(error)) }
 
-    /// Gives back the memory of pictures that serve nobody any more.
+    /// Releases pictures older than `lifetime`.
     func forgetOld(at now: Instant) { state.withLock { $0.forgetOld(at: now) } }
 
     private func finish(_ room: String, _ ticket: Int, _ answer: Answer) {

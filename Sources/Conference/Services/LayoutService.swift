@@ -2,11 +2,11 @@ import Basics
 import Logging
 import Mixing
 
-/// The layouts of the server: files of a directory, those that come with it, and what is put there at run time.
+/// The layouts of the server: the built-in ones, the files of a directory, and those added at run time.
 final class LayoutService: Sendable {
     private let library: LayoutLibrary
     private let rooms: RoomService
-    /// That of rooms which are told no other: it cannot go.
+    /// The default layout of rooms, which cannot be deleted.
     private let standard: String
     private let logger: Logger
 
@@ -19,7 +19,7 @@ final class LayoutService: Sendable {
 
     var all: [LayoutInfo] { library.all.map { LayoutInfo(name: $0.name, description: $0.description) } }
 
-    /// Adds or replaces a layout, after the same checks as files get. Rooms that use it change at once.
+    /// Adds or replaces a layout, after the same checks as a file's. Rooms that use it change at once.
     func put(_ name: String, json: [UInt8]) throws(ConferenceError) {
         guard Layout.isName(name) else { throw .badRequest("A layout's name has 1 to 64 of a-z, 0-9, - and _.") }
         do {
@@ -48,7 +48,7 @@ final class LayoutService: Sendable {
         }
     }
 
-    /// Files may have changed: running rooms take them up, broken ones are told once and the last good state stays.
+    /// Takes over changed files. Rooms follow at once; a faulty file is logged once and its last good state stays.
     func poll() {
         let change = library.poll()
         for fault in change.faults { logger.warning("\(fault)") }

@@ -2,8 +2,7 @@ import Basics
 import RoomMedia
 import Threads
 
-/// Carries what happens on the network loop to the rooms, on the control thread. It exists before the rooms do: the
-/// loop needs it to be made.
+/// Carries the loops' events to the rooms, on the control thread. Created before the rooms, since the loops need it.
 final class MediaEvents: Sendable {
     private struct Receivers: Sendable {
         weak var rooms: RoomService?
@@ -15,7 +14,7 @@ final class MediaEvents: Sendable {
 
     init(_ control: ControlThread) { self.control = control }
 
-    /// Nothing is told before this.
+    /// Sets the receivers. Events before this are dropped.
     func set(_ rooms: RoomService, _ seats: SeatService) {
         receivers.withLock { receivers in
             receivers.rooms = rooms
@@ -35,7 +34,7 @@ final class MediaEvents: Sendable {
                 control.post { [self] in seats?.mediaEnded(id, LeaveReason(end), why) }
             },
             link: { [self] id, link in
-                control.post(.link(id)) { [self] in rooms?.tell(id, .link(link)) }
+                control.post(.link(id)) { [self] in rooms?.notify(id, .link(link)) }
             },
             relayed: { [self] room, message in
                 control.postIfRoom { [self] in rooms?.relayed(message, in: room) }

@@ -6,8 +6,8 @@ import Sockets
 import Synchronization
 import Threads
 
-/// Reads session descriptions, one at a time: what a flood of offers costs is one thread's time of the cooperative
-/// pool, and none of the loop's. Who waits here holds a request, whose number the endpoints bound.
+/// Parses session descriptions, one at a time, so that a flood of offers takes one thread of the cooperative pool and
+/// no time of the loops. The endpoints bound the number of waiting requests.
 actor DescriptionReader {
     func read(_ sdp: String) throws(ConferenceError) -> SessionDescription {
         do {
@@ -18,8 +18,8 @@ actor DescriptionReader {
     }
 }
 
-/// The participants' peer connections, from offer and answer to statistics. They live on the loop; what they cost there
-/// is theirs to pay.
+/// The participants' peer connections, from offer and answer to statistics. The connections live on the loops, and
+/// their work there is charged to their peers.
 final class PeerService: Sendable {
     private let configuration: ConferenceConfiguration
     private let registry: RoomRegistry
@@ -27,7 +27,7 @@ final class PeerService: Sendable {
     private let descriptions = DescriptionReader()
     private let identity: DTLSIdentity
     private let candidates: [Candidate]
-    /// Unix time minus monotonic time, once for all: sender reports of all peers then agree for ever.
+    /// Unix time minus monotonic time, measured once, so that the sender reports of all peers always agree.
     private let wallClockOffset: Duration
 
     init(_ configuration: ConferenceConfiguration, registry: RoomRegistry, loops: PeerLoops) throws(ConferenceError) {
@@ -44,7 +44,7 @@ final class PeerService: Sendable {
         wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
     }
 
-    /// What a seat on the loop is made of.
+    /// The parts of a new `HostedPeer`, read under the room's lock.
     private struct Plan: Sendable {
         var engine: RoomEngine
         var intake: Intake
@@ -54,11 +54,11 @@ final class PeerService: Sendable {
         var isViewer: Bool
         var maySendMessages: Bool
         var life: SeatLife
-        /// It is counted as one that is being connected from here on.
+        /// Whether this request counted the seat as half open.
         var beginsToConnect = false
     }
 
-    /// - Parameter connects: a peer is made, or connects anew.
+    /// - Parameter connects: the request creates a peer, or connects it again.
     private func plan(_ id: String, connects: Bool) throws(ConferenceError) -> Plan {
         let now = MonotonicClock.now()
         guard let seat = registry.seat(id), let room = registry[seat.room] else { throw .participantNotFound(id) }
@@ -79,14 +79,14 @@ final class PeerService: Sendable {
         return plan
     }
 
-    /// Runs `body` on the loop at the expense of the participant's seat there, which is made where it has none yet.
+    /// Runs `body` on the loop, charged to the participant's peer there, which is created where there is none yet.
     private func onSeat<Value: Sendable>(
         _ id: String, _ plan: Plan, after description: SessionDescription? = nil,
         _ body: @escaping @Sendable (HostedPeer, PeerLoop, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
         do {
             return try await loops.result(on: loops.place(id)) { [self] host, now in
-                // A reloaded page: another connection of the same participant.
+                // An offer of a reloaded page is for another connection of the same participant.
                 if let peer = host.seat(id)?.peer, peer.isEnded || description.map(peer.isOther(than:)) ?? false {
                     host.remove(id, at: now)
                 }
@@ -107,12 +107,12 @@ final class PeerService: Sendable {
         }
     }
 
-    /// The seat of a participant, on the loop; made where it has none yet.
+    /// The participant's peer on the loop; created where there is none yet.
     private func seat(_ id: String, _ plan: Plan, _ host: PeerLoop, _ now: Instant) throws(ConferenceError)
         -> HostedPeer
     {
         if let seat = host.seat(id) { return seat }
-        // Who left while this waited for the loop gets none.
+        // A participant that left while the request waited for the loop gets no peer.
         guard !plan.life.isOver else {
             loops.leave(id)
             throw .participantNotFound(id)
@@ -127,7 +127,8 @@ final class PeerService: Sendable {
         return seat
     }
 
-    /// The answer's text is written, as the offer's is read, in the task of the request.
+    /// Answers an offer. The texts of offer and answer are read and written in the task of the request, not on the
+    /// loop.
     func answer(_ id: String, offer: String) async throws(ConferenceError) -> SDPAnswer {
         let plan = try plan(id, connects: true)
         let description: SessionDescription
@@ -166,7 +167,7 @@ final class PeerService: Sendable {
         }
     }
 
-    /// New ICE credentials without an offer (RFC 9725 §4.3.3).
+    /// Exchanges new ICE credentials without an offer (RFC 9725 §4.3.3).
     func restartICE(_ id: String, ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
         try registry.allow(.offer, id, at: MonotonicClock.now())
         let ours = try await onExistingSeat(id, orElse: "There is nothing to restart.") { seat, host, now in
@@ -189,7 +190,7 @@ final class PeerService: Sendable {
         }
     }
 
-    /// Runs `body` at the expense of the seat.
+    /// Runs `body`, charged to the peer.
     private static func outcome<Value>(
         of body: (HostedPeer, PeerLoop, Instant) throws -> Value, _ seat: HostedPeer, _ host: PeerLoop, _ now: Instant
     ) -> Result<Value, ConferenceError> {
@@ -200,7 +201,7 @@ final class PeerService: Sendable {
         }
     }
 
-    /// A connection for one participant. On the loop.
+    /// Makes a connection for one participant. Called on the loop.
     private func makePeer(_ isViewer: Bool, at now: Instant) throws(ConferenceError) -> PeerConnection {
         var settings = PeerConfiguration(role: .server)
         settings.candidates = candidates

@@ -4,9 +4,9 @@ import Recording
 import RoomMedia
 import Threads
 
-/// The recordings of rooms: starting and ending them, and what there is of them.
+/// Starts, ends and lists recordings of rooms.
 final class RecordingService: Sendable {
-    /// The most that `list` gives.
+    /// The most recordings that one call of `list` returns.
     static let maxAtOnce = 1000
 
     let control: RecordingControl
@@ -33,9 +33,9 @@ final class RecordingService: Sendable {
 
     // MARK: - Starting
 
-    /// Starts a recording of a room. The file is made at once, so that a directory that cannot be written is told here.
+    /// Starts a recording of a room. The file is created at once, so that an unwritable directory throws here.
     ///
-    /// - Parameter participant: who asks for it; nil: an administrator, or the configuration.
+    /// - Parameter participant: the one who starts it; nil: an administrator or the configuration.
     @discardableResult
     func start(_ room: String, by participant: String? = nil) async throws(ConferenceError) -> RecordingInfo {
         do throws(ConferenceError) {
@@ -56,13 +56,13 @@ final class RecordingService: Sendable {
 
         try control.beginStart(room, at: MonotonicClock.now())
         defer { control.endStart(room) }
-        // The disk is asked without the lock, and on its own queue.
+        // The disk works without the room's lock, on its own queue.
         let recording = try await makeRecording(room, known.settings, by: participant)
         do throws(ConferenceError) {
             if rooms.registry.isDraining { throw .draining }
             return try rooms.change(room) { slot throws(ConferenceError) in
                 if slot.recording != nil { throw .recordingRunning(room) }
-                // The size may have changed while the file was made.
+                // The size may have changed while the file was created.
                 guard slot.room.settings.width == known.settings.width,
                     slot.room.settings.height == known.settings.height
                 else {
@@ -109,7 +109,7 @@ final class RecordingService: Sendable {
         }
     }
 
-    /// On the disk's queue.
+    /// Called on the disk's queue.
     private func makeRecordingNow(
         _ room: String, _ settings: RoomSettings, by participant: String?
     ) throws(RecordingError) -> RoomRecording {
@@ -145,7 +145,7 @@ final class RecordingService: Sendable {
         recording.requestKeyframe(room.engine)
     }
 
-    // MARK: - While it runs
+    // MARK: - Running recordings
 
     @discardableResult
     func pause(_ id: String) throws(ConferenceError) -> RecordingInfo {
@@ -174,14 +174,14 @@ final class RecordingService: Sendable {
         }
     }
 
-    /// Several times a second, on the control thread: what a slow disk lost is told, and who is on a disk that gets
-    /// full is ended.
+    /// Logs losses of slow disks, and ends all recordings when the disk gets full. Called several times a second, on
+    /// the control thread.
     func watch(at now: Instant) {
         guard statistics.startIfDue(.recordings, every: .seconds(1), at: now) else { return }
         if statistics.startIfDue(.lossLog, every: .seconds(10), at: now), let text = control.newLosses() {
             logger.warning("\(text)")
         }
-        control.look { [weak self] error in
+        control.checkSpace { [weak self] error in
             self?.thread.post { [weak self] in
                 guard let self else { return }
                 for id in control.alive.keys { recordingEnded(id, error) }
@@ -191,7 +191,7 @@ final class RecordingService: Sendable {
 
     // MARK: - Ending
 
-    /// Returns when the file is complete.
+    /// Stops a recording. Returns when its file is complete.
     @discardableResult
     func stop(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         if let known = recording(id), known.state == .finished || known.state == .failed { return known }
@@ -204,7 +204,8 @@ final class RecordingService: Sendable {
         return await control.close(found.0, found.1)
     }
 
-    /// The disk is full, or the like: everyone is told, the file is closed as well as can be, and the call goes on.
+    /// Ends a recording after a failure such as a full disk: everyone gets an error event, the file is closed as far as
+    /// possible, and the call goes on.
     private func recordingEnded(_ id: String, _ error: RecordingError) {
         guard let room = try? roomOfRecording(id) else { return }
         let found = try? rooms.change(room) { slot throws(ConferenceError) -> (RoomRecording, RoomEngine)? in
@@ -212,15 +213,15 @@ final class RecordingService: Sendable {
             recording.end(because: error)
             slot.recording = nil
             slot.room.recording = nil
-            rooms.tellAll(slot, .error(.recordingFailed(error.publicDescription)))
+            rooms.notifyAll(slot, .error(.recordingFailed(error.publicDescription)))
             return (recording, slot.engine)
         }
         if let found = found ?? nil { control.finish(found.0, found.1) }
     }
 
-    // MARK: - What there is
+    // MARK: - Lists
 
-    /// The newest first; with `before` those that began before that one.
+    /// The recordings, the newest first; with `before` those that began before that one.
     func list(before id: String?, limit: Int) -> [RecordingInfo] {
         let alive = control.alive
         let entries = control.catalogue?.list(before: id, limit: min(max(1, limit), Self.maxAtOnce)) ?? []
@@ -231,7 +232,7 @@ final class RecordingService: Sendable {
         control.alive[id]?.info ?? control.catalogue?.entry(id).map(Self.info)
     }
 
-    /// Where a recording's (first) file lies; not for clients.
+    /// The path of a recording's (first) file; not for clients.
     func path(of id: String) throws(ConferenceError) -> String {
         if let running = control.alive[id] { return running.path }
         guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }

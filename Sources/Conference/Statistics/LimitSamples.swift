@@ -1,8 +1,8 @@
 public import Basics
 
-/// Every cap looks the same on the metrics page: what there may be, what there is, and what was refused.
+/// Every limit has the same samples on the metrics page: the limit, its use, and the refusals.
 extension MetricSample {
-    /// A cap for all and one for each client address, such as an `AddressTally` keeps.
+    /// A limit for all clients and one for each address, such as an `AddressTally` keeps.
     static func limits(
         _ name: String, of limit: Int, perAddress: Int, current: Int, refused: [AddressTally.Refusal: Int]
     ) -> [MetricSample] {
@@ -10,31 +10,31 @@ extension MetricSample {
             + [AddressTally.Refusal.total, .address].map { refusals(name, reason: $0.rawValue, refused[$0] ?? 0) }
     }
 
-    /// A cap, and how much of it is used.
+    /// A limit and its use.
     public static func limit(_ name: String, of limit: Int, current: Int) -> [MetricSample] {
         [
             self.limit(name, of: limit),
             MetricSample(
-                "tessera_limited_current", "How many there are of what has a limit.", .gauge, Double(current),
+                "tessera_limited_current", "The present use of a limit.", .gauge, Double(current),
                 labels: ["name": name]),
         ]
     }
 
     static func limit(_ name: String, of limit: Int) -> MetricSample {
         MetricSample(
-            "tessera_limit", "What the server, or one client, may have at most.", .gauge, Double(limit),
+            "tessera_limit", "The most that the server, or one client, may have.", .gauge, Double(limit),
             labels: ["name": name])
     }
 
     static func refusals(_ name: String, reason: String, _ count: Int) -> MetricSample {
         MetricSample(
-            "tessera_limit_refusals_total", "What was refused because of a limit.", .counter, Double(count),
+            "tessera_limit_refusals_total", "Refusals because of a limit.", .counter, Double(count),
             labels: ["name": name, "reason": reason])
     }
 }
 
 extension AddressTally {
-    /// For the metrics page.
+    /// The samples of the metrics page.
     ///
     /// - Parameter name: the label of all its samples.
     public func samples(_ name: String) -> [MetricSample] {

@@ -3,7 +3,7 @@ import Peer
 import RoomMedia
 
 extension ParticipantStatistics {
-    /// What a room shows of a participant, from what its peer counted.
+    /// A participant's statistics from its peer's counts.
     init(of seat: HostedPeer, at now: Instant) {
         let all = seat.peer.statistics(at: now)
         self.init()

@@ -2,11 +2,11 @@ import Basics
 import Logging
 import Threads
 
-/// The lines of the log about rooms and who is in them, each with `room` and, where it is about one, `participant` as
-/// metadata: what an operator asks for who looks for one call.
+/// The log lines about rooms and participants, each with `room` and, where it concerns one, `participant` as metadata,
+/// so that an operator can find the lines of one call.
 final class RoomLog: Sendable {
     private let logger: Logger
-    /// A thousand people may come and go within a minute, and a script ten thousand.
+    /// A thousand people may join and leave within a minute, a script's ten thousand may not fill the log.
     private let visits = LogAllowance(perSecond: 20, atOnce: 200, at: MonotonicClock.now())
     /// A whole office may lose its network.
     private let failures = LogAllowance(perSecond: 2, atOnce: 20, at: MonotonicClock.now())
@@ -17,10 +17,10 @@ final class RoomLog: Sendable {
     private func write(
         _ level: Logger.Level, _ text: String, _ allowance: LogAllowance, room: String, _ more: Logger.Metadata = [:]
     ) {
-        guard let untold = allowance.take(at: MonotonicClock.now()) else { return }
+        guard let suppressed = allowance.take(at: MonotonicClock.now()) else { return }
         var metadata = more
         metadata["room"] = "\(room)"
-        if untold > 0 { metadata["untold"] = "\(untold)" }
+        if suppressed > 0 { metadata["untold"] = "\(suppressed)" }
         logger.log(level: level, "\(text)", metadata: metadata)
     }
 
@@ -43,14 +43,15 @@ final class RoomLog: Sendable {
             ["participants": "\(participants)", "reason": "\(reason.rawValue)"])
     }
 
-    /// - Parameter why: what the transport said (`PeerEvent.failed`). What the peer did wrong is no fault of ours.
+    /// - Parameter why: the transport's reason (`PeerEvent.failed`). The level is `notice`, since the fault is the
+    ///   peer's or the network's.
     func peerFailed(_ id: String, room: String, _ reason: LeaveReason, why: String) {
         write(
             .notice, "a peer's connection ended: \(why)", failures, room: room,
             ["participant": "\(id)", "reason": "\(reason.rawValue)"])
     }
 
-    /// - Parameter participant: who asked for it; nil: an administrator, or the configuration.
+    /// - Parameter participant: the one who started it; nil: an administrator or the configuration.
     func recordingStarted(_ info: RecordingInfo, by participant: String?) {
         var metadata: Logger.Metadata = ["recording": "\(info.id)"]
         if let participant { metadata["participant"] = "\(participant)" }

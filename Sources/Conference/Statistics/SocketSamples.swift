@@ -2,7 +2,7 @@ import Basics
 import Sockets
 
 extension MediaLoopStatistics {
-    /// For the metrics page; the caps are those of the configuration.
+    /// The samples of the metrics page, with the limits of the configuration.
     func samples(_ limits: ConferenceConfiguration.Limits) -> [MetricSample] {
         let closed = "tessera_media_connections_closed_total"
         let closedHelp = "Media connections over TCP that the server closed, by reason."
@@ -33,7 +33,7 @@ extension MediaLoopStatistics {
             count(dropped, droppedHelp, droppedOut, "full"),
             count(dropped, droppedHelp, unanswerable, "source_port"),
             MetricSample(
-                "tessera_segmentation_refusals_total", "Segmented writes that a destination's way did not take.",
+                "tessera_segmentation_refusals_total", "Segmented writes that the path to a destination refused.",
                 .counter,
                 Double(segmentationRefusals)),
         ]

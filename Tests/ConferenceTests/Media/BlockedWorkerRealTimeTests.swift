@@ -6,7 +6,7 @@ import Threads
 @testable import Conference
 @testable import RoomMedia
 
-/// A thread of the pool that does not come back, as from a codec that loops.
+/// A thread of the pool that does not return, as from a codec that loops.
 @Suite("A blocked worker", .serialized)
 struct BlockedWorkerRealTimeTests {
     private func withBlockedWorker(workers: Int?, _ body: (Conference, () -> Void) async throws -> Void) async throws {
@@ -29,17 +29,17 @@ struct BlockedWorkerRealTimeTests {
         }
     }
 
-    @Test("the rooms go on with the others, of which there is always one")
+    @Test("the rooms go on with the other threads, of which there is always one")
     func others() async throws {
         try await withBlockedWorker(workers: nil) { conference, _ in
             for room in ["a", "b", "a"] { _ = try await conference.snapshot(room) }
         }
     }
 
-    @Test("where none is left the overload is seen, sound keeps its clock, and pictures come back with the thread")
+    @Test("without a free thread the overload level rises, audio goes on, and pictures return with the thread")
     func none() async throws {
         try await withBlockedWorker(workers: 1) { conference, unblock in
-            // A room of which nobody takes anything has no ticks that could be late.
+            // A room whose output nobody takes has no ticks that could be late.
             _ = try await conference.startRecording("a")
             #expect(await eventually { conference.media.overload.level > .none })
             let tick = Guarded(false)

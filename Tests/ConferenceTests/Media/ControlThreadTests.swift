@@ -4,9 +4,9 @@ import Threads
 
 @testable import Conference
 
-@Suite("The control thread")
+@Suite("ControlThread")
 struct ControlThreadTests {
-    @Test("of work under one key only the newest waits, and relayed messages are left out where too much does")
+    @Test("of work under one key only the newest waits, and relayed messages are dropped where too much waits")
     func control() async {
         let control = ControlThread()
         let seen = Guarded<[Int]>([])
@@ -23,7 +23,7 @@ struct ControlThreadTests {
         control.stop()
     }
 
-    @Test("work for later comes at its time, the soonest first")
+    @Test("deferred work runs at its time, the soonest first")
     func timers() async {
         let control = ControlThread()
         let seen = Guarded<[String]>([])

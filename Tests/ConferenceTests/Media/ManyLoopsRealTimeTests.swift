@@ -35,7 +35,8 @@ struct ManyLoopsRealTimeTests {
             let places = seats.compactMap { conference.media.peers.host(of: $0.id)?.index }
             #expect(Set(places) == [0, 1, 2, 3])
             #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 10 } })
-            // Each hears somebody on another loop, and not itself. A busy machine covers holes: it may take a while.
+            // Each participant hears another one on another loop, and not itself. On a busy machine with concealment
+            // this may take a while.
             for client in clients { client.forgetAudio() }
             let heard = { (number: Int, tone: Double) -> Double? in
                 let audio = clients[number].seen.audio
@@ -52,12 +53,12 @@ struct ManyLoopsRealTimeTests {
             #expect(
                 clients[1].seen.messages == [.text("from signalling")] && clients[2].seen.messages == [.text("hello")])
 
-            // That the system gave all six flows to the very loops of their peers is one case of 4096.
+            // The system gives all six flows to the loops of their peers with a probability of 1 in 4096.
             let samples = conference.metrics()
             #expect((samples.first { $0.name == "tessera_datagrams_handed_over_total" }?.value ?? 0) > 0)
             #expect(samples.first { $0.name == "tessera_datagrams_handover_dropped_total" }?.value == 0)
 
-            // Who leaves is forgotten by every loop, and the next one takes its place.
+            // Every loop removes a participant that leaves, and the next one takes its place.
             seats[0].leave()
             #expect(await eventually { conference.media.peers.host(of: seats[0].id) == nil })
             let next = try conference.join(JoinRequest(room: "r", name: "Next")) { _ in }
@@ -68,7 +69,9 @@ struct ManyLoopsRealTimeTests {
         }
     }
 
-    @Test("rooms are spread over the audio threads, and their people are counted back", .timeLimit(.minutes(1)))
+    @Test(
+        "rooms are spread over the audio threads, and their participants are counted down at the end",
+        .timeLimit(.minutes(1)))
     func audioThreads() async throws {
         try await withConference { settings in
             settings.audioThreads = 2

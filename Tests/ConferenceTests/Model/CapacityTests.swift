@@ -5,7 +5,7 @@ import Testing
 
 @testable import Conference
 
-@Suite("What the server may hold")
+@Suite("Capacity")
 struct CapacityTests {
     private func client(_ last: UInt32) -> JoinClient { JoinClient(address: .v4(0xC0_00_02_00 | last)) }
 
@@ -16,7 +16,7 @@ struct CapacityTests {
         return Capacity(limits)
     }
 
-    @Test("one address gets its share, all together theirs, and what ends is free again")
+    @Test("one address and all together are limited, and an end frees a place")
     func shares() throws {
         var capacity = capacity()
         for _ in 0..<2 { try capacity.add(.seats, of: client(1)) }
@@ -36,7 +36,7 @@ struct CapacityTests {
         #expect(capacity.count(.seats) == 5 && capacity.count(.rooms) == 0)
     }
 
-    @Test("the metrics tell limit, use and refusals")
+    @Test("the metrics have limit, use and refusals")
     func metrics() throws {
         var capacity = capacity()
         try capacity.add(.rooms, of: client(1))
@@ -53,7 +53,7 @@ struct CapacityTests {
         #expect(value("tessera_limited_current", ["name": "half_open"]) == 0)
     }
 
-    @Test("a participant may ask now and then, and hears when to come again", arguments: RatedRequest.allCases)
+    @Test("requests beyond the allowance get the time to wait", arguments: RatedRequest.allCases)
     func allowance(request: RatedRequest) throws {
         var now = Instant(nanoseconds: 1_000_000_000)
         var allowance = SeatAllowance()
@@ -69,7 +69,7 @@ struct CapacityTests {
     }
 }
 
-@Suite("The events that wait for one participant")
+@Suite("EventMailbox")
 struct EventMailboxTests {
     private func chat(_ text: String) -> ParticipantEvent {
         .chat(ChatMessage(from: "a", fromName: "A", to: nil, text: text, at: .init(timeIntervalSince1970: 0)))
@@ -88,7 +88,7 @@ struct EventMailboxTests {
         let names = Guarded<[String]>([])
     }
 
-    @Test("of what tells how things are the newest stays, in its place among the rest")
+    @Test("of each state the newest event stays, in its place among the rest")
     func states() {
         let (seen, counters) = (Seen(), EventCounters())
         let mailbox = EventMailbox(counters: counters) { event in
@@ -104,7 +104,7 @@ struct EventMailboxTests {
         #expect(mailbox.put(.speaker("c")), "fetched anew")
     }
 
-    @Test("of messages the oldest go, by number and by bytes, and states stay")
+    @Test("the oldest messages are dropped, by number and by bytes, and states stay")
     func messages() {
         let (seen, counters) = (Seen(), EventCounters())
         let mailbox = EventMailbox(counters: counters) { event in

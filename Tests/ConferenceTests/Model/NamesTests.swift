@@ -8,7 +8,7 @@ import Testing
         "\u{301}", "\u{AD}", "\u{E0041}",
         "\u{202E}", "\u{2066}\u{2069}", "\u{180E}", "\u{34F}",
     ])
-    func `a name that nobody sees is none`(name: String) {
+    func `an invisible name is refused`(name: String) {
         #expect(Names.shown(name) == nil)
         #expect(!Names.isRoom(name))
     }
@@ -18,22 +18,24 @@ import Testing
         ("\u{61C}\u{200E}\u{200F}Anna", "Anna"),
         ("Anna\u{2028}Bo", "AnnaBo"), ("\u{FEFF}Anna", "Anna"), ("An\u{AD}na", "Anna"), (" Anna \n", "Anna"),
     ])
-    func `what turns or hides text is taken out`(name: String, shown: String) { #expect(Names.shown(name) == shown) }
+    func `controls that reorder or hide text are removed`(name: String, shown: String) {
+        #expect(Names.shown(name) == shown)
+    }
 
     @Test(arguments: [
         "Åsa", "אנה", "آنا", "می\u{200C}خواهم", "👩\u{200D}👩\u{200D}👧",
         "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "❤\u{FE0F}",
         "नमस्ते", "…", "42",
     ])
-    func `what people are called stays`(name: String) { #expect(Names.shown(name) == name) }
+    func `names of people stay unchanged`(name: String) { #expect(Names.shown(name) == name) }
 
-    @Test func `a room that reads like another is refused`() {
+    @Test func `a room name with invisible characters is refused`() {
         #expect(
             !Names.isRoom("kit\u{200B}chen") && !Names.isRoom("\u{202E}nehctik") && Names.isRoom("kitchen")
                 && Names.isRoom("Küche 2"))
     }
 
-    @Test func `a long name is not looked through`() {
+    @Test func `a long text is refused unread`() {
         #expect(Names.shown(String(repeating: "\u{200B}", count: 100_000) + "a") == nil)
     }
 }

@@ -21,7 +21,7 @@ struct RoomTests {
             JoinRequest(room: "r", name: id, role: role, kind: kind), id: id, secret: "s-\(id)", at: at(1))
     }
 
-    @Test("a full room refuses the next, a locked one all but moderators who prove it")
+    @Test("a full room refuses the next participant, a locked one all except proven moderators")
     func limits() throws {
         var full = room { $0.maxParticipants = 1 }
         try join(&full, "a")
@@ -51,7 +51,7 @@ struct RoomTests {
     }
 
     @Test(
-        "where a token gives the roles, recording is for moderators and presenters, and for who started it; elsewhere for everyone"
+        "with proven roles moderators, presenters and the starter control a recording; otherwise everyone does"
     )
     func recorders() throws {
         var room = room()
@@ -86,7 +86,7 @@ struct RoomTests {
         #expect(room.expired(at: at(100)).isEmpty)
     }
 
-    @Test("who has no signalling of their own leaves 30 s after their media")
+    @Test("a participant without signalling leaves 30 s after its media")
     func silence() throws {
         var room = room()
         var request = JoinRequest(room: "r", name: "whip")
@@ -99,7 +99,7 @@ struct RoomTests {
         #expect(room.expired(at: at(1030)) == ["w"])
     }
 
-    @Test("a room that is empty for its time is abandoned, one with people never")
+    @Test("an empty room is abandoned after the timeout, one with members never")
     func abandoned() throws {
         var room = room()
         #expect(room.isAbandoned(after: .seconds(30), at: at(30)))
@@ -110,7 +110,7 @@ struct RoomTests {
         #expect(room.isAbandoned(after: .seconds(30), at: at(10_030)))
     }
 
-    @Test("moderation shows in what others see")
+    @Test("others see the effects of moderation")
     func moderation() throws {
         var room = room()
         try join(&room, "a")
@@ -128,7 +128,7 @@ struct RoomTests {
         #expect(throws: ConferenceError.participantNotFound("x")) { try room.change("x", change) }
     }
 
-    @Test("a picture of one's own ends when it is like the room's, and forgets pins of who left")
+    @Test("a personal view ends when it equals the room's, and drops pins of participants that left")
     func views() throws {
         var room = room()
         try join(&room, "a")
@@ -141,14 +141,14 @@ struct RoomTests {
         #expect(room.member("a")?.view == nil)
     }
 
-    @Test("news are told once, and only what changed")
-    func news() throws {
+    @Test("each change gives its event once")
+    func events() throws {
         var room = room()
         try join(&room, "a")
         let before = room
-        #expect(room.news(since: before).isEmpty)
+        #expect(room.events(since: before).isEmpty)
         room.speakers(active: "a", ranks: ["a"], speaking: ["a"])
-        let kinds = room.news(since: before).map { event in
+        let kinds = room.events(since: before).map { event in
             switch event {
             case .speaker(let id): "speaker \(id ?? "-")"
             default: "other"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Conference
 
-@Suite("Who is in a room, as it is told")
+@Suite("Roster")
 struct RosterTests {
     private func person(_ id: String, _ role: Role = .participant, hand: Bool = false) -> ParticipantInfo {
         ParticipantInfo(
@@ -14,7 +14,7 @@ struct RosterTests {
     }
     private func at(milliseconds: Int) -> Instant { .zero + .milliseconds(milliseconds) }
 
-    @Test("changes name who came, who is different and who went; viewers are a number until they raise a hand")
+    @Test("changes have joined, changed and left participants; viewers are a number until they raise a hand")
     func changes() {
         var roster = Roster([person("a"), person("b"), person("v", .viewer)])
         #expect(roster.listed.map(\.id) == ["a", "b"] && roster.viewers == 1)
@@ -33,7 +33,7 @@ struct RosterTests {
         #expect(nothing.joined.isEmpty && nothing.changed.isEmpty && nothing.left.isEmpty && nothing.viewers == 1)
     }
 
-    @Test("a change in a quiet room is announced at once, the next with all others a quarter of a second later")
+    @Test("a change in a quiet room is announced at once, later ones together a quarter of a second later")
     func announcements() {
         var announcer = RosterAnnouncer()
         var people = [person("a")]
@@ -52,7 +52,7 @@ struct RosterTests {
         #expect(announcer.changed({ people }, at: at(milliseconds: 700)) == .nothing, "all is as it was told")
     }
 
-    @Test("who switches something on and off thousands of times a second costs four announcements a second, or none")
+    @Test("thousands of changes a second cost four announcements a second, or none")
     func hostile() {
         var announcer = RosterAnnouncer()
         var people = [person("a"), person("b")]
@@ -73,7 +73,7 @@ struct RosterTests {
         }
         #expect(told.count == 40, "ten seconds")
         for (before, after) in zip(told, told.dropFirst()) { #expect(after - before >= RosterAnnouncer.interval) }
-        // There and back between two announcements is nothing new.
+        // A change that is undone before the next announcement is not announced.
         let end = at(milliseconds: 20_000)
         _ = announcer.announcement(of: { people }, at: end)
         people[0].hand.toggle()
@@ -87,7 +87,7 @@ struct RosterTests {
         #expect(announcer.announcement(of: { people }, at: end + .seconds(2)) == nil)
     }
 
-    @Test("who was here and is different now is found in one pass")
+    @Test("changed members are found in one pass")
     func changedMembers() throws {
         var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(), at: .zero)
         for id in ["a", "b", "c", "d"] {
@@ -103,9 +103,9 @@ struct RosterTests {
     }
 }
 
-@Suite("A shared event")
+@Suite("SharedEvent")
 struct SharedEventTests {
-    @Test("what is made of it is made once")
+    @Test("a form is made once")
     func forms() {
         let event = SharedEvent(.speaker("a"))
         var made = 0

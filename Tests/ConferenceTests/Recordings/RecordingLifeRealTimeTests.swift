@@ -7,11 +7,11 @@ import Testing
 
 @testable import Conference
 
-/// Recordings of a whole conference without any peer: who may, how often, and what disks do to them.
+/// Recordings of a whole conference without any peer: permissions, rates, and faults of the disk.
 @Suite("The life of recordings", .serialized)
 struct RecordingLifeRealTimeTests {
     private func withSmallRooms(
-        _ scratch: Scratch, _ disk: TestDisk? = nil, patience: Duration = .seconds(10),
+        _ scratch: Scratch, _ disk: TestDisk? = nil, diskTimeout: Duration = .seconds(10),
         change: (inout ConferenceConfiguration) -> Void = { _ in },
         _ body: (Conference) async throws -> Void
     ) async throws {
@@ -21,10 +21,10 @@ struct RecordingLifeRealTimeTests {
                 settings.rooms.settings.height = 180
                 settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
                 change(&settings)
-            }, in: scratch, disk: disk, diskPatience: patience, body)
+            }, in: scratch, disk: disk, diskTimeout: diskTimeout, body)
     }
 
-    /// What is paused from its start gets no picture.
+    /// A recording that is paused from its start gets no picture.
     private func recordNothing(_ conference: Conference, _ room: String) async throws -> RecordingInfo {
         let recording = try await conference.startRecording(room)
         try conference.pauseRecording(recording.id)
@@ -43,7 +43,7 @@ struct RecordingLifeRealTimeTests {
         }?.value
     }
 
-    @Test("starts are counted by room and minute, and what was never begun leaves nothing behind")
+    @Test("starts are limited by room and minute, and a refused start leaves nothing behind")
     func starts() async throws {
         let scratch = Scratch()
         try await withSmallRooms(scratch, change: { $0.recording.startsPerMinute = 1 }) { conference in
@@ -66,7 +66,7 @@ struct RecordingLifeRealTimeTests {
         }
     }
 
-    @Test("two who start at once get one recording")
+    @Test("two starts at once give one recording")
     func atOnce() async throws {
         let scratch = Scratch()
         let disk = TestDisk()
@@ -81,7 +81,7 @@ struct RecordingLifeRealTimeTests {
         }
     }
 
-    @Test("a recording that is finished is there by the name of its file, and does not run any more")
+    @Test("a finished recording is listed with its file, and cannot be paused or resumed")
     func finished() async throws {
         let scratch = Scratch()
         try await withSmallRooms(scratch) { conference in
@@ -111,13 +111,13 @@ struct RecordingLifeRealTimeTests {
         }
     }
 
-    @Test("a disk that stands still holds up neither joins nor what is told, and a start says so in time")
+    @Test("a disk that hangs delays neither joins nor events, and a start is refused in time")
     func blockedStart() async throws {
         let scratch = Scratch()
         let disk = TestDisk()
         disk.block()
         try await withSmallRooms(
-            scratch, disk, patience: .milliseconds(300), change: { $0.recording.start = .onFirstJoin }
+            scratch, disk, diskTimeout: .milliseconds(300), change: { $0.recording.start = .onFirstJoin }
         ) { conference in
             // Each of these joins wants a recording of its room.
             for number in 0..<4 {
@@ -133,13 +133,13 @@ struct RecordingLifeRealTimeTests {
             #expect(conference.recordings().count <= 1)
             #expect((metric(conference, "tessera_recordings_refused_total", ["reason": "disk"]) ?? 0) >= 1)
             disk.unblock()
-            // What came too late is taken back.
+            // A recording that began too late is removed.
             #expect(await eventually { scratch.files.isEmpty && conference.recordings().isEmpty })
             #expect(try await conference.startRecording("more").state == .recording)
         }
     }
 
-    @Test("a disk that stands still in the middle holds up the end of that recording and nothing else")
+    @Test("a disk that hangs during a recording delays the end of that recording and nothing else")
     func blockedMiddle() async throws {
         let scratch = Scratch()
         let disk = TestDisk()
@@ -165,7 +165,7 @@ struct RecordingLifeRealTimeTests {
     }
 
     @Test(
-        "where the disk gets full, running ones are closed with a reason before the reserve is touched, and new ones are refused"
+        "when the disk gets full, running recordings end with a reason before the reserve, and new ones are refused"
     )
     func lowSpace() async throws {
         let scratch = Scratch()
@@ -202,7 +202,7 @@ struct RecordingLifeRealTimeTests {
     }
 
     @Test(
-        "the server starts and holds calls while the directory does not answer, and what a crash left open is closed beside them"
+        "the server starts and serves calls while the directory does not answer, and repairs recordings beside them"
     )
     func directoryHangs() async throws {
         let scratch = Scratch()
@@ -221,10 +221,10 @@ struct RecordingLifeRealTimeTests {
             }
             try await conference.stopRecording(recording.id)
         }
-        // Whoever reads it waits for somebody who writes it.
+        // Reading a FIFO blocks until another process writes to it.
         let pipe = scratch.path + "/hangs.json"
         try #require(mkfifo(pipe, 0o600) == 0)
-        try await withSmallRooms(scratch, patience: .milliseconds(300)) { conference in
+        try await withSmallRooms(scratch, diskTimeout: .milliseconds(300)) { conference in
             try conference.createRoom("r", RoomSettingsChange())
             _ = try await conference.snapshot("r")
             #expect(conference.recordings().isEmpty)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Conference
 
-@Suite("How often recordings start")
+@Suite("RecordingStarts")
 struct RecordingStartsTests {
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test("a room has so many a minute, and is told when the next may begin; others have their own")
+    @Test("a room's starts are limited by minute, with the time to wait; other rooms have their own limit")
     func rate() {
         var starts = RecordingStarts(perMinute: 3)
         for _ in 0..<3 { #expect(starts.take("r", at: at(0)) == nil) }
@@ -18,7 +18,7 @@ struct RecordingStartsTests {
         #expect(starts.take("r", at: at(22)) != nil)
     }
 
-    @Test("rooms that are only names take no more memory than there is, and are forgotten after a minute")
+    @Test("the number of remembered rooms is bounded, and a room is forgotten after a minute")
     func rooms() {
         var starts = RecordingStarts(perMinute: 3)
         for number in 0..<RecordingStarts.maxRooms { #expect(starts.take("\(number)", at: at(0)) == nil) }

@@ -7,7 +7,7 @@ import Threads
 @testable import Conference
 @testable import RoomMedia
 
-/// What one client, one participant or one room may have: a whole conference with small limits.
+/// The limits of one client, one participant and one room, in a whole conference with small limits.
 @Suite("The limits of a conference", .serialized)
 struct LimitTests {
     private func join(
@@ -28,7 +28,7 @@ struct LimitTests {
         value(conference, "tessera_limited_current", ["name": name])
     }
 
-    @Test("rooms and seats are counted for who made them, and free again when they end")
+    @Test("rooms and seats count for the client that created them, until they end")
     func roomsAndSeats() async throws {
         try await withConference({ settings in
             (settings.limits.rooms, settings.limits.roomsPerAddress) = (3, 2)
@@ -59,7 +59,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a join that the room refuses counts nothing")
+    @Test("a join that the room refuses does not count")
     func refusedJoins() async throws {
         try await withConference { conference in
             var request = JoinRequest(room: "r", name: "Ann", kind: .viewer, asParticipant: "nobody")
@@ -73,7 +73,7 @@ struct LimitTests {
         }
     }
 
-    @Test("who offers and does not connect is counted until it does, leaves, or its offer is no good")
+    @Test("a peer counts as half open from its offer until it connects, leaves, or the offer is refused")
     func halfOpen() async throws {
         try await withConference({ $0.limits.halfOpen = 2 }) { conference in
             let clients = try (0..<3).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
@@ -98,7 +98,7 @@ struct LimitTests {
             #expect(current(conference, "half_open") == 1)
             try await clients[2].call { try await seats[2].offer($0) }
             #expect(await eventually { clients[2].seen.isConnected && self.current(conference, "half_open") == 1 })
-            // Of those who come without signalling the seat ends, of others the peer alone.
+            // Without signalling the seat ends, with signalling only the peer.
             let later = MonotonicClock.now() + .seconds(21)
             conference.seats.expire(at: later)
             #expect(current(conference, "half_open") == 0)
@@ -114,7 +114,7 @@ struct LimitTests {
         }
     }
 
-    @Test("offers are limited for each participant, and an ICE restart is one")
+    @Test("offers are limited for each participant, and an ICE restart counts as one")
     func offers() async throws {
         try await withConference { conference in
             let seat = try join(conference, "r")
@@ -137,7 +137,7 @@ struct LimitTests {
         }
     }
 
-    @Test("viewers write to nobody")
+    @Test("viewers cannot send messages")
     func viewers() async throws {
         try await withConference { conference in
             let ann = try join(conference, "r")
@@ -155,7 +155,7 @@ struct LimitTests {
         }
     }
 
-    @Test("chat and states come at the speed of people")
+    @Test("chat and states are limited to a human rate")
     func rates() async throws {
         try await withConference { conference in
             let (ann, bob) = (try join(conference, "r"), try join(conference, "r"))
@@ -169,7 +169,7 @@ struct LimitTests {
         }
     }
 
-    @Test("pictures of one's own are shared, and so many a room has")
+    @Test("equal personal views are shared, and their number in a room is limited")
     func views() async throws {
         try await withConference({ $0.limits.viewsPerRoom = 2 }) { conference in
             let seats = try (0..<6).map { _ in try join(conference, "r") }
@@ -192,7 +192,7 @@ struct LimitTests {
         }
     }
 
-    @Test("pictures of one's own cannot be toggled as fast as one likes")
+    @Test("new personal views are limited in rate")
     func toggling() async throws {
         try await withConference { conference in
             let seat = try join(conference, "r")
@@ -206,12 +206,12 @@ struct LimitTests {
         }
     }
 
-    @Test("a room in which nobody is connected does nothing, and can be pictured still")
+    @Test("a room without connected peers does not run, and still gives snapshots")
     func idle() async throws {
         try await withConference { conference in
             for room in 0..<50 { _ = try join(conference, "r\(room)") }
             #expect(value(conference, "tessera_rooms") == 50 && value(conference, "tessera_room_engines_running") == 0)
-            // It tells who would be where all the same.
+            // The room announces its tiles all the same.
             let (ann, bob) = (try join(conference, "r3"), try join(conference, "r3"))
             #expect(await eventually { conference.room("r3")?.tiles.tiles.count == 3 })
             bob.leave()
@@ -221,7 +221,7 @@ struct LimitTests {
             let png = try await conference.snapshot("r7")
             #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
             #expect(await eventually { self.value(conference, "tessera_room_engines_running") == 0 })
-            // Connected, it runs; left, it does not.
+            // The room runs while a peer is connected, and stops when the peer leaves.
             let client = try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500)
             let seat = try join(conference, "r7")
             try await client.call { try await seat.offer($0) }
@@ -235,7 +235,7 @@ struct LimitTests {
         }
     }
 
-    @Test("what of a peer's is not taken stands in its statistics, and in the metrics")
+    @Test("a peer's statistics and the metrics count its refused packets")
     func refused() async throws {
         try await withConference { conference in
             let client = try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500)
@@ -244,7 +244,7 @@ struct LimitTests {
             #expect(await eventually { client.seen.isConnected && client.seen.frames > 2 })
             let before = try await conference.statistics(seat.id, in: "r").faults
             let flow = try #require(await client.onLoop { $0.statistics(at: $1).flow })
-            // An SRTP packet of nobody's: a header, and what no key of ours has signed.
+            // An SRTP packet from no source: a header, and bytes that no key has signed.
             let packet = [0x80, 96, 0, 1, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0x78] + [UInt8](repeating: 7, count: 60)
             for _ in 0..<10 {
                 client.loop.execute { [loop = client.loop] in packet.withUnsafeBytes { loop.send($0, flow: flow) } }
@@ -267,7 +267,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a peer that costs the loop too much is ended, with a reason, and the others notice nothing")
+    @Test("a peer that costs the loop too much is ended with a reason, and the others notice nothing")
     func overBudget() async throws {
         try await withConference { conference in
             let clients = try (0..<2).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
@@ -279,7 +279,7 @@ struct LimitTests {
             try await clients[0].call { try await costly.offer($0) }
             try await clients[1].call { try await other.offer($0) }
             #expect(await eventually { clients.allSatisfy { $0.seen.isConnected && $0.seen.frames > 2 } })
-            // What an ordinary peer costs is far too much for this one.
+            // With this budget the cost of an ordinary peer is far too high.
             conference.media.peers.run(costly.id) { host, now in
                 host.seat(costly.id)?.loopBudget = LoopBudget(
                     share: 0.001, burst: 0.0002, tolerance: .milliseconds(100), at: now)

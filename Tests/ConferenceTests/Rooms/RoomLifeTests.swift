@@ -2,14 +2,14 @@ import Testing
 
 @testable import Conference
 
-/// When rooms come and go, and what can be done with a recording when: a whole conference without any peer.
+/// The beginning and end of rooms, in a whole conference without any peer.
 @Suite("The life of rooms")
 struct RoomLifeTests {
     private func join(_ conference: Conference, _ room: String) throws -> Participant {
         try conference.join(JoinRequest(room: room, name: "Ann")) { _ in }
     }
 
-    @Test("a room that was made for a join is gone when the join is withdrawn, others stay as they were")
+    @Test("a room that was created for a join ends when the join is withdrawn, others stay as they were")
     func withdrawing() async throws {
         try await withConference { conference in
             try join(conference, "new").withdraw()

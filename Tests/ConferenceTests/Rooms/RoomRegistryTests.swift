@@ -4,15 +4,14 @@ import Threads
 
 @testable import Conference
 
-/// Rooms have a lock each: what one of them is busy with is nothing to the others, and what is counted for them is
-/// right in the end.
-@Suite("Rooms beside each other")
+/// Each room has a lock of its own, so that no room waits for another, and the counts are right in the end.
+@Suite("RoomRegistry")
 struct RoomRegistryTests {
     private func join(_ conference: Conference, _ room: String) throws(ConferenceError) -> Participant {
         try conference.join(JoinRequest(room: room, name: "Ann")) { _ in }
     }
 
-    @Test("a room whose lock is held keeps nobody from joining, talking and leaving in another")
+    @Test("while a room's lock is held, participants join, talk and leave in another room")
     func isolation() async throws {
         try await withConference { conference in
             let stuck = try join(conference, "stuck")
@@ -25,7 +24,7 @@ struct RoomRegistryTests {
                 }
             }
             _ = isHeld.wait { $0 ? true : nil }
-            // Each of these would never come back if it asked for the other room.
+            // Each of these calls would hang if it needed the lock of the other room.
             let ann = try join(conference, "free")
             let bob = try join(conference, "free")
             try ann.chat("hello")
@@ -41,7 +40,7 @@ struct RoomRegistryTests {
         }
     }
 
-    @Test("whatever is joined, left and ended at once, every seat and room is given back")
+    @Test("concurrent joins, leaves and ends release every seat and room")
     func counting() async throws {
         try await withConference { conference in
             await withTaskGroup(of: Void.self) { group in
@@ -72,7 +71,7 @@ struct RoomRegistryTests {
         }
     }
 
-    @Test("a join that a room refuses leaves neither a room nor a count behind")
+    @Test("a join that a room refuses leaves neither a room nor a count")
     func refusal() async throws {
         try await withConference { conference in
             var request = JoinRequest(room: "r", name: "Ann")

@@ -5,7 +5,7 @@ import Threads
 
 @testable import Conference
 
-@Suite("Pictures of rooms")
+@Suite("Snapshots")
 struct SnapshotTests {
     private final class Answers: Sendable {
         let all = Guarded<[Snapshots.Answer]>([])
@@ -19,7 +19,7 @@ struct SnapshotTests {
         return picture
     }
 
-    @Test("who asks within half a second gets the same one, made once")
+    @Test("requests within half a second get the same picture, made once")
     func shared() async {
         let pool = WorkPool(threads: 1)
         pool.start()
@@ -34,13 +34,13 @@ struct SnapshotTests {
         snapshots.picture(picture(90), of: "r", ticket: 1)
         while answers.count < 20 { await Task.yield() }
         #expect(Set(answers.bytes).count == 1 && answers.bytes.count == 20 && meter.count == 1)
-        // It is still young.
+        // The picture is less than half a second old.
         #expect(snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
         #expect(answers.bytes.count == 21)
         #expect(snapshots.ask("r", at: now + .seconds(2)) { _ in } == 2)
     }
 
-    @Test("so many may wait for one, and so many rooms for theirs; the others are told to come again")
+    @Test("the requests that wait for one picture and the pictures in the making are bounded")
     func bounded() {
         let (snapshots, answers) = (Snapshots(pool: WorkPool(threads: 1), meter: StageMeter("snapshot")), Answers())
         let now = MonotonicClock.now()
@@ -51,7 +51,7 @@ struct SnapshotTests {
         #expect(answers.count == 2 && answers.bytes.isEmpty)
     }
 
-    @Test("a picture that never came fails those who waited for it, not those of later")
+    @Test("a picture that never came fails the requests that waited for it, not later ones")
     func late() {
         let (snapshots, answers) = (Snapshots(pool: WorkPool(threads: 1), meter: StageMeter("snapshot")), Answers())
         let now = MonotonicClock.now()

@@ -5,9 +5,9 @@ import Testing
 @testable import Conference
 @testable import RoomMedia
 
-@Suite("The log about rooms")
+@Suite("RoomLog")
 struct RoomLogTests {
-    /// Keeps what is logged.
+    /// Keeps the log's lines.
     private struct Capture: LogHandler {
         let lines = Guarded<[(text: String, metadata: Logger.Metadata)]>([])
         var metadata: Logger.Metadata = [:]
@@ -19,7 +19,7 @@ struct RoomLogTests {
         }
     }
 
-    @Test("who comes, goes and fails, recordings and refusals: each line says in which room and who")
+    @Test("lines about joins, leaves, failures, recordings and refusals have room and participant")
     func lines() async throws {
         let capture = Capture()
         let scratch = Scratch()

@@ -1,4 +1,4 @@
-/// Whether a condition comes true within a time.
+/// Returns whether a condition becomes true within a time.
 func eventually(_ limit: Duration = .seconds(15), _ condition: () async -> Bool) async -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {

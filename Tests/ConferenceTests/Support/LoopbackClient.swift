@@ -6,7 +6,7 @@ import Peer
 import Sockets
 import Threads
 
-/// A participant over real loopback UDP: sends one colour and one tone, keeps what it gets.
+/// A participant over real loopback UDP: sends one colour and one tone, keeps the received pictures and audio.
 ///
 /// `@unchecked Sendable`: everything but `seen` is touched on its own loop's thread.
 final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
@@ -54,7 +54,7 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
         loop.start(named: "client", delegate: LoopbackClient.passing(self))
     }
 
-    /// The loop takes its delegate for itself; the test keeps a reference for `seen` and `onLoop`.
+    /// The loop owns its delegate; the test keeps a reference for `seen` and `onLoop`.
     private static func passing(_ client: LoopbackClient) -> any MediaLoopDelegate & Sendable { client }
 
     func onLoop<Value: Sendable>(_ body: @escaping @Sendable (PeerConnection, Instant) -> Value) async -> Value {
@@ -128,7 +128,7 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// Calls the participant's seat as a browser would: offer, answer, checks.
+    /// Connects to the participant's seat as a browser does: offer, answer, checks.
     func call(_ answer: (String) async throws -> SDPAnswer) async throws {
         let offer = await onLoop { peer, now in peer.makeOffer(at: now) }
         let text = try await answer(offer).text
@@ -144,8 +144,8 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     func stop() { loop.stop() }
 }
 
-/// How strong a tone is in a sound: 1 for a sine of amplitude 1. By tenths of a second, so that a jump of its phase, as
-/// a busy machine's concealment makes it, does not count as silence.
+/// The strength of a tone in audio samples: 1 for a sine of amplitude 1. Measured by tenths of a second, so that a jump
+/// of the phase, as after concealment on a busy machine, does not count as silence.
 func strength(of tone: Double, in audio: some Collection<Float>) -> Double {
     var rest = audio[...]
     var blocks: [Double] = []

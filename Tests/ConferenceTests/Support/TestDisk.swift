@@ -5,7 +5,7 @@ import Recording
 
 @testable import Conference
 
-/// A disk of the recordings that can be made to stand still, or to have little room.
+/// A recordings' disk that a test can make hang or almost full.
 final class TestDisk: Sendable {
     private let isBlocked = Guarded(false)
     private let space = Guarded(DiskSpace(free: 100 << 30, size: 200 << 30))
