@@ -3,7 +3,7 @@ import Hummingbird
 import Logging
 import Threads
 
-/// Every endpoint, wired to one conference.
+/// All endpoints, connected to one conference.
 struct Endpoints: Sendable {
     let rules: RequestRules
     let gate: ConnectionGate
@@ -14,8 +14,8 @@ struct Endpoints: Sendable {
     let webSocketEndpoints: [WebSocketEndpoint]
 
     /// - Parameters:
-    ///   - budget: what fits into the open files that the system allows.
-    ///   - machineName: as `gethostname` says; an argument for tests.
+    ///   - budget: the connections that fit into the open files that the system allows.
+    ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
         _ configuration: TesseraConfiguration, conference: any ConferenceService, assets: WebAssets = .builtIn,
         usesTLS: Bool,

@@ -9,14 +9,14 @@ import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-/// The server with all its doors, from its first port to its last goodbye.
+/// The server with all its endpoints, from its start to its end.
 public struct Gateway: Sendable {
     public static let version = "0.1.0"
 
     private let configuration: TesseraConfiguration
     private let logger: Logger
 
-    /// Draining may take so long: after SIGTERM the process is gone within 10 s, and the last second is for closing
+    /// The limit of draining: the process ends within 10 s after SIGTERM, and the last second is for closing
     /// connections.
     private static let drainLimit = Duration.seconds(8)
 
@@ -27,8 +27,7 @@ public struct Gateway: Sendable {
 
     /// Serves until the process is told to end by SIGTERM or SIGINT, then drains.
     ///
-    /// - Throws: `ConfigurationFaults` when something that was set cannot be had: a busy port, an unreadable
-    ///   certificate.
+    /// - Throws: `ConfigurationFaults` for settings that the system refuses: a busy port, an unreadable certificate.
     public func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let tls = try ServerCertificate.configuration(configuration.http)
@@ -64,7 +63,7 @@ public struct Gateway: Sendable {
         }
     }
 
-    /// Takes as many open files as the settings need, if the system lets us, and says so where it does not.
+    /// Raises the limit of open files to the settings' need, and logs a warning where the system allows fewer.
     private func descriptorBudget() -> DescriptorBudget {
         let descriptors = DescriptorBudget.raiseLimit(to: DescriptorBudget.wanted(configuration.limits))
         let budget = DescriptorBudget(descriptors: descriptors, configuration.limits)
@@ -101,8 +100,9 @@ public struct Gateway: Sendable {
             responder: endpoints.responder, server: builder,
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: Int(listen.port)), serverName: "Tessera", backlog: 512,
-                // Beyond the gate's own cap nothing is accepted until what it refused, or closed, is gone: then
-                // accepting never runs out of descriptors. Where others do use them up, NIO waits a second and goes on.
+                // Beyond the gate's own limit the server accepts no connection until refused and closed ones are gone,
+                // so that accepting never runs out of descriptors. Where the rest of the process uses them up, NIO
+                // waits a second and goes on.
                 availableConnectionsDelegate: .maximum(budget.connections + DescriptorBudget.margin, logger: logger)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? listen.port
@@ -110,7 +110,7 @@ public struct Gateway: Sendable {
             }, logger: logger)
     }
 
-    /// What a person wants to know after the start: where to point the browser.
+    /// Prints the server's address for the browser.
     private static func announce(_ listen: Endpoint, port: UInt16, isSecure: Bool) {
         let isAny = IPAddress(listen.host)?.isUnspecified ?? false
         let url = "\(isSecure ? "https" : "http")://\(Endpoint(host: isAny ? "localhost" : listen.host, port: port))/"
@@ -136,7 +136,7 @@ public struct Gateway: Sendable {
                     group.addTask {
                         await conference.drain(within: Gateway.drainLimit)
                         endpoints.signalling.drain()
-                        // Half a second for the goodbyes to leave; connections that linger end with the process.
+                        // Half a second for the last messages to leave; remaining connections end with the process.
                         try? await Task.sleep(for: .milliseconds(500))
                         await lifecycle.triggerGracefulShutdown()
                         try? await Task.sleep(for: .seconds(1))
@@ -144,7 +144,7 @@ public struct Gateway: Sendable {
                         exit(0)
                     }
                 } else {
-                    // What is recorded is on the disk in fragments; the next start closes the files.
+                    // The recordings are on the disk in fragments; the next start completes the files.
                     logger.warning("A second signal: leaving at once")
                     exit(128 + signal.rawValue)
                 }

@@ -99,7 +99,7 @@ final class RecordingControl: Sendable {
             state.repairs = repairs
         }
         if repairs.waiting > 0 {
-            logger.notice("\(repairs.waiting) recordings were left open and are closed beside the calls")
+            logger.notice("\(repairs.waiting) recordings were left open by a crash and are repaired in the background")
         }
         DedicatedThread.start("repairs", niceness: Self.repairNiceness) { [self] in
             repairs.run(reserve: reserve, while: { state.withLock { !$0.isStopped } }) { entry, left in

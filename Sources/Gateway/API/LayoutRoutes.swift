@@ -1,7 +1,7 @@
 import Conference
 import Hummingbird
 
-/// Layouts at run time.
+/// The routes of layouts.
 extension RouteTable {
     /// The largest layout that is read.
     private static let maxLayoutBytes = 262_144
@@ -18,7 +18,7 @@ extension RouteTable {
             Route(
                 .put, "/api/layouts/{name}", .admin,
                 RouteDescription(
-                    tag: "layouts", summary: "Adds or replaces a layout, after the checks that files get",
+                    tag: "layouts", summary: "Adds or replaces a layout, after the same checks as a file's",
                     body: ("application/json", ["type": "object", "description": "As layouts/schema.json says."]),
                     answers: [.json("Replaced.", Schema.ref("Layout")), .json(201, "Added.", Schema.ref("Layout"))],
                     failures: [400, 413, 422])

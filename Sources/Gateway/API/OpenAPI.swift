@@ -2,7 +2,7 @@ import Conference
 import HTTPTypes
 import RoomMedia
 
-/// The description of the API (OpenAPI 3.1), made from the routes themselves, so that it cannot miss one.
+/// The description of the API (OpenAPI 3.1), generated from the routes, so that it is complete.
 enum OpenAPI {
     static func document(_ routes: [Route], version: String) -> JSONValue {
         var paths: [String: JSONValue] = [:]
@@ -19,7 +19,7 @@ enum OpenAPI {
                 "title": "Tessera", "version": .string(version),
                 "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
                 "description":
-                    "Rooms, participants, recordings and layouts of a Tessera conference server, and the doors for WHIP and WHEP.",
+                    "Rooms, participants, recordings and layouts of a Tessera conference server, and its endpoints for WHIP and WHEP.",
             ],
             "paths": .object(paths),
             "components": [
@@ -101,22 +101,22 @@ enum OpenAPI {
 
     private static func words(for status: Int) -> String {
         switch status {
-        case 400: "What was sent is wrong; the message says what."
+        case 400: "The request is wrong; the message says why."
         case 401: "A token is needed, or is not valid."
         case 403: "Not allowed."
-        case 404: "There is no such thing."
+        case 404: "The resource does not exist."
         case 406: "No answer would be acceptable."
         case 409:
-            "It conflicts with the present state: a locked room, a recording that runs already or not any more, a layout in use."
+            "The request conflicts with the present state: a locked room, a recording that runs already or not any more, a layout in use."
         case 412: "If-Match is not the session's ETag."
         case 413: "Too large."
         case 415: "Another Content-Type is needed."
         case 416: "No such range."
         case 421: "Called by a name that is not in http.hosts."
-        case 422: "Well-formed, and faulty; the message lists the faults."
+        case 422: "Well-formed but invalid; the message lists the faults."
         case 428: "If-Match is missing."
         case 429: "Too fast."
-        case 503: "Draining, full or overloaded; Retry-After says when to ask again."
+        case 503: "Draining, full or overloaded; Retry-After has the time to wait."
         default: "Refused."
         }
     }
@@ -170,12 +170,12 @@ enum OpenAPI {
             ],
             "name": Schema.string,
         ]),
-        // A message of `/signal`, for clients that say `"deltas": true` in `join`.
+        // A message of `/signal`, for clients with `"deltas": true` in `join`.
         "ParticipantsChanged": Schema.object(
             [
                 "type": Schema.choice(["participantsChanged"]), "joined": Schema.list(of: Schema.ref("Participant")),
                 "changed": Schema.list(of: Schema.ref("Participant")), "left": Schema.list(of: Schema.string),
-                "viewers": ["type": "integer", "description": "Who is in the room and not in the list."],
+                "viewers": ["type": "integer", "description": "The number of viewers that are not listed."],
             ], required: ["type", "joined", "changed", "left", "viewers"]),
         "Tile": Schema.object(
             [
@@ -196,7 +196,7 @@ enum OpenAPI {
             "freezes": Schema.integer, "audioVideoOffsetMs": Schema.number,
             "received": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
             "sent": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
-            // What of the participant's was not taken.
+            // Counts of what was refused of the participant.
             "refused": Schema.object(PeerFaults().named.mapValues { _ in Schema.integer }),
         ]),
         "Stream": Schema.object([

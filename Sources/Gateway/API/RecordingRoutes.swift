@@ -3,11 +3,11 @@ import Conference
 import Foundation
 import Hummingbird
 
-/// Recordings: start, pause, stop, list, download.
+/// The routes of recordings: start, pause, stop, list, download.
 extension RouteTable {
     /// - Parameters:
-    ///   - downloads: how many files are sent at the same time.
-    ///   - publicURL: what links begin with; empty: with the path.
+    ///   - downloads: the most files that are sent at the same time.
+    ///   - publicURL: the beginning of links; empty: links begin with the path.
     mutating func addRecordings(
         _ conference: any ConferenceService, links: RecordingLinks, downloads: Int, publicURL: String
     ) {
@@ -28,7 +28,7 @@ extension RouteTable {
                     tag: "recordings", summary: "The recordings, a page at a time",
                     parameters: [
                         .query(
-                            "limit", "How many at most; \(Conference.recordingsAtOnce) if nothing is said.",
+                            "limit", "The most recordings to return; \(Conference.recordingsAtOnce) by default.",
                             Schema.integer(1...Conference.maxRecordingsAtOnce)),
                         .query(
                             "before",
@@ -57,7 +57,7 @@ extension RouteTable {
             Route(
                 .patch, "/api/recordings/{id}", .admin,
                 RouteDescription(
-                    tag: "recordings", summary: "Pauses a recording, or goes on with it",
+                    tag: "recordings", summary: "Pauses or resumes a recording",
                     body: ("application/json", Schema.ref("RecordingChange")), answers: [one],
                     failures: [400, 404, 409])
             ) { asked in

@@ -1,7 +1,7 @@
 import Conference
 import Hummingbird
 
-/// Rooms and the people in them.
+/// The routes of rooms and participants.
 extension RouteTable {
     mutating func addRooms(_ conference: any ConferenceService, limits: RequestLimits) {
         add(
@@ -38,7 +38,7 @@ extension RouteTable {
                     return .json(info.json, status: isNew ? .created : .ok)
                 } catch {
                     let refusal = Refusal(error)
-                    // It is the body that names what is not there, not the path.
+                    // The unknown name is in the body, not in the path, so the status is not 404.
                     throw refusal.code == .unknownLayout
                         ? APIError(refusal.code, refusal.message, status: .badRequest) : APIError(refusal)
                 }
@@ -94,8 +94,8 @@ extension RouteTable {
             Route(
                 .get, path + "/stats", .reader,
                 RouteDescription(
-                    tag: "participants", summary: "What is received from a participant and sent to it",
-                    answers: [.json("The figures.", Schema.ref("Statistics"))], failures: [404])
+                    tag: "participants", summary: "Statistics of the media from and to a participant",
+                    answers: [.json("The statistics.", Schema.ref("Statistics"))], failures: [404])
             ) { asked in .json(try await conference.statistics(asked.parameter("id"), in: try asked.room()).json) })
     }
 }
@@ -103,8 +103,8 @@ extension RouteTable {
 extension RoomSettingsChange {
     static let keys = ["layout", "width", "height", "framesPerSecond", "locked", "maxParticipants"]
 
-    /// - Throws: 400 for a value of another type. What values may be is the conference's to say, but for what cannot be
-    ///   a layout's name.
+    /// - Throws: 400 for a value of the wrong type, and for a text that cannot be a layout's name. The conference
+    ///   checks the values.
     init(_ body: RequestBody) throws(APIError) {
         self.init()
         layout = try body.text("layout")
@@ -122,7 +122,7 @@ extension RoomSettingsChange {
 extension ParticipantChange {
     static let keys = ["audioMuted", "videoMuted", "pinned", "role", "volume", "name"]
 
-    /// - Throws: 400 for a value of another type.
+    /// - Throws: 400 for a value of the wrong type.
     init(_ body: RequestBody) throws(APIError) {
         self.init()
         audioMuted = try body.bool("audioMuted")

@@ -1,7 +1,7 @@
 import Basics
 import Hummingbird
 
-/// Health, figures and the description of the API.
+/// The routes of health, metrics and the description of the API.
 extension RouteTable {
     mutating func addServer(_ conference: any ConferenceService, statistics: @escaping @Sendable () -> [MetricSample]) {
         let ok = RouteDescription.Answer.file("ok", "text/plain")
@@ -28,19 +28,19 @@ extension RouteTable {
             Route(
                 .get, "/metrics", .reader,
                 RouteDescription(
-                    tag: "server", summary: "Figures for Prometheus", answers: [.file("Prometheus text.", "text/plain")]
+                    tag: "server", summary: "Metrics for Prometheus", answers: [.file("Prometheus text.", "text/plain")]
                 )
             ) { _ in .text(PrometheusText.write(conference.metrics() + statistics()), type: PrometheusText.contentType)
             })
     }
 
-    /// Last, since it describes what was added before.
+    /// Adds the description of the routes that were added before, so this comes last.
     mutating func addDescription(version: String) {
         let description = RouteDescription(
             tag: "server", summary: "This description", answers: [.json("OpenAPI 3.1.", ["type": "object"])])
         let path = "/api/openapi.json"
         let stub = Route(.get, path, .everyone, description) { _ in Response(status: .ok) }
-        // Written once: it is the largest answer of all, and free for everybody.
+        // Encoded once: it is the largest answer of all, and open to everybody.
         let document = ByteBuffer(bytes: OpenAPI.document(routes + [stub], version: version).bytes)
         add(Route(.get, path, .everyone, description) { _ in .json(document) })
     }

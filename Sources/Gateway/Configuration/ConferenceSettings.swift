@@ -3,7 +3,7 @@ import Conference
 import RoomMedia
 
 extension ConferenceConfiguration {
-    /// What of the settings is the conference's.
+    /// The conference's part of the settings.
     init(_ settings: TesseraConfiguration) {
         self.init()
         media.udp = [settings.media.listen]

@@ -1,10 +1,10 @@
-/// One thing that is wrong with the settings, in words for whoever wrote them.
+/// One fault of the settings, in words for the person who wrote them.
 public struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible {
     /// `rooms.width`, `TESSERA_ROOMS_WIDTH`, `--listen`.
     public var key: String
-    /// As written; nil where there is none, or it is a secret.
+    /// The value as written; nil where there is none, or it is a secret.
     public var value: String?
-    /// What is wrong and what is allowed.
+    /// The fault and the allowed values.
     public var what: String
     /// `tessera.yaml:12`, where known.
     public var place: String?
@@ -22,7 +22,7 @@ public struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// All faults at once: whoever mends them wants to know of every one.
+/// All faults of the settings together, so that one start shows them all.
 public struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     public var faults: [ConfigurationFault]
 

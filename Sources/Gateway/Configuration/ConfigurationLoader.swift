@@ -1,10 +1,10 @@
 import Basics
 import Yams
 
-/// Puts the settings together: defaults, then the YAML file, then the environment, then flags. Reads no file and no
-/// environment itself.
+/// Merges the settings: defaults, then the YAML file, then the environment, then flags. File and environment are
+/// arguments.
 public struct ConfigurationLoader {
-    /// A YAML text and the name to give it in faults.
+    /// A YAML text and its name in faults.
     public struct File: Sendable {
         public var name: String
         public var text: String
@@ -35,7 +35,7 @@ public struct ConfigurationLoader {
 
     private init() {}
 
-    /// The settings in force, or everything that is wrong with them.
+    /// Returns the merged settings, or throws all their faults.
     public static func load(
         file: File? = nil, environment: [String: String] = [:], flags: [Flag] = []
     ) throws(ConfigurationFaults) -> TesseraConfiguration {
@@ -107,7 +107,7 @@ public struct ConfigurationLoader {
         }
     }
 
-    /// Kubernetes gives every pod such variables for a service named `tessera`; nobody meant them as settings.
+    /// Kubernetes sets such variables in every pod for a service named `tessera`; they are no settings.
     private func isMadeByKubernetes(_ name: String) -> Bool {
         name == "TESSERA_PORT" || name.hasPrefix("TESSERA_PORT_") || name.hasPrefix("TESSERA_SERVICE_")
     }

@@ -1,12 +1,12 @@
 import Basics
 
-/// A setting as somebody wrote it, before anyone knows what it should be.
+/// A setting as written, before its rule is applied.
 enum RawSetting: Sendable, Equatable {
-    /// `quoted`: in YAML it stood in quotes, so that it is text whatever it looks like.
+    /// `quoted`: in quotes in YAML, so that it is text, even if it looks like another type.
     case scalar(String, quoted: Bool)
     case list([RawSetting])
     case map([Entry])
-    /// `key:` with nothing behind it: the value stays as it was.
+    /// A `key:` without a value: the setting stays unchanged.
     case null
 
     struct Entry: Sendable, Equatable {
@@ -14,7 +14,7 @@ enum RawSetting: Sendable, Equatable {
         var value: RawSetting
     }
 
-    /// For a fault's line: short, on one line.
+    /// A short form on one line, for the message of a fault.
     var text: String {
         let whole =
             switch self {
@@ -28,9 +28,9 @@ enum RawSetting: Sendable, Equatable {
     }
 }
 
-/// What a setting may be: how to read it, and the words for someone who wrote something else.
+/// The rule of a setting: reads a value, and describes the allowed values for faults.
 struct ConfigurationRule<Value: Sendable>: Sendable {
-    /// Completes "… is not allowed: ".
+    /// The allowed values, as the rest of a fault's "allowed is …".
     let allowed: String
     /// Accepts a comma-separated line from the environment.
     var isList = false
@@ -132,7 +132,7 @@ extension ConfigurationRule where Value: RawRepresentable & CaseIterable, Value.
 }
 
 extension ConfigurationRule {
-    /// A list of what `item` allows; one value alone counts as a list of it.
+    /// A list of items of a rule; a single value counts as a list of one.
     static func list<Item>(of item: ConfigurationRule<Item>, _ allowed: String, count: ClosedRange<Int>) -> Self
     where Value == [Item] {
         ConfigurationRule(allowed: allowed, isList: true) { raw in
@@ -143,7 +143,7 @@ extension ConfigurationRule {
         }
     }
 
-    /// Also the empty text, which leaves the choice to the server.
+    /// Allows also the empty text, which leaves the choice to the server.
     static func optional<Wrapped>(_ rule: ConfigurationRule<Wrapped>) -> Self where Value == Wrapped? {
         ConfigurationRule(allowed: rule.allowed + ", or \"\" for the server's own choice") { raw in
             if case .scalar("", _) = raw { return .some(nil) }

@@ -3,14 +3,14 @@ import Conference
 import NIOCore
 import RoomMedia
 
-/// One key: where it is, what it may be, where its value goes.
+/// One key: its path, its allowed values, and the property that takes its value.
 struct ConfigurationKey: Sendable {
     let path: String
     let allowed: String
     let isList: Bool
     /// Its value is never printed.
     let isSecret: Bool
-    /// False if the value is not allowed; the configuration is then as before.
+    /// Returns false and leaves the configuration unchanged if the value is not allowed.
     let apply: @Sendable (RawSetting, inout TesseraConfiguration) -> Bool
 
     init<Value: Sendable>(
@@ -30,10 +30,10 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// A key of something that this version does not have: whoever asks for it hears so at the start, and not from its
-    /// clients.
+    /// A key of an endpoint that this version does not have: a start that asks for it is refused, so that the lack
+    /// shows before clients call.
     ///
-    /// - Parameter closed: the one value that is true.
+    /// - Parameter closed: the only allowed value, which leaves the endpoint off.
     init(unbuilt path: String, closed: String) {
         self.path = path
         allowed =
@@ -55,7 +55,7 @@ struct ConfigurationKey: Sendable {
     }
 }
 
-/// All keys that there are.
+/// All keys of the settings.
 enum ConfigurationSchema {
     static let keys: [ConfigurationKey] = [
         ConfigurationKey("http.listen", \.http.listen, endpoint),
@@ -160,7 +160,7 @@ enum ConfigurationSchema {
     static let byPath = Dictionary(uniqueKeysWithValues: keys.map { ($0.path, $0) })
     static let byEnvironmentName = Dictionary(uniqueKeysWithValues: keys.map { ($0.environmentName, $0) })
 
-    /// Whether keys begin with `path.`: then a mapping belongs there.
+    /// Whether keys begin with `path.`, so that its value must be a mapping.
     static func isSection(_ path: String) -> Bool { keys.contains { $0.path.hasPrefix(path + ".") } }
 
     private static let endpoint = ConfigurationRule<Endpoint>(allowed: "HOST:PORT such as 0.0.0.0:8080 or [::]:8080") {
@@ -174,7 +174,7 @@ enum ConfigurationSchema {
     ) { raw in
         guard case .scalar(let text, _) = raw else { return nil }
         if let address = Basics.SocketAddress(text) { return address }
-        // A name, as the system knows it now.
+        // A name is resolved by the system now.
         guard let named = Endpoint(text),
             let found = try? NIOCore.SocketAddress.makeAddressResolvingHost(named.host, port: Int(named.port)),
             let ip = found.ipAddress.flatMap({ IPAddress($0) })

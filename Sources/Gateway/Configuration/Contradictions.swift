@@ -2,7 +2,7 @@ import Basics
 import Conference
 
 extension TesseraConfiguration {
-    /// Values that are allowed one by one, and impossible together.
+    /// The faults of values that are allowed one by one but not together.
     func contradictions() -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         func fault(_ key: String, _ value: String? = nil, _ what: String) {
@@ -18,8 +18,8 @@ extension TesseraConfiguration {
         if auth.mode == .token, auth.secret.isEmpty {
             fault("auth.secret", "\"\"", "auth.mode token needs the secret that signs the tokens (HS256)")
         }
-        // RFC 7518 §3.2: a key of HS256 has at least the hash's 256 bits. Whoever holds one token can try shorter ones
-        // at home.
+        // RFC 7518 §3.2: a key of HS256 has at least the hash's 256 bits. The holder of one token can search for a
+        // shorter key offline.
         if (1..<TesseraConfiguration.minimumSecretBytes).contains(auth.secret.utf8.count) {
             fault(
                 "auth.secret", nil,
@@ -64,8 +64,8 @@ extension TesseraConfiguration {
     private static let minimumSecretBytes = 32
     private static let minimumAdminTokenBytes = 16
 
-    /// What somebody set for one address, beside the cap for all. A default that is larger than a total somebody
-    /// lowered is no contradiction: the total holds.
+    /// The changed limits of one address, with their totals. A default that exceeds a lowered total is no
+    /// contradiction: the total applies.
     private var perAddress: [(key: String, value: Int, total: Int)] {
         let defaults = Limits()
         let all: [(String, Int, Int, Int)] = [

@@ -1,10 +1,10 @@
 public import Basics
 public import Conference
 
-/// Every setting of the server, with the values that hold when nobody says otherwise.
+/// All settings of the server, with their defaults.
 ///
 /// The keys are the names of the properties: `rooms.maxParticipants` in YAML is `rooms.maxParticipants` here and
-/// `TESSERA_ROOMS_MAXPARTICIPANTS` in the environment. `ConfigurationSchema` says what each may be.
+/// `TESSERA_ROOMS_MAXPARTICIPANTS` in the environment. `ConfigurationSchema` has the allowed values.
 public struct TesseraConfiguration: Sendable, Equatable {
     public var http = HTTP()
     public var media = Media()
@@ -24,18 +24,18 @@ public struct TesseraConfiguration: Sendable, Equatable {
         public var tls = TLS()
         /// Origins of web pages, beside the server's own, that may use signalling and the API; `*` is every one.
         public var allowedOrigins: [String] = []
-        /// Names by which this server is called, beside its addresses and `localhost`; `*` is every name.
+        /// The server's names, beside its addresses and `localhost`; `*` is every name.
         public var hosts: [String] = []
-        /// `https://meet.example`: where people find this server; empty: unknown.
+        /// The server's public URL, such as `https://meet.example`; empty: unknown.
         public var publicURL = ""
-        /// Who may say in `X-Forwarded-…` or `Forwarded` for whom a request is made.
+        /// The proxies whose `X-Forwarded-…` and `Forwarded` headers are trusted.
         public var trustedProxies: [IPNetwork] = []
 
         public struct TLS: Sendable, Equatable {
             /// PEM files; empty is none.
             public var certificate = ""
             public var key = ""
-            /// Make a certificate at each start, for trying things out.
+            /// Makes a certificate at each start, for trials.
             public var selfSigned = false
 
             public var isOn: Bool { selfSigned || !certificate.isEmpty }
@@ -44,7 +44,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
 
     public struct Media: Sendable, Equatable {
         public var listen = SocketAddress(.v4(0), port: 50000)
-        /// Addresses to name in candidates instead of the machine's own, e.g. behind one-to-one NAT.
+        /// Addresses of the server's candidates instead of the machine's own, e.g. behind one-to-one NAT.
         public var announce: [IPAddress] = []
         public var tcp = true
         /// Network threads; nil: by the number of processors.
@@ -68,7 +68,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
         public var height = 720
         public var framesPerSecond = 30
         public var maxParticipants = 50
-        /// How long a room without people lives on.
+        /// How long a room without participants goes on.
         public var emptyTimeout: Duration = .seconds(30)
         public var create = Create.onJoin
 
@@ -120,7 +120,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
         public var mode = Mode.open
         public var secret = ""
         public var adminToken = ""
-        /// What a token's `iss` must be, and what its `aud` must hold; empty: not looked at.
+        /// The required `iss` of tokens, and a required member of `aud`; empty: not checked.
         public var issuer = ""
         public var audience = ""
 
@@ -133,16 +133,17 @@ public struct TesseraConfiguration: Sendable, Equatable {
 
     public struct Limits: Sendable, Equatable {
         public var joinsPerSecondPerAddress = 5
-        /// API requests in the long run; four times as many may come at once. Thirty pages that open behind one address
-        /// ask about sixty times.
+        /// Sustained rate of API requests, with a burst of four times as many. Thirty pages that open behind one
+        /// address make about sixty requests.
         public var requestsPerSecondPerAddress = 50
         public var messageBytes = 262_144
         public var sdpBytes = 65_536
-        /// HTTP and signalling connections in all. Each participant holds one.
+        /// HTTP and signalling connections in total. Each participant holds one.
         public var connections = 4096
-        /// Of one address: a whole office behind one NAT, each with a page and its signalling.
+        /// Connections of one address: enough for a whole office behind one NAT, each person with a page and its
+        /// signalling.
         public var connectionsPerAddress = 256
-        /// What all clients may have of rooms, seats, media connections and the processor.
+        /// The conference's limits of rooms, seats, media connections and processor time.
         public var conference = ConferenceConfiguration.Limits()
     }
 }

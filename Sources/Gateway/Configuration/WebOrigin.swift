@@ -1,10 +1,10 @@
-/// Where a web page comes from: scheme, host and port (RFC 6454 §4), in the form of the `Origin` header.
+/// The origin of a web page: scheme, host and port (RFC 6454 §4), in the form of the `Origin` header.
 struct WebOrigin: Hashable, Sendable {
     var scheme: String
     var host: String
     var port: UInt16
 
-    /// nil for anything but `http://HOST[:PORT]` and `https://HOST[:PORT]`.
+    /// nil unless the text is `http://HOST[:PORT]` or `https://HOST[:PORT]`.
     init?(_ text: some StringProtocol) {
         let text = text.lowercased()
         let rest: Substring

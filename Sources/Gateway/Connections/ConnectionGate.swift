@@ -1,39 +1,39 @@
 import Basics
 import Conference
 
-/// Counts HTTP and signalling connections, in all and for each address, and makes room when there are too many.
+/// Limits HTTP and signalling connections, in total and for each address, and closes expendable ones at the limit.
 ///
-/// A new connection is worth more than one that has been silent: who is refused at the door cannot even ask whether the
-/// server lives. So at a cap the gate closes those that did not ask for anything yet, the oldest first, then those that
-/// wait between two requests, then signalling that is in no room. Only where all do something the new one is refused.
+/// A new connection matters more than a silent one: a refused client cannot even request `/healthz`. So at a limit the
+/// gate closes connections without a request yet, the oldest first, then those between two requests, then signalling
+/// outside of rooms. Only where all connections are busy the new one is refused.
 ///
-/// It also counts the bytes that wait for readers. Each connection waits with one answer or with an outbox of messages;
-/// where all together are too many, those go whose readers have taken nothing for the longest time.
+/// The gate also limits the bytes that wait for readers, at most one answer or an outbox of messages per connection:
+/// beyond the limit it closes the connections whose readers have taken nothing for the longest time.
 final class ConnectionGate: Sendable {
-    /// What a connection is doing, from what can be spared to what cannot.
+    /// The phase of a connection, the most expendable first.
     enum Phase: Int, Sendable, Comparable {
         /// No whole request yet.
         case silent
         /// Between two requests.
         case idle
-        /// A WebSocket in no room.
+        /// A WebSocket outside of any room.
         case outside
-        /// A request is being read or answered, or somebody sits in a room.
+        /// A request is being read or answered, or the client is in a room.
         case busy
 
         static func < (first: Phase, second: Phase) -> Bool { first.rawValue < second.rawValue }
     }
 
-    /// Why a connection was ended by us; the label of the metric.
+    /// Why the server ended a connection; the label of the metric.
     enum Ending: String, Sendable, CaseIterable {
         case evicted, tls, head, body, idle, stalled, unjoined, pipelined, unsent, bodySize = "body_size"
     }
 
-    /// Bytes of answers and messages that wait for all readers together. From one address there are at most some 80 MB:
-    /// its 256 connections with the longest list each.
+    /// The limit of bytes that wait for all readers together. One address can hold some 80 MB: 256 connections with the
+    /// longest list each.
     static let maxUnsent = 256 << 20
 
-    /// One connection's place. It is given back by `close`, once.
+    /// One connection's entry in the gate, removed by `close`.
     final class Ticket: Sendable {
         fileprivate let id: UInt64
         private let gate: ConnectionGate
@@ -44,9 +44,9 @@ final class ConnectionGate: Sendable {
         }
 
         func become(_ phase: Phase) { gate.change(id, phase) }
-        /// So many bytes more wait for the reader. May end connections, this one too.
+        /// Notes that more bytes wait for the reader. May end connections, including this one.
         func queued(_ bytes: Int) { if bytes > 0 { gate.queued(id, bytes) } }
-        /// So many of them left, or never will.
+        /// Notes that waiting bytes have left, or never will.
         func sent(_ bytes: Int) { if bytes > 0 { gate.sent(id, bytes) } }
         func count(_ ending: Ending) { gate.count(ending) }
         func close() { gate.close(id) }
@@ -55,9 +55,9 @@ final class ConnectionGate: Sendable {
     fileprivate struct Connection {
         var address: IPAddress?
         var phase = Phase.silent
-        /// Grows with each change of any connection: the smaller, the longer ago.
+        /// The count of the gate's changes at this connection's last change: the smaller, the longer ago.
         var since: UInt64
-        /// Bytes that wait for the reader, and when it took some last, on the same count.
+        /// Bytes that wait for the reader, and the count at which the reader last took some.
         var unsent = 0
         var moved: UInt64 = 0
         var end: @Sendable () -> Void
@@ -73,8 +73,8 @@ final class ConnectionGate: Sendable {
     }
 
     private let state: Guarded<State>
-    /// How many are closed at once where the cap of all is reached, so that a flood does not make us look through all
-    /// for each of its own.
+    /// How many connections are closed at once at the total limit, so that a flood does not cause a search through all
+    /// of them for each new one.
     private let batch: Int
     private let maxUnsent: Int
     private let trustedProxies: [IPNetwork]
@@ -86,10 +86,10 @@ final class ConnectionGate: Sendable {
         self.trustedProxies = trustedProxies
     }
 
-    /// Takes a connection in, or says which cap keeps it out.
+    /// Adds a connection, or returns the limit that refuses it.
     ///
     /// - Parameters:
-    ///   - address: a trusted proxy brings many people, and counts in all only.
+    ///   - address: the client's; connections of a trusted proxy, which carry many clients, count only in total.
     ///   - end: closes the connection; called from any thread.
     func open(_ address: IPAddress?, end: @escaping @Sendable () -> Void) -> Result<Ticket, Refused> {
         let key = address.flatMap { address in
@@ -153,7 +153,7 @@ final class ConnectionGate: Sendable {
             + Ending.allCases.map { ending in
                 MetricSample(
                     "tessera_http_connections_ended_total",
-                    "Connections closed to make room (evicted, unsent), or for what they did, or did not do in time.",
+                    "Connections closed to make room (evicted, unsent), or for what the client did, or did not do in time.",
                     .counter,
                     Double(endings[ending] ?? 0), labels: ["reason": ending.rawValue])
             }
@@ -161,7 +161,7 @@ final class ConnectionGate: Sendable {
 }
 
 extension ConnectionGate.State {
-    /// Counts bytes that came to wait, or left.
+    /// Adds to the bytes that wait for a reader, or subtracts those that left.
     fileprivate mutating func queue(_ id: UInt64, _ bytes: Int) {
         guard var connection = connections[id] else { return }
         if bytes < 0 || connection.unsent == 0 { connection.moved = clock }
@@ -170,7 +170,8 @@ extension ConnectionGate.State {
         connections[id] = connection
     }
 
-    /// Removes those whose readers have taken nothing for the longest time, until no more than `limit` bytes wait.
+    /// Removes the connections whose readers have taken nothing for the longest time, until no more than `limit` bytes
+    /// wait.
     fileprivate mutating func relieve(to limit: Int) -> [ConnectionGate.Connection] {
         var ended: [ConnectionGate.Connection] = []
         for (id, _) in connections.filter({ $0.value.unsent > 0 }).sorted(by: { $0.value.moved < $1.value.moved }) {
@@ -181,7 +182,7 @@ extension ConnectionGate.State {
         return ended
     }
 
-    /// Removes up to `count` of those that can be spared, of `address` or of all.
+    /// Removes up to `count` expendable connections, of `address` or of all.
     fileprivate mutating func spare(_ address: IPAddress?, upTo count: Int) -> [ConnectionGate.Connection] {
         let candidates = address.map { Array(ofAddress[$0] ?? []) } ?? Array(connections.keys)
         let sparable = candidates.compactMap { id in

@@ -1,19 +1,19 @@
 import NIOCore
 
-/// Ends a connection that keeps us waiting. Stands in front of everything else, TLS included, as long as the connection
-/// lives.
+/// Ends a connection whose client keeps the server waiting. The first handler of the pipeline, in front of TLS, during
+/// the life of the connection.
 ///
-/// What is waited for is told by `RequestWatch`, which understands HTTP. Beside that, whatever we send must move: a
-/// reader that takes nothing for half a minute is gone.
+/// `RequestWatch`, which understands HTTP, sets what the client has to do next. Besides, sent data must make progress:
+/// a reader that takes nothing for half a minute is gone.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData
 
-    /// What the client has to do next.
+    /// The client's next step, for which the server waits.
     enum Wait: Sendable {
         case tls, head, body, idle, nothing
 
-        /// A minute is what slow lines need for nothing of this: 10 s for a request's head are 60 bytes a second.
+        /// Even slow links need no more: 10 s for a request's head are 60 bytes a second.
         var limit: TimeAmount? {
             switch self {
             case .tls, .head: .seconds(10)
@@ -34,22 +34,22 @@ final class ConnectionGuard: ChannelDuplexHandler {
         }
     }
 
-    /// Bytes that a WebSocket in no room may send in all. A join has a few hundred, with a token 10 KiB; a frame that
-    /// is not complete waits in memory, whoever sent it.
+    /// Bytes that a WebSocket outside of any room may send in total. A join has a few hundred, with a token 10 KiB; an
+    /// incomplete frame waits in memory even before the client is known.
     static let outsideBytes = 128 * 1024
 
-    /// More came than `allow` allows. What comes from then on is dropped here, so that it fills no memory, and still
-    /// read: a socket that is closed with unread bytes resets the connection, and the words that say why get lost.
-    /// Whoever hears of it ends the connection.
+    /// The client sent more than `allow` allows. The guard drops further bytes, so that they take no memory, but still
+    /// reads them: closing a socket with unread bytes resets the connection, and the message with the reason is lost.
+    /// The handler that gets this error ends the connection.
     struct AllowanceSpent: Error, Equatable {}
 
-    /// Nothing of what was written has left for so long.
+    /// The limit of the time in which no written byte leaves.
     static let stallLimit = TimeAmount.seconds(30)
 
     private let ticket: ConnectionGate.Ticket
     private(set) var wait: Wait
     private var waitsSince = NIODeadline.uptimeNanoseconds(0)
-    /// Bytes that may still come; nil: as many as want to.
+    /// Bytes that may still come; nil: unlimited.
     private var allowance: Int?
     private var isSpent = false
     private var unwritten = 0
@@ -63,7 +63,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         self.wait = wait
     }
 
-    /// What the client has to do from now on. Called on the event loop.
+    /// Sets the client's next step from now on. Called on the event loop.
     func expect(_ next: Wait) {
         wait = next
         guard let context else { return }
@@ -71,11 +71,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
         schedule()
     }
 
-    /// How many bytes may come from now on, before `AllowanceSpent` goes up the pipeline; nil: as many as want to.
-    /// Called on the event loop.
+    /// Sets how many bytes may come from now on before `AllowanceSpent` goes up the pipeline; nil: unlimited. Called on
+    /// the event loop.
     func allow(bytes: Int?) { allowance = bytes }
 
-    /// Whether as many bytes may come as want to.
+    /// Whether the number of bytes is unlimited.
     var isUnlimited: Bool { allowance == nil }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -128,16 +128,16 @@ final class ConnectionGuard: ChannelDuplexHandler {
         return [waited, stalled].compactMap { $0 }.min()
     }
 
-    /// One look at a time: it is moved only towards an earlier end, and looks again where the end has moved away
-    /// meanwhile.
+    /// Schedules one check at a time: it is moved only to an earlier deadline, and repeats where the deadline has
+    /// become later meanwhile.
     private func schedule() {
         guard let context, let deadline, check == nil || deadline < checkAt else { return }
         check?.cancel()
         checkAt = deadline
-        check = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.look() }
+        check = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.checkDeadlines() }
     }
 
-    private func look() {
+    private func checkDeadlines() {
         check = nil
         guard let context else { return }
         let now = context.eventLoop.now

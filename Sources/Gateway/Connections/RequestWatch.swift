@@ -2,47 +2,47 @@ import NIOCore
 import NIOHTTP1
 import NIOTLS
 
-/// Follows a connection's requests and tells the guard what to wait for, and the gate what the connection is doing.
+/// Follows a connection's requests, and sets the client's next step in the guard and the connection's phase in the
+/// gate.
 ///
-/// Lets one request in at a time: the next one follows when the answer to the one before has left, every byte of it. A
-/// client that sends requests and reads no answers so has one answer in our memory, however many it asks for (RFC 9112
-/// §9.3.2 lets a client send ahead). Holds requests back too that come faster than one address may ask: a refusal would
-/// cost as much as a page.
+/// The handler passes on one request at a time: the next one follows when every byte of the previous answer has left.
+/// So a client that pipelines requests (RFC 9112 §9.3.2) and reads no answers has only one answer in memory. Requests
+/// beyond the rate of an address are also held back: refusing them would cost as much as a page.
 ///
-/// Stands behind the HTTP decoder, and goes with it when the connection becomes a WebSocket.
+/// Its place is behind the HTTP decoder, and both are removed when the connection becomes a WebSocket.
 final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Bytes of a body that are read at all. A body beyond its route's own limit is answered with 413 and read to its
-    /// end, so that the client sees the answer; this is where patience ends.
+    /// The most bytes of a body that are read. A body beyond its route's own limit is answered with 413 and read to its
+    /// end, so that the client sees the answer; a body beyond this limit ends the connection.
     static let maxBodyBytes = 4 << 20
 
-    /// Parts of requests that wait: a head and an end each, some 150 bytes. One read brings fewer
-    /// (`GatewayChannel.readBytes`); only at the end of its input NIO reads whatever a client has sent, all at once.
+    /// The most waiting parts of requests: a head and an end each, some 150 bytes. One read brings fewer
+    /// (`GatewayChannel.readBytes`); only at the end of the input NIO reads all that a client has sent at once.
     static let maxHeldParts = 1000
 
     private let ticket: ConnectionGate.Ticket
     private let connection: ConnectionGuard
-    /// Asks for the next request's turn: how long it has to wait.
+    /// Returns how long the next request has to wait for its turn.
     private let turn: () -> Duration
-    /// What came behind a request that waits for its turn or is being answered. No more is read meanwhile.
+    /// The parts behind a request that waits for its turn or is being answered. The handler reads no more meanwhile.
     private var held = CircularBuffer<HTTPServerRequestPart>()
-    /// The first of them waits for its turn, or its turn has come.
+    /// Whether the first of them waits for its turn, or its turn has come.
     private var turnState = Turn.none
     private var wantsRead = false
-    /// The client has ended its side, behind what waits.
+    /// The client has closed its side, behind the held parts.
     private var isInputClosed = false
-    /// Nothing more is passed on: the connection has become something else, or is ending.
+    /// No part is passed on any more: the connection has become a WebSocket, or is ending.
     private var isOver = false
     private var isRemoved = false
-    /// The answer to the last request has not left.
+    /// The answer to the last request has not left yet.
     private var isAnswering = false
-    /// The answer is written, and has not left.
+    /// The answer is written, but has not left yet.
     private var isSending = false
-    /// The end of the last request has not come.
+    /// The end of the last request has not arrived yet.
     private var isReading = false
     private var bodyBytes = 0
 
@@ -103,15 +103,15 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
             turnState = .waiting
             context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
                 self.turnState = .come
-                self.goOn(context)
+                self.passWaiting(context)
             }
             return false
         }
         return true
     }
 
-    /// Passes on what may be passed now of what waits.
-    private func goOn(_ context: ChannelHandlerContext) {
+    /// Passes on the held parts that may be passed now.
+    private func passWaiting(_ context: ChannelHandlerContext) {
         guard !isOver, context.channel.isActive, !held.isEmpty else { return }
         var hasPassed = false
         while let part = held.first, mayPass(part, context) {
@@ -170,12 +170,13 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     private func answered(_ context: ChannelHandlerContext) {
         (isAnswering, isSending) = (false, false)
         guard !isRemoved else { return }
-        // An answer may come before the end of its request: then that is still waited for.
+        // An answer may leave before the end of its request, which the guard then still expects.
         if !isReading { becomeIdle() }
-        goOn(context)
+        passWaiting(context)
     }
 
-    /// No more answers: whatever else the client asks, it is only waited for its end.
+    /// After this there are no more answers: further requests are dropped, and the server only waits for the client's
+    /// end.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if case .output = mode {
             dropAll()

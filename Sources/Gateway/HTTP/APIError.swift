@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// An answer that says no: `{"error": {"code", "message"}}` with a fitting status.
+/// An error answer: `{"error": {"code", "message"}}` with a fitting status.
 struct APIError: Error, HTTPResponseError, Sendable, Equatable {
     var status: HTTPResponse.Status
     var code: ErrorCode
@@ -20,9 +20,9 @@ struct APIError: Error, HTTPResponseError, Sendable, Equatable {
         }
     }
 
-    /// What was refused on the way, or by the conference.
+    /// Converts a refusal of an endpoint or of the conference.
     init(_ refusal: Refusal) {
-        // What signalling calls a bad message is a bad request here.
+        // `bad_message` of signalling is `bad_request` in HTTP.
         self.init(
             refusal.code == .badMessage ? .badRequest : refusal.code, refusal.message,
             headers: refusal.retryAfter.map { [.retryAfter: String($0)] } ?? [:])
@@ -74,7 +74,7 @@ extension Response {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: value.bytes)))
     }
 
-    /// JSON that was written before.
+    /// JSON that is encoded already.
     static func json(_ text: ByteBuffer) -> Response {
         Response(
             status: .ok, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],

@@ -2,25 +2,25 @@ import Crypto
 import Foundation
 import HTTPTypes
 
-/// Who may use a route.
+/// The access rule of a route.
 enum Access: Sendable, Equatable, CaseIterable {
     /// Pages, health, the description of the API.
     case everyone
-    /// WHIP, WHEP and signalling: they look at tokens themselves.
+    /// WHIP, WHEP and signalling, which check tokens themselves.
     case endpoint
     /// Reading: free in mode `open`; in mode `token` the admin token, or a guest's for that guest's room.
     case reader
-    /// What every page needs, whatever its room: as `reader`, and in mode `token` for every guest.
+    /// Data that every page needs, independent of its room: as `reader`, and in mode `token` for every guest.
     case guest
-    /// Reading recordings: as `reader` while no token is set at all, then for administrators only.
+    /// Reading recordings: as `reader` while no token is configured at all, otherwise for administrators only.
     case recordings
-    /// A recording's file: as `recordings`, and for whoever has a signed link to it.
+    /// A recording's file: as `recordings`, and for the holder of a signed link to it.
     case recordingFile
     /// Changing something.
     case admin
 }
 
-/// Who asks.
+/// The sender of a request.
 private enum Principal: Sendable, Equatable {
     case anonymous
     /// With a token for rooms.
@@ -28,7 +28,7 @@ private enum Principal: Sendable, Equatable {
     case admin
 }
 
-/// The rules for tokens and addresses. `WhoCanDoWhat.md` has them as a table, which a test compares with them.
+/// The rules for tokens and addresses. A test compares them with the tables of `WhoCanDoWhat.md`.
 struct AccessPolicy: Sendable {
     let adminToken: String
     let verifier: TokenVerifier?
@@ -43,7 +43,7 @@ struct AccessPolicy: Sendable {
             return
         case .reader:
             if verifier == nil { return }
-            // A guest's token opens the guest's room, and no list of others.
+            // A guest's token opens the guest's room, but no list of rooms.
             if let room = asked.parameters["room"], case .guest(let claims) = principal, claims.covers(room: room) {
                 return
             }
@@ -61,7 +61,7 @@ struct AccessPolicy: Sendable {
         throw refusal()
     }
 
-    /// Tokens are looked at only where the route asks who it is.
+    /// Verifies tokens only where the route's rule depends on the guest.
     private func principal(of asked: RouteRequest, _ access: Access) async -> Principal {
         if isAdmin(asked) { return .admin }
         guard access == .reader || access == .guest, let verifier, let token = asked.bearer,
@@ -70,7 +70,7 @@ struct AccessPolicy: Sendable {
         return .guest(claims)
     }
 
-    /// The admin token or, while none is set, somebody at this machine.
+    /// Whether the request has the admin token or, while none is configured, comes from this machine.
     func isAdmin(_ asked: RouteRequest) -> Bool {
         if adminToken.isEmpty { return asked.source.isLocalAdministrator }
         return hasAdminToken(asked)
@@ -93,7 +93,7 @@ struct AccessPolicy: Sendable {
     }
 }
 
-/// Takes as long for a near miss as for a far one, whatever the lengths: the digests are compared.
+/// Compares two texts by their digests, so that the time does not depend on where they differ, nor on their lengths.
 func isEqual(_ first: String, _ second: String) -> Bool {
     let (first, second) = (SHA256.hash(data: Data(first.utf8)), SHA256.hash(data: Data(second.utf8)))
     return zip(first, second).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -1,9 +1,10 @@
-/// What part of a file a request wants (RFC 9110 §14).
+/// The part of a file that a request wants (RFC 9110 §14).
 enum ByteRange: Equatable, Sendable {
-    /// All of it: no range was asked, or one that may be ignored (several at once, another unit, nonsense).
+    /// The whole file: no range was requested, or one that may be ignored (several at once, another unit, invalid
+    /// text).
     case whole
     case part(ClosedRange<Int>)
-    /// Nothing of it exists: 416.
+    /// No byte of the range exists: 416.
     case unsatisfiable
 
     init(header: String?, size: Int) {
@@ -20,7 +21,7 @@ enum ByteRange: Equatable, Sendable {
         let last = range[range.index(after: dash)...]
         func number(_ text: some StringProtocol) -> Int? {
             guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-            // More digits than an Int holds is beyond any file.
+            // A number that does not fit an Int is beyond any file.
             return Int(text) ?? .max
         }
         switch (number(first), number(last)) {

@@ -2,11 +2,11 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// A file of the disk as an answer, whole or in part, read piece by piece.
+/// A file of the disk as an answer, whole or in part, read in pieces.
 enum FileAnswer {
     /// - Throws: `APIError` 404 if there is no such file, 416 if nothing of the range exists.
     ///
-    /// - Parameter place: kept until the file was sent, or given up.
+    /// - Parameter place: held until the file is sent, or the connection ends.
     static func make(
         path: String, type: String, downloadName: String, for asked: RouteRequest, holding place: Places.Place
     ) async throws -> Response {
@@ -15,7 +15,7 @@ enum FileAnswer {
             attributes[.type] as? FileAttributeType == .typeRegular
         else { throw APIError.notFound("the file is not there (any more)") }
         let changed = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-        // The file grows while it is recorded: size and time tell the states apart.
+        // The file grows while it is recorded, so its tag consists of size and time.
         let tag = "\"\(String(size, radix: 36))-\(String(Int(changed * 1000), radix: 36))\""
         var headers: HTTPFields = [
             .contentType: type, .acceptRanges: "bytes", .eTag: tag, .cacheControl: "private, no-cache",
@@ -24,7 +24,7 @@ enum FileAnswer {
         if let known = asked.headers[.ifNoneMatch], known.contains(tag) {
             return Response(status: .notModified, headers: headers)
         }
-        // RFC 9110 §13.1.5: a range of a file that has changed since is not wanted.
+        // RFC 9110 §13.1.5: the range is ignored when the file has changed since.
         let condition = asked.headers[.ifRange]
         let header = condition == nil || condition == tag ? asked.headers[.range] : nil
         switch ByteRange(header: header, size: size) {
@@ -42,8 +42,8 @@ enum FileAnswer {
         }
     }
 
-    /// Bytes that are read and written at once. A reader that takes less than one in `ConnectionGuard.stallLimit` (17
-    /// kbit/s) is cut off.
+    /// Bytes of a piece. A reader that takes less than one piece in `ConnectionGuard.stallLimit` (17 kbit/s) is
+    /// disconnected.
     private static let chunkLength = 64 * 1024
 
     private static func asciiName(_ name: String) -> String {
@@ -52,7 +52,7 @@ enum FileAnswer {
 }
 
 extension ResponseBody {
-    /// The same body, which keeps `place` until it was written.
+    /// The same body, which holds `place` until it is written.
     fileprivate consuming func holding(_ place: Places.Place) -> ResponseBody {
         let body = self
         return ResponseBody(contentLength: body.contentLength) { writer in

@@ -9,7 +9,7 @@ import NIOHTTPTypesHTTP1
 import NIOWebSocket
 import Threads
 
-/// A connection that speaks HTTP/1.1, or WebSocket where a door asks for it.
+/// A connection with HTTP/1.1, or with WebSocket where an endpoint takes the upgrade.
 struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     enum Spoken: Sendable {
         case webSocket(
@@ -28,18 +28,17 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     let gate: ConnectionGate
     let limits: RequestLimits
     let isTLS: Bool
-    /// The largest WebSocket message in bytes; a larger one is told to the client and ends the connection with code
-    /// 1009.
+    /// The largest WebSocket message in bytes; after a larger one the client gets an error, and the connection ends
+    /// with code 1009.
     let maxMessageSize: Int
 
-    /// Bytes that are read at once. What they bring is taken apart at once: the smallest requests make eight times as
-    /// much of them in memory, the smallest frames twenty times. A large offer or body is a few reads.
+    /// Bytes of one read, which are parsed at once: in memory the smallest requests take eight times as much, the
+    /// smallest frames twenty times. A large offer or body takes a few reads.
     static let readBytes = 4096
-    /// Bytes that the system may keep for us, which Linux doubles for its own books. It would let a connection have 6
-    /// MB, and NIO reads all of it at once when a client ends its side, whoever waits for what.
+    /// Bytes of the system's receive buffer, which Linux doubles for its own data. By default a connection could fill 6
+    /// MB, and NIO reads all of it at once when a client closes its side.
     private static let receiveBuffer: SocketOptionValue = 65_536
-    /// Messages of a WebSocket that wait for the one before them; then no more is read. Each has up to
-    /// `maxMessageSize`.
+    /// The waiting messages of a WebSocket at which the server stops reading. Each has up to `maxMessageSize`.
     private static let waitingMessages = NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark(
         lowWatermark: 1, highWatermark: 2)
 
@@ -102,7 +101,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             let encoder = HTTPResponseEncoder()
             let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
             let filter = UpgradeFilter(admission)
-            // A trusted proxy asks for many, and knows best how much each of them may ask.
+            // A trusted proxy sends the requests of many clients, and limits them itself.
             let isProxy = address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
             let watch = RequestWatch(ticket, connection) { [limits] in
                 isProxy ? .zero : limits.turn(address, at: MonotonicClock.now())
@@ -115,7 +114,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                         channel.eventLoop.makeCompletedFuture {
                             try channel.pipeline.syncOperations.addHandlers([
                                 HTTP1ToHTTPServerCodec(secure: false),
-                                // Only for the end: a connection that is idle is the guard's business.
+                                // For half-closure only: `ConnectionGuard` ends idle connections.
                                 HTTPConnectionStateHandler(idleTimeout: nil, logger: logger),
                             ])
                             return .http(
@@ -132,13 +131,13 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
         }
     }
 
-    /// One connection too many: without TLS it is told so, since that costs one small packet.
+    /// Refuses a connection beyond the limit. Without TLS the client gets an answer, since that costs one small packet.
     private func refuse(_ channel: any Channel, _ refused: ConnectionGate.Refused) -> Value {
         let close: @Sendable () -> Void = { channel.close(promise: nil) }
         if isTLS {
             channel.eventLoop.execute(close)
         } else {
-            // The channel is registered only after this; until then nothing can be written.
+            // The channel is registered only after this call and cannot write before.
             channel.eventLoop.scheduleTask(in: .milliseconds(1)) {
                 channel.writeAndFlush(ByteBuffer(string: GatewayChannel.full)).whenComplete { _ in close() }
             }
@@ -166,13 +165,12 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     }
 }
 
-/// Which handshakes are good, and for which door.
+/// Decides which WebSocket handshakes are accepted, and by which endpoint.
 struct WebSocketAdmission: Sendable {
     var endpoints: [WebSocketEndpoint]
     var rules: RequestRules
 
-    /// The door that a complete and allowed WebSocket handshake (RFC 6455 §4.2.1) knocks at; nil for every other
-    /// request.
+    /// The endpoint of a complete and allowed WebSocket handshake (RFC 6455 §4.2.1); nil for every other request.
     func admit(_ head: HTTPRequestHead, _ channel: any Channel) -> (WebSocketEndpoint, RequestSource)? {
         let path = head.uri.prefix { $0 != "?" }
         guard head.method == .GET, let endpoint = endpoints.first(where: { $0.path == path }),
@@ -193,8 +191,8 @@ struct WebSocketAdmission: Sendable {
     }
 }
 
-/// Takes `Upgrade` from requests that no upgrader will take: NIO's typed upgrader would drop their head, and the client
-/// would wait for an answer until it gives up.
+/// Removes `Upgrade` from requests that no upgrader accepts: NIO's typed upgrader would drop their head, and the client
+/// would get no answer.
 final class UpgradeFilter: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

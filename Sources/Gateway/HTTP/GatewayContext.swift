@@ -5,12 +5,12 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What is known of a request beside itself.
+/// The context of a request: the addresses of its connection.
 struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// Who is at the other end of the connection, as the socket says it; nil in tests without one.
+    /// The client's address of the connection, from the socket; nil in tests without one.
     var remote: String?
-    /// Our end of it.
+    /// The server's address of the connection.
     var local: String?
 
     init(source: ApplicationRequestContextSource) {
@@ -20,7 +20,7 @@ struct GatewayContext: RequestContext {
     }
 }
 
-/// A request for a route's handler, with the parts of its path.
+/// A request for a route's handler, with the parameters of its path.
 struct RouteRequest: Sendable {
     var request: Request
     var context: GatewayContext
@@ -43,9 +43,9 @@ struct RouteRequest: Sendable {
         request.uri.queryParameters.get(name).flatMap { $0.replacing("+", with: " ").removingPercentEncoding ?? $0 }
     }
 
-    /// A query parameter that is a whole number; nil if it is not there.
+    /// A query parameter that is a whole number; nil if it is missing.
     ///
-    /// - Throws: 400 with what is allowed.
+    /// - Throws: 400 with the allowed range.
     func wholeNumber(_ name: String, in range: ClosedRange<Int>) throws(APIError) -> Int? {
         guard let text = query(name) else { return nil }
         guard let number = Int(text), range.contains(number) else {
@@ -54,14 +54,14 @@ struct RouteRequest: Sendable {
         return number
     }
 
-    /// The room in the path, if it can be one.
+    /// The room in the path.\n ///\n /// - Throws: 400 for a text that cannot be a room's id.
     func room() throws(APIError) -> String {
         let room = parameter("room")
         guard Names.isRoom(room) else { throw .badRequest("a room's id is \(Names.roomRule)") }
         return room
     }
 
-    /// The whole body, if it is not larger than `limit` bytes.
+    /// The whole body.\n ///\n /// - Throws: 413 for a body of more than `limit` bytes.
     func body(upTo limit: Int) async throws -> [UInt8] {
         do {
             let buffer = try await request.body.collect(upTo: limit)
@@ -71,12 +71,12 @@ struct RouteRequest: Sendable {
         }
     }
 
-    /// The body as a JSON object with none but the keys named.
+    /// The body as a JSON object that has only the given keys.
     func object(keys: [String]) async throws -> RequestBody {
         try RequestBody(try await body(upTo: 65_536), keys: keys)
     }
 
-    /// What it shows of a signed link to a recording's file.
+    /// The parts of a signed link to a recording's file, where the request has them.
     var recordingLink: RecordingLinks.Link {
         RecordingLinks.Link(id: parameter("id"), expires: query("expires"), signature: query("signature"))
     }
@@ -88,10 +88,10 @@ struct RouteRequest: Sendable {
         return token.isEmpty ? nil : String(token)
     }
 
-    /// The origin of the page that asks; nil for programs, our own page, and people who follow a link.
+    /// The origin of the page that sends the request; nil for programs, the server's own page, and followed links.
     ///
-    /// Requests for pictures and films have no `Origin`. Browsers say instead what kind of page asks (Fetch Metadata,
-    /// W3C), and most pages let them add where it stands.
+    /// Requests for images and videos have no `Origin`. Instead browsers send the relation of the page (Fetch Metadata,
+    /// W3C) and, unless the page forbids it, its address as `Referer`.
     var pageOrigin: String? {
         if let origin = headers[.origin] { return origin }
         guard let site = headers[.secFetchSite], site != "same-origin", site != "none",
@@ -103,7 +103,7 @@ struct RouteRequest: Sendable {
 }
 
 extension IPAddress {
-    /// Reads what a socket says of its peer, where a link-local IPv6 address may have a zone: `fe80::1%eth0`.
+    /// Reads the address of a socket's peer, where a link-local IPv6 address may have a zone: `fe80::1%eth0`.
     init?(withoutZone text: String) { self.init(text.prefix { $0 != "%" }) }
 }
 

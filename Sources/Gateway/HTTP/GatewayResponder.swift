@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Answers every HTTP request: names, origins, limits, access, the route, and one shape for everything that goes wrong.
+/// Answers every HTTP request: checks name, rate, access and origin, calls the route, and turns errors into one form.
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
@@ -14,7 +14,7 @@ struct GatewayResponder: HTTPResponder {
     var limits: RequestLimits
     var statistics: GatewayMetrics
     var usesTLS: Bool
-    /// What an operator should hear of once.
+    /// Logs warnings that should appear once.
     var notices: Notices
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
@@ -62,8 +62,8 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
-    /// - Throws: 421 (RFC 9110 §15.5.20) for a name that may be a rebinding page's. Health checks say nothing that
-    ///   would help one.
+    /// - Throws: 421 (RFC 9110 §15.5.20) for a name that may be a rebinding page's. Health checks are exempt, since
+    ///   they reveal nothing.
     private func checkHost(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         guard !route.isHealthCheck, rules.hosts.mayBeRebinding(asked.source) else { return }
         let name = asked.source.hosts.first ?? ""
@@ -81,8 +81,8 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
-    /// - Throws: 403 for a page of another site that is not in `http.allowedOrigins`, unless it shows a token, which no
-    ///   browser adds by itself, or a signed link.
+    /// - Throws: 403 for a page of another site that is not in `http.allowedOrigins`, unless the request has a token,
+    ///   which no browser adds by itself, or a signed link.
     private func checkOrigin(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         let method = asked.request.method
         guard route.access != .everyone, method != .options, asked.bearer == nil,

@@ -1,14 +1,14 @@
 import Basics
 import Logging
 
-/// Log lines that are written once, however often their reason comes back: what strangers cause must not fill a disk.
+/// Writes a log line about a subject only once, however often its cause recurs, so that clients cannot fill the disk.
 final class Notices: Sendable {
     private let logger: Logger
-    private let told = Guarded<Set<String>>([])
+    private let written = Guarded<Set<String>>([])
 
     init(_ logger: Logger) { self.logger = logger }
 
     func once(_ subject: String, _ write: (Logger) -> Void) {
-        if told.withLock({ $0.insert(subject).inserted }) { write(logger) }
+        if written.withLock({ $0.insert(subject).inserted }) { write(logger) }
     }
 }

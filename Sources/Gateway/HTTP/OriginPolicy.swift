@@ -1,8 +1,8 @@
-/// Which web pages may talk to us.
+/// The origins of web pages that may use this server.
 struct OriginPolicy: Sendable {
     private let allowsAll: Bool
     private let allowed: Set<WebOrigin>
-    /// Names that the settings give to this server: pages of theirs are ours, at every port.
+    /// The server's names in the settings: pages of these hosts are allowed at every port.
     private let ownHosts: Set<String>
 
     init(allowed texts: [String], ownHosts: [String] = []) {
@@ -17,10 +17,11 @@ struct OriginPolicy: Sendable {
             ownHosts: settings.hosts + (WebOrigin(settings.publicURL).map { [$0.host] } ?? []))
     }
 
-    /// A client without `Origin` is not a web page and may pass; a page of our own host may; others if they are listed.
+    /// Whether a request may pass: clients without `Origin`, which are no web pages, pages of the server's own host,
+    /// and listed origins may.
     ///
-    /// `hosts`: what the request says our name is (`Host` and, from a trusted proxy, `X-Forwarded-Host`). Only name and
-    /// port are compared, since a proxy may end TLS before us.
+    /// `hosts`: the server's names in the request (`Host` and, from a trusted proxy, `X-Forwarded-Host`). The scheme is
+    /// not compared, since a proxy may terminate TLS.
     func allows(origin text: String?, hosts: [String]) -> Bool {
         guard let text else { return true }
         if allowsAll { return true }

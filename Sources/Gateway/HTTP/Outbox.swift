@@ -1,15 +1,15 @@
 import NIOCore
 
-/// What waits to be written to one client. A client that reads slowly gets less, not later: of each kind of state only
-/// the newest waits.
+/// The messages that wait to be written to one client. A slow client gets fewer messages instead of late ones: of each
+/// kind of state only the newest waits.
 struct Outbox {
-    /// A kind of state that messages carry, by the name that whoever sends them gives it.
+    /// A kind of state that messages carry, named by their sender.
     struct State: Hashable, Sendable {
         let name: String
     }
 
     enum Message: Equatable {
-        /// Shared by all who are told the same.
+        /// Shared by all receivers of the same text.
         case text(ByteBuffer)
         case ping
         case pong(ByteBuffer)
@@ -25,31 +25,32 @@ struct Outbox {
         }
     }
 
-    /// Messages that wait at most. Chats in a room of 50 who all write at once are fewer.
+    /// The most waiting messages. Chat of a room of 50 people who all write at once needs fewer.
     static let maxMessages = 512
-    /// Bytes that wait at most: the state of a room of 200, an answer and hundreds of chats.
+    /// The most waiting bytes: the state of a room of 200, an answer and hundreds of chat messages.
     static let maxBytes = 1 << 20
 
-    /// nil where a newer state has taken the place of an older one.
+    /// nil where a newer state has replaced the message.
     private var messages: [Message?] = []
     private var first = 0
     private var places: [State: Int] = [:]
     private(set) var count = 0
     private(set) var bytes = 0
 
-    /// Whether nothing more may be added: the last message says goodbye.
+    /// Whether a close message has been added, behind which no more may follow.
     private(set) var isClosed = false
 
-    /// Puts a message at the end. False if too much waits already: then the client is as good as gone.
+    /// Adds a message at the end. Returns false if too much waits already, which should end the connection.
     ///
     /// - Parameters:
-    ///   - state: takes the place of a message of the same kind that still waits.
-    ///   - whole: what to say instead in that place, where `message` tells only what changed since the one before it.
-    mutating func add(_ message: Message, _ state: State? = nil, whole: (() -> Message)? = nil) -> Bool {
+    ///   - state: the message's kind of state; it replaces a waiting message of the same kind.
+    ///   - fullState: the message to add instead when one is replaced, where `message` has only the changes since that
+    ///       one.
+    mutating func add(_ message: Message, _ state: State? = nil, fullState: (() -> Message)? = nil) -> Bool {
         if isClosed { return true }
         var message = message
         if let state, let place = places[state], place >= first, let older = messages[place] {
-            if let whole { message = whole() }
+            if let fullState { message = fullState() }
             messages[place] = nil
             count -= 1
             bytes -= older.bytes
@@ -63,7 +64,7 @@ struct Outbox {
         return true
     }
 
-    /// Takes the oldest message.
+    /// Removes and returns the oldest message.
     mutating func next() -> Message? {
         while first < messages.count {
             let message = messages[first]

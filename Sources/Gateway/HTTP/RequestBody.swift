@@ -1,10 +1,10 @@
 import Basics
 
-/// The JSON object in a request's body, none of whose members is unknown.
+/// The JSON object in a request's body, without unknown members.
 struct RequestBody: Sendable {
     let members: [String: JSONValue]
 
-    /// - Throws: 400 with what to change.
+    /// - Throws: 400 with the fault and its remedy.
     init(_ bytes: [UInt8], keys: [String]) throws(APIError) {
         let value: JSONValue
         do {
@@ -52,7 +52,7 @@ struct RequestBody: Sendable {
         }
     }
 
-    /// nil where the key is not there, or null.
+    /// nil where the key is missing or null.
     private func value<Value>(_ key: String, _ allowed: String, _ read: (JSONValue) -> Value?) throws(APIError)
         -> Value?
     {

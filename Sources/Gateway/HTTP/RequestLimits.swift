@@ -2,15 +2,15 @@ import Basics
 import HTTPTypes
 import Threads
 
-/// How much one address may ask over HTTP.
+/// The limits of one address's HTTP requests.
 final class RequestLimits: Sendable {
-    /// Pictures of a room as PNG, of one address. One costs some ten milliseconds of a core; a wall of four rooms that
-    /// is renewed every other second stays below.
+    /// Snapshots a second for one address. One costs some ten milliseconds of a core; a display of four rooms that is
+    /// renewed every other second stays below.
     private static let snapshotRate = 2.0
     private static let snapshotBurst = 10.0
 
-    /// Requests of one address, whatever they are for: beyond them they wait for their turn. Thirty pages that open
-    /// behind one address at the same time ask for four hundred files.
+    /// Requests of one address to any route; further ones wait for their turn. Thirty pages that open behind one
+    /// address at the same time request four hundred files.
     private static let paceRate = 500.0
     private static let paceBurst = 1000.0
 
@@ -25,13 +25,13 @@ final class RequestLimits: Sendable {
         snapshots = BucketTable(rate: RequestLimits.snapshotRate, burst: RequestLimits.snapshotBurst, at: now)
     }
 
-    /// How long the next request of an address has to wait for its turn.
+    /// Returns how long the next request of an address has to wait for its turn.
     func turn(_ address: IPAddress?, at now: Instant) -> Duration {
-        pace.queue(address?.clientPrefix ?? .v4(0), patience: .seconds(60), at: now).wait
+        pace.queue(address?.clientPrefix ?? .v4(0), maximumWait: .seconds(60), at: now).wait
     }
 
-    /// - Throws: 429 with the time to wait. Pages, health checks and the admin token's requests are not counted: a page
-    ///   is many files, which cost next to nothing.
+    /// - Throws: 429 with the time to wait. Pages, health checks and requests with the admin token do not count: a page
+    ///   is many files, which are cheap.
     func check(_ route: Route, _ asked: RouteRequest, hasAdminToken: Bool) throws(APIError) {
         guard route.access != .everyone, !hasAdminToken else { return }
         try check(requests, asked, "too many requests from this address (limits.requestsPerSecondPerAddress)")

@@ -1,20 +1,20 @@
 import Basics
 import Foundation
 
-/// What the settings say of names, origins and proxies: the same for HTTP and for WebSocket handshakes.
+/// The settings' rules for names, origins and proxies, for HTTP requests and WebSocket handshakes alike.
 struct RequestRules: Sendable {
     let hosts: HostPolicy
     let origins: OriginPolicy
     let trustedProxies: [IPNetwork]
 
-    /// - Parameter machineName: as `gethostname` says; an argument for tests.
+    /// - Parameter machineName: the result of `gethostname`; an argument for tests.
     init(_ settings: TesseraConfiguration.HTTP, machineName: String = ProcessInfo.processInfo.hostName) {
         hosts = HostPolicy(settings, machineName: machineName)
         origins = OriginPolicy(settings)
         trustedProxies = settings.trustedProxies
     }
 
-    /// - Parameters: the ends of the connection, as the socket says them, and what the request says.
+    /// The source of a request, from the addresses of its connection (`remote`, `local`) and from its headers.
     func source(remote: String?, local: String?, host: String?, headers: ProxyHeaders) -> RequestSource {
         RequestSource(
             remote: remote.flatMap { IPAddress(withoutZone: $0) }, local: local.flatMap { IPAddress(withoutZone: $0) },

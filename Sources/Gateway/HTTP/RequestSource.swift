@@ -2,25 +2,25 @@ import Basics
 import HTTPTypes
 import NIOHTTP1
 
-/// Where a request comes from: by its connection and, behind a trusted proxy, by what the proxy says.
+/// The source of a request, from its connection and, behind a trusted proxy, from the proxy's headers.
 struct RequestSource: Sendable {
-    /// Whose limits count. nil only without a connection.
+    /// The address whose limits apply; nil only without a connection.
     let client: IPAddress?
-    /// By what names the client calls this server: `Host` and, from a trusted proxy, `X-Forwarded-Host`.
+    /// The names that the client uses for this server: `Host` and, from a trusted proxy, `X-Forwarded-Host`.
     let hosts: [String]
-    /// Our end of the connection.
+    /// The server's address of the connection.
     let local: IPAddress?
     /// The connection comes from one of `http.trustedProxies`.
     let isFromTrustedProxy: Bool
     /// The connection comes from this machine.
     let isFromLoopback: Bool
-    /// A header says that somebody stands between the client and us.
+    /// A header shows that a proxy is between the client and the server.
     let namesProxy: Bool
 
     /// - Parameters:
-    ///   - remote: the other end of the connection.
-    ///   - host: the `Host` header as it came.
-    ///   - headers: all others.
+    ///   - remote: the client's address of the connection.
+    ///   - host: the unchanged `Host` header.
+    ///   - headers: the proxy's headers.
     init(remote: IPAddress?, local: IPAddress?, host: String?, headers: ProxyHeaders, trustedProxies: [IPNetwork]) {
         let remote = remote?.unmapped
         let isTrusted: (IPAddress) -> Bool = { address in trustedProxies.contains { $0.contains(address) } }
@@ -33,8 +33,8 @@ struct RequestSource: Sendable {
             hosts = [host].compactMap { $0 }
             return
         }
-        // Each proxy adds whom it saw at the end of the list: what stands left of the last address that is none of
-        // ours, anybody may have written.
+        // Each proxy appends the address of its client to the list, so any client may have written the entries before
+        // the last address that is no trusted proxy.
         var nearest = remote
         for hop in headers.hops.reversed() {
             guard isTrusted(nearest), let hop else { break }
@@ -44,11 +44,11 @@ struct RequestSource: Sendable {
         hosts = [host, headers.host].compactMap { $0 }
     }
 
-    /// What an administrator without a token must be: on this machine, by a name that only this machine has, with
-    /// nobody between.
+    /// Whether the sender may administer without a token: it is on this machine, uses a name of this machine only, and
+    /// no proxy is between.
     ///
-    /// A page that had its own name point to 127.0.0.1 (DNS rebinding) comes with that name, and a proxy on this
-    /// machine with the name that its clients use, or with a header.
+    /// A page whose name was made to resolve to 127.0.0.1 (DNS rebinding) sends that name, and a proxy on this machine
+    /// sends the name that its clients use, or a header.
     var isLocalAdministrator: Bool {
         guard isFromLoopback, !isFromTrustedProxy, !namesProxy, hosts.count == 1, let host = hosts.first else {
             return false
@@ -57,9 +57,9 @@ struct RequestSource: Sendable {
     }
 }
 
-/// What a request's headers say of proxies, whichever library parsed them.
+/// The proxy headers of a request, from either library's type.
 struct ProxyHeaders: Sendable {
-    /// Headers that only proxies and their kin add, in lower case.
+    /// Headers that only proxies and similar services add, in lower case.
     private static let names: Set<String> = [
         "forwarded", "via", "x-real-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "x-proxyuser-ip",
         "client-ip", "cdn-loop",
@@ -70,14 +70,15 @@ struct ProxyHeaders: Sendable {
         "x-original-", "fly-",
         "fastly-", "x-tailscale-", "tailscale-", "x-ngrok-",
     ]
-    /// Longer lists are not looked at further: a chain of proxies is short.
+    /// The entries of a list that are read: a chain of proxies is short.
     private static let maxHops = 32
 
     let namesProxy: Bool
-    /// The addresses of `X-Forwarded-For` or, without one, of `Forwarded`, as they stand; nil for what is no address
-    /// (`unknown`, a name).
+    /// The addresses of `X-Forwarded-For` or, without one, of `Forwarded`, in their order; nil for an entry that is no
+    /// address (`unknown`, a name).
     let hops: [IPAddress?]
-    /// The last of `X-Forwarded-Host`, or of `host=` in `Forwarded`: what the nearest proxy was called.
+    /// The last entry of `X-Forwarded-Host`, or of `host=` in `Forwarded`: the nearest proxy's name in its client's
+    /// request.
     let host: String?
 
     init(_ fields: HTTPFields) {
@@ -101,7 +102,7 @@ struct ProxyHeaders: Sendable {
             fields.filter { $0.name == name }.flatMap { $0.value.split(separator: ",") }.suffix(ProxyHeaders.maxHops)
         }
         let forwarded = list("forwarded").map { ForwardedElement($0) }
-        // The first is what nearly every proxy writes, and overwrites; the other is used where it is alone.
+        // Nearly every proxy writes or overwrites `X-Forwarded-For`; `Forwarded` counts only where it is alone.
         let plain = list("x-forwarded-for")
         hops = plain.isEmpty ? forwarded.map(\.address) : plain.map { ForwardedElement.address($0) }
         host = list("x-forwarded-host").last.map { String($0.filter { $0 != " " }) } ?? forwarded.last?.host

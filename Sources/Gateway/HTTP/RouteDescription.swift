@@ -1,4 +1,4 @@
-/// What the OpenAPI document says of a route.
+/// A route's description in the OpenAPI document.
 struct RouteDescription: Sendable {
     struct Answer: Sendable {
         var status: Int
@@ -37,11 +37,11 @@ struct RouteDescription: Sendable {
     var parameters: [Parameter] = []
     var body: (type: String, schema: JSONValue)?
     var answers: [Answer]
-    /// The codes of its refusals.
+    /// The statuses of its refusals.
     var failures: [Int] = []
 }
 
-/// Short ways to write JSON Schema.
+/// Abbreviations for JSON Schema.
 enum Schema {
     static let string: JSONValue = ["type": "string"]
     static let integer: JSONValue = ["type": "integer"]

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// One route: what it answers to, what the OpenAPI document says of it, and who does the work.
+/// One route: its method, path, access rule, description for the OpenAPI document, and handler.
 struct Route: Sendable {
     typealias Handler = @Sendable (RouteRequest) async throws -> Response
 
@@ -13,7 +13,7 @@ struct Route: Sendable {
     /// nil keeps the route out of the document (pages and assets).
     var description: RouteDescription?
     var handler: Handler
-    /// Answers under every name: what asks is a program that knows the address alone.
+    /// Whether the route answers under every host name: programs that check health know only the address.
     var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
 
     fileprivate var segments: [Segment]
@@ -39,7 +39,7 @@ struct Route: Sendable {
         }
     }
 
-    /// The values of the path's parameters, or nil if the path is another.
+    /// The values of the path's parameters; nil if the path does not match.
     fileprivate func match(_ parts: [String]) -> [String: String]? {
         guard parts.count == segments.count else { return nil }
         var values: [String: String] = [:]
@@ -72,7 +72,7 @@ struct RouteTable: Sendable {
     }
 
     func find(_ method: HTTPRequest.Method, _ path: String) -> Match {
-        // An invalid escape is no path of ours.
+        // A path with an invalid escape matches no route.
         let parts = path.split(separator: "/").map { $0.removingPercentEncoding }
         let known = parts.compactMap { $0 }
         guard known.count == parts.count else { return .notFound }

@@ -6,7 +6,7 @@ import NIOSSL
 import SwiftASN1
 import X509
 
-/// The certificate for HTTPS: from PEM files, or made at the start.
+/// The certificate for HTTPS: from PEM files, or generated at the start.
 enum ServerCertificate {
     /// nil without TLS.
     static func configuration(_ settings: TesseraConfiguration.HTTP) throws(ConfigurationFaults) -> TLSConfiguration? {
@@ -18,7 +18,7 @@ enum ServerCertificate {
             configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: try chain(settings.tls.certificate), privateKey: try key(settings.tls.key))
         }
-        // WebSocket needs HTTP/1.1; nothing else is spoken.
+        // WebSocket needs HTTP/1.1, the only protocol of this server.
         configuration.applicationProtocols = ["http/1.1"]
         configuration.minimumTLSVersion = .tlsv12
         return configuration
@@ -41,7 +41,7 @@ enum ServerCertificate {
         ConfigurationFaults([ConfigurationFault(key: key, value: value, what: what)])
     }
 
-    /// What browsers of the neighbourhood may call this server.
+    /// The names and addresses under which browsers of the local network may reach this server.
     private static func names(_ listen: Endpoint) -> [String] {
         var names = ["localhost", "127.0.0.1", "::1", ProcessInfo.processInfo.hostName, listen.host]
         for device in (try? System.enumerateDevices()) ?? [] {

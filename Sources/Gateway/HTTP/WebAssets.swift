@@ -3,10 +3,10 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 
-/// The web client's files, out of the binary.
+/// The web client's files, built into the binary.
 struct WebAssets: Sendable {
     struct Asset: Sendable {
-        /// Shared by all answers: nothing is copied for one.
+        /// Shared by all answers without a copy.
         var content: ByteBuffer
         var type: String
         /// A digest of the content.
@@ -15,7 +15,7 @@ struct WebAssets: Sendable {
 
     private let assets: [String: Asset]
 
-    /// Those that were built in.
+    /// The built-in files.
     static let builtIn = WebAssets(
         Dictionary(
             (0..<web_asset_count()).map { index in
@@ -53,7 +53,7 @@ struct WebAssets: Sendable {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: asset.content))
     }
 
-    /// Everything comes from this server; the page may be framed by nobody. `blob:` and `data:` are for previews and
+    /// All content comes from this server, and no site may frame the page. `blob:` and `data:` are for previews and
     /// icons.
     static let contentSecurityPolicy =
         "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; connect-src 'self' ws: wss:; "

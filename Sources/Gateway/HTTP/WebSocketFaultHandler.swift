@@ -1,25 +1,25 @@
 import NIOCore
 import NIOWebSocket
 
-/// Ends a WebSocket whose client sent what cannot be read on: a frame or message beyond the limit, or more than a
-/// stranger may (1009, behind the door's own words), or a breach of the protocol (1002).
+/// Ends a WebSocket whose client sent a frame or message above the limit, or more than allowed before a join (1009,
+/// after the endpoint's own text frame), or violated the protocol (1002).
 ///
-/// Stands behind the aggregator, whose faults NIO's own handler, in front of it, would never see.
+/// Its place is behind the aggregator, whose errors NIO's own handler, in front of it, would never see.
 final class WebSocketFaultHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    /// How long the client may take to hear of it. What it is still sending is dropped meanwhile: a socket closed with
-    /// unread bytes resets the connection, and the farewell with it.
-    private static let patience = TimeAmount.seconds(1)
+    /// The time in which the client can receive the close frame. Its further bytes are read and dropped meanwhile:
+    /// closing a socket with unread bytes resets the connection, and the close frame is lost.
+    private static let closeTimeout = TimeAmount.seconds(1)
 
-    private let farewell: () -> String?
+    private let errorText: () -> String?
     private var isOver = false
 
-    /// - Parameter farewell: asked once, for messages that are too large; what it says goes into a text frame before
+    /// - Parameter errorText: called once, for messages that are too large; its result is sent in a text frame before
     ///   the close frame.
-    init(farewell: @escaping () -> String?) { self.farewell = farewell }
+    init(errorText: @escaping () -> String?) { self.errorText = errorText }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if isOver {
@@ -33,8 +33,8 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
         guard let code = WebSocketFaultHandler.closeCode(for: error) else { return context.fireErrorCaught(error) }
         if isOver { return }
         isOver = true
-        if code == .messageTooLarge, let farewell = farewell() {
-            let words = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: farewell))
+        if code == .messageTooLarge, let errorText = errorText() {
+            let words = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: errorText))
             context.write(wrapOutboundOut(words), promise: nil)
         }
         var reason = ByteBuffer()
@@ -42,19 +42,19 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
         context.writeAndFlush(
             wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: reason)), promise: nil)
         let channel = context.channel
-        context.eventLoop.assumeIsolated().scheduleTask(in: WebSocketFaultHandler.patience) {
+        context.eventLoop.assumeIsolated().scheduleTask(in: WebSocketFaultHandler.closeTimeout) {
             channel.close(promise: nil)
         }
     }
 
-    /// nil: not a fault of the client's frames.
+    /// nil: the error is no fault of the client's frames.
     private static func closeCode(for error: any Error) -> WebSocketErrorCode? {
         switch error {
         case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
             NIOWebSocketFrameAggregator.Error.tooManyFragments, is ConnectionGuard.AllowanceSpent:
             .messageTooLarge
         case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error: .protocolError
-        // What still comes behind the frame that could not be read.
+        // Bytes behind the frame that could not be read.
         case ByteToMessageDecoderError.dataReceivedInErrorState(let first, _): closeCode(for: first)
         default: nil
         }

@@ -1,8 +1,8 @@
 import Basics
 
-/// A token bucket for each client of many.
+/// Token buckets of many clients, one for each key.
 final class BucketTable<Key: Hashable & Sendable>: Sendable {
-    /// Keys beyond these share one bucket, so that nobody can fill the memory with keys.
+    /// The most keys with buckets of their own; further keys share one bucket, so that clients cannot fill the memory.
     private static var maxKeys: Int { 10_000 }
 
     private struct State {
@@ -15,32 +15,32 @@ final class BucketTable<Key: Hashable & Sendable>: Sendable {
     private let state: Guarded<State>
 
     /// - Parameters:
-    ///   - rate: a second, in the long run.
-    ///   - burst: at once.
+    ///   - rate: tokens a second.
+    ///   - burst: the most tokens at once.
     init(rate: Double, burst: Double, at now: Instant) {
         self.rate = rate
         self.burst = burst
         state = Guarded(State(shared: TokenBucket(rate: rate, size: burst, at: now)))
     }
 
-    /// Takes one of `key`'s tokens. zero: there was one. More: there will be one then, and none was taken.
+    /// Takes one of `key`'s tokens and returns zero, or returns the time until there is one and takes none.
     func take(_ key: Key, at now: Instant) -> Duration {
         with(key, at: now) { bucket in bucket.take(at: now) ? .zero : bucket.wait(at: now) }
     }
 
-    /// Takes one of `key`'s tokens, or the next one that comes: whoever asked waits for it. Longer than `patience`,
-    /// nothing is taken.
-    func queue(_ key: Key, patience: Duration, at now: Instant) -> (wait: Duration, isTaken: Bool) {
+    /// Takes one of `key`'s tokens, or the next one, for which the caller has to wait. Takes none where that wait
+    /// exceeds `maximumWait`.
+    func queue(_ key: Key, maximumWait: Duration, at now: Instant) -> (wait: Duration, isTaken: Bool) {
         with(key, at: now) { bucket in
             let wait = bucket.wait(at: now)
-            guard wait <= patience else { return (wait, false) }
+            guard wait <= maximumWait else { return (wait, false) }
             bucket.spend(1, at: now)
             return (wait, true)
         }
     }
 
-    /// Gives back what `queue` took and was no use.
-    func giveBack(_ key: Key, at now: Instant) {
+    /// Returns a token that `queue` took and the caller did not need.
+    func refund(_ key: Key, at now: Instant) {
         with(key, at: now) { bucket in _ = bucket.spend(-1, at: now) }
     }
 

@@ -2,19 +2,19 @@ import Basics
 import Conference
 import Foundation
 
-/// How many connections fit into the file descriptors that the system gives to this process.
+/// The numbers of connections that fit into the process's file descriptors.
 struct DescriptorBudget: Equatable, Sendable {
     var connections: Int
     var connectionsPerAddress: Int
     var mediaConnections: Int
-    /// Recordings that are downloaded at the same time; each holds its file open.
+    /// Simultaneous downloads of recordings; each holds a file open.
     var downloads: Int
-    /// Whether the system gives less than the settings ask for.
+    /// Whether the system allows less than the settings need.
     var isShort: Bool
 
-    /// The process's own: event loops, media sockets, logs, the files of twenty recordings that run.
+    /// Descriptors of the process itself: event loops, media sockets, logs, the files of twenty running recordings.
     static let reserve = 64
-    /// Connections that were accepted and are still being refused, or closed.
+    /// Accepted connections that are still being refused or closed.
     static let margin = 16
 
     init(descriptors: Int, _ limits: TesseraConfiguration.Limits) {
@@ -24,22 +24,21 @@ struct DescriptorBudget: Equatable, Sendable {
         let free = max(32, descriptors - DescriptorBudget.reserve - DescriptorBudget.margin - downloads)
         isShort = connections + mediaConnections > free
         if isShort {
-            // Both shrink alike.
+            // Both shrink in proportion.
             let share = Double(free) / Double(connections + mediaConnections)
             connections = max(16, Int(Double(connections) * share))
             mediaConnections = max(8, Int(Double(mediaConnections) * share))
         }
-        // However few there are, one address leaves some to the others.
+        // Where descriptors are short, one address cannot take them all.
         connectionsPerAddress = min(limits.connectionsPerAddress, max(1, isShort ? connections * 3 / 4 : connections))
     }
 
-    /// How many descriptors this process wants when the settings hold: then nothing has to shrink.
+    /// The descriptors that the settings need without any reduction.
     static func wanted(_ limits: TesseraConfiguration.Limits) -> Int {
         limits.connections + limits.conference.mediaConnections + reserve + margin + 256 + 1024
     }
 
-    /// Raises the soft limit of open files as far as the system lets it, and no further than `wanted`. Returns what
-    /// holds now.
+    /// Raises the soft limit of open files as far as the system allows, at most to `wanted`. Returns the new limit.
     static func raiseLimit(to wanted: Int) -> Int {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()

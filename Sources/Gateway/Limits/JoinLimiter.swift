@@ -2,33 +2,33 @@ import Basics
 import Conference
 import Threads
 
-/// How often somebody may join: counted by who they are, where a token says so, else by address.
+/// Limits the rate of joins, by the identity of a verified token where there is one, otherwise by address.
 ///
-/// A join waits in line for up to two seconds. Behind an address that many share, those who come at once then all get
-/// in, one after the other; and one who asks again and again only ever has one place in the line, since its connection
-/// waits with it.
+/// A join waits in a queue for up to two seconds. Simultaneous joins behind a shared address then all succeed, one
+/// after the other; and a client that joins again and again has only one place in the queue, since its connection waits
+/// with the join.
 final class JoinLimiter: Sendable {
-    /// What is to be done with a join.
+    /// The decision about a join.
     enum Verdict: Equatable, Sendable {
-        /// Now, or after this time.
+        /// The join may go on, now or after this time.
         case enter(after: Duration)
         case refuse(retryAfter: Duration)
     }
 
-    /// A join does not wait longer: people give up, and so do programs.
-    static let patience = Duration.seconds(2)
-    /// Joins of one address that came to nothing: so many at once, and a second. Beyond them the answer comes late.
+    /// The longest wait of a join; people and programs do not wait longer.
+    static let maximumWait = Duration.seconds(2)
+    /// Failed joins of one address, at once and a second. Beyond them the answer is delayed.
     private static let failureBurst = 100.0
     private static let failureRate = 10.0
-    /// How late.
+    /// The delay of such an answer.
     static let failureDelay = Duration.seconds(2)
 
     private let identities: BucketTable<String>
     private let addresses: BucketTable<IPAddress>
     private let failures: BucketTable<IPAddress>
 
-    /// - Parameter joinsPerSecond: per address or identity; twice as many may come at once, and as many again wait in
-    ///   line.
+    /// - Parameter joinsPerSecond: for each address or identity; twice as many may come at once, and as many again wait
+    ///   in the queue.
     init(joinsPerSecond: Int, at now: Instant) {
         let rate = Double(joinsPerSecond)
         identities = BucketTable(rate: rate, burst: rate * 2, at: now)
@@ -36,21 +36,21 @@ final class JoinLimiter: Sendable {
         failures = BucketTable(rate: JoinLimiter.failureRate, burst: JoinLimiter.failureBurst, at: now)
     }
 
-    /// - Parameter client: with the identity of a token that was verified, or none.
+    /// - Parameter client: with the identity of a verified token, or none.
     func admit(_ client: JoinClient, at now: Instant) -> Verdict {
         let (wait, isTaken) =
             if let identity = client.identity {
-                identities.queue(identity, patience: JoinLimiter.patience, at: now)
+                identities.queue(identity, maximumWait: JoinLimiter.maximumWait, at: now)
             } else {
                 // An IPv6 customer has a whole /64.
-                addresses.queue(client.address?.clientPrefix ?? .v4(0), patience: JoinLimiter.patience, at: now)
+                addresses.queue(client.address?.clientPrefix ?? .v4(0), maximumWait: JoinLimiter.maximumWait, at: now)
             }
         return isTaken ? .enter(after: wait) : .refuse(retryAfter: wait)
     }
 
     /// Waits for the client's turn.
     ///
-    /// - Throws: `too_fast` if that would be too long.
+    /// - Throws: `too_fast` if the wait would be too long.
     private func wait(for client: JoinClient) async throws(Refusal) {
         switch admit(client, at: MonotonicClock.now()) {
         case .enter(let wait):
@@ -60,49 +60,49 @@ final class JoinLimiter: Sendable {
         }
     }
 
-    /// Counts a join that was refused, for its token or its room. Returns how long its answer should be kept back:
-    /// whoever guesses tokens waits, and nobody else of that address does.
+    /// Counts a join that was refused for its token or its room. Returns the delay of its answer: a client that guesses
+    /// tokens waits, without a delay for others of its address.
     func delay(afterFailureOf client: JoinClient, at now: Instant) -> Duration {
         failures.take(client.address?.clientPrefix ?? .v4(0), at: now) == .zero ? .zero : JoinLimiter.failureDelay
     }
 
-    /// Joins when it is the client's turn. A join that leads to no seat takes nothing from others of the address.
+    /// Joins when it is the client's turn. A failed join takes nothing from others of the address.
     ///
     /// - Parameters:
-    ///   - look: verifies the token; says for whom the join counts.
+    ///   - verify: verifies the token; returns the request with the client for which the join counts.
     ///   - join: takes the seat.
     func join<Value>(
-        _ request: JoinRequest, look: () async throws -> JoinRequest, join: (JoinRequest) async throws -> Value
+        _ request: JoinRequest, verify: () async throws -> JoinRequest, join: (JoinRequest) async throws -> Value
     ) async throws -> Value {
         var admitted = request
         do {
-            admitted = try await look()
+            admitted = try await verify()
             try await wait(for: admitted.client)
         } catch {
-            await hold(error, request)
+            await delayFailure(error, request)
             throw error
         }
         do {
             return try await join(admitted)
         } catch {
-            giveBack(admitted.client, at: MonotonicClock.now())
-            await hold(error, request)
+            refund(admitted.client, at: MonotonicClock.now())
+            await delayFailure(error, request)
             throw error
         }
     }
 
-    private func hold(_ error: any Error, _ request: JoinRequest) async {
-        // One that has only come too early did no harm.
+    private func delayFailure(_ error: any Error, _ request: JoinRequest) async {
+        // A join that only came too early is no failure.
         if Refusal(any: error).code == .tooFast { return }
         let delay = delay(afterFailureOf: request.client, at: MonotonicClock.now())
         if delay > .zero { try? await Task.sleep(for: delay) }
     }
 
-    private func giveBack(_ client: JoinClient, at now: Instant) {
+    private func refund(_ client: JoinClient, at now: Instant) {
         if let identity = client.identity {
-            identities.giveBack(identity, at: now)
+            identities.refund(identity, at: now)
         } else {
-            addresses.giveBack(client.address?.clientPrefix ?? .v4(0), at: now)
+            addresses.refund(client.address?.clientPrefix ?? .v4(0), at: now)
         }
     }
 }

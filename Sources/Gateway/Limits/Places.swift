@@ -1,6 +1,6 @@
 import Basics
 
-/// A number of places, each given back when its holder is forgotten.
+/// A limited number of places, each free again when the last reference to its `Place` ends.
 final class Places: Sendable {
     final class Place: Sendable {
         private let places: Places
@@ -12,7 +12,7 @@ final class Places: Sendable {
 
     init(_ count: Int) { free = Guarded(count) }
 
-    /// nil if there is none.
+    /// Takes a place; nil if none is free.
     func take() -> Place? {
         let isTaken = free.withLock { free in
             if free == 0 { return false }

@@ -3,7 +3,7 @@ import Conference
 import Logging
 import Threads
 
-/// What the doors count of themselves.
+/// The counts of the endpoints.
 final class GatewayMetrics: Sendable {
     /// Why a request was refused before its route.
     enum RefusedRequest: String, Sendable, CaseIterable { case host, origin, rate }
@@ -19,20 +19,20 @@ final class GatewayMetrics: Sendable {
 
     private let counts = Guarded(Counts())
     private let logger: Logger
-    /// Who is refused may come again at once, for ever.
+    /// A refused client may come again at once, without end, so these lines are limited.
     private let refusalLines = LogAllowance(perSecond: 2, atOnce: 20, at: MonotonicClock.now())
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// By class: 2xx, 3xx, 4xx, 5xx.
+    /// Counts by class: 2xx, 3xx, 4xx, 5xx.
     func countRequest(status: Int) { counts.withLock { $0.requests[status / 100, default: 0] += 1 } }
-    /// A join was refused: counted always, told as often as `refusalLines` lets it be.
+    /// Counts a refused join, and logs it within the allowance.
     func refused(_ refusal: Refusal, _ request: JoinRequest) {
         counts.withLock { $0.refusals[refusal.code, default: 0] += 1 }
-        guard let untold = refusalLines.take(at: MonotonicClock.now()) else { return }
+        guard let suppressed = refusalLines.take(at: MonotonicClock.now()) else { return }
         var metadata: Logger.Metadata = ["room": "\(request.room)", "code": "\(refusal.code.rawValue)"]
         if let address = request.client.address { metadata["address"] = "\(address)" }
-        if untold > 0 { metadata["untold"] = "\(untold)" }
+        if suppressed > 0 { metadata["untold"] = "\(suppressed)" }
         logger.info("a join was refused: \(refusal.message)", metadata: metadata)
     }
     func countRefusedRequest(_ reason: RefusedRequest) {

@@ -1,10 +1,11 @@
 import Basics
 
-/// Writes metrics as Prometheus reads them (text exposition format 0.0.4).
+/// Writes metrics in Prometheus' text exposition format 0.0.4.
 enum PrometheusText {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Samples of one family stand together under one HELP and TYPE, in the order of each family's first.
+    /// Writes the samples of each family together under one HELP and TYPE, families in the order of their first
+    /// samples.
     static func write(_ samples: [MetricSample]) -> String {
         var order: [String] = []
         var families: [String: [MetricSample]] = [:]

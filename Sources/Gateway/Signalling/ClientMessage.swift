@@ -1,6 +1,6 @@
 import Conference
 
-/// What a client says on `/signal`.
+/// A client's message on `/signal`.
 enum ClientMessage: Sendable, Equatable {
     case join(Join)
     case offer(sdp: String)
@@ -20,7 +20,7 @@ enum ClientMessage: Sendable, Equatable {
         var role: Role?
         var layout: String?
         var resume: ResumeClaim?
-        /// Wants to be told what changes of who is in the room, instead of all of it each time.
+        /// Whether the client wants changes of the list of participants instead of whole lists.
         var deltas: Bool
 
         private enum Keys: String, CodingKey { case room, name, token, role, layout, resume, deltas }
@@ -28,7 +28,7 @@ enum ClientMessage: Sendable, Equatable {
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Keys.self)
             resume = try members.decodeIfPresent(ResumeClaim.self, forKey: .resume)
-            // Who takes a seat back need not say again which.
+            // With `resume`, room and name may be missing.
             room =
                 try resume == nil
                 ? members.decode(String.self, forKey: .room) : members.decodeIfPresent(String.self, forKey: .room) ?? ""
@@ -64,7 +64,7 @@ enum ClientMessage: Sendable, Equatable {
     private struct Present: Decodable { var on: Bool }
     private struct Record: Decodable { var action: Participant.RecordAction }
 
-    /// An RTCIceCandidateInit, or the bare line of it.
+    /// An RTCIceCandidateInit, or only its candidate line.
     private struct Candidate: Decodable {
         var line: String?
 
@@ -79,20 +79,20 @@ enum ClientMessage: Sendable, Equatable {
             } else {
                 line = try members.decode(Init.self, forKey: .candidate).candidate
             }
-            // Browsers end with an empty candidate.
+            // Browsers mark the end with an empty candidate.
             if line == "" { line = nil }
         }
     }
 
-    /// A chat of 8192 bytes of which each needs six to be written (`\\u001f`) has 49 KiB; only offers are larger.
+    /// A chat of 8192 bytes, each escaped with six (`\\u001f`), has 49 KiB; only offers are larger.
     static let maxBytesBesideOffers = 65_536
 
     static let types = ["join", "offer", "candidate", "state", "layout", "present", "chat", "record", "leave"]
 
-    /// - Throws: `bad_message` with a sentence that says what is wrong.
+    /// - Throws: `bad_message` with a sentence about the fault.
     static func parse(_ text: String) throws(Refusal) -> ClientMessage {
         let bytes = Array(text.utf8)
-        // One look at the whole text, and one decoding, of what its type says.
+        // One pass over the text finds its type, then one decode follows.
         var type = try JSONOutline(bytes, .message).type ?? ""
         do {
             if type.isEmpty { type = try JSON.decode(Kind.self, from: bytes).type }

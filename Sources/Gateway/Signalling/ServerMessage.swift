@@ -3,41 +3,41 @@ import Conference
 import NIOCore
 import RoomMedia
 
-/// What the server says on `/signal`.
+/// The server's message on `/signal`.
 enum ServerMessage: Sendable, Equatable {
-    /// How a client is told who is in its room.
-    enum PeopleForm: String, Sendable {
-        /// `participants` with everyone in it.
+    /// The form in which a client gets the participants of its room.
+    enum ParticipantsForm: String, Sendable {
+        /// `participants` with all members.
         case everyone
-        /// `participants` with those that a `Roster` lists, and how many more there are.
+        /// `participants` with the members that a `Roster` lists, and the number of others.
         case roster
-        /// `participantsChanged`: what is new since the announcement before.
+        /// `participantsChanged` with the changes since the previous announcement.
         case change
     }
 
-    /// `countsViewers`: the participants are listed as in `PeopleForm.roster`.
+    /// `countsViewers`: the participants are listed as in `ParticipantsForm.roster`.
     case joined(Welcome, iceServers: [ICEServers.Entry], countsViewers: Bool = false)
     case answer(sdp: String)
-    /// What happened in the room. Its JSON is made once for all who are told.
-    case event(SharedEvent, PeopleForm = .everyone)
+    /// An event of the room. Its JSON is encoded once for all receivers.
+    case event(SharedEvent, ParticipantsForm = .everyone)
     case left(LeaveReason)
     case error(Refusal, fatal: Bool)
 
-    /// Which kind of state the message carries: a newer one says all that an older one did, which a slow reader need
-    /// not get any more.
+    /// The kind of state that the message carries; a newer message of the same kind replaces an older one that still
+    /// waits.
     var state: Outbox.State? {
-        if case .event(let told, _) = self { told.event.state } else { nil }
+        if case .event(let shared, _) = self { shared.event.state } else { nil }
     }
 
-    /// What is said instead to a client that was not told the announcement before.
-    var whole: ServerMessage? {
-        if case .event(let told, .change) = self { .event(told, .roster) } else { nil }
+    /// The message for a client that did not get the previous announcement.
+    var fullState: ServerMessage? {
+        if case .event(let shared, .change) = self { .event(shared, .roster) } else { nil }
     }
 
     /// One JSON object on one line.
     var bytes: ByteBuffer {
-        guard case .event(let told, let form) = self else { return ByteBuffer(bytes: json.bytes) }
-        return told.form(form.rawValue) { ByteBuffer(bytes: json.bytes) }
+        guard case .event(let shared, let form) = self else { return ByteBuffer(bytes: json.bytes) }
+        return shared.form(form.rawValue) { ByteBuffer(bytes: json.bytes) }
     }
 
     var json: JSONValue {
@@ -45,7 +45,7 @@ enum ServerMessage: Sendable, Equatable {
         case .joined(let welcome, let iceServers, let countsViewers):
             welcome.json(iceServers, countsViewers: countsViewers)
         case .answer(let sdp): ["type": "answer", "sdp": .string(sdp)]
-        case .event(let told, let form): told.event.json(form)
+        case .event(let shared, let form): shared.event.json(form)
         case .left(let reason): ["type": "left", "reason": .string(reason.rawValue)]
         case .error(let error, let isFatal):
             .object(
@@ -57,7 +57,7 @@ enum ServerMessage: Sendable, Equatable {
     }
 }
 
-/// What a joiner is told at once.
+/// The data of `joined`.
 struct Welcome: Sendable, Equatable {
     var room: String
     var id: String
@@ -85,7 +85,7 @@ struct Welcome: Sendable, Equatable {
 }
 
 extension Welcome {
-    /// - Parameter request: what the seat was asked with; nil where it was taken back.
+    /// - Parameter request: the join's request; nil for a resumed seat.
     init(_ seat: any ConferenceSeat, _ request: JoinRequest?) {
         let info = seat.info
         self.init(
@@ -106,7 +106,7 @@ extension Outbox.State {
 }
 
 extension ParticipantEvent {
-    /// The kind of state that the event tells, for a client of `/signal`; nil: it tells that something happened.
+    /// The kind of state that the event reports to clients of `/signal`; nil: the event reports an occurrence.
     var state: Outbox.State? {
         switch self {
         case .participants: .participants
@@ -119,7 +119,7 @@ extension ParticipantEvent {
         }
     }
 
-    fileprivate func json(_ form: ServerMessage.PeopleForm) -> JSONValue {
+    fileprivate func json(_ form: ServerMessage.ParticipantsForm) -> JSONValue {
         switch self {
         case .participants(let update):
             switch form {
@@ -162,7 +162,7 @@ extension ParticipantEvent {
                 "reason": .string(link.reason.sentence),
                 "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
             ]
-        // No message of ours: the session tells these otherwise, or not at all.
+        // The session sends other messages for these, or none.
         case .role, .message, .connection, .left, .error: [:]
         }
     }

@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import Threads
 
-/// The native door: `/signal`. Joins its state machine with a WebSocket and the conference.
+/// The native endpoint `/signal`: connects the state machine of each client with its WebSocket and the conference.
 final class SignallingEndpoint: Sendable {
     private let conference: any ConferenceService
     private let authorizer: JoinAuthorizer
@@ -13,11 +13,12 @@ final class SignallingEndpoint: Sendable {
     private let statistics: GatewayMetrics
     private let limits: TesseraConfiguration.Limits
     private let logger: Logger
-    /// Which connection holds a seat: one that was resumed elsewhere is no longer the old connection's to lose.
+    /// The connection that holds each seat: after a resume on another connection, the end of the old one does not
+    /// affect the seat.
     private let holders = Guarded<[String: UInt64]>([:])
-    private let open = Guarded<(next: UInt64, talks: [UInt64: SignallingConnection])>((0, [:]))
+    private let open = Guarded<(next: UInt64, clients: [UInt64: SignallingConnection])>((0, [:]))
 
-    /// Reading no further for a moment is what slows a sender down.
+    /// The pause of reading that slows down a client above its limits.
     private static let pause = Duration.milliseconds(200)
 
     init(
@@ -38,141 +39,144 @@ final class SignallingEndpoint: Sendable {
     func serve(_ connection: WebSocketConnection) async {
         statistics.connectionOpened()
         defer { statistics.connectionClosed() }
-        let (id, talk) = open.withLock { open in
+        let (id, client) = open.withLock { open in
             let id = open.next
             open.next += 1
-            let talk = SignallingConnection(
+            let client = SignallingConnection(
                 id: id, connection: connection, session: SignallingSession(sdpLimit: limits.sdpBytes),
                 budget: SignallingBudget(messageBytes: limits.messageBytes, at: MonotonicClock.now()))
-            open.talks[id] = talk
-            return (id, talk)
+            open.clients[id] = client
+            return (id, client)
         }
-        await connection.run { [self] message in await take(message, talk) }
-        await perform(talk.step { $0.disconnected() }, talk)
-        if let seat = talk.takeSeat() { _ = giveUp(seat, talk) }
-        _ = open.withLock { $0.talks.removeValue(forKey: id) }
+        await connection.run { [self] message in await receive(message, client) }
+        await perform(client.step { $0.disconnected() }, client)
+        if let seat = client.takeSeat() { _ = release(seat, client) }
+        _ = open.withLock { $0.clients.removeValue(forKey: id) }
     }
 
-    private func take(_ message: WebSocketConnection.Message, _ talk: SignallingConnection) async {
-        let verdict = talk.spend {
-            $0.received(bytes: message.count, isInside: talk.seat != nil, at: MonotonicClock.now())
+    private func receive(_ message: WebSocketConnection.Message, _ client: SignallingConnection) async {
+        let verdict = client.spend {
+            $0.received(bytes: message.count, isInside: client.seat != nil, at: MonotonicClock.now())
         }
         guard verdict == .take else {
             statistics.countMessage(isBad: true)
-            await hold(verdict, talk)
+            await reject(verdict, client)
             return
         }
         let actions =
             switch message {
-            case .text(let text): talk.step { $0.received(text) }
-            case .binary: talk.step { $0.receivedBinary() }
+            case .text(let text): client.step { $0.received(text) }
+            case .binary: client.step { $0.receivedBinary() }
             }
         statistics.countMessage(isBad: actions.isBadMessage)
-        await perform(actions, talk)
-        if actions.isBadMessage, let verdict = talk.spend({ $0.wasBad(at: MonotonicClock.now()) }) {
-            await hold(verdict, talk)
+        await perform(actions, client)
+        if actions.isBadMessage, let verdict = client.spend({ $0.countBadMessage(at: MonotonicClock.now()) }) {
+            await reject(verdict, client)
         }
     }
 
-    /// Tells a client that it asks too much.
-    private func hold(_ verdict: SignallingBudget.Verdict, _ talk: SignallingConnection) async {
+    /// Sends the refusal of a message, and pauses reading.
+    private func reject(_ verdict: SignallingBudget.Verdict, _ client: SignallingConnection) async {
         switch verdict {
         case .take: return
-        case .refuse(let error): await perform(talk.step { $0.failed(error) }, talk)
-        case .end(let error): await perform(talk.step { $0.exhausted(error) }, talk)
+        case .refuse(let error): await perform(client.step { $0.failed(error) }, client)
+        case .end(let error): await perform(client.step { $0.exhausted(error) }, client)
         }
         try? await Task.sleep(for: SignallingEndpoint.pause)
     }
 
-    /// Ends the connections of all who are in no room.
+    /// Ends the connections of all clients outside of rooms.
     func drain() {
-        let talks = open.withLock { Array($0.talks.values) }
-        for talk in talks { _ = talk.step { $0.drained() } }
+        let clients = open.withLock { Array($0.clients.values) }
+        for client in clients { _ = client.step { $0.drained() } }
     }
 
-    // MARK: What the session wants done
+    // MARK: Actions of the session
 
-    private func perform(_ actions: [SignallingSession.Action], _ talk: SignallingConnection) async {
+    private func perform(_ actions: [SignallingSession.Action], _ client: SignallingConnection) async {
         for action in actions {
             switch action {
-            // Sent and closed by the talk itself, in one order with what the conference reports.
+            // `SignallingConnection.step` has done these already, in one order with the conference's events.
             case .send, .close: break
             case .join(let request, let asksRole, let token):
-                await join(request, asksRole: asksRole, token: token, talk)
-            case .resume(let claim): await resume(claim, talk)
-            case .seat(let request): await ask(request, talk)
+                await join(request, asksRole: asksRole, token: token, client)
+            case .resume(let claim): await resume(claim, client)
+            case .seat(let request): await handle(request, client)
             case .leave:
-                guard let seat = talk.takeSeat() else { continue }
-                _ = giveUp(seat, talk)
+                guard let seat = client.takeSeat() else { continue }
+                _ = release(seat, client)
                 seat.leave(.left)
-            case .lost: await lose(talk)
+            case .lost: await loseSignalling(client)
             }
         }
     }
 
-    private func join(_ request: JoinRequest, asksRole: Bool, token: String?, _ talk: SignallingConnection) async {
+    private func join(_ request: JoinRequest, asksRole: Bool, token: String?, _ client: SignallingConnection) async {
         var request = request
-        request.client.address = talk.connection.handshake.remote
+        request.client.address = client.connection.handshake.remote
         do {
-            let pause = talk.spend { $0.join(at: MonotonicClock.now()) }
+            let pause = client.spend { $0.join(at: MonotonicClock.now()) }
             guard pause == .zero else {
                 throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
             }
             let (seat, admitted) = try await limiter.join(request) { [request] in
                 try await authorizer.admit(request, asksRole: asksRole, token: token)
             } join: { admitted in
-                (try conference.seat(admitted) { [weak talk] event in _ = talk?.step { $0.happened(event) } }, admitted)
+                (
+                    try conference.seat(admitted) { [weak client] event in _ = client?.step { $0.handleEvent(event) } },
+                    admitted
+                )
             }
-            await take(seat, Welcome(seat, admitted), talk)
+            await enter(seat, Welcome(seat, admitted), client)
         } catch {
             let error = Refusal(any: error)
             statistics.refused(error, request)
-            // The client may try again on this connection, but not for ever.
-            if talk.spend({ $0.joinFailed() }) {
-                await perform(talk.step { $0.exhausted(error) }, talk)
+            // The client may try again on this connection, a limited number of times.
+            if client.spend({ $0.countFailedJoin() }) {
+                await perform(client.step { $0.exhausted(error) }, client)
             } else {
-                await perform(talk.step { $0.refused(error, wasResume: false) }, talk)
+                await perform(client.step { $0.refused(error, wasResume: false) }, client)
             }
         }
     }
 
-    private func resume(_ claim: ResumeClaim, _ talk: SignallingConnection) async {
+    private func resume(_ claim: ResumeClaim, _ client: SignallingConnection) async {
         do {
-            let pause = talk.spend { $0.join(at: MonotonicClock.now()) }
+            let pause = client.spend { $0.join(at: MonotonicClock.now()) }
             guard pause == .zero else {
                 throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
             }
-            let seat = try conference.seat(resuming: claim) { [weak talk] event in _ = talk?.step { $0.happened(event) }
+            let seat = try conference.seat(resuming: claim) { [weak client] event in
+                _ = client?.step { $0.handleEvent(event) }
             }
-            await take(seat, Welcome(seat, nil), talk)
+            await enter(seat, Welcome(seat, nil), client)
         } catch {
-            await perform(talk.step { $0.refused(Refusal(any: error), wasResume: true) }, talk)
+            await perform(client.step { $0.refused(Refusal(any: error), wasResume: true) }, client)
         }
     }
 
-    private func take(_ seat: any ConferenceSeat, _ welcome: Welcome, _ talk: SignallingConnection) async {
-        talk.take(seat)
-        talk.connection.settle()
-        let before = holders.withLock { $0.updateValue(talk.id, forKey: seat.id) }
-        // The connection that held the seat until now, if it still stands, is told and has nothing more to say in the
-        // room.
-        if let before, before != talk.id, let old = open.withLock({ $0.talks[before] }) {
+    private func enter(_ seat: any ConferenceSeat, _ welcome: Welcome, _ client: SignallingConnection) async {
+        client.take(seat)
+        client.connection.enteredRoom()
+        let before = holders.withLock { $0.updateValue(client.id, forKey: seat.id) }
+        // The connection that held the seat until now, if it still exists, loses the seat and gets `left`.
+        if let before, before != client.id, let old = open.withLock({ $0.clients[before] }) {
             _ = old.takeSeat()
-            _ = old.step { $0.happened(SharedEvent(.left(.replaced))) }
+            _ = old.step { $0.handleEvent(SharedEvent(.left(.replaced))) }
         }
         let servers = iceServers.entries(for: seat.id, now: Int(Date().timeIntervalSince1970))
-        await perform(talk.step { $0.seated(welcome, iceServers: servers) }, talk)
+        await perform(client.step { $0.seated(welcome, iceServers: servers) }, client)
     }
 
-    private func ask(_ request: SignallingSession.SeatRequest, _ talk: SignallingConnection) async {
-        guard let seat = talk.seat else { return }
+    private func handle(_ request: SignallingSession.SeatRequest, _ client: SignallingConnection) async {
+        guard let seat = client.seat else { return }
         do {
             switch request {
             case .offer(let sdp):
-                let pause = talk.spend { $0.offer(at: MonotonicClock.now()) }
+                let pause = client.spend { $0.offer(at: MonotonicClock.now()) }
                 guard pause == .zero else { throw Refusal(.tooFast, "too many offers", retryAfter: pause) }
                 let answer = try await seat.offer(sdp)
-                await perform(talk.step { $0.answered(answer.text) }, talk)
+                await perform(client.step { $0.answered(answer.text) }, client)
             case .candidate(let line): seat.addCandidate(line)
             case .state(let audio, let video, let hand): try seat.setState(audio: audio, video: video, hand: hand)
             case .layout(let name, let scope, let pins):
@@ -182,32 +186,32 @@ final class SignallingEndpoint: Sendable {
             case .record(let action): try await seat.record(action)
             }
         } catch {
-            await perform(talk.step { $0.failed(Refusal(any: error)) }, talk)
+            await perform(client.step { $0.failed(Refusal(any: error)) }, client)
         }
     }
 
-    private func lose(_ talk: SignallingConnection) async {
-        guard let seat = talk.takeSeat() else { return }
-        if giveUp(seat, talk) { seat.signallingLost() }
+    private func loseSignalling(_ client: SignallingConnection) async {
+        guard let seat = client.takeSeat() else { return }
+        if release(seat, client) { seat.signallingLost() }
     }
 
-    /// Forgets who holds the seat; false if another connection does by now.
-    private func giveUp(_ seat: any ConferenceSeat, _ talk: SignallingConnection) -> Bool {
+    /// Releases the connection's hold on the seat. Returns false if another connection holds the seat by now.
+    private func release(_ seat: any ConferenceSeat, _ client: SignallingConnection) -> Bool {
         holders.withLock { holders in
-            guard holders[seat.id] == talk.id else { return false }
+            guard holders[seat.id] == client.id else { return false }
             holders[seat.id] = nil
             return true
         }
     }
 }
 
-/// One connection's session behind its lock. What it has to say is queued on the connection while the lock is held, so
-/// that answers and events leave in the order in which they became true.
+/// One connection's session behind a lock. The session's messages are queued on the connection while the lock is held,
+/// so that answers and events leave in the order in which they occurred.
 final class SignallingConnection: Sendable {
     let id: UInt64
     let connection: WebSocketConnection
     private let session: Guarded<SignallingSession>
-    private let place = Guarded<(any ConferenceSeat)?>(nil)
+    private let heldSeat = Guarded<(any ConferenceSeat)?>(nil)
     private let budget: Guarded<SignallingBudget>
 
     init(id: UInt64, connection: WebSocketConnection, session: SignallingSession, budget: SignallingBudget) {
@@ -219,25 +223,26 @@ final class SignallingConnection: Sendable {
 
     func spend<Result: Sendable>(_ body: (inout SignallingBudget) -> Result) -> Result { budget.withLock { body(&$0) } }
 
-    var seat: (any ConferenceSeat)? { place.withLock { $0 } }
+    var seat: (any ConferenceSeat)? { heldSeat.withLock { $0 } }
 
-    func take(_ seat: any ConferenceSeat) { place.withLock { $0 = seat } }
+    func take(_ seat: any ConferenceSeat) { heldSeat.withLock { $0 = seat } }
 
     func takeSeat() -> (any ConferenceSeat)? {
-        place.withLock { place in
-            defer { place = nil }
-            return place
+        heldSeat.withLock { held in
+            defer { held = nil }
+            return held
         }
     }
 
-    /// Runs a step of the session and sends what it says; the rest is for the caller.
+    /// Runs a step of the session and sends its messages. Returns all actions; the caller performs the others.
     func step(_ step: (inout SignallingSession) -> [SignallingSession.Action]) -> [SignallingSession.Action] {
         session.withLock { session in
             let actions = step(&session)
             for action in actions {
                 switch action {
                 case .send(let message):
-                    connection.send(message.bytes, message.state, whole: message.whole.map { whole in { whole.bytes } })
+                    connection.send(
+                        message.bytes, message.state, fullState: message.fullState.map { full in { full.bytes } })
                 case .close(let code, let reason): connection.close(code.rawValue, reason)
                 default: break
                 }

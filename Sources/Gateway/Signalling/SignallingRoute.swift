@@ -1,6 +1,6 @@
 import Hummingbird
 
-/// What plain HTTP gets at `/signal`.
+/// The answer to plain HTTP requests at `/signal`.
 extension RouteTable {
     mutating func addSignalling() {
         let description = RouteDescription(

@@ -1,19 +1,19 @@
 import Conference
 
-/// One client's talk on `/signal` as a state machine: messages and events in, actions out. No socket, clock or room
+/// One client's session on `/signal` as a state machine: messages and events in, actions out. No socket, clock or room
 /// inside.
 struct SignallingSession: Sendable {
-    /// What whoever holds the socket and the conference is to do, in this order.
+    /// An action for the owner of the socket and the conference, to be performed in order.
     enum Action: Sendable, Equatable {
         case send(ServerMessage)
-        /// Ask for a seat; the result comes back by `seated` or `refused`.
+        /// Joins; the result comes back by `seated` or `refused`.
         case join(JoinRequest, asksRole: Bool, token: String?)
         case resume(ResumeClaim)
-        /// Do this with the seat; a failure comes back by `failed`.
+        /// Performs a request of the seat; a failure comes back by `failed`.
         case seat(SeatRequest)
-        /// Give the seat up.
+        /// Leaves the seat.
         case leave
-        /// Tell the conference that the client is out of reach; it may come back.
+        /// Reports the loss of signalling to the conference; the client may resume.
         case lost
         case close(CloseCode, reason: String)
     }
@@ -40,22 +40,22 @@ struct SignallingSession: Sendable {
 
     private enum State: Sendable {
         case outside
-        /// What happens meanwhile in the room waits until `joined` is told.
+        /// Events of the room wait until `joined` is sent.
         case joining(held: [SharedEvent])
         case inside
         case over
     }
 
     private var state = State.outside
-    /// The client follows who is in the room by what changes.
+    /// The client wants changes of the participants instead of whole lists.
     private var wantsDeltas = false
-    /// The announcement of who is in the room that the client was told last. Nil: none since `joined`.
+    /// The number of the last announcement that the client got; nil: none since `joined`.
     private var announcement: Int?
     private let sdpLimit: Int
 
     init(sdpLimit: Int) { self.sdpLimit = sdpLimit }
 
-    /// Messages may go on being read.
+    /// Whether the session has ended.
     var isOver: Bool {
         if case .over = state { true } else { false }
     }
@@ -71,7 +71,7 @@ struct SignallingSession: Sendable {
         }
     }
 
-    /// A frame that holds no text.
+    /// Takes a binary frame, which the protocol does not have.
     mutating func receivedBinary() -> [Action] {
         isOver ? [] : failed(Refusal(.badMessage, "frames must hold text: one JSON object each"))
     }
@@ -137,7 +137,7 @@ struct SignallingSession: Sendable {
         var request = JoinRequest(
             room: join.room, name: name, role: role, layout: join.layout, kind: role == .viewer ? .viewer : .participant
         )
-        // Only a token proves one.
+        // Only a token proves a role.
         request.roleIsProven = false
         return [.join(request, asksRole: join.role != nil, token: join.token)]
     }
@@ -148,19 +148,19 @@ struct SignallingSession: Sendable {
         guard case .joining(let held) = state else { return [.leave] }
         state = .inside
         return [.send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas))]
-            + held.flatMap { happened($0) }
+            + held.flatMap { handleEvent($0) }
     }
 
-    /// No seat. Some reasons leave room for another try on this connection.
+    /// Handles a refused join or resume. After some refusals the client may try again on this connection.
     mutating func refused(_ error: Refusal, wasResume: Bool) -> [Action] {
         guard case .joining = state else { return [] }
         state = .outside
-        // A seat that is gone is no offence: the client joins afresh.
+        // A lost seat is no fault of the client, which joins again.
         if wasResume { return [.send(.error(error, fatal: false))] }
         return failed(error)
     }
 
-    /// The client asks too much, lastingly: it is told so, and the connection ends.
+    /// Ends the connection of a client that stays above its limits, with an error.
     mutating func exhausted(_ error: Refusal) -> [Action] {
         if isOver { return [] }
         var actions: [Action] = [
@@ -176,7 +176,7 @@ struct SignallingSession: Sendable {
         return [.send(.answer(sdp: sdp))]
     }
 
-    /// Something that the client asked for was refused.
+    /// Handles the refusal of a client's request.
     mutating func failed(_ error: Refusal) -> [Action] {
         if isOver { return [] }
         guard let close = closeCode(for: error.code.signalled) else { return [.send(.error(error, fatal: false))] }
@@ -188,12 +188,12 @@ struct SignallingSession: Sendable {
         return actions
     }
 
-    mutating func happened(_ told: SharedEvent) -> [Action] {
+    mutating func handleEvent(_ shared: SharedEvent) -> [Action] {
         switch state {
         case .joining(var held):
-            // Of each state only the newest matters; 64 messages are more than a join can see in its moment.
-            if let kind = told.event.state { held.removeAll { $0.event.state == kind } }
-            if held.count < 64 { held.append(told) }
+            // Only the newest event of each state matters; 64 messages are more than come during a join.
+            if let kind = shared.event.state { held.removeAll { $0.event.state == kind } }
+            if held.count < 64 { held.append(shared) }
             state = .joining(held: held)
             return []
         case .outside, .over:
@@ -201,13 +201,13 @@ struct SignallingSession: Sendable {
         case .inside:
             break
         }
-        switch told.event {
-        case .participants(let update): return announced(update, told)
-        case .tiles, .speaker, .layout, .recording, .chat, .link: return [.send(.event(told))]
-        // A new role is in the list of participants too; relayed messages are for endpoints that asked for them.
+        switch shared.event {
+        case .participants(let update): return announced(update, shared)
+        case .tiles, .speaker, .layout, .recording, .chat, .link: return [.send(.event(shared))]
+        // The list of participants has a new role too; relayed messages are for endpoints that request them.
         case .role, .message, .connection: return []
         case .error(let error):
-            // Something went wrong in the room, not with what this client asked: it stays.
+            // The error concerns the room, not a request of this client, which stays.
             return [.send(.error(Refusal(error), fatal: false))]
         case .left(let reason):
             state = .over
@@ -215,35 +215,35 @@ struct SignallingSession: Sendable {
         }
     }
 
-    /// Who is in the room is told as a whole, unless the client wants what changed and has what it changed from. A
-    /// client that missed an announcement, wherever it was left out, so gets the whole list again.
-    private mutating func announced(_ update: RosterUpdate, _ told: SharedEvent) -> [Action] {
-        guard wantsDeltas else { return [.send(.event(told, .everyone))] }
+    /// Sends the whole list of participants, unless the client wants changes and got the previous announcement. A
+    /// client that missed an announcement, wherever it was dropped, so gets the whole list again.
+    private mutating func announced(_ update: RosterUpdate, _ shared: SharedEvent) -> [Action] {
+        guard wantsDeltas else { return [.send(.event(shared, .everyone))] }
         defer { announcement = update.number }
-        guard announcement == update.number - 1 else { return [.send(.event(told, .roster))] }
-        return update.isVisible ? [.send(.event(told, .change))] : []
+        guard announcement == update.number - 1 else { return [.send(.event(shared, .roster))] }
+        return update.isVisible ? [.send(.event(shared, .change))] : []
     }
 
     // MARK: From the socket
 
-    /// The connection is gone, whoever ended it.
+    /// Handles the end of the connection, whichever side ended it.
     mutating func disconnected() -> [Action] {
         defer { state = .over }
         if case .inside = state { return [.lost] }
         return []
     }
 
-    /// The server is going down; whoever is not in a room will hear of it nowhere else.
+    /// The server ends. Clients in rooms get `left` from their rooms, so only outside clients are closed here.
     mutating func drained() -> [Action] {
         guard case .outside = state else { return [] }
         state = .over
         return [.close(.goingAway, reason: "draining")]
     }
 
-    /// How the connection ends over this error; nil if it goes on. Outside a room, being refused one is the end.
+    /// The close code for an error; nil if the connection goes on. Outside a room, a refused join ends the connection.
     private func closeCode(for code: ErrorCode) -> CloseCode? {
         switch (code, state) {
-        // A recording that fails, for one, is no reason to throw anybody out of the call.
+        // Inside a room such errors (a failed recording, say) do not end the call.
         case (.internalFailure, .outside): .internalError
         case (.unauthorized, .outside), (.forbidden, .outside), (.roomLocked, .outside): .policyViolation
         case (.roomFull, .outside), (.overloaded, .outside): .tryAgainLater

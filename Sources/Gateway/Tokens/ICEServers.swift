@@ -2,7 +2,7 @@ import Basics
 import Crypto
 import Foundation
 
-/// The STUN and TURN servers that clients are told of, with TURN REST credentials (draft-uberti-behave-turn-rest).
+/// The STUN and TURN servers for clients, with TURN REST credentials (draft-uberti-behave-turn-rest).
 struct ICEServers: Sendable {
     var configuration: TesseraConfiguration.ICE
 
@@ -26,7 +26,7 @@ struct ICEServers: Sendable {
         if !configuration.turn.urls.isEmpty {
             let username = "\(now + Int(configuration.turn.ttl.inSeconds)):\(user)"
             let key = SymmetricKey(data: Data(configuration.turn.secret.utf8))
-            // SHA-1 is what coturn's use-auth-secret computes.
+            // SHA-1, as coturn's use-auth-secret requires.
             let code = HMAC<Insecure.SHA1>.authenticationCode(for: Data(username.utf8), using: key)
             entries.append(
                 Entry(urls: configuration.turn.urls, username: username, credential: Data(code).base64EncodedString()))
@@ -34,7 +34,7 @@ struct ICEServers: Sendable {
         return entries
     }
 
-    /// As `Link` headers write them (RFC 9725 §4.6), one for each URL.
+    /// The values of `Link` headers (RFC 9725 §4.6), one for each URL.
     func links(for user: String, now: Int) -> [String] {
         entries(for: user, now: now).flatMap { entry in
             entry.urls.map { url in

@@ -1,17 +1,17 @@
 import Crypto
 import Foundation
 
-/// Links to a recording's file that work without a token until their time is over.
+/// Links to a recording's file that work without a token until they expire.
 struct RecordingLinks: Sendable {
     private let key: SymmetricKey
 
-    /// How long a link lives if nobody says otherwise, and at most. It cannot be taken back before: only another token
-    /// ends it.
+    /// The default and the longest life of a link, in seconds. A link cannot be revoked alone: only a change of the
+    /// tokens ends it earlier.
     static let defaultLife = 3600
     static let maxLife = 7 * 86_400
 
-    /// - Parameters: the tokens of the settings; the key follows from them, so that links outlive a restart and end
-    ///   with the tokens. Without any, links end with the process.
+    /// Derives the key from the tokens of the settings, so that links survive a restart and end when the tokens change.
+    ///   Without tokens, links end with the process.
     init(adminToken: String, secret: String) {
         guard !adminToken.isEmpty || !secret.isEmpty else {
             key = SymmetricKey(size: .bits256)
@@ -32,13 +32,13 @@ struct RecordingLinks: Sendable {
         return "/api/recordings/\(name)/file?expires=\(expires)&signature=\(signature(id, expires))"
     }
 
-    /// Whether a request for `/api/recordings/{id}/file` has a signature of ours that still holds.
+    /// Whether a request for `/api/recordings/{id}/file` has a valid signature that has not expired.
     func allow(_ link: Link, at now: Date) -> Bool {
         guard let signature = link.signature, let expires = link.expires.flatMap({ Int($0) }) else { return false }
         return isValid(signature, id: link.id, expires: expires, at: now)
     }
 
-    /// What a request shows of a link.
+    /// The parts of a link in a request.
     struct Link {
         var id: String
         var expires: String?

@@ -2,18 +2,17 @@ import Conference
 import Foundation
 import JWTKit
 
-/// What a token says of its holder.
+/// The claims of a token.
 struct TokenClaims: JWTPayload, Equatable {
-    /// The room that it opens; `*` is every room.
+    /// The room that the token opens; `*` is every room.
     var room: String
-    /// The holder's name; then no other is taken.
+    /// The holder's name, which overrides the requested one.
     var name: String?
     /// The highest role that the holder may have.
     var role: String?
-    /// Who the holder is to whoever made the token: their joins are counted together, and apart from others of their
-    /// address.
+    /// The holder's identity: joins with the same one count together, apart from others of the address.
     var sub: String?
-    /// A token without an end would open the room for ever to whoever finds it: it is refused.
+    /// A token without an expiry is refused, since it would open the room for ever to anyone who finds it.
     var exp: ExpirationClaim?
     var nbf: NotBeforeClaim?
     var iss: String?
@@ -38,25 +37,25 @@ struct TokenVerifier: Sendable {
     private let audience: String
 
     /// - Parameters:
-    ///   - issuer: what `iss` must be; empty: whatever it is.
-    ///   - audience: what `aud` must hold; empty: whatever it holds.
+    ///   - issuer: the required `iss`; empty: not checked.
+    ///   - audience: the required member of `aud`; empty: not checked.
     init(secret: String, issuer: String = "", audience: String = "") async {
         self.issuer = issuer
         self.audience = audience
         keys = await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256)
     }
 
-    /// JWTKit traps on keys under 32 bytes, which only tests have. HMAC fills short keys with zeros itself (RFC 2104
-    /// §2), so these change nothing.
+    /// The secret, padded to 32 bytes, since JWTKit traps on shorter keys, which only tests have. HMAC pads short keys
+    /// with zeros itself (RFC 2104 §2), so the padding changes nothing.
     static func key(_ secret: String) -> [UInt8] {
         let bytes = Array(secret.utf8)
         return bytes + [UInt8](repeating: 0, count: max(0, 32 - bytes.count))
     }
 
-    /// - Throws: whatever is wrong with the token; the holder is told only that it is not valid.
+    /// - Throws: the fault of the token; the client only learns that the token is not valid.
     func verify(_ token: String) async throws -> TokenClaims {
         guard token.utf8.count <= 8192 else { throw JWTError.malformedToken(reason: "too long") }
-        // JWTKit tries its only key whatever the header says (RFC 8725 §3.1: do not).
+        // JWTKit uses its only key whatever `alg` the header has, against RFC 8725 §3.1.
         guard TokenVerifier.algorithm(of: token) == "HS256" else {
             throw JWTError.malformedToken(reason: "alg is not HS256")
         }
@@ -73,7 +72,7 @@ struct TokenVerifier: Sendable {
         return claims
     }
 
-    /// What the token's header names as its algorithm.
+    /// The algorithm (`alg`) in the token's header.
     static func algorithm(of token: String) -> String? {
         struct Header: Decodable { var alg: String }
         var text = String(token.prefix { $0 != "." }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
@@ -82,13 +81,13 @@ struct TokenVerifier: Sendable {
     }
 }
 
-/// Decides who comes in, and as what.
+/// Decides who may join, and with which role.
 struct JoinAuthorizer: Sendable {
     /// nil in mode `open`.
     var verifier: TokenVerifier?
 
-    /// In mode `open` everybody is trusted with the role that they ask for, as there is nobody to ask; but a locked
-    /// room stays locked: a lock that a word opens would be none.
+    /// Checks the token of a join. In mode `open` every requested role is granted, since nothing can prove one; but an
+    /// unproven role does not open a locked room.
     ///
     /// - Throws: `unauthorized` without a valid token, `forbidden` for another room or a higher role.
     func admit(_ request: JoinRequest, asksRole: Bool, token: String?) async throws(Refusal) -> JoinRequest {
@@ -118,7 +117,7 @@ struct JoinAuthorizer: Sendable {
 }
 
 extension Role {
-    /// Each may do what those below may.
+    /// Each role includes the permissions of the lower ranks.
     var rank: Int {
         switch self {
         case .viewer: 0

@@ -3,7 +3,8 @@ import Conference
 /// The body of a trickle PATCH, `application/trickle-ice-sdpfrag` (RFC 8840 §9): ICE credentials and candidates.
 struct SDPFragment: Sendable, Equatable {
     static let contentType = "application/trickle-ice-sdpfrag"
-    /// Of one PATCH. A client with four addresses, UDP and TCP, STUN and TURN has about thirty in all.
+    /// The most candidates in one PATCH. A client with four addresses, UDP and TCP, STUN and TURN has about thirty in
+    /// total.
     private static let maxCandidates = 50
 
     var ufrag: String?
@@ -11,11 +12,11 @@ struct SDPFragment: Sendable, Equatable {
     /// `candidate:…` without `a=`.
     var candidates: [String] = []
     var isComplete = false
-    /// The first `m=` line and the `mid` under it, as the client wrote them.
+    /// The first `m=` line and its `mid`, unchanged.
     var media: String?
     var mid: String?
 
-    /// - Throws: what is wrong with it, for people.
+    /// - Throws: 400 with the fault, for people.
     init(parsing text: String) throws(APIError) {
         for line in text.split(whereSeparator: \.isNewline) {
             if line.hasPrefix("m=") {
@@ -27,7 +28,7 @@ struct SDPFragment: Sendable, Equatable {
             let name = attribute.prefix { $0 != ":" }
             let value = String(attribute.dropFirst(name.count + 1))
             switch name {
-            // All sections share one transport (bundle), so one pair counts.
+            // All sections share one transport (bundle), so the first pair of credentials counts.
             case "ice-ufrag":
                 guard SDPFragment.isIceText(value, 4...256) else {
                     throw .badRequest("ice-ufrag must have 4 to 256 characters of A-Z a-z 0-9 + /")
@@ -56,7 +57,7 @@ struct SDPFragment: Sendable, Equatable {
         }
     }
 
-    /// What answers an ICE restart: our new credentials and candidates, in the client's first section.
+    /// The answer to an ICE restart: the server's new credentials and candidates, in the client's first section.
     func answer(_ restart: ICERestart) -> String {
         var lines = ["a=ice-lite", "a=ice-ufrag:\(restart.ufrag)", "a=ice-pwd:\(restart.password)"]
         lines.append(media ?? "m=audio 9 UDP/TLS/RTP/SAVPF 0")

@@ -11,7 +11,7 @@ final class WHIPEndpoint: Sendable {
     private struct Session {
         var seat: any ConferenceSeat
         var path: String
-        /// The client's ICE user fragment, which tells a restart from a trickle.
+        /// The client's ICE user fragment, by which a restart differs from a trickle.
         var ufrag: String
         /// Counts ICE sessions; the entity tag.
         var generation = 1
@@ -26,19 +26,19 @@ final class WHIPEndpoint: Sendable {
     private let limiter: JoinLimiter
     private let statistics: GatewayMetrics
     private let sdpLimit: Int
-    private let places = Guarded<[String: Place]>([:])
+    private let sessions = Guarded<[String: SessionState]>([:])
 
-    /// A session, from before its seat is asked for until both are gone: a seat may end at any moment, on another
-    /// thread.
-    private enum Place {
+    /// The state of a session, from before its join until session and seat have ended: a seat may end at any moment, on
+    /// another thread.
+    private enum SessionState {
         case starting
-        /// The seat ended before its session was entered.
+        /// The seat ended before its session was running.
         case ended
         case running(Session)
     }
 
-    /// Changes of one session a second, and at once. Clients that trickle send one for a handful of candidates, a
-    /// restart is one.
+    /// PATCH requests of one session a second, and at once. Clients that trickle send one for a handful of candidates,
+    /// a restart is one.
     private static let (changeRate, changeBurst) = (5.0, 20.0)
 
     init(
@@ -58,7 +58,7 @@ final class WHIPEndpoint: Sendable {
 
     // MARK: POST
 
-    /// 201 with the answer and the session's address.
+    /// Joins and answers the offer: 201 with the SDP answer and the session's URL.
     func start(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
         let room = try asked.room()
         guard mediaType(asked.headers[.contentType]) == "application/sdp" else {
@@ -81,7 +81,7 @@ final class WHIPEndpoint: Sendable {
         } catch let error where error is Refusal || error is ConferenceError {
             let refusal = Refusal(any: error)
             statistics.refused(refusal, request)
-            // What RFC 9725 §4.2 has for an offer that is well-formed and leads nowhere.
+            // RFC 9725 §4.2: the status for a well-formed offer without a common codec.
             throw refusal.code == .noCommonCodec
                 ? APIError(refusal.code, refusal.message, status: .notAcceptable) : APIError(refusal)
         }
@@ -95,7 +95,7 @@ final class WHIPEndpoint: Sendable {
         }
         var request = JoinRequest(room: room, name: name)
         request.roleIsProven = false
-        // There is no connection whose end would say that the client is gone.
+        // There is no signalling connection whose end would show that the client is gone.
         (request.endsWithMedia, request.hasSignalling) = (true, false)
         request.client.address = asked.source.client
         if direction == .whep {
@@ -107,12 +107,12 @@ final class WHIPEndpoint: Sendable {
     }
 
     private func admit(_ request: JoinRequest, _ direction: Direction, _ token: String?) async throws -> JoinRequest {
-        // Before all that could tell a stranger who is here.
+        // The token is checked first, so that strangers learn nothing about rooms and participants.
         var admitted = try await authorizer.admit(request, asksRole: direction == .whep, token: token)
         if direction == .whip, admitted.role == .viewer { throw Refusal(.forbidden, "the token allows watching only") }
         guard direction == .whep else { return admitted }
         admitted.role = .viewer
-        // Watching makes no room.
+        // WHEP does not create a room.
         guard let room = conference.room(request.room) else { throw ConferenceError.roomNotFound(request.room) }
         if let other = request.asParticipant, !room.participants.contains(where: { $0.id == other }) {
             throw ConferenceError.participantNotFound(other)
@@ -125,14 +125,14 @@ final class WHIPEndpoint: Sendable {
     {
         var random = SystemRandomNumberGenerator()
         let id = (0..<2).map { _ in hex(random.next()) }.joined()
-        places.withLock { $0[id] = .starting }
+        sessions.withLock { $0[id] = .starting }
         let seat: any ConferenceSeat
         do {
             seat = try conference.seat(request) { [weak self] event in
                 if case .left = event.event { self?.end(id) }
             }
         } catch {
-            forget(id)
+            removeSession(id)
             throw error
         }
         let answer: SDPAnswer
@@ -140,7 +140,7 @@ final class WHIPEndpoint: Sendable {
             answer = try await seat.offer(offer)
         } catch {
             seat.withdraw()
-            forget(id)
+            removeSession(id)
             throw error
         }
         let path =
@@ -149,10 +149,9 @@ final class WHIPEndpoint: Sendable {
             seat: seat, path: path, ufrag: answer.remoteUfrag,
             changes: TokenBucket(
                 rate: WHIPEndpoint.changeRate, size: WHIPEndpoint.changeBurst, at: MonotonicClock.now()))
-        // The seat may have ended between its answer and this line: then its session is over before the client hears of
-        // it.
-        places.withLock { places in
-            if case .starting = places[id] { places[id] = .running(session) } else { places[id] = nil }
+        // The seat may have ended since its answer: then the session has ended too, before the client gets its URL.
+        sessions.withLock { sessions in
+            if case .starting = sessions[id] { sessions[id] = .running(session) } else { sessions[id] = nil }
         }
         var headers: HTTPFields = [
             .contentType: "application/sdp", .location: path, .eTag: session.tag, .acceptPatch: SDPFragment.contentType,
@@ -166,19 +165,19 @@ final class WHIPEndpoint: Sendable {
     }
 
     private func end(_ id: String) {
-        places.withLock { places in
-            switch places[id] {
-            case .starting: places[id] = .ended
-            case .running: places[id] = nil
+        sessions.withLock { sessions in
+            switch sessions[id] {
+            case .starting: sessions[id] = .ended
+            case .running: sessions[id] = nil
             case .ended, nil: break
             }
         }
     }
 
-    private func forget(_ id: String) { places.withLock { $0[id] = nil } }
+    private func removeSession(_ id: String) { sessions.withLock { $0[id] = nil } }
 
-    /// How many sessions there are, those included that are starting.
-    var sessionCount: Int { places.withLock { $0.count } }
+    /// The number of sessions, including those that are starting.
+    var sessionCount: Int { sessions.withLock { $0.count } }
 
     var samples: [MetricSample] {
         [MetricSample("tessera_whip_sessions", "Sessions of WHIP and WHEP.", .gauge, Double(sessionCount))]
@@ -186,7 +185,7 @@ final class WHIPEndpoint: Sendable {
 
     // MARK: PATCH
 
-    /// Candidates (204), or an ICE restart (200 with ours).
+    /// Takes candidates (204), or restarts ICE (200 with the server's credentials and candidates).
     func trickle(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
         let session = try find(direction, asked)
         try checkRate(asked.parameter("session"))
@@ -232,9 +231,9 @@ final class WHIPEndpoint: Sendable {
     }
 
     private func change<Result>(_ id: String, _ body: (inout Session) -> Result) -> Result? {
-        places.withLock { places in
-            guard case .running(var session) = places[id] else { return nil }
-            defer { places[id] = .running(session) }
+        sessions.withLock { sessions in
+            guard case .running(var session) = sessions[id] else { return nil }
+            defer { sessions[id] = .running(session) }
             return body(&session)
         }
     }
@@ -255,7 +254,7 @@ final class WHIPEndpoint: Sendable {
 
     func stop(_ direction: Direction, _ asked: RouteRequest) async throws -> Response {
         let session = try find(direction, asked)
-        forget(asked.parameter("session"))
+        removeSession(asked.parameter("session"))
         session.seat.leave(.left)
         return Response(status: .ok)
     }
@@ -271,10 +270,10 @@ final class WHIPEndpoint: Sendable {
 
     // MARK: -
 
-    /// The session's address is its secret: whoever knows it may use it.
+    /// The session of a request. Its URL is its secret: a client that knows it may use the session.
     private func find(_ direction: Direction, _ asked: RouteRequest) throws(APIError) -> Session {
-        let place = places.withLock { $0[asked.parameter("session")] }
-        guard case .running(let session) = place, session.path.hasPrefix("/\(direction.rawValue)/") else {
+        let state = sessions.withLock { $0[asked.parameter("session")] }
+        guard case .running(let session) = state, session.path.hasPrefix("/\(direction.rawValue)/") else {
             throw APIError(.sessionNotFound, "there is no such session (any more)")
         }
         return session
@@ -286,12 +285,12 @@ final class WHIPEndpoint: Sendable {
     }
 }
 
-/// `application/sdp; charset=utf-8` is `application/sdp`.
+/// The media type of a header without parameters: `application/sdp; charset=utf-8` gives `application/sdp`.
 func mediaType(_ header: String?) -> String? {
     header.map { $0.prefix { $0 != ";" }.filter { $0 != " " }.lowercased() }
 }
 
-/// Whether `Accept` lines allow a type (RFC 9110 §12.5.1); none is every type.
+/// Whether `Accept` headers allow a type (RFC 9110 §12.5.1); without one every type is allowed.
 func accepts(_ type: String, _ lines: [String]) -> Bool {
     let ranges = lines.flatMap { $0.split(separator: ",") }
     if ranges.isEmpty { return true }

@@ -1,6 +1,6 @@
 import Hummingbird
 
-/// WHIP and WHEP.
+/// The routes of WHIP and WHEP.
 extension RouteTable {
     mutating func addWHIP(_ endpoint: WHIPEndpoint) {
         let sdp: JSONValue = ["type": "string", "description": "SDP (RFC 8866)"]

@@ -2,8 +2,8 @@
 
 const RESTART_AFTER = 3000;
 const ANSWER_WITHIN = 6000;
-// The server tells of the line once a second.
-const TOLD_WITHIN = 8000;
+// The server reports the link once a second.
+const SILENCE_LIMIT = 8000;
 
 export class Connection extends EventTarget {
   constructor(signalling, iceServers, { audio, video }) {
@@ -20,13 +20,14 @@ export class Connection extends EventTarget {
     };
     this.pc.onicecandidate = ({ candidate }) => signalling.send({ type: 'candidate', candidate: candidate?.toJSON() ?? null }, false);
     this.pc.onconnectionstatechange = () => this.watch();
-    this.told = () => this.waitForLine();
-    signalling.addEventListener('line', this.told);
+    this.onLine = () => this.watchForSilence();
+    signalling.addEventListener('line', this.onLine);
   }
 
   get isConnected() { return this.pc.connectionState === 'connected'; }
 
-  /// One offer at a time: what is wanted meanwhile follows the answer. Without a socket nothing is offered; `resumed` does it then.
+  /// Sends one offer at a time: further changes are offered after the answer. Without a socket nothing is sent;
+  /// `resumed` offers later.
   async offer(options = {}) {
     if (this.pc.signalingState === 'closed' || !this.signalling.joined) return;
     if (this.isWaiting) {
@@ -36,13 +37,13 @@ export class Connection extends EventTarget {
     this.isWaiting = true;
     await this.pc.setLocalDescription(await this.pc.createOffer(options));
     this.signalling.send({ type: 'offer', sdp: this.pc.localDescription.sdp }, false);
-    // A socket can be dead without telling: an answer that does not come is the sign.
-    clearTimeout(this.patience);
-    this.patience = setTimeout(() => this.signalling.reopen(), ANSWER_WITHIN);
+    // A socket can be dead without an event: a missing answer is the sign.
+    clearTimeout(this.answerTimer);
+    this.answerTimer = setTimeout(() => this.signalling.reopen(), ANSWER_WITHIN);
   }
 
   async answered(sdp) {
-    clearTimeout(this.patience);
+    clearTimeout(this.answerTimer);
     if (this.pc.signalingState !== 'have-local-offer') return;
     await this.pc.setRemoteDescription({ type: 'answer', sdp });
     this.isWaiting = false;
@@ -51,23 +52,24 @@ export class Connection extends EventTarget {
     if (next) await this.offer(next);
   }
 
-  /// The socket is back, and the seat with it: an offer that was under way is lost, and the way may have changed.
+  /// The socket is back, and the seat with it: an offer that waited for its answer is lost, and the network path may
+  /// have changed.
   async resumed() {
-    clearTimeout(this.patience);
+    clearTimeout(this.answerTimer);
     const wasWaiting = this.isWaiting;
     this.isWaiting = false;
     this.next = null;
     if (wasWaiting || !this.isConnected) await this.offer({ iceRestart: true });
   }
 
-  /// Where media goes on and the server seems silent, the socket is dead without a word: a NAT gave this machine another address. Without
-  /// a new one the server would take the seat for left.
-  waitForLine() {
+  /// If media goes on while the server is silent, the socket is dead without an event: a NAT gave this machine another
+  /// address. Without a new socket the server would end the seat.
+  watchForSilence() {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => { if (this.isConnected && this.signalling.joined) this.signalling.reopen(); }, TOLD_WITHIN);
+    this.silence = setTimeout(() => { if (this.isConnected && this.signalling.joined) this.signalling.reopen(); }, SILENCE_LIMIT);
   }
 
-  /// A way that failed gets new ICE credentials; DTLS and the streams go on.
+  /// A failed path gets new ICE credentials; DTLS and the streams go on.
   watch() {
     const state = this.pc.connectionState;
     this.dispatchEvent(new CustomEvent('state', { detail: state }));
@@ -82,9 +84,9 @@ export class Connection extends EventTarget {
 
   close() {
     clearTimeout(this.restart);
-    clearTimeout(this.patience);
+    clearTimeout(this.answerTimer);
     clearTimeout(this.silence);
-    this.signalling.removeEventListener('line', this.told);
+    this.signalling.removeEventListener('line', this.onLine);
     this.pc.onconnectionstatechange = null;
     this.pc.close();
   }

@@ -1,4 +1,4 @@
-// Cameras and microphones: what there is, what was chosen, and what to do when the browser says no.
+// Cameras and microphones: the list, the remembered choice, and the browser's refusals.
 
 const remembered = key => localStorage.getItem(`tessera.${key}`) ?? '';
 export const remember = (key, value) => localStorage.setItem(`tessera.${key}`, value);
@@ -7,7 +7,7 @@ export { remembered };
 const CAMERA = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
 const MICROPHONE = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
 
-/// Opens what can be opened and says in `problems` what could not, in words for a person.
+/// Opens the devices that can be opened; `problems` has a sentence for people about each other one.
 export async function openDevices({ camera = remembered('camera'), microphone = remembered('microphone') } = {}) {
   const problems = [];
   const stream = new MediaStream();
@@ -52,7 +52,7 @@ export async function listDevices(select, kind, chosen) {
   if (options.some(option => option.value === chosen)) select.value = chosen;
 }
 
-/// Calls back ten times a second with the level, 0 to 1, of a stream's sound. Returns how to stop.
+/// Reports the level, 0 to 1, of a stream's audio ten times a second. Returns a function that stops this.
 export function watchLevel(stream, report) {
   if (!stream.getAudioTracks().length) return () => report(0);
   const context = new AudioContext();

@@ -1,4 +1,4 @@
-// The state of the line in plain words, from the browser's own counters and the server's word about the picture.
+// The state of the link in plain words, from the browser's own counters and the server's reports about the picture.
 
 export class Line {
   constructor(pc) {

@@ -1,4 +1,4 @@
-// The page: lobby, call, end. Everything that is drawn lives in panels.js, everything that is sent in connection.js and signalling.js.
+// The page: lobby, call, end. panels.js draws, connection.js and signalling.js communicate with the server.
 
 import { Connection } from '/assets/connection.js';
 import { listDevices, openDevices, remember, remembered, watchLevel } from '/assets/devices.js';
@@ -11,7 +11,8 @@ import { Signalling } from '/assets/signalling.js';
 
 const $ = id => document.getElementById(id);
 const query = new URLSearchParams(location.search);
-// A token is a key: it stays out of the address bar and of what is copied from there, and is forgotten with the tab.
+// A token is a key: it is removed from the address bar, so that it is not copied from there, and kept only for this
+// tab.
 if (query.has('token')) {
   sessionStorage.setItem('tessera.token', query.get('token'));
   query.delete('token');
@@ -23,7 +24,7 @@ const roomInPath = location.pathname.match(/^\/r\/([^/]+)$/)?.[1];
 const own = { audio: true, video: true, hand: false, screen: null };
 let stream = new MediaStream();
 let signalling = null, connection = null, line = null;
-// `mine`: one's own picture, {name, pin}; null: one has the room's.
+// `mine`: the user's own view, {name, pin}; null: the room's view.
 let people = new People(), tiles = null, layout = null, mine = null, recording = null, stopMeter = () => {}, timers = [], awake = null;
 
 function show(page) {
@@ -152,11 +153,12 @@ async function joined(message) {
   line = new Line(connection.pc);
   const mix = $('mix');
   connection.addEventListener('remote', () => {
-    // Sound and picture come one after the other into the same stream, and a second load would end the first play().
+    // The audio and video tracks come one after the other into the same stream, and a second load would end the first
+    // play().
     if (mix.srcObject !== connection.remote) mix.srcObject = connection.remote;
     mix.play().catch(error => {
       if (error.name !== 'NotAllowedError') return;
-      // The browser wants a tap before sound: show the picture until then.
+      // The browser requires a tap before it plays audio: show the picture until then.
       mix.muted = true;
       mix.play().catch(() => {});
       $('unmute-page').hidden = false;
@@ -181,7 +183,7 @@ async function joined(message) {
   refresh();
 }
 
-/// What happens once a call, and not again when the server was away for a while.
+/// The setup that happens once for a call, and not again after the server was unreachable.
 function enter() {
   show('call');
   showSide(null);
@@ -193,7 +195,7 @@ function enter() {
   stayAwake();
 }
 
-/// Phones put the screen out in the middle of a call otherwise.
+/// Without this, phones turn the screen off in the middle of a call.
 async function stayAwake() {
   if (!connection || document.visibilityState !== 'visible') return;
   awake = await navigator.wakeLock?.request('screen').catch(() => null);
@@ -201,7 +203,7 @@ async function stayAwake() {
 
 const videoTrack = () => own.screen ?? stream.getVideoTracks()[0] ?? null;
 
-/// A device that is pulled out ends its track.
+/// A device that is unplugged ends its track.
 function watchTrack(track) {
   track.onended = () => {
     if (!stream.getTracks().includes(track)) return;
@@ -231,7 +233,7 @@ function refresh() {
   $('toggle-screen').hidden = !navigator.mediaDevices?.getDisplayMedia;
 }
 
-/// The picture of this page alone: `layout` with that participant first, or the room's again.
+/// Chooses the view of this page: `layout` with that participant first, or the room's view again.
 function ownPicture(name, pinned = null) {
   mine = name === layout && !pinned ? null : { name, pin: pinned };
   signalling.send({ type: 'layout', name, scope: 'me', pin: pinned ? [pinned] : [] });
@@ -308,7 +310,7 @@ async function toggleAudio() {
 
 async function toggleVideo() {
   if (own.video) {
-    // The light beside the camera goes off only when the track is stopped.
+    // The camera's light goes off only when the track is stopped.
     stream.getVideoTracks().forEach(track => { track.stop(); stream.removeTrack(track); });
     own.video = false;
     if (!own.screen) await connection.sendVideo(null);
@@ -434,7 +436,7 @@ $('call-camera').onchange = () => switchDevice('video');
 $('call-microphone').onchange = () => switchDevice('audio');
 $('copy-link').onclick = async () => {
   $('link').select();
-  // Without HTTPS there is no clipboard object, but the old command works on what is selected.
+  // Without HTTPS there is no clipboard object, but the old command copies the selection.
   const isCopied = await navigator.clipboard?.writeText($('link').value).then(() => true, () => false) || document.execCommand('copy');
   $('copy-link').textContent = isCopied ? 'Copied' : 'Copy it from the field';
   setTimeout(() => { $('copy-link').textContent = 'Copy link'; }, 2000);

@@ -1,4 +1,5 @@
-// What surrounds the picture: people, chat, layouts, names over tiles. Text from others goes in as text, never as markup.
+// The panels around the picture: people, chat, layouts, names over tiles. Text from others is inserted as text, never
+// as markup.
 
 const $ = id => document.getElementById(id);
 
@@ -19,13 +20,14 @@ function icon(name, meaning, isOff = false) {
   return svg;
 }
 
-/// Who is here and not in the list.
+/// The number of viewers that are not in the list.
 function watching(people, ownId) {
   const text = people.viewers === 1 ? '1 viewer' : `${people.viewers} viewers`;
   return people.find(ownId) ? text : `${text} (you among them)`;
 }
 
-/// `pinned`: who is large in one's own picture; `pin(id)` makes another so, or nobody where it was that one.
+/// `pinned`: the participant that is large in the user's own view; `pin(id)` makes another one large, or none where it
+/// was that one.
 export function showPeople(people, ownId, pinned, pin) {
   const focused = document.activeElement?.closest?.('#people-list [data-participant]')?.dataset.participant;
   $('people-count').textContent = people.list.length + people.viewers;
@@ -55,7 +57,7 @@ export function showPeople(people, ownId, pinned, pin) {
   });
   if (people.viewers) rows.push(element('li', { className: 'viewers', textContent: watching(people, ownId) }));
   $('people-list').replaceChildren(...rows);
-  // The list is made anew at every change: the keyboard stays where it was.
+  // The list is rebuilt at every change: restore the keyboard focus.
   if (focused) $('people-list').querySelector(`[data-participant="${focused}"] .pin`)?.focus();
   const to = $('chat-to');
   const chosen = to.value;
@@ -71,7 +73,7 @@ export function addMessage({ name, text, at, isPrivate }) {
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
-/// Where the browser shows the canvas: its scale and its corner in the stage.
+/// The scale and the corner of the displayed canvas in the stage.
 function placement(tiles, video) {
   const scale = Math.min(video.clientWidth / tiles.width, video.clientHeight / tiles.height);
   return { scale, left: (video.clientWidth - tiles.width * scale) / 2, top: (video.clientHeight - tiles.height * scale) / 2 };
@@ -79,8 +81,8 @@ function placement(tiles, video) {
 
 let zoomed = null;
 
-/// A tap on a tile enlarges it to the stage, on this screen alone; the next tap shows the whole picture again. What a phone that is
-/// held upright needs: the picture is as wide as all the tiles. `showNames` then puts the picture and its names in their places.
+/// Enlarges a tapped tile to the stage, on this screen only; the next tap shows the whole picture again. Needed for
+/// phones held upright, where the picture with all tiles is small. `showNames` then places the picture and its names.
 export function zoom(tiles, video, x, y) {
   if (!tiles || !video.videoWidth) return;
   const { scale, left, top } = placement(tiles, video);
@@ -103,7 +105,7 @@ function place(tiles, video) {
   video.style.transform = `translate(${video.clientWidth / 2 - middleX * larger}px, ${video.clientHeight / 2 - middleY * larger}px) scale(${larger})`;
 }
 
-/// Names over the tiles whose picture carries none, placed where the browser shows the canvas.
+/// Shows names over the tiles whose picture has none, positioned on the displayed canvas.
 export function showNames(tiles, people, video) {
   const overlay = $('overlay');
   place(tiles, video);
@@ -120,7 +122,7 @@ export function showNames(tiles, people, video) {
 
 export const clearMessages = () => $('messages').replaceChildren();
 
-/// `own`: the layout of one's own picture; null: one has the room's.
+/// `own`: the layout of the user's own view; null: the room's view.
 export async function showLayouts(current, own, choose, token) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const layouts = await fetch('/api/layouts', { headers }).then(response => (response.ok ? response.json() : [])).catch(() => []);
@@ -141,7 +143,7 @@ const title = name => (name[0].toUpperCase() + name.slice(1)).replaceAll('-', ' 
 
 let openTab = null;
 
-/// Opens a tab of the side panel; null closes it and gives the focus back to the button of the bar.
+/// Opens a tab of the side panel; null closes it and returns the focus to the button of the bar.
 export function showSide(tab) {
   if (!tab && openTab) $(`open-${openTab}`).focus();
   openTab = tab;
@@ -155,7 +157,7 @@ export function showSide(tab) {
   if (openTab === 'chat') {
     unread(0);
     $('messages').scrollTop = $('messages').scrollHeight;
-    // On a phone the keyboard would cover what was said.
+    // On a phone the keyboard would cover the messages.
     if (!matchMedia('(pointer: coarse)').matches) $('chat-text').focus();
   }
 }

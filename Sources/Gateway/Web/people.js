@@ -1,5 +1,5 @@
-// Who is in the room, as the server tells it: all of it at first, then what changes, at most four times a second. Viewers are a number,
-// but for those who raise their hand.
+// The participants of the room, as announced by the server: the whole list at first, then changes, at most four times a
+// second. Viewers are a number, except those who raise their hand.
 
 export class People {
   constructor() {
@@ -7,13 +7,13 @@ export class People {
     this.viewers = 0;
   }
 
-  /// `joined` and `participants` tell everything.
+  /// Takes the whole list of `joined` and `participants`.
   take({ participants, viewers }) {
     this.list = participants ?? [];
     this.viewers = viewers ?? 0;
   }
 
-  /// `participantsChanged` tells what is different since then.
+  /// Applies the changes of `participantsChanged`.
   change({ joined, changed, left, viewers }) {
     const others = new Map(changed.map(person => [person.id, person]));
     this.list = [...this.list.filter(person => !left.includes(person.id)).map(person => others.get(person.id) ?? person), ...joined];

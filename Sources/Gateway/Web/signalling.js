@@ -1,9 +1,9 @@
-// The signalling socket: JSON objects both ways, and a connection that comes back by itself.
+// The signalling socket: JSON objects both ways, with automatic reconnection.
 
 const RETRY_DELAYS = [300, 1000, 2000, 4000, 8000];
-// The server gave the seat up, but there is no reason not to take another one.
+// Reasons of `left` after which the client may join again at once.
 const COMES_BACK = ['draining', 'timeout', 'failed'];
-// There is no room for this join now, but there will be.
+// Errors after which a later join may succeed.
 const COMES_AGAIN = ['too_fast', 'overloaded'];
 
 export class Signalling extends EventTarget {
@@ -32,7 +32,7 @@ export class Signalling extends EventTarget {
     socket.onclose = () => this.lost();
   }
 
-  /// Gives up a socket that seems dead and opens another at once.
+  /// Replaces a socket that seems dead by a new one at once.
   reopen() {
     if (this.closed || !this.socket) return;
     this.socket.onopen = this.socket.onmessage = this.socket.onclose = null;
@@ -57,7 +57,7 @@ export class Signalling extends EventTarget {
       return;
     }
     if (message.type === 'error' && !this.joined && this.resume) {
-      // The seat is gone: join afresh, with a new connection.
+      // The seat has ended: join again, with a new connection.
       this.resume = null;
       this.socket.send(JSON.stringify({ type: 'join', ...this.join }));
       return;
@@ -74,7 +74,7 @@ export class Signalling extends EventTarget {
   lost() {
     this.joined = false;
     if (this.closed) return;
-    // All who lost the same server do not come back in the same moment.
+    // A random part, so that the clients of a lost server do not all reconnect at the same moment.
     const delay = this.wait
       ? this.wait * 1000 * (1 + Math.random())
       : RETRY_DELAYS[Math.min(this.attempt, RETRY_DELAYS.length - 1)] * (0.5 + Math.random());
@@ -85,7 +85,7 @@ export class Signalling extends EventTarget {
     if (!this.closed) this.timer = setTimeout(() => this.open(), delay);
   }
 
-  /// What is still true later waits for the socket; offers and candidates (`isLasting` false) do not.
+  /// Messages that stay valid wait for the socket; offers and candidates (`isLasting` false) do not.
   send(message, isLasting = true) {
     const text = JSON.stringify(message);
     if (this.joined && this.socket.readyState === WebSocket.OPEN) this.socket.send(text);

@@ -1,8 +1,8 @@
 import Basics
 import Conference
 
-/// What the endpoints need of a conference, in its own words. `Conference` is the real one; tests of the endpoints
-/// bring another.
+/// The conference as the endpoints use it, with the conference's own types. `Conference` conforms to it; tests of the
+/// endpoints use a fake.
 protocol ConferenceService: Sendable {
     var isDraining: Bool { get }
     var isOverloaded: Bool { get }
@@ -32,21 +32,21 @@ protocol ConferenceService: Sendable {
 
     func metrics() -> [MetricSample]
 
-    /// `events` is called in order, on a thread of the conference.
+    /// Joins. `events` is called in order, on a thread of the conference.
     func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
         -> any ConferenceSeat
-    /// The seat of a client whose signalling was lost.
+    /// Resumes the seat of a client whose signalling was lost.
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> any ConferenceSeat
 }
 
-/// A participant's place in a room, as an endpoint holds it for its client: `Participant`, or a test's.
+/// A participant's seat in a room, as an endpoint holds it for its client: `Participant`, or a test's fake.
 protocol ConferenceSeat: Sendable {
     var id: String { get }
     var room: String { get }
     var resumeSecret: String { get }
-    /// nil once it has left.
+    /// nil once the participant has left.
     var info: ParticipantInfo? { get }
     var layout: String { get }
     var participants: [ParticipantInfo] { get }
@@ -81,7 +81,7 @@ extension Conference: ConferenceService {
     }
 }
 
-/// The id and the secret that take a seat back.
+/// The id and the secret that resume a seat.
 struct ResumeClaim: Sendable, Hashable, Decodable {
     var id: String
     var secret: String

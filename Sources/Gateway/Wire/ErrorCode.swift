@@ -1,7 +1,7 @@
-/// What programs compare of an error, wherever it is told: in the answers of HTTP, in `error` messages of signalling,
-/// in the label of `tessera_joins_refused_total`. The sentence beside it is for people, and may change.
+/// The code of an error, for programs: in HTTP answers, in `error` messages of signalling, in the label of
+/// `tessera_joins_refused_total`. The sentence beside the code is for people, and may change.
 enum ErrorCode: String, Sendable, CaseIterable {
-    // `error` messages of signalling have these, and answers of HTTP too.
+    // Codes of signalling's `error` messages and of HTTP answers.
     case badMessage = "bad_message"
     case badSDP = "bad_sdp"
     case noCommonCodec = "no_common_codec"
@@ -14,7 +14,7 @@ enum ErrorCode: String, Sendable, CaseIterable {
     case overloaded
     case internalFailure = "internal"
 
-    // Only answers of HTTP.
+    // Codes of HTTP answers only.
     case roomNotFound = "room_not_found"
     case participantNotFound = "participant_not_found"
     case recordingNotFound = "recording_not_found"

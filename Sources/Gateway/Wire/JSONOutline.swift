@@ -1,28 +1,27 @@
-/// What a JSON text looks like from afar: found in one pass over the bytes, without memory, before a decoder makes
-/// values of them.
+/// The outline of a JSON text, found in one pass over its bytes, in constant memory, before a decoder parses it.
 ///
-/// Foundation's decoder makes an object of each value and looks at some of them six times; a text of 256 KiB can hold
-/// 130,000 values, which cost it 0.3 s. Whoever sends JSON is nobody yet: texts that no client of ours sends are
-/// refused for a ten-thousandth of that.
+/// Foundation's decoder allocates an object for each value and visits some of them six times; a text of 256 KiB can
+/// hold 130,000 values, which take it 0.3 s. The sender may be unauthenticated: texts beyond the limits of real clients
+/// are refused for a ten-thousandth of that time.
 struct JSONOutline: Equatable {
-    /// What a text may be like.
+    /// The limits of a text.
     struct Limits: Sendable {
-        /// Objects and lists within each other.
+        /// The most nested objects and lists.
         var depth: Int
-        /// Values and keys.
+        /// The most values and keys together.
         var values: Int
 
-        /// Messages have one object in another at most, and lists of 100 participants.
+        /// Messages nest two objects at most, and have lists of 100 participants.
         static let message = Limits(depth: 8, values: 1000)
         /// Bodies of the API are objects of a few keys.
         static let requestBody = Limits(depth: 8, values: 1000)
     }
 
     /// The text of the member `type` of the outermost object, the first if there are several; nil if there is none, or
-    /// it is no plain text.
+    /// it is no unescaped text.
     private(set) var type: String?
 
-    /// What one pass finds, whether the text is right JSON or not: that is for the decoder to say.
+    /// Scans a text, which need not be valid JSON: the decoder checks that.
     ///
     /// - Throws: `bad_message` for a text beyond the limits.
     init(_ bytes: some Sequence<UInt8>, _ limits: Limits) throws(Refusal) {
@@ -42,14 +41,14 @@ struct JSONOutline: Equatable {
         private var values = 1
         private var isInText = false
         private var isEscaped = false
-        /// Whether the text that is being read is a key of the outermost object, or the value of its key `type`.
+        /// The role of the current text: a key of the outermost object, or the value of its key `type`.
         private var role = Role.other
         private var next = Role.other
         private var text: [UInt8] = []
 
         enum Role { case other, key, type }
 
-        /// A text that is longer is neither the key `type` nor one of its values.
+        /// A longer text is neither the key `type` nor one of its values.
         static let maxText = 32
 
         init(_ limits: Limits) { self.limits = limits }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON: all that we write is made of it, and bodies of the API are read as it.
+/// Any JSON value: the form of all encoded answers and messages, and of decoded API bodies.
 enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -17,12 +17,12 @@ enum JSONValue: Sendable, Equatable {
     /// ISO 8601 in UTC, as OpenAPI's `date-time`.
     static func date(_ date: Date) -> JSONValue { .string(date.ISO8601Format()) }
 
-    /// Members, and those that are left out where they are nil.
+    /// An object with `members`, and those of `others` that are not nil.
     static func object(_ members: [String: JSONValue], where others: [String: JSONValue?]) -> JSONValue {
         .object(members.merging(others.compactMapValues { $0 }) { _, last in last })
     }
 
-    /// The same object with another member.
+    /// The same object with a member added or replaced.
     func with(_ key: String, _ value: JSONValue) -> JSONValue {
         guard case .object(var members) = self else { return self }
         members[key] = value
@@ -65,7 +65,7 @@ extension JSONValue: Decodable {
 }
 
 extension JSONValue {
-    /// The text (RFC 8259), without spaces, the members of an object by their names.
+    /// The encoded text (RFC 8259), without spaces, the members of objects sorted by name.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         write(to: &bytes)
@@ -100,8 +100,8 @@ extension JSONValue {
         }
     }
 
-    /// RFC 8259 §7: quotation mark, reverse solidus and the control characters must be escaped; the rest is UTF-8 as it
-    /// is.
+    /// RFC 8259 §7: quotation mark, reverse solidus and control characters must be escaped; all others are written as
+    /// UTF-8.
     private static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {
@@ -118,13 +118,13 @@ extension JSONValue {
     }
 }
 
-/// How JSON of others is read.
+/// Decodes JSON of clients.
 enum JSON {
     static func decode<Value: Decodable>(_ type: Value.Type, from bytes: some Collection<UInt8>) throws -> Value {
         try JSONDecoder().decode(type, from: Data(bytes))
     }
 
-    /// What is wrong with a text that did not decode, without our types' names.
+    /// Describes a decoding error without the names of Swift types.
     static func explain(_ error: any Error) -> String {
         func place(_ context: DecodingError.Context) -> String? {
             context.codingPath.isEmpty ? nil : context.codingPath.map(\.stringValue).joined(separator: ".")

@@ -1,11 +1,11 @@
 import Basics
 import Conference
 
-/// Why something was not done: a code, and a sentence for people.
+/// The refusal of a request: a code for programs, and a sentence for people.
 struct Refusal: Error, Sendable, Equatable {
     var code: ErrorCode
     var message: String
-    /// Seconds until it is worth trying again; nil where trying again changes nothing.
+    /// Seconds until another try makes sense; nil where trying again changes nothing.
     var retryAfter: Int?
 
     init(_ code: ErrorCode, _ message: String) {
@@ -13,7 +13,7 @@ struct Refusal: Error, Sendable, Equatable {
         self.message = message
     }
 
-    /// With the time to wait in whole seconds, at least one.
+    /// A refusal with the time to wait, rounded up to whole seconds, at least one.
     init(_ code: ErrorCode, _ message: String, retryAfter: Duration) {
         self.init(code, message)
         self.retryAfter = max(1, Int(retryAfter.inSeconds.rounded(.up)))
@@ -26,7 +26,7 @@ struct Refusal: Error, Sendable, Equatable {
 }
 
 extension Refusal {
-    /// What was thrown on the way to a seat: a refusal, or something that is not to happen.
+    /// Converts an error of a join: a refusal, a `ConferenceError`, or an unexpected one.
     init(any error: any Error) {
         switch error {
         case let error as Refusal: self = error

@@ -4,10 +4,10 @@ import Foundation
 import Recording
 import RoomMedia
 
-// The conference's values as the API and signalling write them.
+// The JSON of the conference's values, in the API and in signalling.
 
 extension RoomInfo {
-    /// One line of `GET /api/rooms`.
+    /// An element of `GET /api/rooms`.
     var summary: JSONValue {
         [
             "id": .string(id), "participants": .integer(participants.count), "layout": .string(layout),
@@ -112,7 +112,7 @@ extension ParticipantStatistics.Stream {
     }
 }
 
-// What clients choose by name.
+// Values that clients choose by name.
 extension Role: Decodable {}
 extension LayoutScope: Decodable {}
 extension Participant.RecordAction: Decodable {}

@@ -5,7 +5,7 @@ import Foundation
 @testable import Gateway
 @testable import RoomMedia
 
-/// A conference of paper: it remembers what it was asked, and has one room `r` with one participant `p1`.
+/// A fake conference: records its calls, and has one room `r` with one participant `p1`.
 final class FakeConference: ConferenceService {
     struct State {
         var isDraining = false
@@ -14,11 +14,11 @@ final class FakeConference: ConferenceService {
         var asked: [String] = []
         var joinError: ConferenceError?
         var answerError: ConferenceError?
-        /// Seats end while they answer.
+        /// Whether seats end while they answer an offer.
         var endsWhileAnswering = false
         var recordingError: ConferenceError?
         var recording: RecordingInfo?
-        /// Recordings that are over, the newest first.
+        /// Finished recordings, the newest first.
         var finished: [String] = []
         var requests: [JoinRequest] = []
         var events: [@Sendable (SharedEvent) -> Void] = []

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a wrong method is told which are right`() async throws {
+    @Test func `a wrong method gets the allowed ones`() async throws {
         let answer = try await Host().ask(.post, "/api/rooms")
         #expect(answer.status == 405)
         #expect(answer.headers[.allow] == "GET, HEAD, OPTIONS")
@@ -121,7 +121,7 @@ import Testing
         ("before=none", "before: there is no such recording (any more); leave it out to begin with the newest"),
         ("before=", "before: there is no such recording (any more); leave it out to begin with the newest"),
     ])
-    func `a page that cannot be is refused with what to change`(query: String, words: String) async throws {
+    func `an impossible page of the list is refused with a remedy`(query: String, words: String) async throws {
         let answer = try await Host().ask(.get, "/api/recordings?" + query)
         #expect(answer.status == 400 && answer.code == "bad_request")
         #expect(answer.json["error"]?["message"] == .string(words))
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `every reference in the document leads somewhere`() async throws {
+    @Test func `every reference in the document has a target`() async throws {
         let document = try await Host().ask(.get, "/api/openapi.json").json
         func check(_ value: JSONValue) {
             switch value {
@@ -214,7 +214,7 @@ import Testing
             "a proxy on this machine")
     }
 
-    @Test func `with an admin token it opens, from anywhere`() async throws {
+    @Test func `the admin token opens all routes, from anywhere`() async throws {
         let host = await Host { $0.auth.adminToken = "open sesame, please" }
         #expect(try await host.ask(.delete, "/api/rooms/r").status == 401)
         #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer wrong"]).status == 401)
@@ -225,7 +225,7 @@ import Testing
         #expect(try await host.ask(.get, "/api/rooms", from: "203.0.113.9").status == 200)
     }
 
-    @Test func `in mode token reading needs one too`() async throws {
+    @Test func `in mode token reading needs a token too`() async throws {
         let host = await Host {
             $0.auth.mode = .token
             $0.auth.secret = "the secret of the portal, of 32 bytes"
@@ -239,7 +239,7 @@ import Testing
         #expect(try await host.ask(.post, "/whip/r", [.contentType: "application/sdp"], body: "v=0\r\n").status == 401)
     }
 
-    @Test func `pages of others are kept out, listed ones get CORS`() async throws {
+    @Test func `pages of other sites are refused, listed ones get CORS`() async throws {
         let host = await Host { $0.http.allowedOrigins = ["https://friend.example"] }
         #expect(try await host.ask(.delete, "/api/rooms/r", [.origin: "https://evil.example"]).status == 403)
         #expect(try await host.ask(.get, "/api/rooms", [.origin: "https://evil.example"]).status == 403)
@@ -299,7 +299,7 @@ import Testing
         #expect(try await host.ask(.patch, location, patch("*"), body: fresh).status == 404)
     }
 
-    @Test func `what the standards refuse`() async throws {
+    @Test func `requests that the standards refuse`() async throws {
         let host = await Host()
         #expect(try await host.ask(.post, "/whip/r", body: offer).status == 415)
         #expect(
@@ -318,20 +318,20 @@ import Testing
     }
 
     @Test(arguments: [(ConferenceError.badSDP("no"), 400), (.noCommonCodec("no"), 406)])
-    func `an offer that leads nowhere gives its seat back`(error: ConferenceError, status: Int) async throws {
+    func `a refused offer withdraws its seat`(error: ConferenceError, status: Int) async throws {
         let host = await Host()
         host.service.state.withLock { $0.answerError = error }
         #expect(try await host.ask(.post, "/whip/r", sdp, body: offer).status == status)
         #expect(host.service.asked.last == "withdraw")
     }
 
-    @Test func `asking for a role proves it only with a token`() async throws {
+    @Test func `a requested role is proven only with a token`() async throws {
         let open = await Host()
         _ = try await open.ask(.post, "/whip/r", sdp, body: offer)
         #expect(open.service.state.withLock { $0.requests.map(\.roleIsProven) } == [false])
     }
 
-    @Test func `a full room is 503 and says when to come back, a locked one 409`() async throws {
+    @Test func `a full room is 503 with the time to wait, a locked one 409`() async throws {
         let host = await Host()
         host.service.state.withLock { $0.joinError = .roomFull("r") }
         let answer = try await host.ask(.post, "/whip/r", sdp, body: offer)
@@ -341,7 +341,7 @@ import Testing
         #expect(locked.status == 409 && locked.code == "room_locked")
     }
 
-    @Test func `who may not come in does not learn who is here`() async throws {
+    @Test func `a client without access learns nothing about the participants`() async throws {
         let host = await Host {
             $0.auth.mode = .token
             $0.auth.secret = "the secret of the portal, of 32 bytes"
@@ -352,7 +352,7 @@ import Testing
         #expect(host.service.asked.isEmpty)
     }
 
-    @Test func `a seat that ends before its session stands leaves nothing`() async throws {
+    @Test func `a seat that ends before its session runs leaves nothing`() async throws {
         let host = await Host()
         host.service.state.withLock { $0.endsWhileAnswering = true }
         for _ in 0..<1100 {
@@ -369,10 +369,10 @@ import Testing
         #expect(host.endpoints.whip.sessionCount == 0)
     }
 
-    @Test func `one session changes five times a second and no faster`() async throws {
+    @Test func `one session takes five changes a second`() async throws {
         let host = await Host()
         let location = try #require(try await host.ask(.post, "/whip/r", sdp, body: offer).headers[.location])
-        // Faster than they grow again, on a slow machine too.
+        // Faster than the allowance refills, on a slow machine too.
         var taken = 0
         var answer = try await host.ask(.patch, location, patch("*"), body: "a=end-of-candidates\r\n")
         while answer.status == 204, taken < 500 {
@@ -386,7 +386,7 @@ import Testing
         #expect(try await host.ask(.patch, other, patch("*"), body: many).status == 400)
     }
 
-    @Test func `a session whose media ended is gone`() async throws {
+    @Test func `a session ends with its media`() async throws {
         let host = await Host()
         let location = try #require(try await host.ask(.post, "/whip/r", sdp, body: offer).headers[.location])
         for event in host.service.state.withLock({ $0.events }) { event(SharedEvent(.left(.timeout))) }

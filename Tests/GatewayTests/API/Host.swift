@@ -34,7 +34,7 @@ private final class LockedBytes: @unchecked Sendable {
     var all: [UInt8] { lock.withLock { content } }
 }
 
-/// The doors without a socket.
+/// The endpoints without a socket.
 struct Host {
     var endpoints: Endpoints
     var service: FakeConference
@@ -53,7 +53,7 @@ struct Host {
 
     /// - Parameters:
     ///   - address: the client's.
-    ///   - local: our end of the connection.
+    ///   - local: the server's address of the connection.
     ///   - name: the `Host` header.
     func ask(
         _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "",

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Gateway
 
-/// A page that let its own name point to this server (DNS rebinding), and pages of other sites.
+/// A page whose name resolves to this server (DNS rebinding), and pages of other sites.
 @Suite struct RebindingTests {
-    @Test func `every route is closed to a name that is not this server's`() async throws {
+    @Test func `every route refuses a name that is not this server's`() async throws {
         let host = await Host()
         for route in host.endpoints.responder.table.routes where !route.isHealthCheck {
             let path = route.path.replacing("{room}", with: "r").replacing("{id}", with: "p1").replacing(
@@ -24,7 +24,7 @@ import Testing
         #expect(words.json["error"]?["message"].map { "\($0)".contains("http.hosts") } == true, "it says what to set")
     }
 
-    @Test func `names that the settings give are this server's, and their pages its own`() async throws {
+    @Test func `names in the settings are this server's, and their pages its own`() async throws {
         let host = await Host {
             $0.http.hosts = ["meet.example"]
             $0.http.publicURL = "https://call.example"
@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test func `pages of other sites join by no door and read nothing`() async throws {
+    @Test func `pages of other sites can neither join nor read`() async throws {
         let host = await Host()
         let sdp: HTTPFields = [.contentType: "application/sdp", .origin: "https://evil.example"]
         #expect(try await host.ask(.post, "/whip/r", sdp, body: "v=0\r\n").status == 403)
         #expect(try await host.ask(.post, "/whep/r", sdp, body: "v=0\r\n").status == 403)
         #expect(try await host.ask(.get, "/signal", sdp).status == 403)
-        // Pictures and films come without an origin.
+        // Requests for images and videos have no origin.
         let picture: HTTPFields = [.secFetchSite: "cross-site", .secFetchMode: "no-cors"]
         #expect(try await host.ask(.get, "/api/rooms/r/snapshot.png", picture).status == 403)
         let link: HTTPFields = [.secFetchSite: "cross-site", .secFetchMode: "navigate"]
@@ -65,7 +65,7 @@ import Testing
         #expect(try await friend.ask(.get, "/api/rooms/r/snapshot.png", friends).status == 403)
     }
 
-    @Test func `behind a trusted proxy, its word for the client's name counts`() async throws {
+    @Test func `behind a trusted proxy its header with the client's name counts`() async throws {
         let host = await Host { $0.http.trustedProxies = ["127.0.0.1"].compactMap { .init($0) } }
         let forwarded = try #require(HTTPField.Name("X-Forwarded-Host"))
         let page: HTTPFields = [.origin: "https://meet.example", forwarded: "meet.example"]
@@ -79,7 +79,7 @@ import Testing
 }
 
 @Suite struct RequestLimitTests {
-    @Test func `an address asks so often and no more, and others go on`() async throws {
+    @Test func `the requests of an address are limited in rate, and others go on`() async throws {
         let host = await Host { $0.limits.requestsPerSecondPerAddress = 1 }
         for _ in 0..<4 { #expect(try await host.ask(.get, "/api/rooms", from: "203.0.113.9").status == 200) }
         let refused = try await host.ask(.get, "/api/rooms", from: "203.0.113.9")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `the admin token is not counted, a wrong one is`() async throws {
+    @Test func `requests with the admin token do not count, with a wrong one they do`() async throws {
         let host = await Host {
             $0.limits.requestsPerSecondPerAddress = 1
             $0.auth.adminToken = "the administrator"
@@ -104,7 +104,7 @@ import Testing
         #expect(try await host.ask(.delete, "/api/rooms/r", [.authorization: "Bearer guess"]).status == 429)
     }
 
-    @Test func `pictures have a limit of their own`() async throws {
+    @Test func `snapshots have a limit of their own`() async throws {
         let host = await Host()
         var statuses: [Int] = []
         for _ in 0..<14 { statuses.append(try await host.ask(.get, "/api/rooms/r/snapshot.png").status) }

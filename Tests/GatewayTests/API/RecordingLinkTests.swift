@@ -18,7 +18,7 @@ import Testing
         return path
     }
 
-    @Test func `as soon as there is a token, recordings are for who has it`() async throws {
+    @Test func `as soon as there is a token, recordings are for its holders`() async throws {
         let path = file()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let host = await host(path)
@@ -35,7 +35,7 @@ import Testing
         #expect(try await open.ask(.get, "/api/recordings/rec/file", from: "203.0.113.9").status == 200)
     }
 
-    @Test func `a link opens its recording, and no other, until it ends`() async throws {
+    @Test func `a link opens its recording, and no other, until it expires`() async throws {
         let path = file()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let host = await host(path)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `links end in time, and with the tokens`() {
+    @Test func `links end with their time and with the tokens`() {
         let links = RecordingLinks(adminToken: "a", secret: "b")
         let path = links.path(of: "20260704-kitchen", expires: 1000)
         let signature = String(path.split(separator: "=").last ?? "")
@@ -75,7 +75,7 @@ import Testing
             !holds(RecordingLinks(adminToken: "ab", secret: "")) && !holds(RecordingLinks(adminToken: "", secret: "")))
     }
 
-    @Test func `more downloads than there are places wait outside`() throws {
+    @Test func `downloads beyond the limit are refused`() throws {
         let places = Places(1)
         var place = places.take()
         #expect(place != nil && places.take() == nil)

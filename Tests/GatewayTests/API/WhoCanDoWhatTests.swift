@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-/// The page says it, the server does it: each cell of its tables is tried.
+/// Compares the server with the page: each cell of the page's tables is tried.
 @Suite struct WhoCanDoWhatTests {
     private static let secret = "the secret of the portal, of 32 bytes"
 
@@ -34,7 +34,7 @@ import Testing
             .sign(TokenClaims(room: "r", role: role, exp: .init(value: .distantFuture)))
     }
 
-    /// A column of the table of routes: the settings, and who asks.
+    /// A column of the table of routes: the settings, and the sender of the request.
     private struct Asker {
         var mode = TesseraConfiguration.Auth.Mode.open
         var adminToken = ""
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Whether the route lets this asker in: whatever it then says of what is not there.
+    /// Whether the route gives access to this sender, even if it then answers that the resource does not exist.
     private func isLetIn(_ route: String, room: String, _ asker: Asker) async throws -> Bool {
         let host = await Host {
             $0.auth.mode = asker.mode
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: Messages
 
-    /// Whether the conference does what a message asks, for a seat with this role.
+    /// Whether the conference performs a message's request for a seat with this role.
     private func isDone(_ message: String, _ role: Role, isProven: Bool, _ conference: Conference) async -> Bool {
         let room = "room-\(UInt64.random(in: 0...UInt64.max))"
         do throws(ConferenceError) {

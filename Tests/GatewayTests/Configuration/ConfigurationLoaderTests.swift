@@ -23,13 +23,13 @@ import Testing
         } catch { return ["\(error)"] }
     }
 
-    @Test func `without anything the defaults hold`() throws {
+    @Test func `without settings the defaults apply`() throws {
         #expect(try ConfigurationLoader.load() == TesseraConfiguration())
         #expect(try load("") == TesseraConfiguration())
         #expect(try load("# nothing\nhttp:\n") == TesseraConfiguration())
     }
 
-    @Test func `every key of the contract is taken`() throws {
+    @Test func `every key of the contract is accepted`() throws {
         let all = try load(
             """
             http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"], hosts: [Meet.example], publicURL: "https://meet.example/", trustedProxies: [127.0.0.1, 10.0.0.0/8] }
@@ -71,7 +71,7 @@ import Testing
         #expect(conference.recording.minimumFree == 500 << 20 && conference.recording.startsPerMinute == 3)
     }
 
-    @Test func `the environment outweighs the file, and flags outweigh both`() throws {
+    @Test func `the environment overrides the file, and flags override both`() throws {
         let yaml = "rooms: {width: 640, height: 480, layout: speaker}\nhttp: {listen: 127.0.0.1:1}"
         let environment = ["TESSERA_ROOMS_WIDTH": "800", "TESSERA_HTTP_LISTEN": "127.0.0.1:2", "HOME": "/"]
         let settings = try load(
@@ -82,7 +82,7 @@ import Testing
         #expect(settings.http.listen.port == 3)
     }
 
-    /// What the conference is told with these settings.
+    /// The conference's configuration with these settings.
     private func recording(
         _ yaml: String, _ environment: [String: String], _ flag: (String, String)? = nil
     ) throws -> ConferenceConfiguration.Recording {
@@ -92,7 +92,7 @@ import Testing
 
     @Test
     func
-        `what recordings leave of the disk comes from the file, the environment and a flag, and reaches the conference`()
+        `recording.minimumFree comes from the file, the environment and a flag, and reaches the conference`()
         throws
     {
         let (yaml, environment) = ("recording: {minimumFree: 2GiB}", ["TESSERA_RECORDING_MINIMUMFREE": "3GiB"])
@@ -107,7 +107,7 @@ import Testing
 
     @Test
     func
-        `how many recordings a room may start comes from the file, the environment and a flag, and reaches the conference`()
+        `recording.startsPerMinute comes from the file, the environment and a flag, and reaches the conference`()
         throws
     {
         let (yaml, environment) = ("recording: {startsPerMinute: 2}", ["TESSERA_RECORDING_STARTSPERMINUTE": "3"])
@@ -148,7 +148,7 @@ import Testing
         ("media: {tcp: maybe}", "media.tcp: maybe: not allowed; allowed is true or false (t.yaml:1)"),
         ("width: 640", "width: 640: there is no such key; did you mean rooms.width? (t.yaml:1)"),
     ])
-    func `a fault names key, value, what is allowed, and the line`(yaml: String, line: String) {
+    func `a fault has key, value, allowed values and line`(yaml: String, line: String) {
         #expect(faults(yaml) == [line])
     }
 
@@ -181,16 +181,16 @@ import Testing
         #expect(lines.allSatisfy { !$0.contains("\n") })
     }
 
-    @Test func `media may listen on a name of this machine`() throws {
+    @Test func `media can listen on a name of this machine`() throws {
         let named = try ConfigurationLoader.load(file: .init(name: "c", text: "media: {listen: localhost:50001}"))
         #expect(named.media.listen.ip.isLoopback && named.media.listen.port == 50001)
     }
 
-    @Test func `all faults are told at once`() {
+    @Test func `all faults are reported at once`() {
         #expect(faults("rooms: {width: 1, height: 1}\nx: 1", environment: ["TESSERA_AUDIO_BITRATE": "no"]).count == 4)
     }
 
-    @Test func `a total may be lowered alone`() throws {
+    @Test func `a total can be lowered alone`() throws {
         #expect(try load("limits: {connections: 100, seats: 5, rooms: 2}").limits.connections == 100)
     }
 
@@ -205,7 +205,7 @@ import Testing
         #expect(try load("recording: {minimumFree: \(text)}").recording.minimumFree == bytes)
     }
 
-    @Test func `every key stands in the documentation`() throws {
+    @Test func `every key is in the documentation`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: ["appRTC: true", "webrtcDemo: on", "socketIO: 7", "rawTCP: \"0.0.0.0:7000\""])
-    func `what is not built is refused at the start`(setting: String) {
+    func `an endpoint that is not built is refused at the start`(setting: String) {
         let lines = faults("doors: {\(setting)}")
         #expect(
             lines.count == 1 && lines[0].contains("no such endpoint yet") && lines[0].contains("leave the key out"),
@@ -247,5 +247,5 @@ import Testing
     }
 
     @Test(arguments: ["", "s", "10", "-1s", "1e3s", "nan s", "infs", "1 s", "0x1s", "999999999999999999h"])
-    func `what is no duration`(text: String) { #expect(Duration(setting: text) == nil) }
+    func `invalid durations`(text: String) { #expect(Duration(setting: text) == nil) }
 }

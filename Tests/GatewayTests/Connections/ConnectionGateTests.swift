@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct ConnectionGateTests {
-    /// Remembers which connections were ended.
+    /// Records the connections that were ended.
     private final class Ended: Sendable {
         let names = Guarded<[String]>([])
         var all: [String] { names.withLock { $0 } }
@@ -29,7 +29,7 @@ import Testing
 
     @Test
     func
-        `a full house closes the oldest that said nothing, then who idles, then who is in no room, and never who is busy`()
+        `a full gate closes the oldest silent connection, then idle ones, then those outside of rooms, no busy one`()
         throws
     {
         let gate = ConnectionGate(connections: 4, perAddress: 4)
@@ -46,7 +46,7 @@ import Testing
         #expect(open(gate, "next") != nil)
     }
 
-    @Test func `a flood of silent connections never keeps a newcomer out`() {
+    @Test func `a flood of silent connections never refuses a newcomer`() {
         let gate = ConnectionGate(connections: 128, perAddress: 96)
         for number in 0..<10_000 {
             let ticket = open(gate, "\(number)", "192.0.2.\(number % 3)")
@@ -64,7 +64,7 @@ import Testing
         #expect(count(gate) == 3)
     }
 
-    @Test func `a place is given back once, however it was lost`() throws {
+    @Test func `a connection's place is freed once, however the connection ended`() throws {
         let gate = ConnectionGate(connections: 1, perAddress: 1)
         let first = try #require(open(gate, "first"))
         _ = open(gate, "second")
@@ -73,7 +73,7 @@ import Testing
         #expect(count(gate) == 1)
     }
 
-    @Test func `a trusted proxy brings many people`() {
+    @Test func `a trusted proxy has no limit of its own`() {
         let gate = ConnectionGate(
             connections: 100, perAddress: 2, trustedProxies: ["10.0.0.0/8"].compactMap { IPNetwork($0) })
         for number in 0..<50 { #expect(open(gate, "\(number)", "10.0.0.1") != nil) }
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test
-    func `bytes that wait are counted for all, and beyond the limit those go who took nothing for the longest time`()
+    func `beyond the limit of waiting bytes the readers that took nothing for the longest time end`()
         throws
     {
         let gate = ConnectionGate(connections: 10, perAddress: 10, maxUnsent: 1600)
@@ -105,7 +105,7 @@ import Testing
         #expect(gate.samples.contains { $0.labels["reason"] == "unsent" && $0.value == 1 })
     }
 
-    @Test func `two hundred readers that take nothing are ended before they hold more than the limit together`() {
+    @Test func `two hundred readers that take nothing never hold more than the limit together`() {
         let gate = ConnectionGate(connections: 1000, perAddress: 1000, maxUnsent: 1 << 20)
         let tickets = (0..<200).compactMap { open(gate, "\($0)") }
         for _ in 0..<50 { for ticket in tickets { ticket.queued(1000) } }
@@ -113,7 +113,7 @@ import Testing
         #expect(Set(ended.all).count == ended.all.count && ended.all.count == 200 - count(gate))
     }
 
-    @Test func `what was refused and closed is counted`() {
+    @Test func `refused and closed connections are counted`() {
         let gate = ConnectionGate(connections: 10, perAddress: 1)
         open(gate, "a")?.become(.busy)
         #expect(open(gate, "b") == nil)
@@ -127,7 +127,7 @@ import Testing
         #expect(value(gate, "tessera_http_connections_ended_total", ["head"]) == 1)
     }
 
-    @Test func `one that makes room for another is not refused`() {
+    @Test func `a connection that makes room for another is not counted as refused`() {
         let gate = ConnectionGate(connections: 1, perAddress: 1)
         for name in ["a", "b", "c"] { _ = open(gate, name) }
         let refused = ["total", "address"].map { value(gate, "tessera_limit_refusals_total", ["connections", $0]) }

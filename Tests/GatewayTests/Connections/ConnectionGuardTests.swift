@@ -7,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-/// Takes every write and completes none, as a socket does whose reader has stopped.
+/// Accepts every write and completes none, like a socket whose reader has stopped.
 private final class Dam: ChannelOutboundHandler {
     typealias OutboundIn = NIOAny
     var held: [EventLoopPromise<Void>] = []
@@ -17,7 +17,7 @@ private final class Dam: ChannelOutboundHandler {
     }
 }
 
-/// A socket whose output is closed still reads; an `EmbeddedChannel` would be closed altogether.
+/// Keeps the input of a channel with closed output open, as a socket does; an `EmbeddedChannel` would close completely.
 private final class HalfOpen: ChannelOutboundHandler {
     typealias OutboundIn = NIOAny
 
@@ -26,7 +26,7 @@ private final class HalfOpen: ChannelOutboundHandler {
     }
 }
 
-/// Counts how often the socket is asked for more.
+/// Counts the reads of the socket.
 private final class ReadCounter: ChannelOutboundHandler {
     typealias OutboundIn = NIOAny
     var count = 0
@@ -42,7 +42,7 @@ private final class ReadCounter: ChannelOutboundHandler {
     private let channel = EmbeddedChannel()
     private let dam = Dam()
 
-    /// A connection behind a guard that waits for `wait`.
+    /// A connection behind a guard that expects `wait`.
     private func guarded(_ wait: ConnectionGuard.Wait, isDammed: Bool = false) throws -> (ConnectionGuard, RequestWatch)
     {
         let ticket = try gate.open(nil) {}.get()
@@ -66,7 +66,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         gate.samples.contains { $0.labels["reason"] == reason && $0.value == 1 }
     }
 
-    @Test func `ten seconds for a head`() throws {
+    @Test func `a head has ten seconds`() throws {
         _ = try guarded(.head)
         pass(9)
         #expect(channel.isActive)
@@ -74,7 +74,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("head"))
     }
 
-    @Test func `ten seconds for TLS, and ten more for a head`() throws {
+    @Test func `TLS has ten seconds, and a head ten more`() throws {
         _ = try guarded(.tls)
         pass(9)
         channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
@@ -84,7 +84,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("head"))
     }
 
-    @Test func `thirty seconds for a body, however it drips`() throws {
+    @Test func `a body has thirty seconds, however slowly it comes`() throws {
         _ = try guarded(.head)
         try channel.writeInbound(head)
         for _ in 0..<29 {
@@ -96,7 +96,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("body"))
     }
 
-    @Test func `a body without end is cut off`() throws {
+    @Test func `an endless body ends the connection`() throws {
         _ = try guarded(.head)
         try channel.writeInbound(head)
         for _ in 0..<4 {
@@ -107,7 +107,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("body_size"))
     }
 
-    @Test func `an answer may take its time, and thirty seconds later the connection is idle too long`() throws {
+    @Test func `an answer has no limit, and thirty seconds after it the idle connection ends`() throws {
         _ = try guarded(.head)
         try channel.writeInbound(head)
         try channel.writeInbound(HTTPServerRequestPart.end(nil))
@@ -123,7 +123,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("idle"))
     }
 
-    @Test func `the first byte of the next request begins ten seconds again`() throws {
+    @Test func `the first byte of the next request starts ten seconds again`() throws {
         let connection = ConnectionGuard(try gate.open(nil) {}.get(), wait: .idle)
         try channel.pipeline.syncOperations.addHandler(connection)
         try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -136,7 +136,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("head"))
     }
 
-    @Test func `requests wait for their turn, in order, and nothing is read meanwhile`() throws {
+    @Test func `requests wait for their turn, in order, without reads meanwhile`() throws {
         let ticket = try gate.open(nil) {}.get()
         let connection = ConnectionGuard(ticket, wait: .head)
         var turns = 0
@@ -169,7 +169,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         try channel.writeInbound(HTTPServerRequestPart.end(nil))
     }
 
-    /// The paths of the requests that came through.
+    /// The paths of the requests that were passed on.
     private func passed() throws -> [String] {
         var paths: [String] = []
         while let part = try channel.readInbound(as: HTTPServerRequestPart.self) {
@@ -190,7 +190,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         gate.samples.first { $0.name == "tessera_limited_current" && $0.labels["name"] == "unsent_bytes" }?.value
     }
 
-    @Test func `whoever asks ahead and reads nothing has one answer waiting, and nothing more is read`() throws {
+    @Test func `a client that pipelines and reads nothing has one waiting answer, and is not read`() throws {
         _ = try guarded(.head, isDammed: true)
         let reads = ReadCounter()
         try channel.pipeline.syncOperations.addHandler(reads, position: .first)
@@ -213,7 +213,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         for promise in dam.held { promise.fail(ChannelError.ioOnClosedChannel) }
     }
 
-    @Test func `answers that leave bring on the next request, and the end of the input comes behind them all`() throws {
+    @Test func `an answer that has left starts the next request, and the end of the input comes last`() throws {
         final class Ends: ChannelInboundHandler {
             typealias InboundIn = HTTPServerRequestPart
             var count = 0
@@ -235,7 +235,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("idle"))
     }
 
-    @Test func `more requests at once than a read can bring end the connection`() throws {
+    @Test func `more requests than one read can bring end the connection`() throws {
         _ = try guarded(.head)
         for number in 0...500 { try request("/\(number)") }
         #expect(channel.isActive)
@@ -244,12 +244,12 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(try passed() == ["/0"])
     }
 
-    @Test func `what comes behind the last answer holds no place`() throws {
+    @Test func `requests behind the last answer take no memory`() throws {
         _ = try guarded(.head)
         try channel.pipeline.syncOperations.addHandler(HalfOpen(), position: .first)
         try request("/1")
         try request("/2")
-        // What the server does after the answer to a request with `Connection: close`.
+        // The server closes its output after the answer to a request with `Connection: close`.
         try reply()
         channel.close(mode: .output, promise: nil)
         pass(29)
@@ -258,7 +258,7 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("idle"))
     }
 
-    @Test func `a reader that takes nothing for thirty seconds is cut off, one that takes a little is not`() throws {
+    @Test func `a reader that takes nothing for thirty seconds is closed, one that takes a little is not`() throws {
         _ = try guarded(.nothing, isDammed: true)
         for _ in 0..<3 {
             channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "x"))), promise: nil)

@@ -13,7 +13,7 @@ import Testing
         ("bytes=-", .whole),
         ("bytes=a-b", .whole), ("bytes=--5", .whole), ("bytes", .whole),
     ])
-    func `of a file of 100 bytes`(header: String?, range: ByteRange) {
+    func `ranges of a file of 100 bytes`(header: String?, range: ByteRange) {
         #expect(ByteRange(header: header, size: 100) == range)
     }
 
@@ -31,12 +31,12 @@ import Testing
         ("null", false),
         ("https://meet.example:9", false),
     ])
-    func `own pages and listed ones`(origin: String?, isAllowed: Bool) {
+    func `own pages and listed ones pass`(origin: String?, isAllowed: Bool) {
         let policy = OriginPolicy(allowed: ["https://friend.example"])
         #expect(policy.allows(origin: origin, hosts: ["meet.example:8080"]) == isAllowed)
     }
 
-    @Test func `a star is everyone, and a proxy may end TLS`() {
+    @Test func `a star allows every page, and a proxy may terminate TLS`() {
         #expect(OriginPolicy(allowed: ["*"]).allows(origin: "https://x.example", hosts: []))
         #expect(OriginPolicy(allowed: []).allows(origin: "https://meet.example", hosts: ["meet.example"]))
         #expect(OriginPolicy(allowed: []).allows(origin: "http://[::1]:8080", hosts: ["[::1]:8080"]))

@@ -15,16 +15,16 @@ import Testing
     }
 
     @Test(arguments: [
-        // Who asks the proxy stands last; what stands before it anybody may have written.
+        // The proxy's client is the last entry; any client may have written the entries before it.
         ("198.51.100.7", "198.51.100.7"), ("1.1.1.1, 198.51.100.7", "198.51.100.7"),
         ("198.51.100.7, 10.1.1.1", "198.51.100.7"),
         ("1.1.1.1, 198.51.100.7, 10.1.1.1, 10.2.2.2", "198.51.100.7"), ("10.1.1.1, 10.2.2.2", "10.1.1.1"),
         ("198.51.100.7:4711", "198.51.100.7"), ("[2001:db8::1]:4711", "2001:db8::1"), ("2001:db8::1", "2001:db8::1"),
-        // What is no address is nobody: the proxy itself counts.
+        // An entry that is no address is ignored: the proxy itself counts.
         ("unknown", "127.0.0.1"), ("198.51.100.7, unknown", "127.0.0.1"), ("", "127.0.0.1"),
         ("::ffff:198.51.100.7", "198.51.100.7"),
     ])
-    func `behind a trusted proxy the last address that is none of ours counts`(header: String, client: String) {
+    func `behind a trusted proxy the last address that is no trusted proxy counts`(header: String, client: String) {
         #expect(source("127.0.0.1", [("x-forwarded-for", header)]).client == IPAddress(client))
     }
 
@@ -34,11 +34,11 @@ import Testing
         ("for=_hidden", "127.0.0.1"),
         ("nonsense", "127.0.0.1"),
     ])
-    func `so says Forwarded`(header: String, client: String) {
+    func `the addresses of Forwarded`(header: String, client: String) {
         #expect(source("127.0.0.1", [("forwarded", header)]).client == IPAddress(client))
     }
 
-    @Test func `nobody else is believed`() {
+    @Test func `headers of other senders are ignored`() {
         let headers = [("x-forwarded-for", "198.51.100.7"), ("x-forwarded-host", "other.example")]
         let stranger = source("203.0.113.9", headers)
         #expect(stranger.client == IPAddress("203.0.113.9") && stranger.hosts == ["meet.example"])
@@ -51,7 +51,7 @@ import Testing
         "localhost", "localhost:8080", "127.0.0.1", "127.0.0.1:8080", "127.3.2.1", "[::1]", "[::1]:8080", "LOCALHOST",
         "localhost.",
     ])
-    func `an administrator without a token is on this machine and says so`(host: String) {
+    func `an administrator without a token is on this machine and uses its loopback name`(host: String) {
         #expect(source("127.0.0.1", host: host, trusted: false).isLocalAdministrator)
         #expect(source("::1", host: host, trusted: false).isLocalAdministrator)
         #expect(!source("203.0.113.9", host: host, trusted: false).isLocalAdministrator)
@@ -62,7 +62,7 @@ import Testing
         nil, "", "evil.example", "meet.example:8080", "192.168.1.5", "0.0.0.0", "localhost.evil.example",
         "127.0.0.1.evil.example", "[::]",
     ])
-    func `by any other name it is none`(host: String?) {
+    func `a sender with any other name is no administrator`(host: String?) {
         #expect(!source("127.0.0.1", host: host, trusted: false).isLocalAdministrator)
     }
 
@@ -72,11 +72,11 @@ import Testing
         "cf-connecting-ip", "cf-ray", "cf-visitor", "true-client-ip", "x-client-ip", "x-cluster-client-ip",
         "fastly-client-ip", "cdn-loop",
     ])
-    func `a header of a proxy takes the right away`(name: String) {
+    func `a sender with a proxy's header is no administrator`(name: String) {
         #expect(!source("127.0.0.1", host: "localhost", trusted: false, [(name, "1")]).isLocalAdministrator)
     }
 
-    @Test func `a list of many hops is cut, not walked`() {
+    @Test func `a long list of hops is cut`() {
         let list = Array(repeating: "10.0.0.1", count: 10_000).joined(separator: ",")
         #expect(ProxyHeaders([(name: "x-forwarded-for", value: list)]).hops.count == 32)
     }
@@ -100,24 +100,24 @@ import Testing
         "meet.example.", "box.example",
         "box", "box.local", "box.lan", "tessera", nil,
     ])
-    func `addresses, known names and names of the neighbourhood pass`(host: String?) { #expect(!refuses(host)) }
+    func `addresses, known names and local names pass`(host: String?) { #expect(!refuses(host)) }
 
     @Test(arguments: [
         "evil.example", "evil.example:8080", "meet.example.evil.example", "192.168.1.5.evil.example", "xmeet.example",
         "", "a b", "evil.local",
     ])
-    func `a name that anybody may own is refused where strangers do not reach`(host: String) {
+    func `a name that anybody may own is refused at private addresses`(host: String) {
         for local in ["192.168.1.5", "127.0.0.1", "::1", "10.0.0.1", "fd00::1", "fe80::1", "100.64.0.1"] {
             #expect(refuses(host, at: local))
         }
     }
 
-    @Test func `on loopback a short name of others is refused too`() {
+    @Test func `on loopback an unknown short name is refused too`() {
         #expect(refuses("tessera", at: "127.0.0.1"))
         #expect(!refuses("box", at: "127.0.0.1"))
     }
 
-    @Test func `a public address, a trusted proxy and a certificate need no names`() {
+    @Test func `a public address, a trusted proxy and a certificate need no check of names`() {
         #expect(!refuses("other.example", at: "203.0.113.5"))
         #expect(!refuses("other.example", from: "192.168.1.77"))
         #expect(!refuses("other.example", HostPolicy(hosts: [], machineName: "box", isProvenByTLS: true)))

@@ -27,7 +27,7 @@ import Testing
         return frame.data.getInteger(at: frame.data.readerIndex, as: UInt16.self)
     }
 
-    @Test func `a message whose fragments grow too large is told so and ends with 1009`() throws {
+    @Test func `a message with too large fragments gets an error and ends with 1009`() throws {
         let channel = try channel()
         try channel.writeInbound(fragment(60, isFirst: true))
         try channel.writeInbound(fragment(60, isFirst: false))
@@ -41,7 +41,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `a frame that announces too much is told so too, once`() throws {
+    @Test func `a frame that announces too many bytes gets one error too`() throws {
         let channel = try channel()
         channel.pipeline.fireErrorCaught(NIOWebSocketError.invalidFrameLength)
         channel.pipeline.fireErrorCaught(
@@ -52,7 +52,7 @@ import Testing
         _ = try? channel.finish()
     }
 
-    @Test func `a breach of the protocol ends with 1002 and no words`() throws {
+    @Test func `a violation of the protocol ends with 1002 and no text`() throws {
         let channel = try channel()
         try channel.writeInbound(fragment(10, isFirst: false))
         #expect(closeCode(try channel.readOutbound(as: WebSocketFrame.self)) == 1002)
@@ -60,7 +60,7 @@ import Testing
         #expect(!channel.isActive, "the client's own close ends the wait")
     }
 
-    /// Counts the bytes that come past the guard.
+    /// Counts the bytes that pass the guard.
     private final class Meter: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         var bytes = 0
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// What a socket's bytes go through, with the guard's allowance for strangers.
+    /// The handlers of a WebSocket, with the guard's allowance before a join.
     private func stranger(_ meter: Meter) throws -> (EmbeddedChannel, ConnectionGuard) {
         let channel = EmbeddedChannel()
         let connection = ConnectionGuard(
@@ -88,8 +88,8 @@ import Testing
         return (channel, connection)
     }
 
-    /// Masked text in frames of this size, each announced with eight bytes (RFC 6455 §5.2); all but the last to be
-    /// continued.
+    /// Masked text in frames of these sizes, each with a length of eight bytes (RFC 6455 §5.2); the last frame is the
+    /// final one.
     private func frames(_ sizes: [Int]) -> [UInt8] {
         sizes.enumerated().flatMap { index, size -> [UInt8] in
             let first: UInt8 = (index == 0 ? 0x01 : 0x00) | (index == sizes.count - 1 ? 0x80 : 0x00)
@@ -111,7 +111,9 @@ import Testing
     }
 
     @Test(arguments: [[200_000], [60_000, 60_000, 60_000], [600_000], [131_072]])
-    func `a stranger who sends too much is told so and ends with 1009, and no more of it is kept`(sizes: [Int]) throws {
+    func `a client that sends too much before a join gets an error and 1009, and the rest is dropped`(sizes: [Int])
+        throws
+    {
         let meter = Meter()
         let (channel, _) = try stranger(meter)
         try send(frames(sizes), to: channel)
@@ -124,7 +126,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `who is in a room may send more than a stranger, and has words of its own`() throws {
+    @Test func `a client in a room may send more, and gets another error`() throws {
         let meter = Meter()
         let (channel, connection) = try stranger(meter)
         try send(frames([100_000]), to: channel)

@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct DescriptorBudgetTests {
-    @Test func `where the system gives enough, the settings hold`() {
+    @Test func `with enough descriptors the settings apply`() {
         let limits = TesseraConfiguration.Limits()
         let budget = DescriptorBudget(descriptors: DescriptorBudget.wanted(limits), limits)
         #expect(!budget.isShort)
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [128, 256, 512, 1024, 4096])
-    func `what is given out fits into what there is`(descriptors: Int) {
+    func `the budget fits into the descriptors`(descriptors: Int) {
         let budget = DescriptorBudget(descriptors: descriptors, TesseraConfiguration.Limits())
         let sum =
             budget.connections + budget.mediaConnections + budget.downloads + DescriptorBudget.reserve

@@ -10,7 +10,7 @@ import Threads
         JoinClient(address: IPAddress(address), identity: identity)
     }
 
-    @Test func `twice the rate comes at once, as many again in turn, and then the time to wait is told`() {
+    @Test func `twice the rate passes at once, as many again in turn, further joins get the time to wait`() {
         let limiter = JoinLimiter(joinsPerSecond: 5, at: .zero)
         let verdicts = (0..<22).map { _ in limiter.admit(client("192.0.2.1"), at: .zero) }
         #expect(verdicts[..<10].allSatisfy { $0 == .enter(after: .zero) })
@@ -28,7 +28,7 @@ import Threads
         #expect(limiter.admit(client("2001:db8:0:1::3"), at: .zero) == .enter(after: .zero))
     }
 
-    @Test func `who shows a token is not held up by the others of the address`() {
+    @Test func `a join with a token does not wait for others of the address`() {
         let limiter = JoinLimiter(joinsPerSecond: 1, at: .zero)
         while case .enter = limiter.admit(client("192.0.2.1"), at: .zero) {}
         #expect(limiter.admit(client("192.0.2.1", "anna"), at: .zero) == .enter(after: .zero))
@@ -36,7 +36,7 @@ import Threads
         #expect(limiter.admit(client("192.0.2.1", "bo"), at: .zero) == .enter(after: .zero))
     }
 
-    @Test func `a join that leads to no seat is given back`() async throws {
+    @Test func `a failed join returns its allowance`() async throws {
         let limiter = JoinLimiter(joinsPerSecond: 1, at: MonotonicClock.now())
         var request = JoinRequest(room: "r", name: "Eve")
         request.client = client("192.0.2.1")
@@ -52,7 +52,7 @@ import Threads
         #expect(limiter.admit(client("192.0.2.1"), at: MonotonicClock.now()) == .enter(after: .zero))
     }
 
-    @Test func `wrong tokens cost the joins of the address nothing`() {
+    @Test func `wrong tokens do not use the allowance of the address`() {
         let limiter = JoinLimiter(joinsPerSecond: 5, at: .zero)
         let delays = (0..<1000).map { _ in limiter.delay(afterFailureOf: client("192.0.2.1"), at: .zero) }
         #expect(delays.first == .zero && delays.last == JoinLimiter.failureDelay)

@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct PrometheusTextTests {
-    @Test func `samples of one name stand together, escaped`() {
+    @Test func `samples of one name are together, escaped`() {
         let text = PrometheusText.write([
             MetricSample("a_total", "A\nb.", .counter, 3, labels: ["room": "x\"y\\z\n"]),
             MetricSample("b", "B.", .gauge, 0.5),

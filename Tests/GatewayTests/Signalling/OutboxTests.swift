@@ -10,7 +10,7 @@ import Testing
         return all
     }
 
-    @Test func `messages leave in the order in which they came`() {
+    @Test func `messages leave in the order in which they were added`() {
         var outbox = Outbox()
         for text in ["a", "b", "c"] { _ = outbox.add(.text(text)) }
         let all = drain(&outbox)
@@ -31,20 +31,20 @@ import Testing
         #expect(next == [.text("people 3")], "one that is gone is not replaced")
     }
 
-    @Test func `a change whose predecessor nobody got becomes the whole`() {
+    @Test func `a change that replaces a waiting one becomes the full state`() {
         var outbox = Outbox()
-        _ = outbox.add(.text("list 1"), .participants, whole: { .text("list 1") })
+        _ = outbox.add(.text("list 1"), .participants, fullState: { .text("list 1") })
         _ = outbox.next()
-        _ = outbox.add(.text("change 2"), .participants, whole: { .text("list 2") })
-        _ = outbox.add(.text("change 3"), .participants, whole: { .text("list 3") })
+        _ = outbox.add(.text("change 2"), .participants, fullState: { .text("list 2") })
+        _ = outbox.add(.text("change 3"), .participants, fullState: { .text("list 3") })
         let whole = drain(&outbox)
         #expect(whole == [.text("list 3")])
-        _ = outbox.add(.text("change 4"), .participants, whole: { .text("list 4") })
+        _ = outbox.add(.text("change 4"), .participants, fullState: { .text("list 4") })
         let change = drain(&outbox)
         #expect(change == [.text("change 4")])
     }
 
-    @Test func `a client that reads nothing costs no more for all that happens`() {
+    @Test func `a client that reads nothing costs a bounded amount of memory`() {
         var outbox = Outbox()
         let list = String(repeating: "x", count: 10_000)
         let taken = (0..<500).map { _ in outbox.add(.text(list), .participants) }
@@ -52,7 +52,7 @@ import Testing
         #expect(outbox.count == 1 && outbox.bytes == 10_000)
     }
 
-    @Test func `too many bytes, or messages, are the end`() {
+    @Test func `too many bytes or messages are refused`() {
         var large = Outbox()
         let text = String(repeating: "x", count: 100_000)
         let taken = (0..<11).map { _ in large.add(.text(text)) }
@@ -62,7 +62,7 @@ import Testing
         #expect(pings.firstIndex(of: false) == Outbox.maxMessages)
     }
 
-    @Test func `nothing comes behind a farewell`() {
+    @Test func `no message follows a close`() {
         var outbox = Outbox()
         _ = outbox.add(.close(1000, "bye"))
         _ = outbox.add(.text("more"))

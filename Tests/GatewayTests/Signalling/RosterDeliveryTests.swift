@@ -6,10 +6,10 @@ import Testing
 @testable import Conference
 @testable import Gateway
 
-/// Who is in a room, from its members to what clients have in their lists: through the announcer, the sessions and
-/// outboxes that are read slowly or not at all, by random rooms with a seed.
+/// The participants of random rooms with a seed, from the members to the clients' lists: through the announcer, the
+/// sessions, and outboxes that are read slowly or not at all.
 @Suite struct RosterDeliveryTests {
-    /// A generator whose numbers follow from its seed (Marsaglia's xorshift).
+    /// A deterministic generator (Marsaglia's xorshift).
     private struct Seeded: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -20,12 +20,12 @@ import Testing
         }
     }
 
-    /// A client as the page is one: it keeps a list, and does with it what the messages say.
+    /// A client like the page: it keeps a list and applies the messages to it.
     private struct Client {
         var session: SignallingSession
         var outbox = Outbox()
         let wantsDeltas: Bool
-        /// As JSON, in order.
+        /// The list as JSON, in order.
         var list: [JSONValue] = []
         var viewers: JSONValue?
         var changes = 0
@@ -39,12 +39,13 @@ import Testing
         mutating func perform(_ actions: [SignallingSession.Action]) {
             for case .send(let message) in actions {
                 let isTaken = outbox.add(
-                    .text(message.bytes), message.state, whole: message.whole.map { whole in { .text(whole.bytes) } })
+                    .text(message.bytes), message.state,
+                    fullState: message.fullState.map { full in { .text(full.bytes) } })
                 #expect(isTaken)
             }
         }
 
-        /// Reads what waits.
+        /// Reads the waiting messages.
         mutating func read() throws {
             while case .text(let text)? = outbox.next() {
                 let message = try JSON.decode(JSONValue.self, from: text.readableBytesView)
@@ -69,13 +70,13 @@ import Testing
         }
     }
 
-    /// As it is after it was written and read.
+    /// The value after encoding and decoding.
     private func json(_ people: [ParticipantInfo]) throws -> [JSONValue] {
         try people.map { try JSON.decode(JSONValue.self, from: $0.json.bytes) }
     }
 
     @Test(arguments: 1...16 as ClosedRange<UInt64>)
-    func `whatever happens, lists and changes lead to the same`(seed: UInt64) throws {
+    func `lists and changes lead to the same result in any room`(seed: UInt64) throws {
         var random = Seeded(state: seed &* 0x9E37_79B9_7F4A_7C15)
         var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(), at: .zero)
         room.settings.maxParticipants = 1000
@@ -85,9 +86,9 @@ import Testing
         func tell(_ update: RosterUpdate) {
             let told = SharedEvent(.participants(update))
             for index in clients.indices {
-                // What an `EventMailbox` leaves out is a number that is missing.
+                // An announcement that an `EventMailbox` drops is a missing number.
                 if Int.random(in: 0..<10, using: &random) == 0 { continue }
-                clients[index].perform(clients[index].session.happened(told))
+                clients[index].perform(clients[index].session.handleEvent(told))
             }
         }
         func follow(_ step: RosterAnnouncer.Step) {
@@ -135,13 +136,13 @@ import Testing
                 }
             default: break
             }
-            // Some read often, some seldom.
+            // Some clients read often, some seldom.
             for index in clients.indices where Int.random(in: 0..<3 + index, using: &random) == 0 {
                 try clients[index].read()
             }
             if members != room.members { follow(announcer.changed({ room.infos }, at: now)) }
         }
-        // One change more, told to everyone.
+        // One more change, announced to all clients.
         now += .seconds(1)
         if let update = announcer.announcement(of: { room.infos }, at: now) { tell(update) }
         _ = try room.join(JoinRequest(room: "r", name: "Last"), id: "last", secret: "s", at: now + .seconds(1))
@@ -152,7 +153,7 @@ import Testing
         #expect(last.everyone == room.infos && Set(last.roster.listed) == Set(room.infos.filter(\.isListed)))
         let (everyone, listed) = (try json(last.everyone), try json(last.roster.listed))
         for index in clients.indices {
-            clients[index].perform(clients[index].session.happened(SharedEvent(.participants(last))))
+            clients[index].perform(clients[index].session.handleEvent(SharedEvent(.participants(last))))
             try clients[index].read()
             let client = clients[index]
             #expect(client.list == (client.wantsDeltas ? listed : everyone), "seed \(seed), client \(index)")

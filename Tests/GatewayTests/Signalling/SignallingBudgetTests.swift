@@ -30,7 +30,7 @@ import Testing
         #expect(later == 100, "ten a second")
     }
 
-    @Test func `bytes are limited, however the messages are cut`() {
+    @Test func `bytes are limited, whatever the size of the messages`() {
         var budget = budget()
         var taken = 0
         for tick in 0..<500
@@ -41,23 +41,23 @@ import Testing
         #expect(taken >= 1_000_000)
     }
 
-    @Test func `messages that nobody can read end the connection`() {
+    @Test func `too many unreadable messages end the connection`() {
         var budget = budget()
-        let first = (0..<20).map { _ in budget.wasBad(at: .zero) }
+        let first = (0..<20).map { _ in budget.countBadMessage(at: .zero) }
         #expect(first.allSatisfy { $0 == nil })
-        guard case .end(let error)? = budget.wasBad(at: .zero) else { Issue.record("goes on"); return }
+        guard case .end(let error)? = budget.countBadMessage(at: .zero) else { Issue.record("goes on"); return }
         #expect(error.code == .tooFast && error.retryAfter == 1)
     }
 
-    @Test func `a connection joins once a second, and is sent away after five refusals`() {
+    @Test func `a connection joins once a second, and ends after five refusals`() {
         var budget = budget()
         let waits = (0..<4).map { _ in budget.join(at: .zero) }
         #expect(waits == [.zero, .zero, .zero, .seconds(1)])
-        let ends = (0..<5).map { _ in budget.joinFailed() }
+        let ends = (0..<5).map { _ in budget.countFailedJoin() }
         #expect(ends == [false, false, false, false, true])
     }
 
-    @Test func `offers come with the changes of a call, not faster`() {
+    @Test func `offers are limited in rate`() {
         var budget = budget()
         let waits = (0..<21).map { _ in budget.offer(at: .zero) }
         #expect(waits.filter { $0 > .zero } == [.milliseconds(500)])
@@ -79,7 +79,7 @@ import Testing
         #expect(try self.type(text) == type)
     }
 
-    @Test func `deep and wide texts are refused after a look at their beginning`() {
+    @Test func `deep and wide texts are refused at the first excess`() {
         let wide = "[" + String(repeating: "1,", count: 2000) + "1]"
         for text in [String(repeating: "[", count: 50), wide, String(repeating: "{\"a\":", count: 9)] {
             #expect(throws: Refusal.self) { try type(text) }

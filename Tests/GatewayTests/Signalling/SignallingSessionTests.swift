@@ -12,7 +12,7 @@ import Testing
         room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [], layout: "grid",
         recording: nil)
 
-    /// The code, if all that happened is an error that is not fatal.
+    /// The code, if the only action is an error that is not fatal.
     private func harmless(_ actions: [SignallingSession.Action]) -> String? {
         guard actions.count == 1, case .send(.error(let error, fatal: false))? = actions.first else { return nil }
         return error.message.isEmpty ? nil : error.code.rawValue
@@ -25,7 +25,7 @@ import Testing
         return session
     }
 
-    @Test func `a join asks for a seat and is told of it`() {
+    @Test func `a join requests a seat and gets joined`() {
         var asked = JoinRequest(room: "Daily stand-up", name: "Anna", layout: "speaker")
         asked.roleIsProven = false
         var session = SignallingSession(sdpLimit: 1000)
@@ -36,11 +36,11 @@ import Testing
         #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
     }
 
-    @Test func `what happens before the seat is told after joined`() {
+    @Test func `events during a join are sent after joined`() {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
-        #expect(session.happened(SharedEvent(.speaker("p2"))).isEmpty)
-        #expect(session.happened(SharedEvent(.layout("single"))).isEmpty)
+        #expect(session.handleEvent(SharedEvent(.speaker("p2"))).isEmpty)
+        #expect(session.handleEvent(SharedEvent(.layout("single"))).isEmpty)
         #expect(
             session.seated(welcome, iceServers: []) == [
                 .send(.joined(welcome, iceServers: [])), .send(.event(SharedEvent(.speaker("p2")))),
@@ -89,7 +89,7 @@ import Testing
         (.unauthorized, .policyViolation),
         (.forbidden, .policyViolation), (.overloaded, .tryAgainLater), (.internalFailure, .internalError),
     ])
-    func `being refused a room is fatal and closes with a fitting code`(
+    func `a refused room is fatal and closes with a fitting code`(
         code: ErrorCode, close: SignallingSession.CloseCode
     ) {
         var session = SignallingSession(sdpLimit: 1000)
@@ -102,7 +102,7 @@ import Testing
         #expect(session.received(#"{"type":"leave"}"#).isEmpty)
     }
 
-    @Test func `an unknown layout and haste leave another try`() {
+    @Test func `after an unknown layout or too many joins the client may try again`() {
         for code in [ErrorCode.unknownLayout, .tooFast] {
             var session = SignallingSession(sdpLimit: 1000)
             _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `when to come again is told with the refusal`() throws {
+    @Test func `a refusal has the time to wait`() throws {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         let refusal = Refusal(.tooFast, "no", retryAfter: .milliseconds(2100))
@@ -125,7 +125,7 @@ import Testing
         #expect(ServerMessage.error(Refusal(.badSDP, "m"), fatal: false).json["retryAfter"] == nil)
     }
 
-    @Test func `who asks too much loses the connection, and the seat`() {
+    @Test func `a client above its limits loses the connection and the seat`() {
         var session = joined()
         let enough = Refusal(.tooFast, "enough", retryAfter: .seconds(1))
         #expect(
@@ -135,7 +135,7 @@ import Testing
         #expect(session.isOver)
     }
 
-    @Test func `a bad offer leaves the seat`() {
+    @Test func `a bad offer does not end the seat`() {
         var session = joined()
         for refusal in [Refusal(.badSDP, "line 3"), Refusal(.recordingFailed, "disk full"), Refusal(.forbidden, "no")] {
             #expect(session.failed(refusal) == [.send(.error(refusal, fatal: false))], "no reason to leave the call")
@@ -150,7 +150,7 @@ import Testing
         #expect(harmless(actions) == "bad_sdp")
     }
 
-    @Test func `a seat is taken back by its secret, and a lost one can be joined anew`() {
+    @Test func `a seat is resumed by its secret, and after an expired one the client can join again`() {
         var session = SignallingSession(sdpLimit: 1000)
         #expect(
             session.received(#"{"type":"join","resume":{"id":"p1","secret":"s"}}"#) == [
@@ -162,19 +162,19 @@ import Testing
         #expect(!session.received(#"{"type":"join","room":"r","name":"Anna"}"#).isEmpty)
     }
 
-    @Test func `whoever is thrown out hears why`() {
+    @Test func `a removed client gets the reason`() {
         var session = joined()
         #expect(
-            session.happened(SharedEvent(.left(.removed))) == [
+            session.handleEvent(SharedEvent(.left(.removed))) == [
                 .send(.left(.removed)), .close(.normal, reason: "removed"),
             ])
-        #expect(session.happened(SharedEvent(.speaker("p1"))).isEmpty)
+        #expect(session.handleEvent(SharedEvent(.speaker("p1"))).isEmpty)
         #expect(session.disconnected().isEmpty)
         var other = joined()
-        #expect(other.happened(SharedEvent(.left(.draining))).last == .close(.goingAway, reason: "draining"))
+        #expect(other.handleEvent(SharedEvent(.left(.draining))).last == .close(.goingAway, reason: "draining"))
     }
 
-    @Test func `a lost connection keeps the seat, a farewell gives it up`() {
+    @Test func `a lost connection keeps the seat, leave ends it`() {
         var lost = joined()
         #expect(lost.disconnected() == [.lost])
         var gone = joined()
@@ -182,14 +182,14 @@ import Testing
         #expect(gone.disconnected().isEmpty)
     }
 
-    @Test func `a seat that comes after the client went is given up`() {
+    @Test func `a seat that is granted after the client's end is left`() {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         _ = session.disconnected()
         #expect(session.seated(welcome, iceServers: []) == [.leave])
     }
 
-    @Test func `who wants what changes gets a list first, and again where an announcement is missing`() {
+    @Test func `a client with deltas gets a list first, and again after a missing announcement`() {
         var (announcer, people) = (RosterAnnouncer(), [person("p1")])
         func announce(_ second: Int64) -> SharedEvent {
             guard
@@ -207,38 +207,38 @@ import Testing
             session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: [], countsViewers: true))])
         var other = joined()
         let first = announce(1)
-        #expect(session.happened(first) == [.send(.event(first, .roster))])
-        #expect(other.happened(first) == [.send(.event(first, .everyone))])
+        #expect(session.handleEvent(first) == [.send(.event(first, .roster))])
+        #expect(other.handleEvent(first) == [.send(.event(first, .everyone))])
         people.append(person("p2"))
         let second = announce(2)
-        #expect(session.happened(second) == [.send(.event(second, .change))])
-        #expect(other.happened(second) == [.send(.event(second, .everyone))])
+        #expect(session.handleEvent(second) == [.send(.event(second, .change))])
+        #expect(other.handleEvent(second) == [.send(.event(second, .everyone))])
         people.append(person("p3"))
         _ = announce(3)
         people[0].hand = true
         let fourth = announce(4)
-        #expect(session.happened(fourth) == [.send(.event(fourth, .roster))], "the third was left out somewhere")
+        #expect(session.handleEvent(fourth) == [.send(.event(fourth, .roster))], "the third was left out somewhere")
         people.append(person("p4", role: .viewer))
         let fifth = announce(5)
-        #expect(session.happened(fifth) == [.send(.event(fifth, .change))])
+        #expect(session.handleEvent(fifth) == [.send(.event(fifth, .change))])
         people[3].name = "Somebody"
         let sixth = announce(6)
-        #expect(session.happened(sixth).isEmpty, "nobody is told who watches")
-        #expect(other.happened(sixth) == [.send(.event(sixth, .everyone))])
+        #expect(session.handleEvent(sixth).isEmpty, "nobody is told who watches")
+        #expect(other.handleEvent(sixth) == [.send(.event(sixth, .everyone))])
         people[0].hand = false
         var back = SignallingSession(sdpLimit: 1000)
         _ = back.received(#"{"type":"join","resume":{"id":"p1","secret":"s"},"deltas":true}"#)
         _ = back.seated(welcome, iceServers: [])
         let seventh = announce(7)
-        #expect(back.happened(seventh) == [.send(.event(seventh, .roster))], "who comes back begins with the list")
-        #expect(session.happened(seventh) == [.send(.event(seventh, .change))])
+        #expect(back.handleEvent(seventh) == [.send(.event(seventh, .roster))], "who comes back begins with the list")
+        #expect(session.handleEvent(seventh) == [.send(.event(seventh, .change))])
     }
 
-    @Test func `during a join the newest of each state waits`() {
+    @Test func `during a join the newest event of each state waits`() {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
-        for number in 0..<100 { _ = session.happened(SharedEvent(.speaker("p\(number)"))) }
-        _ = session.happened(SharedEvent(.layout("single")))
+        for number in 0..<100 { _ = session.handleEvent(SharedEvent(.speaker("p\(number)"))) }
+        _ = session.handleEvent(SharedEvent(.layout("single")))
         #expect(
             session.seated(welcome, iceServers: []).dropFirst() == [
                 .send(.event(SharedEvent(.speaker("p99")))), .send(.event(SharedEvent(.layout("single")))),
@@ -254,7 +254,7 @@ import Testing
     }
 }
 
-/// Somebody with everything switched off.
+/// A participant with everything switched off.
 func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
     ParticipantInfo(
         id: id, name: "Anna", role: role, audio: false, video: false, hand: false, speaking: false, presenting: false,
@@ -267,7 +267,7 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         try JSON.decode(JSONValue.self, from: message.bytes.readableBytesView)
     }
 
-    @Test func `joined has everything that the contract names`() throws {
+    @Test func `joined has all fields of the contract`() throws {
         let anna = person("p1", role: .moderator)
         let json = try object(
             .joined(
@@ -288,7 +288,7 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         }
     }
 
-    @Test func `who is in the room, in three forms`() throws {
+    @Test func `participants have three forms`() throws {
         var roster = Roster([person("p1"), person("p2")])
         let everyone = [person("p2"), person("p3"), person("p4", role: .viewer)]
         let change = roster.change(to: everyone)
@@ -312,7 +312,7 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         #expect(changed["left"] == ["p1"] && changed["viewers"] == 1)
     }
 
-    @Test func `joined counts viewers for those who want what changes`() throws {
+    @Test func `joined counts viewers for clients with deltas`() throws {
         let welcome = Welcome(
             room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s",
             participants: [person("p1"), person("p2", role: .viewer)], layout: "grid", recording: nil)
@@ -322,14 +322,14 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         #expect(people.count == 1 && json["viewers"] == 1)
     }
 
-    @Test func `what many are told is written once`() {
+    @Test func `an event for many clients is encoded once`() {
         let message = ServerMessage.event(SharedEvent(.speaker("p1")))
         #expect(message.bytes == ByteBuffer(bytes: message.json.bytes))
         let storage = { message.bytes.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) } }
         #expect(storage() == storage())
     }
 
-    @Test func `the others`() throws {
+    @Test func `the other messages`() throws {
         #expect(try object(.event(SharedEvent(.speaker(nil)))) == ["type": "speaker", "participant": .null])
         #expect(try object(.answer(sdp: "v=0\r\n")) == ["type": "answer", "sdp": "v=0\r\n"])
         #expect(

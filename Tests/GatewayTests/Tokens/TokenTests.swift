@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `expired, early, forged and senseless ones are unauthorized`() async throws {
+    @Test func `expired, early, forged and malformed tokens are unauthorized`() async throws {
         let isUnauthorized: @Sendable (any Error) -> Bool = { ($0 as? Refusal)?.code == .unauthorized }
         await #expect { try await admit(TokenClaims(room: "r", exp: .init(value: .distantPast))) } throws: {
             isUnauthorized($0)
@@ -72,11 +72,11 @@ import Testing
         }
     }
 
-    @Test func `a token without an end is no token`() async throws {
+    @Test func `a token without an expiry is refused`() async throws {
         await #expect { try await admit(TokenClaims(room: "r")) } throws: { ($0 as? Refusal)?.code == .unauthorized }
     }
 
-    @Test func `issuer and audience are looked at where they are set`() async throws {
+    @Test func `issuer and audience are checked where they are set`() async throws {
         let verifier = await TokenVerifier(secret: "correct", issuer: "portal", audience: "tessera")
         func isGood(_ issuer: String?, _ audience: [String]?) async throws -> Bool {
             let claims = TokenClaims(room: "r", exp: later, iss: issuer, aud: audience.map { AudienceClaim(value: $0) })
@@ -107,7 +107,7 @@ import Testing
             ICEServers(configuration: ice).links(for: "p1", now: 1000).first == "<stun:s.example>; rel=\"ice-server\"")
     }
 
-    @Test func `equal is only what is equal`() {
+    @Test func `isEqual compares whole texts`() {
         #expect(isEqual("abc", "abc"))
         #expect(!isEqual("abc", "abd"))
         #expect(!isEqual("abc", "ab"))

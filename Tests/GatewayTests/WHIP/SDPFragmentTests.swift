@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct SDPFragmentTests {
-    /// As RFC 9725 §4.3.2 shows it.
+    /// The example of RFC 9725 §4.3.2.
     private let trickle =
         "a=group:BUNDLE 0 1\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\na=ice-ufrag:EsAw\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\n"
         + "a=candidate:1387637174 1 udp 2122260223 192.0.2.1 61764 typ host generation 0 ufrag EsAw network-id 1\r\na=end-of-candidates\r\n"
@@ -22,7 +22,9 @@ import Testing
     @Test(arguments: [
         "", "hello", "a=mid:0", "a=ice-ufrag:x", "a=ice-ufrag:EsAw\r\na=ice-pwd:short", "v=0\r\na=ice-ufrag:EsAw",
     ])
-    func `what is none`(text: String) { #expect(throws: APIError.self) { try SDPFragment(parsing: text) } }
+    func `invalid fragments are refused`(text: String) {
+        #expect(throws: APIError.self) { try SDPFragment(parsing: text) }
+    }
 
     @Test func `too many candidates are refused`() {
         let text = String(repeating: "a=candidate:1 1 udp 1 192.0.2.1 1 typ host\r\n", count: 1000)
@@ -43,5 +45,5 @@ import Testing
         (["text/html, application/sdp;q=0.5"], true),
         (["text/html"], false), (["application/sdp;q=0"], false),
     ])
-    func `Accept`(lines: [String], isFine: Bool) { #expect(accepts("application/sdp", lines) == isFine) }
+    func `Accept headers`(lines: [String], isFine: Bool) { #expect(accepts("application/sdp", lines) == isFine) }
 }

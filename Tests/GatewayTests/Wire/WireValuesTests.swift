@@ -6,7 +6,7 @@ import Testing
 @testable import RoomMedia
 
 @Suite struct WireValuesTests {
-    @Test func `statistics tell what of the participant's was not taken`() {
+    @Test func `statistics have the participant's refused packets`() {
         var statistics = ParticipantStatistics()
         (statistics.faults[.overBudget], statistics.faults[.sources]) = (7, 3)
         statistics.renditionReason = LinkReason(.linkWorse, "The line.")
@@ -16,7 +16,7 @@ import Testing
         #expect(refused?["overBudget"] == 7 && refused?["sources"] == 3 && refused?["replayed"] == 0)
     }
 
-    @Test func `what is written is read as the same`() throws {
+    @Test func `encoded values decode to the same`() throws {
         let text = "\u{0}\u{1}\u{1F}\"\\/\n\r\t\u{7F}é\u{2028}👩\u{200D}👧"
         let value: JSONValue = [
             "text": .string(text), text: "key",
@@ -30,7 +30,7 @@ import Testing
         #expect(JSONValue.object(["b": 1, "a": "/"]).bytes == Array(#"{"a":"/","b":1}"#.utf8), "by their names")
     }
 
-    @Test func `the document lists what is refused`() async throws {
+    @Test func `the document lists the kinds of faults`() async throws {
         let document = try await Host().ask(.get, "/api/openapi.json").json
         let listed = document["components"]?["schemas"]?["Statistics"]?["properties"]?["refused"]?["properties"]
         for kind in PeerFaults.Kind.allCases { #expect(listed?["\(kind)"]?["type"] == "integer", "\(kind)") }
