@@ -13,6 +13,12 @@ package final class AudioClock: Sendable {
     /// The rooms of the thread, touched there only.
     final class Rooms {
         fileprivate(set) var all: [String: AudioRoom] = [:]
+        /// The time of the next tick.
+        fileprivate var next: Instant
+
+        /// The first tick is the first whole multiple of the period after `now`.
+        init(at now: Instant) { next = Instant(ticks: now.ticks(at: 50) + 1, at: 50) }
+
         func add(_ id: String, _ room: AudioRoom) { all[id] = room }
         func remove(_ id: String) { all[id] = nil }
     }
@@ -54,27 +60,30 @@ package final class AudioClock: Sendable {
     package func start() {
         // Above every thread of normal priority, below the kernel's own.
         DedicatedThread.start(name, realtimePriority: 10) { [self] in
-            let rooms = Rooms()
-            var tick = Instant(ticks: MonotonicClock.now().ticks(at: 50) + 1, at: 50)
-            while true {
-                MonotonicClock.sleep(until: tick)
-                let batch = inbox.take()
-                if batch.isLast { return }
-                for work in batch.messages { work(rooms) }
-                let late = MonotonicClock.now() - tick
-                lateness.store(late.nanoseconds, ordering: .relaxed)
-                run(rooms, at: tick)
-                if late > Self.catchUpLimit {
-                    let missed = late.nanoseconds / Self.period.nanoseconds
-                    skipped.wrappingAdd(Int(missed), ordering: .relaxed)
-                    tick += .nanoseconds(missed * Self.period.nanoseconds)
-                }
-                tick += Self.period
-            }
+            let rooms = Rooms(at: MonotonicClock.now())
+            while let wake = run(rooms, at: MonotonicClock.now()) { MonotonicClock.sleep(until: wake) }
         }
     }
 
-    private func run(_ rooms: Rooms, at tick: Instant) {
+    /// Runs the waiting work and then the tick, where one is due, and returns the next wake-up; nil after `stop`.
+    func run(_ rooms: Rooms, at now: Instant) -> Instant? {
+        guard now >= rooms.next else { return rooms.next }
+        let batch = inbox.take()
+        if batch.isLast { return nil }
+        for work in batch.messages { work(rooms) }
+        let late = now - rooms.next
+        lateness.store(late.nanoseconds, ordering: .relaxed)
+        mix(rooms, at: rooms.next)
+        if late > Self.catchUpLimit {
+            let missed = late.nanoseconds / Self.period.nanoseconds
+            skipped.wrappingAdd(Int(missed), ordering: .relaxed)
+            rooms.next += .nanoseconds(missed * Self.period.nanoseconds)
+        }
+        rooms.next += Self.period
+        return rooms.next
+    }
+
+    private func mix(_ rooms: Rooms, at tick: Instant) {
         var deliveries: [AudioDelivery] = []
         meter.measure {
             for room in rooms.all.values { room.tick(tick, into: &deliveries) }

@@ -29,8 +29,10 @@ package final class VideoClock: Sendable {
 
     package init(overload: OverloadState) { self.overload = overload }
 
-    func add(_ room: String, framesPerSecond: Int, tick: @escaping @Sendable (Instant) -> Void) {
-        let now = MonotonicClock.now()
+    func add(
+        _ room: String, framesPerSecond: Int, at now: Instant = MonotonicClock.now(),
+        tick: @escaping @Sendable (Instant) -> Void
+    ) {
         state.withLock { state in
             state.rooms[room] = Entry(
                 framesPerSecond: framesPerSecond, next: now.ticks(at: Int64(framesPerSecond)) + 1, tick: tick)
@@ -47,7 +49,7 @@ package final class VideoClock: Sendable {
     }
 
     /// Runs the due ticks and returns the next wake-up; nil after `stop`.
-    private func run(at now: Instant) -> Instant? {
+    func run(at now: Instant) -> Instant? {
         let half = overload.level >= .halfRate
         var due: [(@Sendable (Instant) -> Void, Instant)] = []
         let wake: Instant? = state.withLock { state in

@@ -21,14 +21,14 @@ struct BusyRateTests {
         value.map { abs($0 - expected) < 0.01 * expected } ?? false
     }
 
-    @Test("It is what the line carries, however long it goes on", arguments: [10, 64, 1000])
+    @Test("A steady stream has its own rate, however long it is", arguments: [10, 64, 1000])
     func steady(count: Int) {
         var arrivals = Arrivals()
         arrivals.add(count, every: .milliseconds(8))
         #expect(near(arrivals.rate.rate, 1_000_000))
     }
 
-    @Test("A burst in a quiet stream shows the line, not the stream's mean")
+    @Test("A burst in a slow stream has the rate of the burst")
     func burst() {
         var arrivals = Arrivals()
         arrivals.add(20, every: .milliseconds(50), size: 100)
@@ -36,7 +36,7 @@ struct BusyRateTests {
         #expect(near(arrivals.rate.rate, 2_000_000))
     }
 
-    @Test("A clump of a radio link's is no measure, nor are a few packets")
+    @Test("A clump of less than 30 ms has no rate, nor have fewer than nine packets")
     func clump() {
         var arrivals = Arrivals()
         #expect(arrivals.rate.rate == nil)
@@ -49,7 +49,7 @@ struct BusyRateTests {
         #expect(near(arrivals.rate.rate, 400_000))
     }
 
-    @Test("What arrived long ago belongs to another queue")
+    @Test("Packets of more than 500 ms ago do not count")
     func old() {
         var arrivals = Arrivals()
         arrivals.add(30, every: .milliseconds(4))
@@ -59,7 +59,7 @@ struct BusyRateTests {
         #expect(near(arrivals.rate.rate, 500_000))
     }
 
-    @Test("After a reset it begins anew")
+    @Test("A reset forgets all packets")
     func reset() {
         var arrivals = Arrivals()
         arrivals.add(30, every: .milliseconds(4))

@@ -39,7 +39,7 @@ private struct Steered {
 
 @Suite("DelayBasedController")
 struct DelayBasedControllerTests {
-    @Test("While the line is not full the rate grows by 8 % a second")
+    @Test("The rate grows by 8 % a second while the link is not full")
     func grows() {
         var link = Steered(1_000_000)
         link.run(.normal, for: .milliseconds(100))
@@ -48,7 +48,7 @@ struct DelayBasedControllerTests {
         #expect((2_100_000...2_250_000).contains(link.rate), "\(link.rate)")
     }
 
-    @Test("Overuse takes it to 85 % of what gets through, but away from where it is by no more than so much")
+    @Test("Overuse cuts the rate to 85 % of the acknowledged rate, within limits")
     func cuts() {
         func cut(_ acknowledged: Double?) -> Double {
             var link = Steered(1_000_000)
@@ -57,12 +57,12 @@ struct DelayBasedControllerTests {
             return link.rate
         }
         #expect(cut(800_000) == 680_000)
-        #expect(cut(100_000) == 600_000, "what was acknowledged lags behind")
-        #expect(cut(2_000_000) == 970_000, "too much it was all the same")
+        #expect(cut(100_000) == 600_000, "the acknowledged rate lags behind")
+        #expect(cut(2_000_000) == 970_000, "it was too much all the same")
         #expect(cut(nil) == 850_000)
     }
 
-    @Test("One queue is one reason: there is no second cut within a round trip, unless far less gets through")
+    @Test("There is no second cut within a round trip, unless far less is acknowledged")
     func once() {
         var link = Steered(1_000_000)
         let first = link.tell(.overused, acknowledged: 900_000, after: .zero)
@@ -72,7 +72,7 @@ struct DelayBasedControllerTests {
         #expect([first, soon, later, collapse] == [true, false, true, true])
     }
 
-    @Test("A queue that drains is let drain")
+    @Test("The rate holds while a queue drains")
     func holds() {
         var link = Steered(1_000_000)
         link.run(.normal, for: .seconds(1))
@@ -83,7 +83,7 @@ struct DelayBasedControllerTests {
         #expect(link.rate > before)
     }
 
-    @Test("Near the known capacity it grows by steps, and fast again where the line bears more")
+    @Test("Near the known capacity the rate grows slowly, and fast again once the link carries more")
     func nearCapacity() {
         var link = Steered(1_000_000)
         _ = link.tell(.overused, acknowledged: 1_000_000, after: .zero)
@@ -97,7 +97,7 @@ struct DelayBasedControllerTests {
         #expect((0.075...0.085).contains(link.rate / known - 1))
     }
 
-    @Test("It runs ahead of what gets through by half and no further, and is not pulled back to it")
+    @Test("The rate grows to one and a half times the acknowledged rate, and is not pulled down to it")
     func headroom() {
         var link = Steered(150_000)
         link.run(.normal, for: .seconds(60), acknowledged: 200_000)
@@ -107,7 +107,7 @@ struct DelayBasedControllerTests {
         #expect(ahead.rate == 1_000_000)
     }
 
-    @Test("Little traffic of which nothing is known proves nothing")
+    @Test("Little traffic without an acknowledged rate does not raise the rate")
     func limited() {
         var link = Steered(1_000_000)
         for _ in 0..<100 { _ = link.tell(.normal, acknowledged: nil, after: .milliseconds(100), isLimited: true) }
@@ -116,7 +116,7 @@ struct DelayBasedControllerTests {
         #expect(link.rate > 1_050_000)
     }
 
-    @Test("A pause counts for no more than a second")
+    @Test("A gap between updates counts for no more than a second")
     func pause() {
         var link = Steered(1_000_000)
         link.run(.normal, for: .milliseconds(100))
@@ -124,7 +124,7 @@ struct DelayBasedControllerTests {
         #expect(link.rate <= 1_080_001)
     }
 
-    @Test("The rate stays within its range, whoever moves it")
+    @Test("Updates, probes and limits keep the rate within its range")
     func range() {
         var link = Steered(100_000, range: 50_000...120_000)
         link.run(.normal, for: .seconds(30))

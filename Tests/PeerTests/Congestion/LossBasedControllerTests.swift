@@ -34,7 +34,7 @@ private struct LossyLink {
 
 @Suite("LossBasedController")
 struct LossBasedControllerTests {
-    @Test("More than a tenth lost brings the rate down by half of that, and three clean seconds lift the ceiling")
+    @Test("Loss above 10 % cuts the rate by half the loss, and three clean seconds lift the ceiling")
     func backsOff() {
         var link = LossyLink()
         link.run(0, for: LossyLink.sample * 8)
@@ -60,14 +60,14 @@ struct LossBasedControllerTests {
         #expect(link.controller.ceiling == ceiling)
     }
 
-    @Test("The first two seconds' loss says little")
+    @Test("Loss in the first two seconds is ignored")
     func grace() {
         var link = LossyLink()
         link.run(0.25, for: .milliseconds(1900))
         #expect(link.controller.ceiling == nil)
     }
 
-    @Test("Where a third is lost what gets through is the measure, from the start on, and never less than half")
+    @Test("Loss above 30 % limits the rate to the acknowledged rate at once, but to no less than half")
     func flood() {
         var link = LossyLink()
         link.acknowledged = 700_000
@@ -79,7 +79,7 @@ struct LossBasedControllerTests {
         #expect(broken.controller.ceiling == 500_000)
     }
 
-    @Test("Few packets are no sample, nor is a short time, however much of it was lost")
+    @Test("A sample needs enough packets and enough time")
     func samples() {
         var controller = LossBasedController()
         var now = Instant.zero
@@ -104,7 +104,7 @@ struct LossBasedControllerTests {
         #expect(controller.fraction == 1)
     }
 
-    @Test("What a radio link loses at any rate does not slow it down; more than that does")
+    @Test("Loss that the link always has sets no ceiling; loss above it does")
     func inherent() {
         var link = LossyLink()
         link.run(0.15, for: .seconds(20))
@@ -115,7 +115,7 @@ struct LossBasedControllerTests {
         #expect(link.rate < 950_000)
     }
 
-    @Test("Cuts are a round trip apart: loss of before a cut does not cut again")
+    @Test("Cuts are at least a round trip apart")
     func rhythm() {
         func cuts(_ roundTrip: Duration) -> Int {
             var link = LossyLink()
@@ -128,7 +128,7 @@ struct LossBasedControllerTests {
         #expect((3...5).contains(cuts(.milliseconds(1200))))
     }
 
-    @Test("A probe that got through lifts the ceiling to what it measured, and never lowers it")
+    @Test("A probe lifts the ceiling to the rate that it measured, and never lowers it")
     func probe() throws {
         var link = LossyLink()
         link.controller.probed(10)

@@ -21,7 +21,7 @@ private struct Trends {
 
 @Suite("OveruseDetector")
 struct OveruseDetectorTests {
-    @Test("One high trend is none; a second one as high is overuse, and a low one ends it")
+    @Test("One high trend is not overuse, a second one is, and a low one ends it")
     func twice() {
         var trends = Trends()
         #expect(trends.tell(100) == .normal)
@@ -31,7 +31,7 @@ struct OveruseDetectorTests {
         #expect(trends.tell(0) == .normal)
     }
 
-    @Test("A trend that is high but falls is no overuse: the queue drains already")
+    @Test("A high trend that falls is not overuse: the queue already drains")
     func falling() {
         var trends = Trends()
         for trend in stride(from: 100.0, through: 60, by: -1) { #expect(trends.tell(trend) == .normal) }
@@ -47,7 +47,7 @@ struct OveruseDetectorTests {
         #expect(trends.tell(100, apart: .milliseconds(2)) == .overused)
     }
 
-    @Test("Beside a flow that keeps the queue growing the threshold rises, so that it does not push us out")
+    @Test("The threshold rises beside a flow that keeps the queue growing")
     func rises() {
         var fresh = Trends()
         #expect(fresh.tell(18, times: 2) == .overused)
@@ -56,7 +56,7 @@ struct OveruseDetectorTests {
         #expect(used.tell(18, times: 10) == .normal)
     }
 
-    @Test("On a quiet line the threshold falls, so that a small queue is seen")
+    @Test("The threshold falls on an idle link, so that a small queue is found")
     func falls() {
         var fresh = Trends()
         #expect(fresh.tell(8, times: 2) == .normal)
@@ -74,15 +74,15 @@ struct OveruseDetectorTests {
         #expect(trends.tell(18, times: 2) == .overused)
     }
 
-    @Test("A pause counts for no more than a tenth of a second")
+    @Test("A gap between updates adapts the threshold by no more than 100 ms")
     func pause() {
         var trends = Trends()
         trends.tell(12)
         trends.tell(20, apart: .seconds(10))
-        #expect(trends.tell(20) == .overused, "ten seconds' worth would have raised the threshold beyond 20")
+        #expect(trends.tell(20) == .overused, "ten seconds would have raised the threshold beyond 20")
     }
 
-    @Test("However long the trend climbs, the threshold stays within its range")
+    @Test("The threshold stays within its range, however long the trend rises")
     func range() {
         var trends = Trends()
         for trend in stride(from: 10.0, through: 660, by: 5) { trends.tell(trend, times: 20) }

@@ -31,7 +31,7 @@ private struct QueuedLink {
 @Suite("StandingQueue")
 struct StandingQueueTests {
     @Test(
-        "A full queue that neither grows nor drains calls for cuts, and a short one does not", arguments: [-900, 0, 7])
+        "A long standing queue calls for a cut, and a short one does not", arguments: [-900, 0, 7])
     func stands(hours: Int) {
         var link = QueuedLink()
         link.clocks = .seconds(3600 * hours)
@@ -41,7 +41,7 @@ struct StandingQueueTests {
         #expect(link.run([200], for: .milliseconds(100)) == 1)
     }
 
-    @Test("On a thin line one and a half full packets are no queue")
+    @Test("On a slow link one and a half full packets are no queue")
     func thin() {
         // 1.5 × 1200 bytes at 50 kbit/s: 288 ms.
         var link = QueuedLink()
@@ -51,24 +51,24 @@ struct StandingQueueTests {
         #expect(link.run([300], for: .milliseconds(100)) == 1)
     }
 
-    @Test("Jitter is no queue: of a report its fastest packet counts")
+    @Test("Jitter is no queue: the fastest packet of a report counts")
     func jitter() {
         var link = QueuedLink()
         #expect(link.run([400, 0, 400, 300], for: .seconds(5)) == 0)
         #expect(link.queue.delay == .zero)
     }
 
-    @Test("A cut gets time to show, and a queue that drains is not cut again")
+    @Test("There is no second cut within 300 ms, nor while the queue drains")
     func drains() {
         var link = QueuedLink()
         link.run([0], for: .seconds(1))
         #expect(link.run([900], for: .milliseconds(100)) == 1)
         #expect(link.run([900], for: .milliseconds(200)) == 0)
         for delay in [700, 500, 300, 150] { #expect(link.run([delay], for: .milliseconds(300)) == 0, "\(delay)") }
-        #expect(link.run([149], for: .milliseconds(300)) == 1, "it has stopped draining")
+        #expect(link.run([149], for: .milliseconds(300)) == 1, "the queue has stopped draining")
     }
 
-    @Test("What four cuts do not change is no queue: the way has become longer")
+    @Test("A delay that four cuts do not change is taken for a longer path")
     func longerWay() {
         var link = QueuedLink()
         link.run([0], for: .seconds(1))
@@ -78,7 +78,7 @@ struct StandingQueueTests {
         #expect(link.queue.delay == .milliseconds(50))
     }
 
-    @Test("The empty line's delay is that of the last ten seconds")
+    @Test("The base delay is the least of the last ten seconds")
     func window() {
         var link = QueuedLink()
         link.run([0], for: .seconds(1))
@@ -88,7 +88,7 @@ struct StandingQueueTests {
         #expect(link.queue.delay == .zero)
     }
 
-    @Test("A report without packets says nothing")
+    @Test("A report without packets changes nothing")
     func empty() {
         var link = QueuedLink()
         #expect(link.run([], for: .seconds(1)) == 0)

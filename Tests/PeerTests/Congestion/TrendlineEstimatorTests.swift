@@ -17,7 +17,7 @@ struct TrendlineEstimatorTests {
         }
     }
 
-    @Test("A queue that grows or drains by so much per group has that slope", arguments: [-5, -1, -0.2, 0.2, 1, 5])
+    @Test("The trend is the slope of a queue that grows or drains evenly", arguments: [-5, -1, -0.2, 0.2, 1, 5])
     func slope(change: Double) throws {
         let trend = try #require(trends(200) { _ in change }.last)
         let slope = change / (20 + change)
@@ -25,7 +25,7 @@ struct TrendlineEstimatorTests {
         #expect(abs(trend - expected) < 0.02 * abs(expected), "\(trend) for \(expected)")
     }
 
-    @Test("It says nothing before its window is full, and little with few groups behind it")
+    @Test("The trend is zero before the window is full, and small with few groups")
     func start() {
         let trends = trends(120) { _ in 1 }
         #expect(trends.prefix(TrendlineEstimator.window - 1).allSatisfy { $0 == 0 })
@@ -53,7 +53,7 @@ struct TrendlineEstimatorTests {
         }
     }
 
-    @Test("After a reset the past counts no more")
+    @Test("A reset forgets the past")
     func reset() {
         var estimator = TrendlineEstimator()
         for _ in 0..<100 {

@@ -25,7 +25,7 @@ private struct Stream {
 
 @Suite("DelayEstimator")
 struct DelayEstimatorTests {
-    @Test("It knows nothing before its first interval is over, and then that a steady stream needs one bucket")
+    @Test("There is no delay before the first interval ends; a steady stream then needs one bucket")
     func steady() {
         var stream = Stream()
         #expect(stream.estimator.delay == nil && stream.estimator.base == nil)
@@ -36,7 +36,7 @@ struct DelayEstimatorTests {
         #expect(stream.estimator.base == Duration.seconds(1000).nanoseconds)
     }
 
-    @Test("It covers jitter, whatever its size", arguments: [20, 60, 120])
+    @Test("The delay covers the jitter", arguments: [20, 60, 120])
     func jitter(most: Int) throws {
         var random = SeededRandom(seed: 3)
         var stream = Stream()
@@ -45,14 +45,14 @@ struct DelayEstimatorTests {
         #expect(delay > .milliseconds(most * 9 / 10) && delay <= .milliseconds(most + 5), "\(delay)")
     }
 
-    @Test("One straggler moves nothing")
+    @Test("One late packet does not change the delay")
     func straggler() {
         var stream = Stream()
         stream.run(for: .seconds(10)) { $0 == 400 ? 150 : 0 }
         #expect(stream.estimator.delay == .milliseconds(5))
     }
 
-    @Test("Trouble shows within two intervals, and is forgotten within ten seconds")
+    @Test("New jitter raises the delay within two intervals, and is forgotten within ten seconds")
     func trouble() {
         var stream = Stream()
         stream.run(for: .seconds(5))
@@ -63,14 +63,14 @@ struct DelayEstimatorTests {
         #expect(stream.estimator.delay == .milliseconds(5))
     }
 
-    @Test("A delay beyond the histogram is its end")
+    @Test("A delay beyond the histogram counts as its last bucket")
     func beyond() {
         var stream = Stream()
         stream.run(for: .seconds(5)) { $0 % 5 == 0 ? 1000 : 0 }
         #expect(stream.estimator.delay == .milliseconds(505))
     }
 
-    @Test("A way that has become longer is the new measure within half a second; a shorter one at once")
+    @Test("A longer path becomes the base within half a second, a shorter one at once")
     func newWay() {
         var stream = Stream()
         stream.run(for: .seconds(5))
@@ -80,14 +80,14 @@ struct DelayEstimatorTests {
         #expect(stream.run(for: .milliseconds(20)) { _ in 250 } == .milliseconds(50))
     }
 
-    @Test("The fastest packet is that of two seconds: clocks drift")
+    @Test("The base follows clocks that drift apart")
     func drift() {
         var stream = Stream()
         // 100 ppm over ten minutes: 60 ms.
         #expect(stream.run(for: .seconds(600)) { $0 / 500 } <= .milliseconds(1))
     }
 
-    @Test("After a jump of the stream's clock the jitter's shape still counts, and offsets do not")
+    @Test("A rebase keeps the histogram and forgets the base")
     func rebase() {
         var stream = Stream()
         stream.run(for: .seconds(10)) { $0 % 5 == 0 ? 40 : 0 }

@@ -27,7 +27,7 @@ struct CodecMatchingTests {
         "a=rtpmap:102 VP9/90000",
     ]
 
-    @Test("The order is the offer's, or ours where we have one; of H.264 the format first that most can decode")
+    @Test("Codecs stand in the offer's order or the configured one, and H.264 formats by rank")
     func order() throws {
         let section = try section("video", "96 97 98 99 100 101 102", video)
         #expect(matching().codecs(of: section).map(\.payloadType) == [96, 101, 100, 99, 98])
@@ -36,7 +36,7 @@ struct CodecMatchingTests {
         #expect(matching { $0.videoCodecs = [.vp8] }.codecs(of: section).map(\.payloadType) == [96])
     }
 
-    @Test("Codecs that are not ours, and formats that nobody can use, are none")
+    @Test("Unknown codecs and unusable formats do not match")
     func unusable() throws {
         let strange = try section(
             "video", "96 97 98 99",
@@ -50,7 +50,7 @@ struct CodecMatchingTests {
         #expect(!matching().hasCodec(audio))
     }
 
-    @Test("A payload type that would be taken for RTCP is nobody's", arguments: [64, 72, 95])
+    @Test("Payload types that look like RTCP are not used", arguments: [64, 72, 95])
     func looksLikeRTCP(type: Int) throws {
         let section = try section(
             "video", "\(type) 96 \(type - 1)",
@@ -61,7 +61,7 @@ struct CodecMatchingTests {
         #expect(matching().codecs(of: repair).map(\.rtxPayloadType) == [nil])
     }
 
-    @Test("Each codec has the first rtx that names it")
+    @Test("Each codec gets the first rtx payload type that names it")
     func repairs() throws {
         let section = try section(
             "video", "96 97 98 99 100",
@@ -74,7 +74,7 @@ struct CodecMatchingTests {
         #expect(codecs.map(\.payloadType) == [96, 98] && codecs.map(\.rtxPayloadType) == [99, 97])
     }
 
-    @Test("Feedback is what both want, transport-cc only with its header extension")
+    @Test("Feedback is what both ends support, and transport-cc needs its header extension")
     func feedback() throws {
         let lines = [
             "a=rtpmap:96 VP8/90000", "a=rtcp-fb:96 nack", "a=rtcp-fb:96 nack pli", "a=rtcp-fb:96 transport-cc",
@@ -87,7 +87,7 @@ struct CodecMatchingTests {
         #expect(matching { $0.feedback = .pli }.codecs(of: extended).first?.feedback == .pli)
     }
 
-    @Test("Audio is one codec, and red counts where all its blocks are of that codec")
+    @Test("Audio has one codec, and red counts where all its blocks are of that codec")
     func redundancy() throws {
         func red(_ parameters: String) throws -> UInt8? {
             let section = try self.section(
@@ -107,7 +107,7 @@ struct CodecMatchingTests {
         #expect(matching { $0.takesRedundantAudio = false }.codecs(of: offered).first?.redPayloadType == nil)
     }
 
-    @Test("Our description names each codec with its repair, and repeats of H.264's parameters what is agreed")
+    @Test("A description lists each codec with its rtx, and repeats the H.264 format")
     func descriptions() throws {
         let section = try section("video", "96 97 98 99 100 101 102", video)
         let matching = matching()
@@ -121,7 +121,7 @@ struct CodecMatchingTests {
         }
     }
 
-    @Test("Of header extensions those are taken that we know, each once, and with ids that the form allows")
+    @Test("Header extensions are taken once each, where they are known and the id fits the form")
     func extensions() throws {
         let section = try section(
             "video", "96",

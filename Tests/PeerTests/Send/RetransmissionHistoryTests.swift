@@ -29,7 +29,7 @@ struct RetransmissionHistoryTests {
         return history
     }
 
-    /// What a peer gets that asks for these numbers at once.
+    /// Those of the numbers that are sent again when a peer asks for all of them at once.
     private func taken(
         _ numbers: some Sequence<Int>, of history: inout RetransmissionHistory, at now: Instant = start
     ) -> [Int] {
@@ -41,13 +41,13 @@ struct RetransmissionHistoryTests {
         }
     }
 
-    @Test("Packets are found by their number, over its wrap-around too", arguments: [100, 65_530])
+    @Test("Packets are found by their sequence number, also across the wrap-around", arguments: [100, 65_530])
     func wraps(first: Int) {
         var history = history(first..<first + 12)
         #expect(taken(first - 1..<first + 13, of: &history) == Array(first..<first + 12))
     }
 
-    @Test("A packet is forgotten when it is old, and when as many came after it as there is room for")
+    @Test("A packet is forgotten after 1.5 s, and when 1024 packets followed it")
     func forgets() {
         var history = history(60_000..<60_000 + RetransmissionHistory.capacity + 5)
         #expect(taken(60_000..<60_010, of: &history) == Array(60_005..<60_010))
@@ -67,7 +67,7 @@ struct RetransmissionHistoryTests {
         #expect(history.forProbe(at: Self.start)?.sequence == SequenceNumber(0) + 65_599)
     }
 
-    @Test("What is on its way again is not sent a second time, until a round trip has passed at the peer")
+    @Test("A repair is not repeated before three quarters of a round trip")
     func onItsWay() {
         var history = history(0..<5)
         #expect(taken([3], of: &history) == [3])
@@ -75,7 +75,7 @@ struct RetransmissionHistoryTests {
         #expect(taken([3], of: &history, at: Self.start + .milliseconds(80)) == [3])
     }
 
-    @Test("A packet of which a repair has arrived is not sent again")
+    @Test("A packet whose repair has arrived is not sent again")
     func arrived() {
         var history = history(0..<5)
         #expect(taken([3], of: &history) == [3])
@@ -85,10 +85,10 @@ struct RetransmissionHistoryTests {
         let again = history.take(
             SequenceNumber(3), asked: later, roundTrip: Self.roundTrip, at: later, hasArrived: { $0 == repair })
         #expect(again == nil)
-        #expect(taken([3], of: &history, at: later) == [3], "where it has not arrived")
+        #expect(taken([3], of: &history, at: later) == [3], "feedback has not told of the repair")
     }
 
-    @Test("Repairs cost a quarter of what is sent, and what may be spent at once is half a second's")
+    @Test("Repairs may take a quarter of the media bytes, and half a second of its rate at once")
     func budget() {
         // 20,000 bytes to begin with, and a quarter of 100,000.
         var some = history(0..<100)
@@ -102,7 +102,7 @@ struct RetransmissionHistoryTests {
         #expect(taken(0..<1000, of: &thin).count == RetransmissionHistory.leastAllowance / Self.size)
     }
 
-    @Test("How late a repair came is told once feedback must be there, for the first repair that arrived")
+    @Test("The lateness of the first repair that arrived is told after the feedback time")
     func lateness() {
         var history = history(0..<5)
         let told = RetransmissionHistory.feedbackTime

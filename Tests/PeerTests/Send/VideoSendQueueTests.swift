@@ -15,7 +15,7 @@ struct VideoSendQueueTests {
             frame: frame, codec: OutgoingCodec(payloadType: 96, usesNack: true), queued: start + pause, timestamp: 0)
     }
 
-    @Test("Fragments leave in order, the last of each frame is known, and nothing is left behind")
+    @Test("Fragments leave in order with the last of each frame marked, and the byte count ends at zero")
     func order() {
         var queue = VideoSendQueue()
         for size in [3000, 1, 0, 1100, 2500] { queue.append(entry(size: size)) }
@@ -34,7 +34,7 @@ struct VideoSendQueueTests {
         #expect(queue.takeFragment() == nil)
     }
 
-    @Test("A frame is late after 0.8 s, a keyframe after two: on a thin line it takes that long")
+    @Test("A frame is late after 0.8 s, and a keyframe after 2 s")
     func late() {
         for (isKey, limit) in [(false, 800), (true, 2000)] {
             var queue = VideoSendQueue()
@@ -49,7 +49,7 @@ struct VideoSendQueueTests {
         }
     }
 
-    @Test("A cut leaves a frame whole that has begun to leave, and takes all others")
+    @Test("A cut keeps a frame that is partly sent, and removes all others")
     func cut() throws {
         var queue = VideoSendQueue()
         for _ in 0..<3 { queue.append(entry(size: 2000)) }
@@ -65,7 +65,7 @@ struct VideoSendQueueTests {
         #expect(queue.isEmpty && queue.bytes == 0)
     }
 
-    @Test("Removing all leaves an empty queue that goes on")
+    @Test("The queue is empty after removeAll, and takes new frames")
     func removeAll() {
         var queue = VideoSendQueue()
         for _ in 0..<3 { queue.append(entry(size: 2000)) }

@@ -1,0 +1,38 @@
+import Basics
+import Threads
+
+@testable import RoomMedia
+
+/// What rooms take of the server, with clocks that stand still until a test moves them.
+final class StillServices: Sendable {
+    let overload = OverloadState()
+    let audio: AudioClock
+    let video: VideoClock
+    let media: MediaServices
+    private let pool = WorkPool(threads: 1)
+
+    init() {
+        let meters = StageMeters()
+        audio = AudioClock(name: "audio", meter: meters.audio, deliver: { _ in })
+        video = VideoClock(overload: overload)
+        media = MediaServices(
+            pool: pool, meters: meters, overload: overload, audio: audio, video: video,
+            decode: DecodeServices(
+                pool: pool, meter: meters.decode, pixelsPerSecond: 1 << 30,
+                shared: SharedDecodeBudget(pixelsPerSecond: 1 << 30, at: .zero), counters: IntakeCounters()),
+            deliver: { _, _, _, _ in }, report: { _ in })
+        pool.start()
+    }
+
+    deinit { pool.stop() }
+
+    /// A room without anybody.
+    func room(
+        _ id: String = "r", tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void = { _, _ in }
+    ) -> RoomEngine {
+        RoomEngine(
+            id: id, scene: Scene(width: 320, height: 180, framesPerSecond: 30, views: [.room: Scene.View()]),
+            rungs: RoomMediaConfiguration.Rung.standard, audio: RoomMediaConfiguration.Audio(), services: media,
+            tilesChanged: tilesChanged, speakersChanged: { _ in })
+    }
+}
