@@ -122,27 +122,30 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
+        // What the tests of several targets need; in no product.
+        .target(
+            name: "TestSupport", dependencies: ["Basics", "Threads"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: strict),
         .testTarget(name: "ThreadsTests", dependencies: ["Threads"], swiftSettings: strict),
-        .testTarget(name: "SocketsTests", dependencies: ["Sockets", "Threads"], swiftSettings: strict),
+        .testTarget(name: "SocketsTests", dependencies: ["TestSupport", "Sockets", "Threads"], swiftSettings: strict),
         .testTarget(
-            name: "PeerTests", dependencies: ["Peer", "Simulation", "Threads", "CSRTP"], resources: [.copy("Fixtures")],
+            name: "PeerTests", dependencies: ["TestSupport", "Peer", "Simulation", "CSRTP"], resources: [.copy("Fixtures")],
             swiftSettings: strict),
-        .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: strict),
-        .testTarget(name: "MixingTests", dependencies: ["Mixing"], swiftSettings: strict),
-        .testTarget(name: "RecordingTests", dependencies: ["Recording", "Codecs"], swiftSettings: strict),
+        .testTarget(name: "CodecsTests", dependencies: ["TestSupport", "Codecs"], swiftSettings: strict),
+        .testTarget(name: "MixingTests", dependencies: ["TestSupport", "Mixing"], swiftSettings: strict),
+        .testTarget(name: "RecordingTests", dependencies: ["TestSupport", "Recording", "Codecs"], swiftSettings: strict),
         .testTarget(
-            name: "RoomMediaTests", dependencies: ["RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
+            name: "RoomMediaTests", dependencies: ["TestSupport", "RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
         .testTarget(
-            name: "ConferenceTests", dependencies: ["Conference", "RoomMedia", "Peer", "Simulation", "Threads"],
+            name: "ConferenceTests", dependencies: ["TestSupport", "Conference", "RoomMedia", "Peer", "Simulation", "Threads"],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "Basics", "Threads", "RoomMedia", "Conference",
+                "TestSupport", "Gateway", "Basics", "Threads", "RoomMedia", "Conference",
                 .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
-        .testTarget(name: "CallTests", dependencies: ["Call", "Peer"], swiftSettings: strict),
+        .testTarget(name: "CallTests", dependencies: ["TestSupport", "Call", "Peer"], swiftSettings: strict),
 
         // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They
         // run the rooms' own rules, which are `package`, and so are no package of their own.

@@ -2,6 +2,7 @@ import Basics
 import Codecs
 import Foundation
 import Peer
+import TestSupport
 import Testing
 
 @testable import Call
@@ -11,7 +12,6 @@ import Testing
     private func save(_ codec: VideoCodec, to file: String) async throws -> String {
         let saver = try CallSaver(file: file)
         let opus = try OpusEncoder(bitRate: .kilobits(32))
-        let pitch = 2 * Double.pi * 440 / 48_000
         for (second, (width, height)) in [(160, 96), (320, 192), (160, 96)].enumerated() {
             let encoder = try makeVideoEncoder(
                 VideoEncoderConfiguration(
@@ -28,7 +28,7 @@ import Testing
                     (coded.width, coded.height) = coded.isKeyframe ? (width, height) : (0, 0)
                     saver.append(ReceivedVideoFrame(frame: coded, captureTime: now, arrival: now))
                 }
-                let audio = (0..<960).map { Float(0.3 * sin(pitch * Double(sequence * 960 + $0))) }
+                let audio = sine(440, from: sequence * 960, count: 960, amplitude: 0.3)
                 saver.append(
                     ReceivedAudioPacket(
                         payload: try opus.encode(audio), sequence: Int64(sequence), timestamp: Int64(sequence * 960),
@@ -41,13 +41,12 @@ import Testing
 
     @Test("A call with changing picture sizes is saved to one file", arguments: [VideoCodec.h264, .vp8])
     func sizes(codec: VideoCodec) async throws {
-        let directory = URL(fileURLWithPath: NSTemporaryDirectory() + "saved-" + UUID().uuidString)
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let file = directory.appendingPathComponent("out.mp4").path
+        let directory = ScratchDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let file = directory.file("out.mp4")
         let said = try await save(codec, to: file)
         #expect(said.hasPrefix(file))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["out.mp4"])
+        #expect(directory.files == ["out.mp4"])
         let reader = try MediaFileReader(path: file, decode: true)
         var sizes: [[Int]] = []
         var pictures: [Int64] = []

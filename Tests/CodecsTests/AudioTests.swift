@@ -1,6 +1,7 @@
 import Basics
 import Codecs
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct TimeStretcherTests {

@@ -1,5 +1,6 @@
 import Basics
 import Codecs
+import TestSupport
 import Testing
 
 @Suite struct OpusTests {

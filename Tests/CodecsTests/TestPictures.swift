@@ -40,20 +40,3 @@ func luminancePSNR(_ a: Picture, _ b: Picture) -> Double {
     }
     return sum == 0 ? 99 : 10 * log10(255 * 255 * Double(a.width * a.height) / Double(sum))
 }
-
-/// `count` samples of a sine at 48 kHz from sample `start` on.
-func sine(_ frequency: Double, from start: Int = 0, count: Int, amplitude: Float = 0.5) -> [Float] {
-    (start..<start + count).map { amplitude * Float(sin(2 * Double.pi * frequency * Double($0) / 48_000)) }
-}
-
-/// The amplitude of a frequency in the samples (Goertzel).
-func strength(of frequency: Double, in samples: ArraySlice<Float>) -> Double {
-    var real = 0.0
-    var imaginary = 0.0
-    for (index, sample) in samples.enumerated() {
-        let phase = 2 * Double.pi * frequency * Double(index) / 48_000
-        real += Double(sample) * cos(phase)
-        imaginary += Double(sample) * sin(phase)
-    }
-    return 2 * (real * real + imaginary * imaginary).squareRoot() / Double(max(samples.count, 1))
-}

@@ -2,6 +2,7 @@ import Basics
 import Codecs
 import Logging
 import Peer
+import TestSupport
 import Testing
 
 @testable import Conference
@@ -17,7 +18,7 @@ struct ConferenceCallRealTimeTests {
         var all: [ParticipantEvent] { events.withLock { $0 } }
     }
 
-    private func conference(_ scratch: Scratch) throws -> Conference {
+    private func conference(_ scratch: ScratchDirectory) throws -> Conference {
         var settings = ConferenceConfiguration.onLoopback(scratch)
         settings.rooms.settings.width = 640
         settings.rooms.settings.height = 360
@@ -47,7 +48,7 @@ struct ConferenceCallRealTimeTests {
 
     @Test("two people see each other's colour in the tile, hear the other and not themselves, and are recorded")
     func call() async throws {
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         defer { withExtendedLifetime(scratch) {} }
         let conference = try conference(scratch)
         let red = (y: UInt8(81), u: UInt8(90), v: UInt8(220))
@@ -83,10 +84,10 @@ struct ConferenceCallRealTimeTests {
         bob.forgetAudio()
         #expect(await eventually { ann.seen.audio.count > 96_000 && bob.seen.audio.count > 96_000 })
         let heard = (ann.seen.audio.suffix(48_000), bob.seen.audio.suffix(48_000))
-        #expect(strength(of: 1400, in: heard.0) > 0.1)
-        #expect(strength(of: 600, in: heard.0) < 0.01)
-        #expect(strength(of: 600, in: heard.1) > 0.1)
-        #expect(strength(of: 1400, in: heard.1) < 0.01)
+        #expect(meanStrength(of: 1400, in: heard.0) > 0.1)
+        #expect(meanStrength(of: 600, in: heard.0) < 0.01)
+        #expect(meanStrength(of: 600, in: heard.1) > 0.1)
+        #expect(meanStrength(of: 1400, in: heard.1) < 0.01)
 
         #expect(await eventually { await ann.onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
         #expect(await eventually { bob.seen.messages == [.text("hello")] })
@@ -120,9 +121,9 @@ struct ConferenceCallRealTimeTests {
         try await eve.call { try await viewer.offer($0) }
         #expect(await eventually { eve.seen.audio.count > 96_000 && eve.seen.frames > 5 })
         let eveHears = eve.seen.audio.suffix(24_000)
-        #expect(strength(of: 1400, in: eveHears) > 0.1)
-        #expect(strength(of: 600, in: eveHears) < 0.01)
-        #expect(strength(of: 2500, in: eveHears) < 0.01)
+        #expect(meanStrength(of: 1400, in: eveHears) > 0.1)
+        #expect(meanStrength(of: 600, in: eveHears) < 0.01)
+        #expect(meanStrength(of: 2500, in: eveHears) < 0.01)
         #expect(conference.room("r")?.tiles.tiles.count == 2, "a viewer has no tile")
         viewer.leave()
         eve.stop()

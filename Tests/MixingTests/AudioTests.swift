@@ -1,13 +1,14 @@
 import Basics
 import Codecs
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Mixing
 
 @Suite("Audio mixer") struct AudioMixerTests {
     private func tone(_ frequency: Double, _ amplitude: Float, tick: Int) -> [Float] {
-        (0..<960).map { amplitude * Float(sin(2 * .pi * frequency * Double(tick * 960 + $0) / 48_000)) }
+        sine(frequency, from: tick * 960, count: 960, amplitude: amplitude)
     }
 
     private func mix(_ mixer: AudioMixer, _ sounds: [(String, [Float], Float)]) {
@@ -19,16 +20,6 @@ import Testing
         }
         defer { buffers.forEach { $0.deallocate() } }
         mixer.mix(zip(sounds, buffers).map { AudioMixInput(id: $0.0, samples: UnsafeBufferPointer($1), gain: $0.2) })
-    }
-
-    /// The amplitude of a frequency in a signal.
-    private func strength(_ samples: [Float], _ frequency: Double) -> Double {
-        var (real, imaginary) = (0.0, 0.0)
-        for (index, sample) in samples.enumerated() {
-            real += Double(sample) * cos(2 * .pi * frequency * Double(index) / 48_000)
-            imaginary += Double(sample) * sin(2 * .pi * frequency * Double(index) / 48_000)
-        }
-        return 2 * (real * real + imaginary * imaginary).squareRoot() / Double(samples.count)
     }
 
     @Test("Each contributor hears all others but not themselves") func mixMinus() {
@@ -46,7 +37,7 @@ import Testing
         }
         for (id, samples) in heard {
             for (voice, frequency) in voices {
-                let found = strength(samples, frequency)
+                let found = strength(of: frequency, in: samples)
                 #expect(voice == id ? found < 0.001 : abs(found - 0.2) < 0.005, "\(voice) in \(id)'s: \(found)")
             }
         }

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Mixing
@@ -110,13 +111,9 @@ import Testing
     }
 
     @Test("A library loads files, keeps the last valid one, and falls back to the built-in") func library() throws {
-        var template = Array("/tmp/tessera-layouts-XXXXXX".utf8CString)
-        let made: String? = template.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
-        }
-        let path = try #require(made)
-        defer { rmdir(path) }
-        rmdir(path)
+        let directory = ScratchDirectory(isMade: false)
+        defer { withExtendedLifetime(directory) {} }
+        let path = directory.path
         let library = LayoutLibrary(directory: path)
         #expect(
             library.poll().changed.isEmpty,
@@ -139,18 +136,13 @@ import Testing
     }
 
     @Test("A lookup of a layout never waits for the disk") func slowDisk() async throws {
-        let directory = "/tmp/tessera-layouts-\(getpid())-slow"
-        mkdir(directory, 0o755)
-        let path = directory + "/grid.json"
-        let file = try #require(fopen(path, "wb"))
+        let directory = ScratchDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let file = try #require(fopen(directory.file("grid.json"), "wb"))
         fputs("{}", file)
         fclose(file)
-        defer {
-            unlink(path)
-            rmdir(directory)
-        }
         let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let library = LayoutLibrary(directory: directory) { _ in
+        let library = LayoutLibrary(directory: directory.path) { _ in
             began.signal()
             // The read ends after a while, so that a library that waits for it fails instead of hanging.
             _ = goOn.wait(timeout: .now() + 5)

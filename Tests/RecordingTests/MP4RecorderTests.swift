@@ -1,6 +1,7 @@
 import Basics
 import Codecs
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -18,7 +19,7 @@ import Testing
         "A recording decodes to what was fed: length, flashes and beeps together, one size, an index",
         arguments: RecordingAudio.allCases)
     func whole(audio: RecordingAudio) async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try recorder(file, audio: audio)
         // The recording starts between two seconds: media before the first keyframe is not in it.
@@ -41,7 +42,7 @@ import Testing
 
     @Test("With sizeMayChange, pictures of another size go into the same track, also after a crash")
     func sizes() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try MP4Recorder(
             file: file, width: 160, height: 96, framesPerSecond: 25, sizeMayChange: true,
@@ -76,7 +77,7 @@ import Testing
 
     @Test("A copy made at any moment and cut at any byte can be repaired")
     func crash() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try recorder(file)
         let source = try FlashAndBeep()
@@ -102,7 +103,7 @@ import Testing
 
     @Test("Silence, missing ticks and missing pictures leave audio and video in sync")
     func holes() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try recorder(file)
         try FlashAndBeep().feed(
@@ -119,7 +120,7 @@ import Testing
 
     @Test("A recording without audio has a silent track as long as its video")
     func noAudio() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let recorder = try recorder(directory.file("a.mp4"))
         try FlashAndBeep().feed(recorder, 0..<5000, audio: { _ in false })
         _ = try await recorder.finish()
@@ -130,7 +131,7 @@ import Testing
 
     @Test("Audio that begins seconds later is at its time, in the fragments too")
     func lateAudio() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try recorder(file)
         try FlashAndBeep().feed(recorder, 0..<6000, audio: { $0 >= 2600 })
@@ -146,7 +147,7 @@ import Testing
 
     @Test("Another encoder may take over in the middle")
     func newEncoder() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try recorder(file)
         try FlashAndBeep().feed(recorder, 0..<2000)
@@ -159,7 +160,7 @@ import Testing
 
     @Test("A pause leaves no gap")
     func pause() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let wanted = Guarded(0)
         let recorder = try MP4Recorder(
@@ -184,7 +185,7 @@ import Testing
 
     @Test("Segments begin with a keyframe and follow each other without a gap")
     func segments() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let recorder = try recorder(directory.file("a.mp4"), segment: .seconds(3))
         try FlashAndBeep().feed(recorder, 0..<8000)
         let summary = try await recorder.finish()
@@ -204,7 +205,7 @@ import Testing
 
     @Test("A full disk stops the recording, is reported once, and keeps the media so far")
     func fullDisk() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let failures = Guarded<[RecordingError]>([])
         let recorder = try MP4Recorder(
@@ -220,7 +221,7 @@ import Testing
 
     @Test("A recording without a keyframe leaves no file")
     func empty() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let recorder = try recorder(directory.file("a.mp4"))
         recorder.append(audio: FlashAndBeep.audio(0).samples, timestamp: FlashAndBeep.audio(0).timestamp)
         await #expect(throws: RecordingError.self) { try await recorder.finish() }

@@ -1,6 +1,7 @@
 import Basics
 import Codecs
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -9,7 +10,7 @@ import Testing
 @Suite(.serialized) struct MediaFileReaderTests {
     @Test("A recording's packets are read ready to send, also after a rewind", arguments: RecordingAudio.allCases)
     func passthrough(audio: RecordingAudio) async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try MP4Recorder(
             file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, audio: audio,
@@ -44,7 +45,7 @@ import Testing
 
     @Test("A picture file is a video of one picture")
     func png() throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.png")
         let picture = Picture(width: 64, height: 48)
         picture.fill(y: 145, u: 54, v: 34)
@@ -60,7 +61,7 @@ import Testing
 
     @Test("A file without media is an error with its name", arguments: ["", "no media at all, only text\n"])
     func nonsense(text: String) throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.bin")
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         #expect(throws: (any Error).self) {
@@ -74,7 +75,7 @@ import Testing
 
     @Test("Damaged recordings are repaired up to the damage or refused, and nothing traps")
     func mutation() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try MP4Recorder(
             file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,

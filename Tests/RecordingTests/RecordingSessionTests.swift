@@ -1,5 +1,6 @@
 import Basics
 import Codecs
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -12,7 +13,7 @@ private final class Session {
     private let source: FlashAndBeep
 
     init(sizeMayChange: Bool = false) throws {
-        directory = try ScratchDirectory()
+        directory = ScratchDirectory()
         path = directory.file("a.mp4")
         session = try RecordingSession(
             sink: try FileSink(path: path), width: FlashAndBeep.width, height: FlashAndBeep.height,

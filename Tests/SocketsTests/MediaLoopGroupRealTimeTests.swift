@@ -1,5 +1,6 @@
 import Basics
 import Synchronization
+import TestSupport
 import Testing
 import Threads
 
@@ -69,15 +70,6 @@ private struct Call {
 
 @Suite("Loops behind one port", .serialized)
 struct MediaLoopGroupRealTimeTests {
-    private func wait(_ limit: Duration = .seconds(10), until condition: () -> Bool) async -> Bool {
-        let deadline = MonotonicClock.now() + limit
-        while !condition() {
-            if MonotonicClock.now() > deadline { return false }
-            try? await Task.sleep(for: .milliseconds(5))
-        }
-        return true
-    }
-
     @Test("many senders are distributed over the loops, each always to the same, and answered from the one port")
     func spread() async throws {
         let group = try MediaLoopGroup(MediaLoopConfiguration(udp: [loopback]), loops: 3)
@@ -98,7 +90,7 @@ struct MediaLoopGroupRealTimeTests {
                 for _ in 0..<5 { withUnsafeBytes(of: UInt8(1)) { client.send($0, flow: flow) } }
             }
         }
-        let isDone = await wait { answers.allSatisfy { $0.all.count == 5 } }
+        let isDone = await eventually(.seconds(10)) { answers.allSatisfy { $0.all.count == 5 } }
         #expect(isDone)
         #expect(answers.allSatisfy { Set($0.all).count == 1 })
         // Forty senders at random on three loops: the probability that one loop gets none is below 10⁻⁶.
@@ -135,21 +127,21 @@ struct MediaLoopGroupRealTimeTests {
         }
         // All frames are in one segment: the old loop answers those that it has read, the new loop the next ones.
         send([[1], [3, 1]])
-        var isThere = await wait { answers.all == [0] }
+        var isThere = await eventually(.seconds(10)) { answers.all == [0] }
         #expect(isThere)
         send([[2]])
-        isThere = await wait { answers.all == [0, 1] }
+        isThere = await eventually(.seconds(10)) { answers.all == [0, 1] }
         #expect(isThere && group.statistics.connections == 1 && group.statistics.accepted == 1)
-        isThere = await wait { group.statistics.strangers == 0 }
+        isThere = await eventually(.seconds(10)) { group.statistics.strangers == 0 }
         #expect(isThere, "it was claimed on the second loop")
         send([[3, 2]])
-        isThere = await wait { group.loops[2].statistics.connections == 1 }
+        isThere = await eventually(.seconds(10)) { group.loops[2].statistics.connections == 1 }
         #expect(isThere)
         send([[1]])
-        isThere = await wait { answers.all == [0, 1, 2] }
+        isThere = await eventually(.seconds(10)) { answers.all == [0, 1, 2] }
         #expect(isThere)
         client.execute { client.closeConnection(connection) }
-        isThere = await wait { members[2].closed.load(ordering: .relaxed) == 1 && group.statistics.connections == 0 }
+        isThere = await eventually(.seconds(10)) { members[2].closed.load(ordering: .relaxed) == 1 && group.statistics.connections == 0 }
         #expect(isThere && members[0].closed.load(ordering: .relaxed) == 0)
     }
 
@@ -166,7 +158,7 @@ struct MediaLoopGroupRealTimeTests {
             let frame: [UInt8] = [3, 1]
             frame.withUnsafeBytes { client.send($0, flow: flow) }
         }
-        let isOver = await wait { answers.ended == 1 }
+        let isOver = await eventually(.seconds(10)) { answers.ended == 1 }
         #expect(
             isOver && group.statistics.connections == 0 && group.statistics.strangers == 0
                 && group.statistics.unclaimed == 1)
@@ -185,7 +177,7 @@ struct MediaLoopGroupRealTimeTests {
             guard let flow = client.connectTCP(to: tcp, at: MonotonicClock.now()) else { return }
             withUnsafeBytes(of: UInt8(1)) { client.send($0, flow: flow) }
         }
-        let isThere = await wait { answers.all == [0, 0] }
+        let isThere = await eventually(.seconds(10)) { answers.all == [0, 0] }
         #expect(isThere)
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Recording
 import RoomMedia
+import TestSupport
 import Testing
 
 @testable import Conference
@@ -11,7 +12,7 @@ import Testing
 @Suite("The life of recordings", .serialized)
 struct RecordingLifeRealTimeTests {
     private func withSmallRooms(
-        _ scratch: Scratch, _ disk: TestDisk? = nil, diskTimeout: Duration = .seconds(10),
+        _ scratch: ScratchDirectory, _ disk: TestDisk? = nil, diskTimeout: Duration = .seconds(10),
         change: (inout ConferenceConfiguration) -> Void = { _ in },
         _ body: (Conference) async throws -> Void
     ) async throws {
@@ -45,7 +46,7 @@ struct RecordingLifeRealTimeTests {
 
     @Test("starts are limited by room and minute, and a refused start leaves nothing behind")
     func starts() async throws {
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         try await withSmallRooms(scratch, change: { $0.recording.startsPerMinute = 1 }) { conference in
             try slowRoom(conference, "r")
             let ended = try await recordNothing(conference, "r")
@@ -68,7 +69,7 @@ struct RecordingLifeRealTimeTests {
 
     @Test("two starts at once give one recording")
     func atOnce() async throws {
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         let disk = TestDisk()
         try await withSmallRooms(scratch, disk) { conference in
             try slowRoom(conference, "r")
@@ -83,7 +84,7 @@ struct RecordingLifeRealTimeTests {
 
     @Test("a finished recording is listed with its file, and cannot be paused or resumed")
     func finished() async throws {
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         try await withSmallRooms(scratch) { conference in
             try conference.createRoom("r", RoomSettingsChange())
             let recording = try await conference.startRecording("r")
@@ -113,7 +114,7 @@ struct RecordingLifeRealTimeTests {
 
     @Test("a disk that hangs delays neither joins nor events, and a start is refused in time")
     func blockedStart() async throws {
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         let disk = TestDisk()
         disk.block()
         try await withSmallRooms(
@@ -141,7 +142,7 @@ struct RecordingLifeRealTimeTests {
 
     @Test("a disk that hangs during a recording delays the end of that recording and nothing else")
     func blockedMiddle() async throws {
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         let disk = TestDisk()
         try await withSmallRooms(scratch, disk) { conference in
             for room in ["a", "b"] { try conference.createRoom(room, RoomSettingsChange()) }
@@ -168,7 +169,7 @@ struct RecordingLifeRealTimeTests {
         "when the disk gets full, running recordings end with a reason before the reserve, and new ones are refused"
     )
     func lowSpace() async throws {
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         let disk = TestDisk()
         try await withSmallRooms(scratch, disk, change: { $0.recording.minimumFree = 2 << 30 }) { conference in
             let errors = Guarded<[String]>([])
@@ -205,7 +206,7 @@ struct RecordingLifeRealTimeTests {
         "the server starts and serves calls while the directory does not answer, and repairs recordings beside them"
     )
     func directoryHangs() async throws {
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         var left: [String] = []
         try await withSmallRooms(scratch) { conference in
             try conference.createRoom("r", RoomSettingsChange())

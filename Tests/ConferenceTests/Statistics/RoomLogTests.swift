@@ -1,5 +1,6 @@
 import Basics
 import Logging
+import TestSupport
 import Testing
 
 @testable import Conference
@@ -22,7 +23,7 @@ struct RoomLogTests {
     @Test("lines about joins, leaves, failures, recordings and refusals have room and participant")
     func lines() async throws {
         let capture = Capture()
-        let scratch = Scratch()
+        let scratch = ScratchDirectory(isMade: false)
         let conference = try Conference(.onLoopback(scratch), logger: Logger(label: "test") { _ in capture })
         try conference.start()
         let ann = try conference.join(JoinRequest(room: "r", name: "Ann", role: .presenter)) { _ in }

@@ -143,24 +143,3 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
 
     func stop() { loop.stop() }
 }
-
-/// The strength of a tone in audio samples: 1 for a sine of amplitude 1. Measured by tenths of a second, so that a jump
-/// of the phase, as after concealment on a busy machine, does not count as silence.
-func strength(of tone: Double, in audio: some Collection<Float>) -> Double {
-    var rest = audio[...]
-    var blocks: [Double] = []
-    while rest.count >= 4800 {
-        blocks.append(coherentStrength(of: tone, in: rest.prefix(4800)))
-        rest = rest.dropFirst(4800)
-    }
-    return blocks.reduce(0, +) / Double(max(blocks.count, 1))
-}
-
-/// Goertzel's algorithm.
-private func coherentStrength(of tone: Double, in audio: some Collection<Float>) -> Double {
-    let coefficient = 2 * cos(2 * .pi * tone / 48_000)
-    var (s1, s2) = (0.0, 0.0)
-    for sample in audio { (s1, s2) = (Double(sample) + coefficient * s1 - s2, s1) }
-    let power = s1 * s1 + s2 * s2 - coefficient * s1 * s2
-    return 2 * max(0, power).squareRoot() / Double(max(audio.count, 1))
-}

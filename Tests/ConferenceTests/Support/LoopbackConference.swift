@@ -1,3 +1,4 @@
+import TestSupport
 import Basics
 import Foundation
 import Logging
@@ -5,16 +6,9 @@ import Recording
 
 @testable import Conference
 
-/// A temporary folder of one test, removed after it.
-final class Scratch: Sendable {
-    let path = NSTemporaryDirectory() + "tessera-" + SeatService.token(8)
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-    var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-}
-
 extension ConferenceConfiguration {
-    /// A configuration with a free UDP port of loopback, recordings in `scratch`, and only the built-in layouts.
-    static func onLoopback(_ scratch: Scratch) -> ConferenceConfiguration {
+    /// A free UDP port of loopback; recordings go to `scratch`, and there are no layouts but those that are built in.
+    static func onLoopback(_ scratch: ScratchDirectory) -> ConferenceConfiguration {
         var settings = ConferenceConfiguration()
         settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]
         settings.media.tcp = []
@@ -30,7 +24,7 @@ extension ConferenceConfiguration {
 ///   - disk: the recordings' disk; nil: the system's. A disk that hangs continues before the conference drains.
 ///   - diskTimeout: how long the start of a recording waits for it.
 func withConference(
-    _ change: (inout ConferenceConfiguration) -> Void = { _ in }, in scratch: Scratch = Scratch(),
+    _ change: (inout ConferenceConfiguration) -> Void = { _ in }, in scratch: ScratchDirectory = ScratchDirectory(isMade: false),
     disk: TestDisk? = nil,
     diskTimeout: Duration = .seconds(5), _ body: (Conference) async throws -> Void
 ) async throws {

@@ -3,6 +3,7 @@ import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -128,10 +129,10 @@ import Testing
     }
 
     @Test func `a recording's file comes in ranges`() async throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4")
-            .path
+        let directory = ScratchDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let path = directory.file("rec.mp4")
         #expect(FileManager.default.createFile(atPath: path, contents: Data((0..<100).map { UInt8($0) })))
-        defer { try? FileManager.default.removeItem(atPath: path) }
         let host = await Host(FakeConference(file: path))
         let whole = try await host.ask(.get, "/api/recordings/rec/file")
         #expect(whole.status == 200 && whole.body.count == 100 && whole.headers[.contentType] == "video/mp4")

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -11,16 +12,17 @@ import Testing
         await Host(FakeConference(file: path)) { $0.auth.adminToken = "the administrator" }
     }
 
-    private func file() -> String {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("tessera-\(UUID().uuidString).mp4")
-            .path
+    /// A recording of 100 bytes.
+    private func file(in directory: ScratchDirectory) -> String {
+        let path = directory.file("rec.mp4")
         _ = FileManager.default.createFile(atPath: path, contents: Data((0..<100).map { UInt8($0) }))
         return path
     }
 
     @Test func `as soon as there is a token, recordings are for its holders`() async throws {
-        let path = file()
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let directory = ScratchDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let path = file(in: directory)
         let host = await host(path)
         for path in ["/api/recordings", "/api/recordings/rec", "/api/recordings/rec/file"] {
             #expect(try await host.ask(.get, path).status == 401, "\(path)")
@@ -36,8 +38,9 @@ import Testing
     }
 
     @Test func `a link opens its recording, and no other, until it expires`() async throws {
-        let path = file()
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let directory = ScratchDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let path = file(in: directory)
         let host = await host(path)
         #expect(try await host.ask(.post, "/api/recordings/rec/link").status == 401)
         let made = try await host.ask(.post, "/api/recordings/rec/link", admin, body: #"{"seconds":3600}"#)

@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import JWTKit
 import Logging
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -142,13 +143,13 @@ import Testing
     }
 
     @Test func `each cell of the messages`() async throws {
-        let directory = NSTemporaryDirectory() + "tessera-\(UInt64.random(in: 0...UInt64.max))"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let directory = ScratchDirectory(isMade: false)
+        defer { withExtendedLifetime(directory) {} }
         var settings = ConferenceConfiguration()
         settings.media.udp = [Basics.SocketAddress(.v4(0x7F00_0001), port: 0)]
         settings.media.tcp = []
-        settings.recording.directory = directory
-        settings.layoutsDirectory = directory + "/layouts"
+        settings.recording.directory = directory.path
+        settings.layoutsDirectory = directory.file("layouts")
         let conference = try Conference(settings, logger: Logger(label: "test"))
         try conference.start()
         #expect(!WhoCanDoWhatTests.messages.isEmpty)

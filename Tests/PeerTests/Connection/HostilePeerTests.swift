@@ -1,5 +1,6 @@
 import Basics
 import Simulation
+import TestSupport
 import Testing
 
 @testable import Peer

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -8,7 +9,7 @@ import Testing
 @Suite(.serialized) struct RecordingCatalogueTests {
     @Test("Entries survive a restart, and their ids never leave the directory")
     func entries() throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.file("new"))
         let entry = try catalogue.begin(room: "../../Küche & Co", at: Date(timeIntervalSince1970: 1_751_600_000))
         #expect(entry.id.hasPrefix("20250704-033320-") && !entry.id.contains("/") && !entry.id.contains("."))
@@ -23,7 +24,7 @@ import Testing
 
     @Test("The end of a recording is known even where its sidecar cannot be written")
     func fullDisk() throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let disk = FakeDisk()
         let catalogue = try RecordingCatalogue(directory: directory.file("full"), disk: disk.disk)
         let kept = try catalogue.begin(room: "kept")
@@ -44,7 +45,7 @@ import Testing
 
     @Test("Only the owner and the group may read files and directory, whatever the umask", arguments: [0, 0o077])
     func modes(umask mask: mode_t) throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let old = umask(mask)
         defer { umask(old) }
         let catalogue = try RecordingCatalogue(directory: directory.file("new"))
@@ -63,7 +64,7 @@ import Testing
 
     @Test("A recording without media leaves no trace; a failed one leaves an entry with its reason")
     func traces() throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path)
         let empty = try catalogue.begin(room: "empty")
         #expect(try catalogue.finish(empty.id, .failure(.nothingRecorded(path: catalogue.path(of: empty)))) == nil)
@@ -92,7 +93,7 @@ import Testing
 
     @Test("A clock that is set back changes neither order nor names")
     func clock() throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path)
         let noon = Date(timeIntervalSince1970: 1_751_600_000)
         // An hour later the clock shows the same time, and the random mark is the same.
@@ -111,7 +112,7 @@ import Testing
 
     @Test("The list has pages, and the number of recordings is limited")
     func pages() throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path, capacity: 5)
         let ids = try (0..<5).map { try catalogue.begin(room: "r\($0)").id }
         #expect(catalogue.list(limit: 2).map(\.id) == [ids[4], ids[3]])
@@ -123,7 +124,7 @@ import Testing
 
     @Test("A sidecar of an older version, without numbers and losses, is read")
     func oldSidecar() throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let text = """
             {"bytes": 7, "duration": 2.5, "file": "old.mp4", "files": ["old.mp4"], "id": "old", "room": "r", "startedAt": "2025-07-04T03:33:20Z",
              "state": "finished", "wasRecovered": false}
@@ -139,7 +140,7 @@ import Testing
 
     @Test("Recordings that a crash left open are closed while new ones begin")
     func recovery() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path)
         let entry = try catalogue.begin(room: "kitchen")
         let lost = try catalogue.begin(room: "lost")
@@ -150,7 +151,7 @@ import Testing
         try FlashAndBeep().feed(recorder, 0..<4000)
         _ = await recorder.duration()
         // Files as after `kill -9`: fragments, one file without a sidecar, and an interrupted closing.
-        let crashed = try ScratchDirectory()
+        let crashed = ScratchDirectory()
         for name in [entry.file, entry.id + ".json", lost.id + ".json"] {
             try FileManager.default.copyItem(atPath: directory.file(name), toPath: crashed.file(name))
         }
@@ -188,7 +189,7 @@ import Testing
 
     @Test("A recording that a full disk left open is closed at the next start and keeps its state")
     func openFailed() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let catalogue = try RecordingCatalogue(directory: directory.path)
         let entry = try catalogue.begin(room: "r")
         let path = catalogue.path(of: entry)

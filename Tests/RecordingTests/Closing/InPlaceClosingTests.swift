@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -26,7 +27,7 @@ import Testing
 
     @Test("A large file is closed in place, and decodes like its copy", arguments: RecordingAudio.allCases)
     func same(audio: RecordingAudio) async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let (file, copy) = (directory.file("a.mp4"), directory.file("copy.mp4"))
         let bytes = try await fragments(directory, audio: audio)
         try Data(bytes).write(to: URL(fileURLWithPath: file))
@@ -63,7 +64,7 @@ import Testing
 
     @Test("A file that is cut at any byte keeps its complete fragments")
     func cut() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let bytes = try await fragments(directory)
         for cut in [bytes.count - 1, bytes.count - 700, bytes.count * 3 / 4, bytes.count / 2] {
             let file = directory.file("cut-\(cut).mp4")
@@ -81,7 +82,7 @@ import Testing
 
     @Test("A crash between the two writes leaves a file that plays and can be closed")
     func crash() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let bytes = try await fragments(directory)
         try Data(bytes).write(to: URL(fileURLWithPath: file))
@@ -100,7 +101,7 @@ import Testing
 
     @Test("A header with any byte changed is refused or closed, and nothing traps")
     func garbage() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let bytes = try await fragments(directory)
         var random = SeededRandom(seed: 7)
@@ -114,7 +115,7 @@ import Testing
 
     @Test("A file that is still written is not closed")
     func inUse() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let recorder = try MP4Recorder(
             file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -19,7 +20,7 @@ import Testing
 
     @Test("With a blocked disk, losses are counted, memory is bounded, and the rest stays in sync")
     func blocked() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let disk = FakeDisk()
         let memory = RecordingMemory(perRecording: 100_000, inAll: 1_000_000)
         let recorder = try recorder(directory.file("a.mp4"), disk, memory: memory, onFailure: { Issue.record("\($0)") })
@@ -49,7 +50,7 @@ import Testing
 
     @Test("All recordings together stay within their memory limit")
     func memory() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let disk = FakeDisk()
         let memory = RecordingMemory(perRecording: 100_000, inAll: 150_000)
         disk.block()
@@ -68,7 +69,7 @@ import Testing
         "A disk that becomes read-only, or fails, ends the recording and keeps what there was",
         arguments: [EROFS, EIO, ENOSPC])
     func failing(code: Int32) async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let disk = FakeDisk()
         let failures = Guarded<[RecordingError]>([])
         let recorder = try recorder(
@@ -86,7 +87,7 @@ import Testing
 
     @Test("A removed directory ends the recording within a second")
     func gone() async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let file = directory.file("sub/a.mp4")
         try FileManager.default.createDirectory(atPath: directory.file("sub"), withIntermediateDirectories: true)
         let failures = Guarded<[RecordingError]>([])

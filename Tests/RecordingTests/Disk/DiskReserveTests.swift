@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -56,7 +57,7 @@ import Testing
 
     @Test("Concurrent recordings end in order before the reserve is used", arguments: [1, 6])
     func together(count: Int) async throws {
-        let directory = try ScratchDirectory()
+        let directory = ScratchDirectory()
         let floor = 10 * Self.mebibyte
         let disk = FakeDisk(free: floor + 15_000 * count)
         let reserve = DiskReserve(directory: directory.path, minimumFree: floor, disk: disk.disk)

@@ -2,6 +2,7 @@ import Basics
 import Codecs
 import Foundation
 import Recording
+import TestSupport
 
 /// A dark, silent picture that is white and beeps for 100 ms at every whole second of a recording's feed.
 struct FlashAndBeep {
@@ -40,9 +41,8 @@ struct FlashAndBeep {
 
     /// 20 ms of audio from a time on.
     static func audio(_ millisecond: Int) -> (samples: [Float], timestamp: Int64) {
-        let on = isOn(millisecond)
-        return (
-            (0..<960).map { on ? 0.6 * Float(sin(2 * Double.pi * 1000 * Double($0) / 48_000)) : 0 },
+        (
+            sine(1000, count: 960, amplitude: isOn(millisecond) ? 0.6 : 0),
             instant(millisecond).ticks(at: 48_000)
         )
     }
@@ -107,15 +107,4 @@ struct Onsets {
         guard flashes.count == beeps.count else { return nil }
         return zip(flashes, beeps).map { abs($0 - $1) }.max()
     }
-}
-
-/// A directory that is removed when the test ends.
-final class ScratchDirectory {
-    let path: String
-    init() throws {
-        path = NSTemporaryDirectory() + "recording-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-    func file(_ name: String) -> String { path + "/" + name }
 }

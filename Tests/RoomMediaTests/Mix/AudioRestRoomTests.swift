@@ -1,7 +1,5 @@
 import Basics
 import Codecs
-import Foundation
-import Peer
 import Synchronization
 import Testing
 
@@ -10,48 +8,30 @@ import Testing
 /// Rooms whose participants announce their audio levels.
 @Suite("A room that decodes only audible participants")
 struct AudioRestRoomTests {
-    private static let pitch = 2 * Double.pi * 500 / 48_000
-
     /// A room of talkers "0", "1" … and a listener; `amplitude` and `level` are those of a talker's packet in a tick.
     private func run(
-        _ talkers: Int, ticks: Int, levels: Bool = true, amplitude: (Int, Int) -> Float,
+        _ count: Int, ticks: Int, levels: Bool = true, amplitude: (Int, Int) -> Float,
         level: ((Int, Int) -> UInt8)? = nil
     ) throws -> (heard: [Float], decoded: Int, rested: Int) {
         let counters = IntakeCounters()
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
-        let inboxes = (0..<talkers).map { _ in AudioInbox(counters: counters) }
-        func seat(_ id: String, _ inbox: AudioInbox) -> AudioRoom.Seat {
-            AudioRoom.Seat(
-                intake: AudioIntake(
-                    inbox: inbox, statistics: AudioIntakeStatistics(counters: counters), audioDelay: AudioDelay()),
-                hearsAs: id)
-        }
-        for (number, inbox) in inboxes.enumerated() { room.seats["\(number)"] = seat("\(number)", inbox) }
-        room.seats["ear"] = seat("ear", AudioInbox())
+        let talkers = try (0..<count).map { _ in try Talker(tone: 500, counters: counters) }
+        for (number, talker) in talkers.enumerated() { room.seats["\(number)"] = talker.seat("\(number)") }
+        room.seats["ear"] = AudioRoom.Seat("ear")
         room.seats["ear"]?.destination = SeatID(loop: 0, number: 1)
         room.seats["ear"]?.profile = .clear
-        let encoders = try (0..<talkers).map { _ in try OpusEncoder(bitRate: .kilobits(64), application: .audio) }
         let decoder = try OpusDecoder()
         var heard: [Float] = []
         for tick in 0..<ticks {
-            let now = Instant(nanoseconds: 1_000_000_000 + Int64(tick) * 20_000_000)
-            for number in 0..<talkers {
-                let strength = amplitude(number, tick)
-                let sound = (0..<960).map { strength * Float(sin(Self.pitch * Double(tick * 960 + $0))) }
-                let said = level?(number, tick) ?? LevelMeter.headerValue(of: sound)
-                inboxes[number].post(
-                    ReceivedAudioPacket(
-                        payload: try encoders[number].encode(sound), sequence: Int64(tick),
-                        timestamp: Int64(tick) * 960, marker: false,
-                        level: levels ? said : nil, captureTime: now - .milliseconds(1),
-                        arrival: now - .milliseconds(1), ssrc: 1))
+            for (number, talker) in talkers.enumerated() {
+                try talker.send(tick: tick, amplitude: amplitude(number, tick)) { samples in
+                    levels ? level?(number, tick) ?? LevelMeter.headerValue(of: samples) : nil
+                }
             }
-            var deliveries: [AudioDelivery] = []
-            room.tick(now, into: &deliveries)
-            for delivery in deliveries { try decoder.decode(delivery.payload, into: &heard) }
+            for delivery in room.run(tick: tick) { try decoder.decode(delivery.payload, into: &heard) }
         }
         let rested = counters.restedAudioPackets.load(ordering: .relaxed)
-        return (heard, talkers * ticks - rested, rested)
+        return (heard, count * ticks - rested, rested)
     }
 
     @Test("silence is not decoded, and the first word after it is whole")

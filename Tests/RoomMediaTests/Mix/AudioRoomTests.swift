@@ -21,28 +21,16 @@ struct AudioRoomTests {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.bitRate = .kilobits(64)
         let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
-        let inbox = AudioInbox()
-        room.seats["a"] = AudioRoom.Seat(
-            intake: AudioIntake(inbox: inbox, statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
-            hearsAs: "a")
-        room.seats["b"] = AudioRoom.Seat(
-            intake: AudioIntake(inbox: AudioInbox(), statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
-            hearsAs: "b")
+        let talker = try Talker(tone: 600)
+        room.seats["a"] = talker.seat("a")
+        room.seats["b"] = AudioRoom.Seat("b")
         room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
         room.seats["b"]?.profile = profile
         room.seats["b"]?.receiverLimits = receiverLimits
-        let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
-        let pitch = 2 * Double.pi * 600 / 48_000
         var deliveries: [AudioDelivery] = []
         for tick in 0..<ticks {
-            let now = Instant(nanoseconds: 1_000_000_000 + Int64(tick) * 20_000_000)
-            let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(tick * 960 + $0))) }
-            inbox.post(
-                ReceivedAudioPacket(
-                    payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960,
-                    marker: false, level: nil,
-                    captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
-            room.tick(now, into: &deliveries)
+            try talker.send(tick: tick, amplitude: 0.3)
+            deliveries += room.run(tick: tick)
         }
         return deliveries.filter { $0.seat.number == 2 }
     }
@@ -79,10 +67,7 @@ struct AudioRoomTests {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         for number in 0..<100 {
             let id = "v\(number)"
-            room.seats[id] = AudioRoom.Seat(
-                intake: AudioIntake(inbox: AudioInbox(), statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
-                hearsAs: id
-            )
+            room.seats[id] = AudioRoom.Seat(id)
             room.seats[id]?.destination = SeatID(loop: 0, number: number)
             room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
             var receiverLimits = OpusReceiverLimits()
@@ -127,32 +112,18 @@ struct AudioRoomTests {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         let tape = Tape()
         room.recorder = { samples, _ in tape.append(samples) }
-        let inbox = AudioInbox()
-        room.seats["a"] = AudioRoom.Seat(
-            intake: AudioIntake(inbox: inbox, statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
-            hearsAs: "a")
-        let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
-        let pitch = 2 * Double.pi * 600 / 48_000
-        var deliveries: [AudioDelivery] = []
+        let talker = try Talker(tone: 600)
+        room.seats["a"] = talker.seat("a")
         for tick in 0..<80 {
-            // 1 ms before the tick, so that arrivals and ticks have an order.
-            let now = Instant(nanoseconds: 1_000_000_000 + Int64(tick) * 20_000_000)
-            if tick < 50 || end != .stop {
-                let sound = (0..<960).map { Float(0.3 * sin(pitch * Double(tick * 960 + $0))) }
-                inbox.post(
-                    ReceivedAudioPacket(
-                        payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960,
-                        marker: false, level: nil,
-                        captureTime: now - .milliseconds(1), arrival: now - .milliseconds(1), ssrc: 1))
-            }
+            if tick < 50 || end != .stop { try talker.send(tick: tick, amplitude: 0.3) }
             if tick == 50, end == .leave { room.leave("a") }
             if tick == 50, end == .mute { room.seats["a"]?.isHeard = false }
-            room.tick(now, into: &deliveries)
+            _ = room.run(tick: tick)
         }
         let heard = tape.all
         #expect(heard[960 * 40..<960 * 50].contains { abs($0) > 0.25 })
         // The steepest slope of a tone of that frequency and amplitude, per sample.
-        let steepest = Float(0.3 * pitch)
+        let steepest = Float(0.3 * 2 * Double.pi * 600 / 48_000)
         let steps = zip(heard.dropFirst(960 * 20), heard.dropFirst(960 * 20 - 1)).map { abs($0 - $1) }
         #expect((steps.max() ?? 1) < steepest * 1.5)
         // Concealment takes 200 ms, after the rest of the buffer.
@@ -193,10 +164,7 @@ struct AudioProfileTests {
     func shared() throws {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
         for (number, (id, profile)) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)].enumerated() {
-            room.seats[id] = AudioRoom.Seat(
-                intake: AudioIntake(inbox: AudioInbox(), statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
-                hearsAs: id
-            )
+            room.seats[id] = AudioRoom.Seat(id)
             room.seats[id]?.destination = SeatID(loop: number, number: 1)
             room.seats[id]?.profile = profile
         }

@@ -11,7 +11,7 @@ import Testing
 @Suite("A change of the audio encoder")
 struct EncoderChangeTests {
     private static let ticks = 400
-    private static let pitch = 2 * Double.pi * 600 / 48_000
+    private static let tone = 600.0
 
     enum Change: CaseIterable, CustomTestStringConvertible {
         case speaksAlone, speaksBesideASilentOne, profile
@@ -23,41 +23,25 @@ struct EncoderChangeTests {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.bitRate = .kilobits(32)
         let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
-        let inboxes = ["a": AudioInbox(), "b": AudioInbox()]
+        let talkers = [
+            "a": try Talker(tone: Self.tone), "b": try Talker(tone: 2.7 * Self.tone, application: .voice),
+        ]
         for id in ["a", "b", "c"] {
-            room.seats[id] = AudioRoom.Seat(
-                intake: AudioIntake(
-                    inbox: inboxes[id] ?? AudioInbox(), statistics: AudioIntakeStatistics(), audioDelay: AudioDelay()),
-                hearsAs: id)
+            room.seats[id] = talkers[id]?.seat(id) ?? AudioRoom.Seat(id)
             room.seats[id]?.profile = profile
         }
         room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
         room.seats["c"]?.destination = change != .speaksAlone ? SeatID(loop: 0, number: 3) : nil
-        let encoders = [
-            "a": try OpusEncoder(bitRate: .kilobits(64), application: .audio),
-            "b": try OpusEncoder(bitRate: .kilobits(64)),
-        ]
         let decoder = try OpusDecoder()
         var samples: [Float] = []
         for tick in 0..<Self.ticks {
-            let now = Instant(nanoseconds: 1_000_000_000 + Int64(tick) * 20_000_000)
             let speaks = change != .profile && tick / 60 % 2 == 1
-            for (id, encoder) in encoders where id == "a" || speaks {
-                let pitch = id == "a" ? Self.pitch : 2.7 * Self.pitch
-                let sound = (0..<960).map { Float(0.2 * sin(pitch * Double(tick * 960 + $0))) }
-                inboxes[id]?.post(
-                    ReceivedAudioPacket(
-                        payload: try encoder.encode(sound), sequence: Int64(tick), timestamp: Int64(tick) * 960,
-                        captureTime: now - .milliseconds(1),
-                        arrival: now - .milliseconds(1), ssrc: 1))
-            }
+            for (id, talker) in talkers where id == "a" || speaks { try talker.send(tick: tick, amplitude: 0.2) }
             if change == .profile, tick % 50 == 49 {
                 let other = profile == .clear ? AudioProfile.veryLossy : .clear
                 room.seats["b"]?.profile = tick % 100 == 49 ? other : profile
             }
-            var deliveries: [AudioDelivery] = []
-            room.tick(now, into: &deliveries)
-            for delivery in deliveries where delivery.seat.number == 2 {
+            for delivery in room.run(tick: tick) where delivery.seat.number == 2 {
                 try decoder.decode(delivery.payload, into: &samples)
             }
         }
@@ -66,12 +50,13 @@ struct EncoderChangeTests {
 
     /// The amplitudes of the tone and of the rest in each 5 ms, which are three periods of the tone.
     private func judge(_ samples: [Float], from start: Int) -> [(tone: Double, rest: Double)] {
-        stride(from: start, to: samples.count - 240, by: 240).map { first in
+        let pitch = 2 * Double.pi * Self.tone / 48_000
+        return stride(from: start, to: samples.count - 240, by: 240).map { first in
             var (re, im, energy) = (0.0, 0.0, 0.0)
             for index in first..<first + 240 {
                 let value = Double(samples[index])
-                re += value * cos(Self.pitch * Double(index))
-                im += value * sin(Self.pitch * Double(index))
+                re += value * cos(pitch * Double(index))
+                im += value * sin(pitch * Double(index))
                 energy += value * value
             }
             let tone = 2 / 240.0 * (re * re + im * im).squareRoot()

@@ -1,0 +1,13 @@
+package import Basics
+import Foundation
+import Threads
+
+/// The processor time that the calling thread spends on `body`, which must not wait. Other tests run meanwhile, so wall
+/// time would include theirs. Under a sanitizer (`./scripts/sanitize`) code is about twenty times slower, and counts as
+/// what it takes without.
+package func processorTime(_ body: () throws -> Void) rethrows -> Duration {
+    let start = ThreadClock.nanoseconds()
+    try body()
+    let isSanitized = ProcessInfo.processInfo.environment["SANITIZED"] != nil
+    return .nanoseconds(ThreadClock.nanoseconds() - start) / (isSanitized ? 20 : 1)
+}
