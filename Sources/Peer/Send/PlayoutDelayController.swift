@@ -17,7 +17,7 @@ struct PlayoutDelayController: Sendable {
     /// How long a delay of zero is announced: the receiver keeps the last announced delay.
     static let resetTime: Duration = .seconds(5)
 
-    private var repairs = RecurringDelays(memory: window)
+    private var repairs = RecurringDelays(window: window)
     private var lastHeld: Instant?
 
     /// Records a repair that arrived and left `lateness` after the first transmission of its packet.

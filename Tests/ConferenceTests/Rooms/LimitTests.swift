@@ -1,6 +1,7 @@
 import Basics
 import Peer
 import Sockets
+import TestSupport
 import Testing
 import Threads
 
