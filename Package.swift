@@ -129,15 +129,19 @@ let package = Package(
         .testTarget(name: "ThreadsTests", dependencies: ["Threads"], swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["TestSupport", "Sockets", "Threads"], swiftSettings: strict),
         .testTarget(
-            name: "PeerTests", dependencies: ["TestSupport", "Peer", "Simulation", "CSRTP"], resources: [.copy("Fixtures")],
+            name: "PeerTests", dependencies: ["TestSupport", "Peer", "Simulation", "CSRTP"],
+            resources: [.copy("Fixtures")],
             swiftSettings: strict),
         .testTarget(name: "CodecsTests", dependencies: ["TestSupport", "Codecs"], swiftSettings: strict),
         .testTarget(name: "MixingTests", dependencies: ["TestSupport", "Mixing"], swiftSettings: strict),
-        .testTarget(name: "RecordingTests", dependencies: ["TestSupport", "Recording", "Codecs"], swiftSettings: strict),
         .testTarget(
-            name: "RoomMediaTests", dependencies: ["TestSupport", "RoomMedia", "Peer", "Simulation", "Threads"], swiftSettings: strict),
+            name: "RecordingTests", dependencies: ["TestSupport", "Recording", "Codecs"], swiftSettings: strict),
         .testTarget(
-            name: "ConferenceTests", dependencies: ["TestSupport", "Conference", "RoomMedia", "Peer", "Simulation", "Threads"],
+            name: "RoomMediaTests", dependencies: ["TestSupport", "RoomMedia", "Peer", "Simulation", "Threads"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ConferenceTests",
+            dependencies: ["TestSupport", "Conference", "RoomMedia", "Peer", "Simulation", "Threads"],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
@@ -171,7 +175,8 @@ let package = Package(
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),
         .target(
-            name: "Fuzzing", dependencies: ["Basics", "Threads", "CFuzzing"], path: "Tests/Fuzz/Fuzzing", swiftSettings: strict),
+            name: "Fuzzing", dependencies: ["Basics", "Threads", "CFuzzing"], path: "Tests/Fuzz/Fuzzing",
+            swiftSettings: strict),
         .testTarget(
             name: "FuzzTests",
             dependencies: [

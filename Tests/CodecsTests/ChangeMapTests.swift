@@ -44,7 +44,8 @@ import Testing
     private static let rate = BitRate.kilobits(500)
 
     /// Codes `count` pictures of four blocks, of which only the first changes.
-    private func run(_ blocks: inout StillBlocks, _ map: inout ChangeMap, _ frames: Range<Int>, keyframeAt: Int? = nil) {
+    private func run(_ blocks: inout StillBlocks, _ map: inout ChangeMap, _ frames: Range<Int>, keyframeAt: Int? = nil)
+    {
         for index in frames {
             map.advance()
             map.change(PixelRectangle(x: 0, y: 0, width: 16, height: 16))
@@ -114,7 +115,8 @@ import Testing
     private func tile(_ number: Int, of picture: Picture) -> Picture {
         let part = Picture(width: Self.side.width, height: Self.side.height)
         for row in 0..<Self.side.height {
-            let start = picture.y + (number / 2 * Self.side.height + row) * picture.yStride + number % 2 * Self.side.width
+            let start =
+                picture.y + (number / 2 * Self.side.height + row) * picture.yStride + number % 2 * Self.side.width
             (part.y + row * part.yStride).update(from: start, count: Self.side.width)
         }
         return part

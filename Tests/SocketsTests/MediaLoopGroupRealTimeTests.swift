@@ -141,7 +141,9 @@ struct MediaLoopGroupRealTimeTests {
         isThere = await eventually(.seconds(10)) { answers.all == [0, 1, 2] }
         #expect(isThere)
         client.execute { client.closeConnection(connection) }
-        isThere = await eventually(.seconds(10)) { members[2].closed.load(ordering: .relaxed) == 1 && group.statistics.connections == 0 }
+        isThere = await eventually(.seconds(10)) {
+            members[2].closed.load(ordering: .relaxed) == 1 && group.statistics.connections == 0
+        }
         #expect(isThere && members[0].closed.load(ordering: .relaxed) == 0)
     }
 

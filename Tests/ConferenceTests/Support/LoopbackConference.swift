@@ -1,8 +1,8 @@
-import TestSupport
 import Basics
 import Foundation
 import Logging
 import Recording
+import TestSupport
 
 @testable import Conference
 
@@ -24,7 +24,8 @@ extension ConferenceConfiguration {
 ///   - disk: the recordings' disk; nil: the system's. A disk that hangs continues before the conference drains.
 ///   - diskTimeout: how long the start of a recording waits for it.
 func withConference(
-    _ change: (inout ConferenceConfiguration) -> Void = { _ in }, in scratch: ScratchDirectory = ScratchDirectory(isMade: false),
+    _ change: (inout ConferenceConfiguration) -> Void = { _ in },
+    in scratch: ScratchDirectory = ScratchDirectory(isMade: false),
     disk: TestDisk? = nil,
     diskTimeout: Duration = .seconds(5), _ body: (Conference) async throws -> Void
 ) async throws {

@@ -1,13 +1,16 @@
 import Basics
-@testable import Peer
 import Testing
 
+@testable import Peer
+
 @Suite struct SRTPReplayWindowTests {
-    @Test(arguments: [
-        (nil, 40_000, 40_000), (10, 9, 9), (65_530, 3, 65_539), (65_539, 65_530, 65_530),
-        // Nothing comes before rollover counter 0.
-        (100, 65_500, 65_500), (5 << 16 | 0x8000, 0x8001, 5 << 16 | 0x8001), (5 << 16 | 2, 65_535, 4 << 16 | 65_535),
-    ] as [(UInt64?, UInt16, UInt64)])
+    @Test(
+        arguments: [
+            (nil, 40_000, 40_000), (10, 9, 9), (65_530, 3, 65_539), (65_539, 65_530, 65_530),
+            // Nothing comes before rollover counter 0.
+            (100, 65_500, 65_500), (5 << 16 | 0x8000, 0x8001, 5 << 16 | 0x8001),
+            (5 << 16 | 2, 65_535, 4 << 16 | 65_535),
+        ] as [(UInt64?, UInt16, UInt64)])
     func `A sequence number is the one nearest to the newest`(highest: UInt64?, sequence: UInt16, index: UInt64) {
         var window = SRTPReplayWindow()
         if let highest { window.insert(highest) }

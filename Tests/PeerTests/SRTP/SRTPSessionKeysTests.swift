@@ -1,5 +1,6 @@
-@testable import Peer
 import Testing
+
+@testable import Peer
 
 @Suite struct SRTPSessionKeysTests {
     private func hex(_ bytes: [UInt8]) -> String {
