@@ -55,7 +55,7 @@ struct SourceFloodTests {
         call.inject(recorded)
         let first = try #require(call.server.srtp).statistics.unprotected
         call.inject(recorded)
-        #expect(call.server.srtp?.statistics.unprotected == first, "libsrtp's own list")
+        #expect(call.server.srtp?.statistics.unprotected == first, "by the source's replay window")
         for step in UInt32(1)...120 {
             call.run(for: .seconds(1))
             call.inject(try encrypted(call, ssrc: 0x6000_0000 + step))

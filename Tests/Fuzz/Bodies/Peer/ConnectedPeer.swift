@@ -124,7 +124,7 @@ final class ConnectedPeer {
         bytes.withUnsafeMutableBytes { server.receive($0, flow: flow, at: now) }
     }
 
-    /// An RTP packet, encrypted. What libsrtp would not encrypt comes in behind the decryption.
+    /// An RTP packet, encrypted. What cannot be encrypted comes in behind the decryption.
     func receive(rtp packet: [UInt8], on flow: Flow = STUNBody.flow(0), _ work: inout Work) {
         var bytes = packet + [UInt8](repeating: 0, count: SRTPContext.maximumOverhead)
         let length = bytes.withUnsafeMutableBytes { try? srtp.protectRTP($0, length: packet.count) }

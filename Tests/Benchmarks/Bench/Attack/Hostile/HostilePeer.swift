@@ -168,8 +168,7 @@ final class HostilePeer {
         socket.send(UnsafeRawBufferPointer(rebasing: scratch[..<length]), to: server)
     }
 
-    /// Clears the table of streams: libsrtp searches it for each packet, and a flood of SSRCs would slow down its
-    /// sender.
+    /// Clears the windows of all streams, which would grow with a flood of SSRCs.
     func forgetStreams() { srtp = keys.flatMap { try? SRTPContext($0) } }
 
     /// Sends an RTP packet with the next sequence number of its stream.
