@@ -3,6 +3,7 @@ import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Peer
 import Threads
 
 /// WHIP (RFC 9725) publishes into a room, WHEP (draft-ietf-wish-whep) watches one: HTTP instead of a signalling
@@ -202,7 +203,9 @@ final class WHIPEndpoint: Sendable {
         guard isRestart || match == session.tag else {
             throw APIError(.preconditionFailed, "the session's ETag is \(session.tag)", headers: [.eTag: session.tag])
         }
-        let fragment = try SDPFragment(parsing: String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self))
+        let text = String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self)
+        let fragment = try Result { () throws(SDPError) in try SDPFragment(parsing: text) }
+            .mapError { APIError.badRequest($0.description) }.get()
         if isRestart, let ufrag = fragment.ufrag, let password = fragment.password, ufrag != session.ufrag {
             return try await restart(asked.parameter("session"), session, fragment, ufrag: ufrag, password: password)
         }
@@ -224,10 +227,11 @@ final class WHIPEndpoint: Sendable {
             session.generation += 1
             return session.tag
         }
+        let text = fragment.answer(ufrag: ours.ufrag, password: ours.password, candidates: ours.candidates)
         return Response(
             status: .ok,
             headers: [.contentType: SDPFragment.contentType, .eTag: tag ?? session.tag, .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: fragment.answer(ours))))
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))))
     }
 
     private func change<Result>(_ id: String, _ body: (inout Session) -> Result) -> Result? {

@@ -1,4 +1,5 @@
 import Hummingbird
+import Peer
 
 /// The routes of WHIP and WHEP.
 extension RouteTable {

@@ -3,6 +3,7 @@ import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Peer
 import TestSupport
 import Testing
 

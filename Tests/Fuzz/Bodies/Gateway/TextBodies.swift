@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import Fuzzing
+import Peer
 
 @testable import Gateway
 
@@ -25,7 +26,7 @@ enum TextBodies {
         work.step(bytes: input.bytes.count)
         let text = String(decoding: input.bytes, as: UTF8.self)
         guard let fragment = try? SDPFragment(parsing: text) else { return }
-        let answer = fragment.answer(ICERestart(ufrag: "u", password: "p", candidates: fragment.candidates))
+        let answer = fragment.answer(ufrag: "u", password: "p", candidates: fragment.candidates)
         work.step(bytes: answer.utf8.count)
         _ = try? SDPFragment(parsing: answer)
         work.weigh()
