@@ -1,10 +1,10 @@
 import Foundation
 
-/// The path of a directory of a test's own, which is removed with what is in it when the object goes.
+/// The path of a temporary directory of one test, which is removed with its contents when the object ends.
 package final class ScratchDirectory: Sendable {
     package let path: String
 
-    /// - Parameter isMade: false leaves the directory to be made by what is tested.
+    /// - Parameter isMade: false: the tested code creates the directory.
     package init(isMade: Bool = true) {
         path = NSTemporaryDirectory() + "tessera-" + UUID().uuidString
         if isMade { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }

@@ -7,7 +7,7 @@ import TestSupport
 @testable import Conference
 
 extension ConferenceConfiguration {
-    /// A free UDP port of loopback; recordings go to `scratch`, and there are no layouts but those that are built in.
+    /// A configuration with a free UDP port of loopback, recordings in `scratch`, and only the built-in layouts.
     static func onLoopback(_ scratch: ScratchDirectory) -> ConferenceConfiguration {
         var settings = ConferenceConfiguration()
         settings.media.udp = [SocketAddress(.v4(0x7F00_0001), port: 0)]

@@ -5,7 +5,7 @@ import Threads
 
 @testable import RoomMedia
 
-/// An audio clock whose thread the test is, with a room that notes its ticks.
+/// An audio clock that the test runs instead of its thread, with a room that records its ticks.
 private final class SteppedClock {
     let clock = AudioClock(name: "test", meter: StageMeter("test"), deliver: { _ in })
     private let rooms: AudioClock.Rooms
@@ -27,7 +27,7 @@ private final class SteppedClock {
     /// The room's ticks so far, in samples of 48 kHz.
     var ticks: [Int64] { noted.withLock { $0 } }
 
-    /// The thread sleeps until it is to wake, and so much longer; then it runs what is due.
+    /// Sleeps until the next wake-up and the given time longer, then runs the due work and tick.
     func sleep(late: Duration) {
         guard let wake else { return }
         now = max(now, wake) + late
@@ -38,7 +38,7 @@ private final class SteppedClock {
 @Suite("AudioClock")
 struct AudioClockTests {
     private let start = Instant(nanoseconds: 7_013_000_000)
-    /// The first tick behind the start, at 7.02 s.
+    /// The first tick after the start, at 7.02 s.
     private let first: Int64 = 7020 * 48
 
     @Test("A thread that always wakes late skips no tick, and the ticks do not drift")

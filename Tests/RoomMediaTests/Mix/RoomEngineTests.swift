@@ -22,7 +22,7 @@ struct RoomEngineTests {
         room.setAudio(id, profile: .clear, receiverLimits: OpusReceiverLimits(), to: nil)
     }
 
-    @Test("The engine runs while somebody is connected, and has views only then")
+    @Test("The engine runs while a participant is connected, and has views only then")
     func connected() {
         let room = still.room()
         _ = room.add("a", hearsAs: "a", requestKeyframe: {})

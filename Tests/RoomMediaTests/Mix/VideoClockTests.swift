@@ -8,7 +8,7 @@ import Testing
 struct VideoClockTests {
     private let start = Instant(nanoseconds: 5_003_000_000)
 
-    /// A clock whose thread the test is.
+    /// A picture clock that the test runs instead of its thread.
     private final class SteppedClock {
         let overload = OverloadState()
         let clock: VideoClock

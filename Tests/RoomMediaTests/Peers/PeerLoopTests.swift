@@ -8,7 +8,7 @@ import Threads
 
 @testable import RoomMedia
 
-/// Keeps the `ended` events of the loops.
+/// Records the `ended` events of the loops.
 private final class Told: Sendable {
     struct End: Sendable {
         var participant: String
@@ -42,7 +42,7 @@ struct PeerLoopTests {
         try await body(loops)
     }
 
-    /// Runs `body` on a loop, in one turn of it: whatever times it names are simulated.
+    /// Runs `body` in one turn of a loop; the times in `body` are simulated.
     private func on<Value: Sendable>(
         _ host: PeerLoop, _ loops: PeerLoops, _ body: @escaping @Sendable (PeerLoop, Instant) throws -> Value
     ) async throws -> Value {
@@ -66,7 +66,7 @@ struct PeerLoopTests {
         return seat
     }
 
-    /// Lets a client call the seat, and returns the checks that it sends.
+    /// Connects a client to the seat, and returns the checks that it sends.
     private static func checks(for seat: HostedPeer, on host: PeerLoop, at now: Instant) throws -> [[UInt8]] {
         var settings = PeerConfiguration(role: .client)
         settings.localAddresses = [SocketAddress(.v4(0x7F00_0001), port: 4000)]
@@ -92,7 +92,7 @@ struct PeerLoopTests {
     private static let flow = Flow(
         .udp, local: address, remote: SocketAddress(.v4(0x7F00_0001), port: 4000))
 
-    @Test("A peer is found until it is removed, and its number is never given again")
+    @Test("A peer is found until it is removed, and its number is never used again")
     func seats() async throws {
         let room = still.room()
         try await withLoops { loops in
@@ -111,7 +111,7 @@ struct PeerLoopTests {
         #expect(told.ends.isEmpty, "a removal by the room is no event")
     }
 
-    @Test("A check reaches the peer whose user fragment it names, and other datagrams reach nobody")
+    @Test("A check reaches the peer whose user fragment it names, and other datagrams reach no peer")
     func routes() async throws {
         let room = still.room()
         try await withLoops { loops in
@@ -144,7 +144,7 @@ struct PeerLoopTests {
                 return host.counters.handedOver.load(ordering: .relaxed)
             }
             #expect(handedOver == checks.count)
-            // The loop takes what was handed over before it runs this.
+            // The loop takes the datagrams that were handed over before it runs this.
             let isValidated = try await on(home, loops) { host, _ in host.seat("a")?.peer.isValidated(Self.flow) }
             #expect(isValidated == true)
         }

@@ -3,7 +3,7 @@ import Threads
 
 @testable import RoomMedia
 
-/// What rooms take of the server, with clocks that stand still until a test moves them.
+/// The services of a room, with clocks that stand still until a test moves them.
 final class StillServices: Sendable {
     let overload = OverloadState()
     let audio: AudioClock
@@ -26,7 +26,7 @@ final class StillServices: Sendable {
 
     deinit { pool.stop() }
 
-    /// A room without anybody.
+    /// The scene of an empty room.
     func room(
         _ id: String = "r", tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void = { _, _ in }
     ) -> RoomEngine {

@@ -27,7 +27,7 @@ final class Talker {
 
     /// Sends the packet of a tick, which arrives 1 ms before it.
     ///
-    /// - Parameter level: what the packet says of its level, of the samples.
+    /// - Parameter level: the level that the packet announces, computed from the samples.
     func send(tick: Int, amplitude: Float, level: ([Float]) -> UInt8? = { _ in nil }) throws {
         let samples = sine(frequency, from: tick * 960, count: 960, amplitude: amplitude)
         let arrival = AudioRoom.time(ofTick: tick) - .milliseconds(1)
@@ -51,7 +51,7 @@ extension AudioRoom {
 }
 
 extension AudioRoom.Seat {
-    /// The seat of a participant, of which nothing comes unless its inbox is given.
+    /// The seat of a participant that sends nothing unless its inbox is given.
     init(_ id: String, inbox: AudioInbox = AudioInbox(), counters: IntakeCounters = IntakeCounters()) {
         self.init(
             intake: AudioIntake(
