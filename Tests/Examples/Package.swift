@@ -7,8 +7,7 @@ let strict: [SwiftSetting] = [
 ]
 let peer: Target.Dependency = .product(name: "Peer", package: "tessera")
 
-/// Programs that use the product `Peer` as anybody's package would: from outside. `scripts/test` builds them and lets
-/// them talk to aiortc.
+/// Programs that use the product `Peer` from another package. `scripts/test` builds them and runs them against aiortc.
 let package = Package(
     name: "examples",
     products: [

@@ -6,8 +6,8 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// A fuzzer for everything that takes bytes from outside. `scripts/fuzz` builds it with the flags that make libFuzzer
-/// work; the bodies are also a test target of the package above, which replays what was found.
+/// Fuzzers for all code that takes bytes from outside. `scripts/fuzz` builds this package with the flags for libFuzzer;
+/// the bodies are also a test target of the package above, which replays earlier findings.
 let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "tessera", path: "../..")],

@@ -4,16 +4,17 @@ public import Peer
 public import Sockets
 import Threads
 
-/// Says what is done with a connection's media. Every call comes on the network thread.
+/// Handles a connection's events. Every call is made on the network thread.
 public protocol PeerHandler: AnyObject {
-    /// The connection tells something; media may be sent from here. `closed`, `failed` and `overBudget` are the last.
+    /// Called with each event of the connection; media may be sent from here. `closed`, `failed` and `overBudget` are
+    /// the last events.
     func handle(_ event: PeerEvent, of connection: PeerConnection, at now: Instant)
 }
 
 /// One peer that answers an offer: a UDP port, a network thread, and the turns of its connection.
 ///
-/// A `PeerConnection` knows no socket and no clock. This class is all that stands between it and the system: datagrams
-/// and the time go in, events and datagrams come out.
+/// A `PeerConnection` has no socket and no clock. This class connects it to the system: it passes in datagrams and the
+/// time, and takes out events and datagrams.
 public final class AnsweringPeer: MediaLoopDelegate {
     private let loop: MediaLoop
     private let connection: PeerConnection
@@ -32,11 +33,11 @@ public final class AnsweringPeer: MediaLoopDelegate {
     /// Answers an offer and returns when the connection has ended.
     ///
     /// - Parameters:
-    ///   - offer: the other end's description. ICE, DTLS and codecs are agreed from it; candidates may come in it or
-    ///     not at all, since a server waits for the other end's checks.
-    ///   - address: an address of this machine that the other end reaches. The system chooses the port.
-    ///   - configure: changes what is offered in return, such as codecs and directions.
-    ///   - answered: takes the answer, with our candidate in it, to the other end.
+    ///   - offer: the other end's description, from which ICE, DTLS and codecs are negotiated. It need not have
+    ///     candidates, since a server waits for the other end's checks.
+    ///   - address: an address of this machine that the other end can reach. The system chooses the port.
+    ///   - configure: changes the configuration of the answer, such as codecs and directions.
+    ///   - answered: delivers the answer, with this peer's candidate, to the other end.
     /// - Throws: `NetworkError` where the address cannot be bound, `SDPError` for an offer that cannot be answered, and
     ///   what `answered` throws.
     public static func serve(
@@ -62,7 +63,7 @@ public final class AnsweringPeer: MediaLoopDelegate {
         connection.receive(datagram, flow: flow, at: now)
     }
 
-    /// A turn: time passes, all events are told, all datagrams leave, and the loop learns when it has to come back.
+    /// One turn: advances the time, passes on all events, sends all datagrams, and returns the next deadline.
     public func advance(to now: Instant) -> Instant? {
         connection.advance(to: now)
         while let event = connection.nextEvent() { handler.handle(event, of: connection, at: now) }

@@ -2,7 +2,7 @@ import AnsweringPeer
 import Basics
 import Peer
 
-/// Answers the offer on standard input and sends back the sound and the picture that come in, as they were coded.
+/// Answers the offer on standard input and sends back the received audio and video without transcoding.
 ///
 ///     echo-peer [ADDRESS] < offer.sdp > answer.sdp
 @main enum EchoPeer {
@@ -14,15 +14,16 @@ import Peer
     }
 }
 
-/// Hands each packet and frame back to the connection that it came from.
+/// Sends each packet and frame back on the connection that received it.
 final class Echo: PeerHandler {
-    /// From the other end's media clocks to ours, in ticks: chosen once, so that distances in time stay as they were.
+    /// The offset from the other end's media clocks to this end's, in ticks: chosen once, so that intervals are
+    /// preserved.
     private var audioOffset: Int64?
     private var videoOffset: Int64?
 
     func handle(_ event: PeerEvent, of connection: PeerConnection, at now: Instant) {
         switch event {
-        // A copy (RFC 2198) is a packet that was here already, or that comes too late to be sent in order.
+        // A copy (RFC 2198) repeats a packet that was received already, or that is too late to be sent in order.
         case .audio(let packet) where !packet.isCopy:
             let offset = audioOffset ?? packet.captureTime.ticks(at: 48_000) &- packet.timestamp
             audioOffset = offset
@@ -36,7 +37,7 @@ final class Echo: PeerHandler {
             frame.timestamp &+= offset
             let format = connection.videoSendFormats.first { $0.codec == frame.codec }
             connection.send(PacketizedVideoFrame(frame, packetizationMode: format?.packetizationMode ?? 1), at: now)
-        // Only the other end's encoder can make one.
+        // Only the other end's encoder can make a keyframe.
         case .keyframeRequested: connection.requestKeyframe(at: now)
         case .connected: Invocation.note("connected")
         case .closed: Invocation.note("the other end closed the connection")

@@ -1,7 +1,7 @@
 import Foundation
 import Peer
 
-/// An Ogg file with one Opus stream (RFC 3533, RFC 7845), a packet on each page.
+/// An Ogg file with one Opus stream (RFC 3533, RFC 7845), with one packet per page.
 struct OggOpusFile {
     /// Samples at 48 kHz that a decoder drops at the start: libopus's delay (RFC 7845 §4.2).
     private static let preSkip: UInt16 = 312
@@ -12,10 +12,10 @@ struct OggOpusFile {
     private let serial = UInt32.random(in: 0...UInt32.max)
     private var pages: UInt32 = 0
     private var start: Int64?
-    /// Only the packet after it tells that it is not the last one.
+    /// The last packet, which waits for the next one because the last page needs a flag.
     private var waiting: (packet: [UInt8], position: UInt64)?
 
-    /// Creates the file with its two head pages.
+    /// Creates the file with its two header pages.
     init(path: String) throws {
         file = try .creating(path)
         // Version 1, two channels, 48 kHz, no gain, channel mapping 0 (RFC 7845 §5.1).
@@ -27,8 +27,8 @@ struct OggOpusFile {
             "OpusTags".utf8 + UInt32(vendor.count).littleEndianBytes + vendor + UInt32(0).littleEndianBytes, 0, 0)
     }
 
-    /// Appends an Opus packet; `timestamp` in ticks of 48 kHz, extended, of any start. A gap between packets stays a
-    /// gap.
+    /// Appends an Opus packet. `timestamp` is in unwrapped ticks of 48 kHz with any start. A gap between packets is a
+    /// gap in the file.
     mutating func append(_ packet: [UInt8], timestamp: Int64) throws {
         guard let samples = OpusPacket(packet)?.samples else { return }
         if let waiting { try writePage(waiting.packet, waiting.position, 0) }
@@ -44,10 +44,10 @@ struct OggOpusFile {
         try file.close()
     }
 
-    /// - Parameter position: samples up to the end of the packet.
+    /// - Parameter position: the number of samples up to the end of the packet.
     private mutating func writePage(_ packet: [UInt8], _ position: UInt64, _ flags: UInt8) throws {
-        // The packet's length in parts of 255; a part of less ends it (RFC 3533 §6). Opus packets have at most 1275
-        // bytes (RFC 6716 §3.2.1).
+        // The packet's length in segments of 255 bytes; a shorter segment ends it (RFC 3533 §6). Opus packets have at
+        // most 1275 bytes (RFC 6716 §3.2.1).
         let segments = [UInt8](repeating: 255, count: packet.count / 255) + [UInt8(packet.count % 255)]
         var page =
             "OggS".utf8 + [0, flags] + position.littleEndianBytes + serial.littleEndianBytes + pages.littleEndianBytes
@@ -67,6 +67,6 @@ struct OggOpusFile {
 }
 
 extension FixedWidthInteger {
-    /// The bytes as Ogg orders them, the lowest first.
+    /// The bytes in little-endian order, as in Ogg.
     fileprivate var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }
 }

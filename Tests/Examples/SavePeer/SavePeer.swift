@@ -3,7 +3,7 @@ import Basics
 import Foundation
 import Peer
 
-/// Answers the offer on standard input and saves what comes in, as it was coded: sound to NAME.opus, pictures to
+/// Answers the offer on standard input and saves the received media without transcoding: audio to NAME.opus, video to
 /// NAME.h264.
 ///
 ///     save-peer ADDRESS NAME < offer.sdp > answer.sdp
@@ -20,11 +20,11 @@ import Peer
     }
 }
 
-/// Writes to the disk on the network thread, as befits one peer; a server would hand it to another thread.
+/// Writes to the disk on the network thread, which is enough for one peer; a server would use another thread.
 final class Files: PeerHandler {
     private var audioFile: OggOpusFile
     private let pictures: FileHandle
-    /// The sequence number of the packet that was written last.
+    /// The sequence number of the last written packet.
     private var lastSequence = Int64.min
 
     init(_ name: String) throws {
@@ -35,13 +35,13 @@ final class Files: PeerHandler {
     func handle(_ event: PeerEvent, of connection: PeerConnection, at now: Instant) {
         do {
             switch event {
-            // Packets come in the order of their arrival. A copy (RFC 2198) comes before the packet that carried it,
-            // and so fills its gap; what was overtaken is left out.
+            // Packets come in the order of arrival. A copy (RFC 2198) comes before the packet that carried it, and so
+            // fills its gap; overtaken packets are skipped.
             case .audio(let packet) where packet.sequence > lastSequence:
                 lastSequence = packet.sequence
                 try audioFile.append(packet.payload, timestamp: packet.timestamp)
-            // Frames come in decoding order, the first one is a keyframe, and none is given out whose references did
-            // not come.
+            // Frames come in decoding order; the first one is a keyframe, and frames without their references are not
+            // delivered.
             case .video(let received): try pictures.write(contentsOf: received.frame.data)
             case .closed: try finish("the other end closed the connection")
             case .failed(let reason), .overBudget(let reason): try finish(reason)

@@ -1,8 +1,8 @@
 public import Fuzzing
 
-/// All that is fuzzed. `scripts/fuzz` runs the groups side by side, and the targets of a group one after another.
+/// All fuzz targets. `scripts/fuzz` runs the groups in parallel, and the targets of a group one after another.
 public enum FuzzTargets {
-    /// Named after the module that most of their code is in.
+    /// The groups, named after the module with most of the code under test.
     public static let groups: [(name: String, targets: [FuzzTarget])] = [
         (
             "peer",

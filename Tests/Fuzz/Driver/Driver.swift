@@ -5,12 +5,12 @@ import Fuzzing
 
 /// Runs libFuzzer on one target.
 ///
-///     fuzz --list                       group, name and what it covers of each target, a line each
+///     fuzz --list                       prints a line with group, name and description of each target
 ///     fuzz --seeds FOLDER               writes seeds and dictionaries of all targets
-///     fuzz TARGET --measure FOLDER      what the dearest inputs of a folder cost
+///     fuzz TARGET --measure FOLDER      prints the cost of the most expensive inputs of a folder
 ///     fuzz TARGET [libFuzzer's own arguments]
 @main enum Driver {
-    /// Set once, before the first input: what libFuzzer calls has no context.
+    /// The target, set once before the first input, because libFuzzer's callbacks have no context.
     nonisolated(unsafe) private static var target: FuzzTarget?
     nonisolated(unsafe) private static var climb = Climb(seeds: [], seed: 1) { _ in 0 }
 
@@ -40,7 +40,7 @@ import Fuzzing
     private static func fuzz(_ target: FuzzTarget, _ arguments: [String]) {
         climb = Climb(seeds: target.seeds, seed: UInt64(getpid())) { target.measure($0).steepness }
         let all = [CommandLine.arguments[0], "-max_len=\(target.maximumLength)"] + arguments
-        // libFuzzer keeps what it is given for as long as the process lives.
+        // libFuzzer keeps its arguments for the life of the process.
         let argv = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: all.count + 1)
         for (index, argument) in all.enumerated() { argv[index] = strdup(argument) }
         argv[all.count] = nil
@@ -66,7 +66,7 @@ import Fuzzing
         }
     }
 
-    /// Of processor time: an input that never ends.
+    /// The limit of processor time, after which an input counts as endless.
     private static let longestRun: UInt32 = 20
 
     private static func one(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -78,7 +78,7 @@ import Fuzzing
         return 0
     }
 
-    /// Changes what libFuzzer gave, or a parent of the climb instead.
+    /// Mutates libFuzzer's input, or a parent of the climb instead.
     fileprivate static func mutate(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int) -> Int {
         guard let parent = climb.parent(), parent.count <= most else { return LLVMFuzzerMutate(data, size, most) }
         for (index, byte) in parent.enumerated() { data[index] = byte }
@@ -91,7 +91,7 @@ import Fuzzing
     }
 }
 
-/// libFuzzer looks for a function of this name, and calls it before each input that it made itself.
+/// libFuzzer looks for a function with this name, and calls it to make each new input.
 @_cdecl("LLVMFuzzerCustomMutator")
 func customMutator(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int, _ seed: UInt32) -> Int {
     Driver.mutate(data, size, most)

@@ -1,6 +1,6 @@
-/// A cursor over the bytes of one input that always answers: behind the end everything is zero.
+/// A cursor over the bytes of one input that never fails: behind the end all values are zero.
 ///
-/// Bodies that want more than one buffer of bytes read a script from it: which operation comes next, and its numbers.
+/// Bodies that need more than one buffer of bytes read a script from it: the next operation, and its numbers.
 public struct FuzzInput {
     public let bytes: [UInt8]
     private var offset = 0
@@ -23,7 +23,8 @@ public struct FuzzInput {
 
     public mutating func pick<T>(_ list: [T]) -> T { list[below(list.count)] }
 
-    /// A number of repetitions: mostly few, so that a fuzzer tries much; one value in sixteen leads up to `most`.
+    /// A number of repetitions: usually small, so that a fuzzer tries many inputs; one value in sixteen reaches up to
+    /// `most`.
     public mutating func repetitions(upTo most: Int) -> Int {
         let first = Int(byte())
         return first < 240 ? min(first % 16 + 1, most) : max(most * (first - 239) / 16, 1)
@@ -35,7 +36,7 @@ public struct FuzzInput {
         return Array(bytes[min(offset, end)..<end])
     }
 
-    /// Bytes behind their length: one byte, or from 255 on two more.
+    /// Bytes with a length before them: one byte, or with 255 two more.
     public mutating func chunk() -> [UInt8] {
         let length = Int(byte())
         return bytes(length == 255 ? Int(number16()) : length)
@@ -44,7 +45,7 @@ public struct FuzzInput {
     public mutating func rest() -> [UInt8] { bytes(bytes.count) }
 }
 
-/// Writes what `FuzzInput` reads: how seeds are made.
+/// Writes the format that `FuzzInput` reads, to make seeds.
 public struct FuzzScript {
     public private(set) var bytes: [UInt8] = []
 

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension FuzzTarget {
-    /// A short run without a fuzzer: the seeds, then `seededRounds` damaged ones. What it does follows from `seed`.
+    /// A short run without a fuzzer: the seeds, then `seededRounds` damaged ones, all determined by `seed`.
     public func run(seed: UInt64) {
         let corpus = seeds
         var mutator = Mutator(seed: seed)
@@ -12,11 +12,11 @@ extension FuzzTarget {
         }
     }
 
-    /// `Crashers` beside this source: tests run on the machine that built them.
+    /// The folder `Crashers` relative to this source: tests run on the machine that built them.
     public static let crasherFolder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../Crashers")
         .standardizedFileURL
 
-    /// What was found once: the files of `Crashers/NAME`.
+    /// The earlier findings: the files of `Crashers/NAME`.
     public func crashers() throws -> [(name: String, bytes: [UInt8])] {
         let folder = Self.crasherFolder.appendingPathComponent(name)
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
@@ -26,7 +26,7 @@ extension FuzzTarget {
         .map { ($0.lastPathComponent, Array(try Data(contentsOf: $0))) }
     }
 
-    /// Writes the seeds where a fuzzer takes them from, and the dictionary beside them.
+    /// Writes the seeds to the fuzzer's corpus folder, and the dictionary beside them.
     public func writeSeeds(to folder: URL) throws {
         let corpus = folder.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: corpus, withIntermediateDirectories: true)

@@ -1,19 +1,19 @@
-/// One way in from outside: a parser or a whole machine, what its bytes look like, and what they may cost.
+/// One fuzz target: a parser or a whole state machine, its seeds, and its limits.
 public struct FuzzTarget: Sendable, CustomStringConvertible {
-    /// How often an input may be over its limits before it counts: other tests use the heap at the same time, and a
-    /// page fault or a neighbour on the same core is no finding.
+    /// How often an input may exceed its limits before it counts as a finding: other tests use the heap at the same
+    /// time, and page faults or other processes on the same core are no findings.
     private static let tries = 4
 
-    /// Its name on the command line and its folder in `Crashers`.
+    /// The name on the command line, and of the folder in `Crashers`.
     public let name: String
-    /// What it covers, for people.
+    /// A description of the code under test.
     public let covers: String
     public let limits: WorkLimits
     /// The longest input in bytes.
     public let maximumLength: Int
-    /// How many damaged inputs a short run tries.
+    /// The number of damaged inputs in a short run.
     public let seededRounds: Int
-    /// Words of its language, for the fuzzer's dictionary.
+    /// The words of the fuzzer's dictionary.
     public let words: [String]
     private let makeSeeds: @Sendable () -> [[UInt8]]
     private let body: @Sendable (FuzzInput, inout Work) -> Void
@@ -33,12 +33,12 @@ public struct FuzzTarget: Sendable, CustomStringConvertible {
         self.body = body
     }
 
-    /// Authentic inputs to start from.
+    /// Valid inputs to start from.
     public var seeds: [[UInt8]] { makeSeeds() }
 
     public var description: String { name }
 
-    /// Runs one input. A trap in what is under test is a finding, and so is too much time or memory: both end the
+    /// Runs one input. A trap in the code under test is a finding, and so is too much time or memory: both end the
     /// process.
     @discardableResult
     public func run(_ bytes: [UInt8]) -> Work {
@@ -50,7 +50,7 @@ public struct FuzzTarget: Sendable, CustomStringConvertible {
         fatalError("\(name): \(fault)")
     }
 
-    /// Runs one input and says what it cost.
+    /// Runs one input and returns its cost.
     public func measure(_ bytes: [UInt8]) -> Work {
         var work = Work(limits)
         body(FuzzInput(bytes.count > maximumLength ? Array(bytes.prefix(maximumLength)) : bytes), &work)

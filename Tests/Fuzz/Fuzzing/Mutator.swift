@@ -1,8 +1,9 @@
 public import Basics
 
-/// Damages authentic bytes the way that finds mistakes in parsers: a seed says how, so every crash replays.
+/// Damages valid bytes in ways that find faults in parsers. A seed determines the changes, so every crash can be
+/// replayed.
 public struct Mutator {
-    /// Where counters, lengths and signs break.
+    /// Boundary values of counters, lengths and signs.
     static let edges: [UInt8] = [0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 191, 192, 223, 254, 255]
     static let longest = 1 << 16
 
@@ -10,7 +11,7 @@ public struct Mutator {
 
     public init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-    /// One to four changes of `bytes`; `others` give parts to splice in.
+    /// Makes one to four changes of `bytes`, with parts of `others`.
     public mutating func mutate(_ bytes: [UInt8], with others: [[UInt8]] = []) -> [UInt8] {
         var result = bytes
         for _ in 0..<Int.random(in: 1...4, using: &random) { change(&result, others) }

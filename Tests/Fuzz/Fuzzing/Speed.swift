@@ -1,5 +1,6 @@
-/// How much slower this process is than an optimised build on the machine that the limits were measured on: unoptimised
-/// code, sanitizers and coverage counters cost a factor of 2 to 50, which no finding should hide behind or be made of.
+/// The factor by which this process is slower than an optimised build on the machine where the limits were measured:
+/// unoptimised code, sanitizers and coverage counters cost a factor of 2 to 50, which must neither hide nor cause a
+/// finding.
 enum Speed {
     /// At least 1.
     static let slowness: Double = {
@@ -7,18 +8,18 @@ enum Speed {
         return max(1, fastest / nominal)
     }()
 
-    /// What `reference` takes there.
+    /// The time of `reference` on that machine.
     private static let nominal = Duration.microseconds(620)
 
     private static func measure() -> Duration {
         let begin = Work.processorTime
         let sum = reference()
         let used = Work.processorTime - begin
-        // The sum is looked at, so the work is done.
+        // The sum is used, so that the compiler does not remove the work.
         return sum == 0 ? used + .seconds(1) : used
     }
 
-    /// Work like a parser's: bytes one by one, small arrays, text, a table.
+    /// Work similar to a parser's: single bytes, small arrays, text, a table.
     static func reference() -> UInt64 {
         var sum: UInt64 = 1
         var table: [UInt32: [UInt8]] = [:]

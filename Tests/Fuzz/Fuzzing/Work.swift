@@ -2,18 +2,18 @@ import CFuzzing
 import Glibc
 import Threads
 
-/// What an input may cost: time in proportion to what came in, so that anything quadratic shows, and memory that is
-/// held at the end.
+/// The limits of an input: time in proportion to the input, so that quadratic work exceeds it, and the memory in use at
+/// the end.
 public struct WorkLimits: Sendable {
-    /// Of processor time for an optimised build on a machine of 2024; `Speed` stretches it for others.
+    /// Processor time of an optimised build on a machine of 2024; `Speed` scales it for other builds and machines.
     public let base: Duration
     public let perByte: Duration
-    /// A step is an operation of the script, a datagram in or a datagram out.
+    /// The time of a step: an operation of the script, or a received or sent datagram.
     public let perStep: Duration
-    /// Bytes on the heap beside what was there at the start.
+    /// The growth of the heap in bytes.
     public let memory: Int
 
-    /// The usual limits are five to ten times what the dearest honest inputs take.
+    /// The default limits, five to ten times the cost of the most expensive valid inputs.
     public init(
         base: Duration = .milliseconds(5), perByte: Duration = .nanoseconds(100), perStep: Duration = .microseconds(10),
         memory: Int = 4 << 20
@@ -25,9 +25,9 @@ public struct WorkLimits: Sendable {
     }
 }
 
-/// Counts what one input brought and what it cost.
+/// Counts the size and the cost of one input.
 ///
-/// Time is that of this thread's processor, so a busy machine raises no alarm.
+/// Time is the processor time of this thread, so a busy machine causes no finding.
 public struct Work: CustomStringConvertible {
     private let limits: WorkLimits
     private var begin: Duration
@@ -43,7 +43,7 @@ public struct Work: CustomStringConvertible {
         heapBefore = Self.heap
     }
 
-    /// What was made ready until now does not count.
+    /// Starts the measurement; the preparation before does not count.
     public mutating func start() {
         begin = Self.processorTime
         heapBefore = Self.heap
@@ -54,44 +54,44 @@ public struct Work: CustomStringConvertible {
         bytes += count
     }
 
-    /// Looks at the heap; a body calls it while it still has what it made.
+    /// Measures the heap; a body calls it while the objects under test still exist.
     public mutating func weigh() { heapHeld = max(heapHeld, Self.heap - heapBefore) }
 
     mutating func stop() { used = Self.processorTime - begin }
 
-    /// So much time is allowed for what has come so far.
+    /// The time that is allowed for the input so far.
     private var allowance: Duration { (limits.base + limits.perByte * bytes + limits.perStep * steps) * Speed.slowness }
 
-    /// The parts of the allowed time and memory that were used.
+    /// The used parts of the allowed time and memory.
     public var timeShare: Double { used / allowance }
     public var memoryShare: Double { Double(heapHeld) / Double(limits.memory) }
 
-    /// How steep the way up is: time for what came in, nearly without the base. What is linear has the same at every
-    /// length, and what is quadratic has more the longer it is, so a climb by this goes where a few bytes more cost
-    /// much more.
+    /// The time in relation to the size of the input, almost without the base. Linear work has the same value at every
+    /// length, and quadratic work a larger one with more bytes, so a climb leads to inputs in which a few more bytes
+    /// cost much more.
     public var steepness: Double {
         max(used / ((limits.base / 50 + limits.perByte * bytes + limits.perStep * steps) * Speed.slowness), memoryShare)
     }
 
-    /// Shows a fuzzer how near to its limits an input came, as if each step nearer were new code: it keeps what costs
-    /// more than all before, and so climbs towards what is quadratic.
+    /// Reports to a fuzzer how close to its limits an input came, as if each further step were new code: the fuzzer
+    /// keeps inputs that cost more than all before, and so climbs towards quadratic work.
     func show() {
         fuzzing_show_cost(FUZZING_TIME, Self.level(timeShare))
         fuzzing_show_cost(FUZZING_MEMORY, Self.level(memoryShare))
     }
 
-    /// 0 below 1/16 of what is allowed, then one more for each quarter of an octave.
+    /// 0 below 1/16 of the limit, then one more for each quarter of an octave.
     static func level(_ share: Double) -> UInt32 {
         guard share >= 1.0 / 16 else { return 0 }
         return UInt32(min(4 * log2(share * 16) + 1, Double(FUZZING_LEVELS - 1)))
     }
 
-    /// What it cost, in words.
+    /// A description of the cost.
     public var description: String {
         "\(bytes) bytes in \(steps) steps took \(Self.milliseconds(used)) of \(Self.milliseconds(allowance)) ms and held \(heapHeld >> 10) of \(limits.memory >> 10) KiB"
     }
 
-    /// Too much time or memory, in words.
+    /// A description of an exceeded limit.
     var fault: String? {
         if timeShare > 1 { return "too much time: \(description)" }
         if memoryShare > 1 { return "too much memory: \(description)" }

@@ -5,11 +5,11 @@ import Fuzzing
 
 @testable import Gateway
 
-/// What stands around the body of a request: its headers, its path, and what a proxy says of it.
+/// The parts of a request other than its body: its headers, its path, and the headers of a proxy.
 enum RequestBodies {
     static let all = [headers, proxies]
 
-    /// A range of a file, an origin, a token's algorithm and claims, names, each of the whole input.
+    /// Parses the whole input as a range of a file, an origin, a token's algorithm and claims, and names.
     private static let headers = FuzzTarget(
         "headers", covers: "headers and paths: ranges, origins, tokens, rooms, names", maximumLength: 8192,
         words: ["bytes=", "http://", "https://", "[::1]", "eyJhbGciOiJIUzI1NiJ9.", "\u{202E}", "\u{200B}", "\u{0301}"],
@@ -43,7 +43,7 @@ enum RequestBodies {
         work.weigh()
     }
 
-    /// The client's address, the server's name and our own address, then a header a line.
+    /// The client's address, the server's name and its own address, then one header per line.
     private static let proxies = FuzzTarget(
         "proxies", covers: "where a request comes from: Host, X-Forwarded-*, Forwarded", maximumLength: 8192,
         words: [

@@ -5,11 +5,11 @@ import Peer
 
 @testable import Gateway
 
-/// Texts that come in over HTTP and WebSocket, and the configuration file.
+/// Texts that are received over HTTP and WebSocket, and the configuration file.
 enum TextBodies {
     static let all = [fragment, message, request, configuration]
 
-    /// What trickles in over WHIP (RFC 8840).
+    /// Trickled candidates of WHIP (RFC 8840).
     static let fragment = FuzzTarget(
         "fragment", covers: "SDP fragments of WHIP", maximumLength: 16_384,
         words: [
@@ -77,7 +77,7 @@ enum TextBodies {
         work.weigh()
     }
 
-    /// The file that an operator writes.
+    /// The configuration file.
     static let configuration = FuzzTarget(
         "configuration", covers: "the configuration file and the environment",
         limits: WorkLimits(base: .milliseconds(50), perByte: .microseconds(20)), maximumLength: 4096, seededRounds: 500,

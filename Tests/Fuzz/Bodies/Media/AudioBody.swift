@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Codecs
 
-/// Opus packets of others, decoded, concealed and stretched.
+/// Opus packets from outside, decoded, concealed and stretched.
 enum AudioBody {
     static let target = FuzzTarget(
         "opus", covers: "Opus packets: decoding, recovery, concealment, stretching",

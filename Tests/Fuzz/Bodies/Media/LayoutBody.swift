@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Mixing
 
-/// Layout files, as anyone may send them to the API, and what they do with people on a canvas.
+/// Layout files, which clients may send to the API, and the arrangement of people by them.
 enum LayoutBody {
     static let target = FuzzTarget(
         "layout", covers: "layout files: JSON, faults, and placing people by them",
@@ -34,7 +34,7 @@ enum LayoutBody {
         work.weigh()
     }
 
-    /// What the painter relies on.
+    /// Checks the properties on which the painter relies.
     private static func check(_ tiles: [Tile], _ width: Int, _ height: Int) {
         for tile in tiles
         where tile.x < 0 || tile.y < 0 || tile.width < 0 || tile.height < 0 || tile.x + tile.width > width

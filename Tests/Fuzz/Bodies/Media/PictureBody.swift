@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Codecs
 
-/// Frames of others into the decoders, and the readers of H.264 byte streams.
+/// Frames from outside, for the decoders and the parsers of H.264 byte streams.
 enum PictureBody {
     static let target = FuzzTarget(
         "pictures", covers: "frames of H.264 and VP8 into the decoders; Annex B",

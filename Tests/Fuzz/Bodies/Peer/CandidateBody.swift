@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Peer
 
-/// Candidate lines, alone and trickled into a connection that looks for its path.
+/// Candidate lines, parsed alone and trickled to a connection that is gathering its path.
 enum CandidateBody {
     static let target = FuzzTarget(
         "candidate", covers: "candidate lines, trickled into a connection", maximumLength: 8192,

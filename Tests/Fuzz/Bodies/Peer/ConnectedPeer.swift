@@ -4,10 +4,10 @@ import Simulation
 
 @testable import Peer
 
-/// A connection of the server's after a real handshake, and the far end in the hands of a script: with its keys, its
-/// certificate and all the numbers that the server has shown.
+/// A connection of the server after a real handshake, whose far end is controlled by a script: with its keys, its
+/// certificate and all numbers that the server has sent.
 final class ConnectedPeer {
-    /// Whose offers a script may choose from; nil is our own client's.
+    /// The offers from which a script may choose; nil is that of our own client.
     static let offers = [
         nil, "chromium156-av-data", "firefox153-av-data", "chromium156-av-simulcast", "aiortc1.16-av-data-all-codecs",
         "gst-webrtcbin1.22-av-h264",
@@ -17,19 +17,19 @@ final class ConnectedPeer {
     let srtp: SRTPContext
     let dtls: DTLSTransport
     private(set) var now: Instant
-    /// The offer that was answered last.
+    /// The last answered offer.
     private(set) var offer: String
     private(set) var channels: SCTPScript?
     private var verificationTag: UInt32 = 0
     /// The highest RTP sequence number of each SSRC that the server sent.
     private(set) var sent: [UInt32: UInt16] = [:]
     private(set) var packetsSent = 0
-    /// What the server asked the far end: STUN requests with their flows.
+    /// The server's STUN requests to the far end, with their flows.
     private(set) var checks: [(id: STUNMessage.TransactionID, flow: Flow)] = []
     private(set) var wantsKeyframe = true
     private(set) var channelIDs: [ChannelID] = []
 
-    /// - Parameter choice: of `offers`.
+    /// - Parameter choice: the index of one of `offers`.
     init?(choice: Int) {
         guard let ours = try? Identities.ours.get(), let theirs = try? Identities.theirs.get(),
             let offer = Self.offer(choice, of: theirs)
@@ -59,7 +59,7 @@ final class ConnectedPeer {
         settle(&work)
     }
 
-    /// ICE, then DTLS, without a moment lost.
+    /// Completes ICE, then DTLS, without delay.
     private static func handshake(
         _ server: PeerConnection, _ transport: DTLSTransport, _ session: NegotiatedSession, at time: inout Instant
     )
@@ -91,7 +91,7 @@ final class ConnectedPeer {
 
     static let credentials = ICECredentials(ufrag: "their", password: "anotherPasswordOfEnoughLetters")
 
-    /// An offer as its maker wrote it, but with the script's certificate and credentials.
+    /// The offer with the script's certificate and credentials.
     private static func offer(_ choice: Int, of identity: DTLSIdentity) -> String? {
         var text = ""
         if let name = offers[choice % offers.count], let fixture = Offers.text(name) {
@@ -115,9 +115,9 @@ final class ConnectedPeer {
         }.joined()
     }
 
-    // MARK: - The far end speaks
+    // MARK: - Input from the far end
 
-    /// A datagram as it is.
+    /// Passes in an unchanged datagram.
     func receive(_ bytes: [UInt8], on flow: Flow, _ work: inout Work) {
         work.step(bytes: bytes.count)
         var bytes = bytes
@@ -133,7 +133,7 @@ final class ConnectedPeer {
         packet.withUnsafeBytes { server.receiveMedia($0, at: now) }
     }
 
-    /// An RTCP compound, encrypted.
+    /// Passes in an encrypted RTCP compound.
     func receive(rtcp packet: [UInt8], _ work: inout Work) {
         var bytes = packet + [UInt8](repeating: 0, count: SRTPContext.maximumOverhead)
         let length = bytes.withUnsafeMutableBytes { try? srtp.protectRTCP($0, length: packet.count) }
@@ -142,7 +142,7 @@ final class ConnectedPeer {
         packet.withUnsafeBytes { server.receiveReports($0, at: now) }
     }
 
-    /// A list of SCTP chunks with the right header, inside of DTLS.
+    /// Passes in SCTP chunks with the right header, inside DTLS.
     func receive(sctp chunks: [UInt8], _ work: inout Work) {
         dtls.send(SCTPBody.packet(chunks, source: 5000, destination: 5000, tag: verificationTag))
         while let bytes = dtls.nextTransmit() { receive(bytes, on: STUNBody.flow(0), &work) }
@@ -156,7 +156,7 @@ final class ConnectedPeer {
         for packet in packets { receive(sctp: packet, &work) }
     }
 
-    /// Another offer of the far end's.
+    /// Passes in another offer of the far end.
     func answer(_ offer: String, _ work: inout Work) {
         // A description costs more than a datagram of its length.
         work.step(bytes: offer.utf8.count, 100)
@@ -165,7 +165,7 @@ final class ConnectedPeer {
 
     // MARK: - Time
 
-    /// Lets time pass as a loop does: from deadline to deadline.
+    /// Advances the time from deadline to deadline, as a loop does.
     func wait(_ duration: Duration, _ work: inout Work) {
         let end = now + duration
         for _ in 0..<400 {
@@ -180,7 +180,7 @@ final class ConnectedPeer {
         settle(&work)
     }
 
-    /// Takes out what the server has to say, and learns its numbers from it.
+    /// Takes out the server's datagrams, and reads the server's numbers from them.
     func settle(_ work: inout Work) {
         while let event = server.nextEvent() {
             work.step()
@@ -212,7 +212,7 @@ final class ConnectedPeer {
         guard let packet = SCTPPacket(parsing: bytes) else { return }
         channels?.note(packet)
         for case .initiate(let value) in packet.chunks where channels == nil {
-            // The state cookie of an INIT of ours: tag 9, a window of 1 MiB, the first TSN 100, with FORWARD-TSN.
+            // The state cookie of the script's INIT: tag 9, a window of 1 MiB, the first TSN 100, with FORWARD-TSN.
             verificationTag = value.tag
             channels = SCTPScript(next: 100, seen: value.tsn &- 1)
             var echo: [UInt8] = []
@@ -221,7 +221,7 @@ final class ConnectedPeer {
         }
     }
 
-    // MARK: - The server speaks
+    // MARK: - Output of the server
 
     func sendFrame(bytes size: Int, _ work: inout Work) {
         guard let codec = server.videoSendFormats.first?.codec else { return }

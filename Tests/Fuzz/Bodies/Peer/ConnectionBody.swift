@@ -3,8 +3,8 @@ import Fuzzing
 
 @testable import Peer
 
-/// The connected peer as a whole: everything that its far end, who has all the keys, can say in one life, in any order,
-/// while the server sends media of its own.
+/// The connected peer as a whole: everything that its far end, which has all keys, can send in any order, while the
+/// server sends media of its own.
 enum ConnectionBody {
     static let target = FuzzTarget(
         "connection", covers: "a connected peer: media, reports, channels, offers, checks and time in one stream",
@@ -14,9 +14,9 @@ enum ConnectionBody {
         seededRounds: 200,
         seeds: { ConnectionSeeds.all }, body: run)
 
-    /// What one input may stand for.
+    /// The most work that one input may cause.
     private static let mostBytes = 512 << 10
-    /// One operation's part of it, so that something can come behind.
+    /// The most work of one operation, so that others can follow.
     private static let mostBurst = 256 << 10
     private static let mostOperations = 200
 
@@ -95,7 +95,7 @@ enum ConnectionBody {
             repair: video.repair.ssrc.rawValue, sent: peer.sent, packetsSent: peer.packetsSent)
     }
 
-    /// A check with the credentials in use or wrong ones, from any flow; or an answer to one of the server's.
+    /// A check with the current or with wrong credentials, from any flow; or a response to a check of the server.
     private static func check(_ input: inout FuzzInput, _ peer: ConnectedPeer, _ work: inout Work) {
         guard let session = peer.server.negotiated else { return }
         let shape = input.byte()
@@ -146,7 +146,7 @@ enum ConnectionBody {
         }
     }
 
-    /// The last offer with a few lines changed: taken away, doubled, put elsewhere, or with something else in them.
+    /// The last offer with a few lines removed, duplicated, moved or changed.
     private static func edited(_ offer: String, _ input: inout FuzzInput) -> String {
         var lines = offer.split(whereSeparator: \.isNewline).map { Array($0.utf8) }
         for _ in 0..<input.below(5) where !lines.isEmpty {

@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Peer
 
-/// Scripts for a connected peer: calls as they are, and one of everything that may be said in them.
+/// Scripts for a connected peer: ordinary calls, and one of each kind of message.
 enum ConnectionSeeds {
     private typealias Operation = ConnectionBody.Operation
 
@@ -18,13 +18,13 @@ enum ConnectionSeeds {
         return script
     }
 
-    /// Media both ways for some frames, with a loss and its repair.
+    /// Media in both directions for some frames, with a loss and its repair.
     private static func call(_ offer: Int) -> [UInt8] {
         var script = begin(offer)
         for index in 0..<6 {
             let picture = MediaSeeds.pictures(offer == 5 ? .h264 : .vp8)[index % 2]
             for (number, payload) in picture.enumerated() {
-                // A new timestamp with the first, the marker with the last; the fourth picture begins with a loss.
+                // A new timestamp with the first packet, the marker with the last; the fourth frame begins with a loss.
                 let isLate = index == 3 && number == 0
                 script.raw([
                     Operation.media.rawValue, (number == 0 ? 4 : 0) | (isLate ? 2 : 0), 2,
@@ -34,17 +34,17 @@ enum ConnectionSeeds {
                 script.byte(0)
                 script.chunk(payload)
             }
-            // Sound, then ours: a frame and a packet.
+            // Audio, then the server's media: a frame and a packet.
             script.raw([Operation.media.rawValue, 4, 0, 64, 0, 3, 0x78, 1, 2])
             script.raw([Operation.frames.rawValue, 20, 0, Operation.sound.rawValue, 1])
-            // The repair of what was lost.
+            // The repair of the lost packet.
             script.raw([Operation.media.rawValue, 0, 5, 1, 0, 4, 0x10, 0x80, 0x80, 5])
             script.raw([Operation.wait.rawValue, 5])
         }
         return script.bytes
     }
 
-    /// One of each kind of RTCP about our picture, with media of ours before.
+    /// One of each kind of RTCP about the server's video, after media of the server.
     private static func reports(_ offer: Int) -> [UInt8] {
         var script = begin(offer)
         script.raw([Operation.frames.rawValue, 60, 5, Operation.sound.rawValue, 5])
@@ -69,7 +69,7 @@ enum ConnectionSeeds {
         return script.bytes
     }
 
-    /// Channels of theirs and of ours, messages, acknowledgements, a reset.
+    /// Channels of both ends, messages, acknowledgements, a reset.
     private static func channels(_ offer: Int) -> [UInt8] {
         var script = begin(offer)
         script.raw([Operation.channels.rawValue, 8, 0, 2, 4, 99, 104, 97, 116, 0])
@@ -83,7 +83,7 @@ enum ConnectionSeeds {
         return script.bytes
     }
 
-    /// Offers again, checks from elsewhere, candidates.
+    /// Further offers, checks from other addresses, candidates.
     private static func offers(_ offer: Int) -> [UInt8] {
         var script = begin(offer)
         script.raw([
@@ -106,7 +106,7 @@ enum ConnectionSeeds {
         return script.bytes
     }
 
-    /// What the server itself sent in a call, decrypted, as if its far end said it.
+    /// The server's own packets of a call, decrypted, as if the far end had sent them.
     private static var captured: [[UInt8]] {
         guard let peer = ConnectedPeer(choice: 0) else { return [] }
         var script = begin(0)

@@ -3,8 +3,8 @@ import Fuzzing
 
 @testable import Peer
 
-/// A handshake between two real ends over a wire that a script holds: it loses, repeats, damages, holds back and makes
-/// up datagrams.
+/// A handshake between two real ends over a link that a script controls: it loses, repeats, damages, delays and forges
+/// datagrams.
 enum DTLSBody {
     static let target = FuzzTarget(
         "dtls", covers: "the DTLS transport: handshakes over a wire that lies",
@@ -30,7 +30,7 @@ enum DTLSBody {
             switch operation & 7 {
             case 0: now += .milliseconds(Int64(input.byte()) * 4)
             case 1, 2, 3:
-                // The oldest goes as it is.
+                // The oldest datagram is delivered unchanged.
                 if !wire.isEmpty { receive(wire.removeFirst(), server, at: now, &work) }
             case 4:
                 if !wire.isEmpty { wire.append(wire[Int(operation >> 3) % wire.count]) }
@@ -71,7 +71,7 @@ enum DTLSBody {
     }
 
     private static var seeds: [[UInt8]] {
-        // All goes well; then application data. Each flight by itself damaged at its record header.
+        // A handshake without faults, then application data; and each flight alone with a damaged record header.
         let good = [UInt8](repeating: 1, count: 24) + [15, 3, 1, 2, 3, 1, 1]
         return [
             good, [6, 0, 13, 1] + good, [1, 1, 6 | 8, 0, 0, 22, 0, 11, 254] + good,

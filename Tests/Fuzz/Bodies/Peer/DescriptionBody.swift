@@ -5,7 +5,7 @@ import Fuzzing
 
 /// Session descriptions: parsed, written, answered, and offered again on the same connection.
 enum DescriptionBody {
-    /// What the gateway lets through (`limits.sdpBytes`).
+    /// The largest description that the gateway accepts (`limits.sdpBytes`).
     static let longestText = 65_536
     private static let mostParts = 4
 
@@ -14,7 +14,7 @@ enum DescriptionBody {
         limits: WorkLimits(base: .milliseconds(10), perByte: .nanoseconds(500)),
         maximumLength: 32_768, seededRounds: 300, words: words, seeds: { seeds }, body: run)
 
-    /// Descriptions of one peer behind one another, with a line of `===` between them.
+    /// Consecutive descriptions of one peer, separated by lines of `===`.
     private static func run(_ input: FuzzInput, _ work: inout Work) {
         guard let identity = try? Identities.ours.get() else { return }
         let parts = input.bytes.split(separator: Array("===\n".utf8), maxSplits: mostParts - 1).map {
@@ -44,7 +44,7 @@ enum DescriptionBody {
         work.weigh()
     }
 
-    /// The same bytes as the answer to an offer of ours.
+    /// The same bytes as the answer to an offer of the server.
     private static func answerAsClient(_ description: SessionDescription) {
         var negotiation = Negotiation(
             configuration: NegotiationConfiguration(
@@ -59,9 +59,8 @@ enum DescriptionBody {
         _ = negotiation.makeOffer(iceRestart: .random())
     }
 
-    /// Small inputs that stand for long texts, so that a fuzzer finds what only length shows: a line `*300 a=x:#`
-    /// stands for 300 lines, in each of which `#` is its number; `{0-127}` stands for these numbers with spaces between
-    /// them.
+    /// Expands small inputs to long texts, so that a fuzzer finds faults that need length: a line `*300 a=x:#` becomes
+    /// 300 lines, in each of which `#` is its number; `{0-127}` becomes these numbers, separated by spaces.
     static func expand(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         for line in bytes.split(separator: 10, omittingEmptySubsequences: true) where text.count < longestText {
@@ -102,7 +101,7 @@ enum DescriptionBody {
 
     private static var seeds: [[UInt8]] {
         let single = Offers.all.map { Array(unix($0.text).utf8) }
-        // One pair of each maker.
+        // One pair of each browser or library.
         let pairs = Dictionary(grouping: Offers.all) { $0.name.prefix(6) }.values.filter { $0.count > 1 }.map {
             ($0[0], $0[1])
         }
@@ -112,7 +111,7 @@ enum DescriptionBody {
     }
 
     /// One section, to which a line is added many times. libFuzzer changes a number within its digits: 0300 becomes
-    /// 9999 sooner than 300.
+    /// 9999 sooner than 300 does.
     private static let short = """
         v=0
         o=- 1 2 IN IP4 127.0.0.1

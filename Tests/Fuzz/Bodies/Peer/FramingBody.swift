@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Sockets
 
-/// Frames of RFC 4571 out of a TCP stream, however it was cut.
+/// Frames of RFC 4571 from a TCP stream with any segmentation.
 enum FramingBody {
     static let target = FuzzTarget(
         "framing", covers: "frames of a TCP stream, however it was cut", maximumLength: 16_384,

@@ -3,9 +3,9 @@ import Simulation
 
 @testable import Peer
 
-/// Media and reports as our own writers make them.
+/// Media and reports of the library's own writers.
 enum MediaSeeds {
-    /// One of every kind of RTCP that is understood.
+    /// One of every supported kind of RTCP.
     static func reports(about media: SSRC, from sender: SSRC) -> [RTCPPacket] {
         var block = ReportBlock(ssrc: media)
         block.cumulativeLost = -1
@@ -42,12 +42,12 @@ enum MediaSeeds {
         ]
     }
 
-    /// Two Opus packets in one, as RFC 2198 and Chromium pack them: an older one of three bytes and one of two.
+    /// Two Opus packets in one (RFC 2198), in Chromium's format: an older one of three bytes and one of two.
     static let redundantAudio: [[UInt8]] = [[0x80 | 111, 0x0F, 0x00, 0x03, 111, 0x78, 1, 2, 0x78, 3], [111, 0x78, 1]]
 
     static func payloads(_ codec: VideoCodec) -> [[UInt8]] { pictures(codec).flatMap(\.self) }
 
-    /// The payloads of a keyframe, and those of the frame behind it.
+    /// The payloads of a keyframe, and those of the next frame.
     static func pictures(_ codec: VideoCodec) -> [[[UInt8]]] {
         [true, false].map { isKeyframe -> [[UInt8]] in
             let frame = SimulatedFrame.make(codec, isKeyframe: isKeyframe, bytes: 1500, timestamp: 0)

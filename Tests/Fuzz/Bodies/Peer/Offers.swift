@@ -4,7 +4,7 @@ import Foundation
 
 /// Offers of real browsers and libraries, from the fixtures of the unit tests.
 enum Offers {
-    /// Beside this source: fuzzers and tests run on the machine that built them.
+    /// The folder relative to this source: fuzzers and tests run on the machine that built them.
     private static let folder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../PeerTests/Fixtures")
         .standardizedFileURL
 
@@ -20,7 +20,7 @@ enum Offers {
     static func text(_ name: String) -> String? { all.first { $0.name == name }?.text }
 }
 
-/// The certificates of both ends: making keys is slow, so the inputs of a process share them.
+/// The certificates of both ends: generating keys is slow, so all inputs of a process share them.
 enum Identities {
     static let ours = Result { try DTLSIdentity.generate() }
     static let theirs = Result { try DTLSIdentity.generate() }

@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Peer
 
-/// RTCP compounds: read, written again, and read once more.
+/// RTCP compounds: parsed, written again, and parsed once more.
 enum RTCPBody {
     static let target = FuzzTarget(
         "rtcp", covers: "RTCP compounds: read, written, read again", maximumLength: 4096, words: ["REMB"],
@@ -31,7 +31,7 @@ enum RTCPBody {
         return (packets, reader.malformedCount)
     }
 
-    /// One of each kind, and all behind one another.
+    /// One of each kind, and all of them in one compound.
     private static var seeds: [[UInt8]] {
         let packets = MediaSeeds.reports(about: 2, from: 1).map { packet in
             var bytes: [UInt8] = []

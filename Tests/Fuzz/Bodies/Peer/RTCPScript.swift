@@ -1,16 +1,16 @@
 import Basics
 import Fuzzing
 
-/// What the far end reports as a script says it: about our own streams, by their SSRCs and their last sequence numbers,
-/// with values that no writer of ours would make.
+/// The far end's reports by a script: they concern the server's streams, with their SSRCs and last sequence numbers,
+/// and have values that the library's writers do not make.
 struct RTCPScript {
-    /// Of the server's sound, picture and repairs.
+    /// The SSRCs of the server's audio, video and repairs.
     var sound: UInt32
     var picture: UInt32
     var repair: UInt32
-    /// What the far end calls itself.
+    /// The far end's SSRC.
     let sender: UInt32 = 0x2222
-    /// The last RTP sequence numbers that the server sent of each, and how many packets in all: their transport-wide
+    /// The server's last RTP sequence number of each SSRC, and its number of packets, which is the transport-wide
     /// number.
     var sent: [UInt32: UInt16]
     var packetsSent: Int
@@ -115,7 +115,7 @@ struct RTCPScript {
         }
     }
 
-    /// Exponent, mantissa and overhead as they come.
+    /// Any exponent, mantissa and overhead.
     private func limits(_ input: inout FuzzInput, _ bytes: inout [UInt8]) {
         for _ in 0..<input.repetitions(upTo: 100) {
             bytes.append32(ssrc(&input))
@@ -130,7 +130,7 @@ struct RTCPScript {
         bytes.append24(shape & 2 == 0 ? UInt32(input.byte()) : input.number32() >> 8)
         bytes.append(input.byte())
         if shape & 4 == 0 {
-            // Runs of nothing but losses, of the greatest length.
+            // Runs of losses with the greatest length.
             for _ in 0..<input.repetitions(upTo: 16) { bytes.append16(0x1FFF) }
         }
         bytes += input.chunk().prefix(1000)

@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Peer
 
-/// RTP headers with both forms of extensions, the headers inside of payloads, and the playout of sound.
+/// RTP headers with both forms of extensions, the headers in payloads, and the playout of audio.
 enum RTPBody {
     static let headers = FuzzTarget(
         "rtp", covers: "RTP headers, extensions, RTX, RED, Opus packets, VP8 descriptors", maximumLength: 2048,
@@ -34,7 +34,7 @@ enum RTPBody {
         }
     }
 
-    /// Packets in the order and at the times that the script says, with playout in between.
+    /// Packets in the order and at the times of the script, with playout in between.
     private static func runAudio(_ input: FuzzInput, _ work: inout Work) {
         var input = input
         var buffer = AudioReceiveBuffer()

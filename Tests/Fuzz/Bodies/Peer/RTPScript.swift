@@ -3,13 +3,13 @@ import Fuzzing
 
 @testable import Peer
 
-/// The far end's media as a script plays it: streams that the description agreed on, and others.
+/// The far end's media by a script: streams of the negotiated description, and others.
 struct RTPScript {
     private var sequences: [UInt32: UInt16] = [:]
     private var timestamps: [UInt32: UInt32] = [:]
     private var transportSequence: UInt16 = 1
 
-    /// What one operation of a script may stand for.
+    /// The most packets that one operation of a script may send.
     private static let mostCopies = 1024
 
     /// The next operation of the script.
@@ -39,11 +39,11 @@ struct RTPScript {
         var ssrc: UInt32
         var payloadType: UInt8
         var isAudio = false
-        /// The SSRC that a repair is about.
+        /// The SSRC of the repaired stream.
         var media: UInt32 = 0
         var isRepair = false
         var section: NegotiatedSection?
-        /// Of simulcast.
+        /// The RID of simulcast.
         var rid: String?
 
         /// The original sequence number of a repair (RFC 4588 §4).

@@ -3,16 +3,16 @@ import Fuzzing
 
 @testable import Peer
 
-/// An established association and the peer that it has, who knows all its numbers.
+/// An established association, and a peer that knows all its numbers.
 enum SCTPBody {
     static let target = FuzzTarget(
         "sctp", covers: "an established SCTP association: chunks, reassembly, acknowledgements, resets",
         limits: WorkLimits(perByte: .nanoseconds(200), memory: 6 << 20),
         maximumLength: 8192, seededRounds: 400, seeds: { seeds }, body: run)
 
-    /// What one input may stand for.
+    /// The most work that one input may cause.
     private static let mostBytes = 512 << 10
-    /// One operation's part of it, so that something can come behind.
+    /// The most work of one operation, so that others can follow.
     private static let mostBurst = 384 << 10
 
     private static let mostOperations = 200
@@ -64,7 +64,8 @@ enum SCTPBody {
         work.weigh()
     }
 
-    /// What the window promises: beside it, what fills the first hole may come, of two messages at most.
+    /// The memory limit that the window promises; in addition, chunks that fill the first gap are accepted, of two
+    /// messages at most.
     private static func check(_ association: SCTPAssociation) {
         guard association.state != .closed else { return }
         let most = association.configuration.receiveWindow + 2 * association.configuration.maximumMessage
@@ -85,7 +86,7 @@ enum SCTPBody {
             at: now)
     }
 
-    /// A list of chunks with the header and the checksum that make it believed.
+    /// A list of chunks with a valid header and checksum.
     static func packet(_ chunks: [UInt8], source: UInt16, destination: UInt16, tag: UInt32) -> [UInt8] {
         var packet: [UInt8] = []
         packet.append16(source)
@@ -127,7 +128,7 @@ enum SCTPBody {
             raw.raw([3, 10])
             raw.chunk(encoded(chunk))
         }
-        // Messages of ours, theirs, an acknowledgement, a burst, time.
+        // Messages of both ends, an acknowledgement, a burst, time.
         let play: [UInt8] = [
             1, 0, 3, 3, 0, 0x03, 1, 2, 65, 66, 3, 5, 0, 0, 0, 50, 3, 2, 3, 8, 1, 3, 5, 4, 1, 1, 1, 2, 0, 200, 1, 8, 4,
             0, 2, 2, 3, 3, 7, 0, 0, 1, 1,

@@ -3,16 +3,15 @@ import Fuzzing
 
 @testable import Peer
 
-/// The far end of an SCTP association as a script plays it: it knows the numbers of both ends, so that what it says is
-/// believed.
+/// The far end of an SCTP association by a script: it knows the numbers of both ends, so that its chunks are accepted.
 struct SCTPScript {
-    /// What DTLS carries in one packet.
+    /// The most bytes of chunks in one DTLS packet.
     private static let packetSize = 1132
     private static let mostCopies = 4096
 
     /// The next TSN of the script's own.
     var next: UInt32
-    /// The highest TSN that came from the association under test.
+    /// The highest received TSN of the association under test.
     var seen: UInt32
     private var numbers: [UInt16: UInt16] = [:]
 
@@ -21,7 +20,7 @@ struct SCTPScript {
         self.seen = seen
     }
 
-    /// Learns from what the association sent.
+    /// Reads the numbers in the packets of the association.
     mutating func note(_ packet: SCTPPacket) {
         for case .data(let data) in packet.chunks where serialLess(seen, data.tsn) { seen = data.tsn }
     }
@@ -79,10 +78,10 @@ struct SCTPScript {
         return encoded(data(stream: stream, flags: flags & 7, ppid: ppid, payload: input.chunk()))
     }
 
-    /// Text, binary, parts of both, empty ones, control, none of these (RFC 8831 §8).
+    /// Payload protocol identifiers: text, binary, partial and empty ones, control, and an unknown one (RFC 8831 §8).
     private static let protocols: [UInt32] = [51, 53, 52, 54, 56, 57, 50, 99]
 
-    /// Many DATA chunks that differ in their numbers only.
+    /// Many DATA chunks that differ only in their numbers.
     private mutating func burst(_ input: inout FuzzInput, most: Int) -> [[UInt8]] {
         let shape = input.byte()
         let copies = input.repetitions(upTo: Self.mostCopies)
@@ -158,7 +157,7 @@ struct SCTPScript {
         return .reconfig(parameters)
     }
 
-    /// DCEP's OPEN (RFC 8832 §5.1), whole or cut.
+    /// DATA_CHANNEL_OPEN (RFC 8832 §5.1), complete or truncated.
     private mutating func open(_ input: inout FuzzInput) -> [UInt8] {
         let type = input.byte()
         let stream = UInt16(input.byte())

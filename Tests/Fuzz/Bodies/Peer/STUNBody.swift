@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Peer
 
-/// STUN messages into an agent of either role, several flows, and the table that tells whose a datagram is.
+/// STUN messages for an agent of either role, on several flows, and the table that assigns datagrams to peers.
 enum STUNBody {
     static let target = FuzzTarget(
         "stun", covers: "STUN messages, the ICE agent, the demultiplexer", maximumLength: 4096, seeds: { seeds },
@@ -86,8 +86,8 @@ enum STUNBody {
         }
     }
 
-    /// A message that is right but for what the script says: attributes by bits, credentials, then raw attributes
-    /// inside the integrity.
+    /// A valid message with the script's changes: attributes by bits, credentials, then raw attributes within the
+    /// integrity.
     static func message(_ input: inout FuzzInput, answering asked: [STUNMessage.TransactionID]) -> [UInt8] {
         let shape = input.byte()
         let has = input.byte()
@@ -112,7 +112,7 @@ enum STUNBody {
         if shape & 3 == 2 { password = "a wrong one" }
         var bytes = message.encoded(password: password)
         if shape & 4 != 0 {
-            // Raw attributes in front of everything, with length, integrity and fingerprint made anew.
+            // Raw attributes in front of all others, with a new length, integrity and fingerprint.
             let extra = input.chunk()
             bytes = sealed(
                 Array(bytes[..<20]) + extra + Array(repeating: 0, count: -extra.count & 3), password: password)
@@ -121,7 +121,7 @@ enum STUNBody {
         return bytes
     }
 
-    /// A header with attributes, made authentic.
+    /// A header with attributes, with valid integrity.
     static func sealed(_ message: [UInt8], password: String?) -> [UInt8] {
         var bytes = message
         if let password {
@@ -148,7 +148,7 @@ enum STUNBody {
                 script.byte(role)
                 script.raw([4, 0])
                 script.chunk(bytes)
-                // A check as it should be, an answer, time.
+                // A valid check, a response, time.
                 script.raw([1, 0, 0, 2 | 4 | 16, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 1, 0])
                 script.raw([0, 0, 0, 50, 5, 0, 0, 0, 0, 50, 1, 1, 0x10, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
                 return script.bytes

@@ -3,7 +3,7 @@ import Fuzzing
 
 @testable import Peer
 
-/// Pictures: packets in any order and of any content into the buffer that orders, repairs and assembles them.
+/// Video packets in any order and with any content, for the buffer that orders, repairs and assembles them.
 enum VideoBody {
     static let target = FuzzTarget(
         "video", covers: "the receive buffer of pictures, H.264 and VP8 depacketizers",
@@ -11,9 +11,9 @@ enum VideoBody {
         seeds: { [call(.vp8), call(.h264)] + crowds }, body: run)
 
     private static let types: [UInt8: VideoCodec] = [96: .vp8, 97: .h264]
-    /// What one input may stand for: a second of 4 Mbit/s.
+    /// The most packets of one input: a second of 4 Mbit/s.
     private static let mostBytes = 512 << 10
-    /// One operation's part of it, so that something can come behind: the packet that ends the picture.
+    /// The most packets of one operation, so that others can follow, such as the packet that ends the frame.
     private static let mostBurst = 384 << 10
 
     private static let mostOperations = 400
@@ -57,7 +57,7 @@ enum VideoBody {
         work.weigh()
     }
 
-    /// Three keyframes with a picture behind each.
+    /// Three keyframes, each with a frame behind it.
     private static func call(_ codec: VideoCodec) -> [UInt8] {
         var script = FuzzScript()
         for _ in 0..<3 {
@@ -67,9 +67,9 @@ enum VideoBody {
         return script.bytes
     }
 
-    /// Many packets in one picture behind a keyframe: parameter sets, fragments, parts of a VP8 frame, between the
-    /// packet that begins it and the one that ends it. Each is a seed of its own, as a short one is changed where it
-    /// counts sooner.
+    /// Many packets in one frame behind a keyframe: parameter sets, fragments, parts of a VP8 frame, between its first
+    /// and its last packet. Each is a seed of its own, because a fuzzer changes the relevant bytes of a short seed
+    /// sooner.
     private static var crowds: [[UInt8]] {
         let crowds: [(codec: VideoCodec, first: [UInt8], many: [UInt8], last: [UInt8])] = [
             (.h264, [0x41, 0x9A], [3, 10, 0x67, 2], [0x41, 0x9A, 0x80, 1]),
@@ -99,11 +99,11 @@ enum VideoBody {
     }
 }
 
-/// A payload as a script describes it; a few bytes of script stand for many units.
+/// A payload that a script describes; a few bytes of the script stand for many units.
 struct VideoPayload {
     private enum Content {
         case raw([UInt8])
-        /// A STAP-A (RFC 6184 §5.7.1) of so many units, no two alike: header, then a running number.
+        /// A STAP-A (RFC 6184 §5.7.1) of different units: a header, then a running number.
         case units(count: Int, header: UInt8, length: Int)
         /// One fragment of a NAL unit (RFC 6184 §5.8).
         case fragment(header: UInt8, length: Int)
@@ -124,7 +124,7 @@ struct VideoPayload {
         }
     }
 
-    /// - Parameter copy: how many like it came before, so that no two are alike.
+    /// - Parameter copy: the number of earlier copies, by which all copies differ.
     func bytes(_ copy: Int) -> [UInt8] {
         switch content {
         case .raw(let bytes): return bytes

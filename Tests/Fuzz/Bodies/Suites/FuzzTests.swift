@@ -2,7 +2,7 @@ import Foundation
 import Fuzzing
 import Testing
 
-/// Short seeded runs without a fuzzer, and everything that a fuzzer ever found.
+/// Short seeded runs without a fuzzer, and the fixtures of all earlier findings.
 @Suite("Bytes from outside") struct FuzzTests {
     @Test("Damaged seeds trap nowhere and cost no more than they may", arguments: FuzzTargets.all)
     func seeded(_ target: FuzzTarget) {

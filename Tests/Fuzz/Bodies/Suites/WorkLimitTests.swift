@@ -2,9 +2,9 @@ import Testing
 
 @testable import Fuzzing
 
-/// The limits themselves: a fuzz run finds nothing that these let through.
+/// Tests of the limits: a fuzz run cannot find a fault that they permit.
 @Suite("What an input may cost") struct WorkLimitTests {
-    /// So much work for each byte, or for each pair of bytes.
+    /// Work in proportion to the bytes, or to the pairs of bytes.
     private static func target(isQuadratic: Bool) -> FuzzTarget {
         FuzzTarget("example", covers: "the limits", maximumLength: 1 << 16, seeds: { [] }) { input, work in
             work.step(bytes: input.bytes.count)
@@ -28,7 +28,7 @@ import Testing
     func steepness() {
         func steepness(_ count: Int, isQuadratic: Bool) -> Double {
             let target = Self.target(isQuadratic: isQuadratic)
-            // The best of some: a test beside this one may have the core's cache.
+            // The best of several attempts, because a concurrent test may use the core's cache.
             return (0..<5).map { _ in target.measure([UInt8](repeating: 7, count: count)).steepness }.min() ?? 0
         }
         #expect(steepness(4096, isQuadratic: true) > 4 * steepness(512, isQuadratic: true))
@@ -43,7 +43,7 @@ import Testing
             work.weigh()
             if held.last == 2 { work.step() }
         }
-        // A sanitizer's allocator does not say what is in use.
+        // A sanitizer's allocator does not report the memory in use.
         guard Work.heap > 0 else { return }
         #expect(target.measure([1, 1, 1, 1]).memoryShare > 1)
     }
