@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds links of the pages that lead nowhere: to files, and to headings of Markdown files. Links to other sites are not followed."""
+"""Finds broken links of the pages to files and to headings of Markdown files. Links to other sites are not checked."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ LINK = re.compile(r"(?<!`)!?\[[^\]]*\]\(([^()\s]+)\)")
 
 
 def anchors(page):
-    """What `#…` may name, as code hosts make it of headings."""
+    """The anchors that code hosts make of a page's headings."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
