@@ -1,4 +1,4 @@
-"""A participant made of aiortc: sends one colour and one tone, keeps the last picture and the last seconds of sound."""
+"""A participant with aiortc: it sends one colour and one tone, and keeps the last picture and the last seconds of audio."""
 
 import asyncio
 import fractions
@@ -18,9 +18,9 @@ from media import COLOURS, tone
 
 
 class ColourTrack(VideoStreamTrack):
-    """One colour with a marker that wanders along the top, so that every frame differs."""
+    """One colour with a marker that moves along the top, so that every frame differs."""
 
-    # Fifteen a second, so that a slow machine can encode several at once.
+    # Fifteen frames a second, so that a slow machine can encode several streams at once.
     RATE = 15
 
     def __init__(self, colour, width=320, height=180):
@@ -62,7 +62,7 @@ class ToneTrack(AudioStreamTrack):
 
 
 class GoodLine:
-    """In place of aiortc's estimator, whose estimate collapses on a busy machine: a constant, for tests that are not about rates."""
+    """Replaces aiortc's estimator, whose estimate collapses on a busy machine, by a constant, for tests that do not concern rates."""
 
     def __init__(self):
         self.last = -1000
@@ -71,7 +71,7 @@ class GoodLine:
         if arrival_time_ms - self.last < 500:
             return None
         self.last = arrival_time_ms
-        # The middle rung: decoding more keeps Python too busy.
+        # The middle rung, because decoding a larger picture takes too much time in Python.
         return 800_000, [ssrc]
 
 
@@ -115,7 +115,7 @@ class AiortcPeer:
         await self.pc.setLocalDescription(await self.pc.createOffer())
 
     async def drop_signalling(self):
-        """The WebSocket ends without a word; media goes on."""
+        """Ends the WebSocket without a message; the media goes on."""
         self.socket.transport.abort()
 
     async def take_seat_back(self):
@@ -195,7 +195,7 @@ class AiortcPeer:
 
 
 class HTTPPeer(AiortcPeer):
-    """The same over WHIP (or WHEP): no signalling connection, so it knows no tiles; tests give them to it."""
+    """The participant over WHIP (or WHEP): without a signalling connection it receives no tiles, so tests set them."""
 
     async def join(self, door="whip", query=""):
         await self.prepare()
@@ -218,14 +218,14 @@ class HTTPPeer(AiortcPeer):
 
 
 class Address:
-    """What a peer needs of a server that another process started."""
+    """The addresses of a server that another process started."""
 
     def __init__(self, signal_url):
         self.signal_url = signal_url
 
 
 async def main(signal_url, room, name, colour, frequency, reports=""):
-    """`reports`: a line for each tenth of a second: samples and pictures that came so far."""
+    """`reports`: writes a line every tenth of a second with the numbers of received samples and pictures."""
     aiortc.rtcrtpreceiver.RemoteBitrateEstimator = GoodLine
     peer = AiortcPeer(Address(signal_url), room, name, colour, float(frequency))
     await peer.join()
@@ -237,5 +237,5 @@ async def main(signal_url, room, name, colour, frequency, reports=""):
 
 
 if __name__ == "__main__":
-    # A participant in a process of its own, to be killed, stopped or put into another network.
+    # A participant in a process of its own, which tests can kill, stop or move to another network.
     asyncio.run(main(*sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Rows of the scenario table with a real browser: headless Chromium behind a relay that makes its line bad, in a room with a clean one.
+"""Rows of the scenario table with a real browser: headless Chromium behind a relay that impairs its link, in a room with a peer on a clean link.
 
 `./scripts/bench --network` runs this file after the simulated rows and prints its table; tests take single rows from it.
 """
@@ -20,14 +20,14 @@ from people import BrowserPeer, page_url
 from server import ADDRESS, Server, from_outside
 
 BENCH = os.environ.get("BENCH", "Bench")
-# A virtual machine's processor that others take for a tenth of a second stops two browsers and a server at once, and no line does that: with 1 to 3 %
-# of the time taken the row of 150 kbit/s has a delay of 270 to 340 ms (95th percentile), with 10 % 540, with 16 % 750.
+# Where the host gives a virtual machine's processor to other guests for a tenth of a second, two browsers and a server stop at once, which no link
+# causes: with 1 to 3 % of the time stolen the row of 150 kbit/s has a delay of 270 to 340 ms (95th percentile), with 10 % 540, with 16 % 750.
 DISTURBED = 0.03
 TRIES = 3
 
 
 class Machine:
-    """What part of the processors' time the host gave to others since this was made (`steal` of proc(5))."""
+    """The part of the processors' time that the host gave to other guests since the object was created (`steal` of proc(5))."""
 
     def __init__(self):
         self.start = self.times()
@@ -64,7 +64,7 @@ class Relay:
             self.ask(f"{way} {link}")
 
     def read(self):
-        """(down, up), each packets, lost, bytes, longest queue in ms since the last reading."""
+        """(down, up), each with packets, lost packets, bytes, and the longest queue in ms since the last reading."""
         values = [int(value) for value in self.ask("read").split()]
         return values[:4], values[4:]
 
@@ -79,39 +79,39 @@ class Row:
     aim: str
     link: str
     seconds: float
-    # (after how many seconds, what the line is like from then on)
+    # (seconds from the start, conditions of the link from then on)
     changes: tuple = ()
-    # What belongs to the start is not counted in freezes, delays and rates.
+    # The seconds at the start that are not counted in freezes, delays and rates.
     settled: float = 8
-    # The clean one's picture has grain, so that the room's takes all of its rate. Not where the full picture is reached: two browsers and a
-    # server on two cores do not make it in time.
+    # The clean peer's picture has noise, so that the room's picture uses all of its bit rate. Not in rows that reach the full picture: two browsers
+    # and a server on two cores are too slow for that.
     grain: bool = False
-    # No UDP comes through, so media goes over TCP; the line is then one of a network of the joiner's own, with a router's second of queue.
+    # UDP is blocked, so media goes over TCP; the link is then that of a network of the joining peer's own, with a router's queue of a second.
     tcp: bool = False
 
 
 @dataclasses.dataclass
 class Outcome:
-    """What was seen; times in seconds from the joiner's connection."""
+    """The measurements; times are in seconds from the joining peer's connection."""
     row: Row
     # (time, rendition, estimate in bit/s, down bytes, longest queue in ms)
     samples: list
-    # Times of shown pictures, and (time, delay in ms) of those whose clock was read.
+    # The times of shown pictures, and (time, delay in ms) of those whose clock was read.
     frames: np.ndarray
     delays: np.ndarray
-    # (time, concealed samples, all samples, A/V offset in ms) as the browser's statistics have them
+    # (time, concealed samples, all samples, A/V offset in ms) in the browser's statistics
     sound: list
-    # The server's figures of what it received from the joiner, at the start and at the end.
+    # The server's statistics of the media from the joining peer, at the start and at the end.
     before: dict
     after: dict
-    # The part of the processors' time that was not ours.
+    # The part of the processors' time that the host gave to other guests.
     taken: float
-    # udp or tcp, and the ms from the joiner's offer to its first picture.
+    # udp or tcp, and the time in ms from the joining peer's offer to its first picture.
     transport: str
     first: float
 
     def gaps(self, over):
-        """The stretches without a new picture that last longer than `over` seconds: (from, length)."""
+        """The intervals without a new picture that are longer than `over` seconds: (start, length)."""
         start, end = self.row.settled, self.row.seconds
         inside = self.frames[(self.frames >= start) & (self.frames <= end)]
         edges = np.concatenate([[start], inside, [end]])
@@ -126,7 +126,7 @@ class Outcome:
         return {name: names.count(name) / len(names) for name in sorted(set(names), reverse=True)} if names else {}
 
     def first(self, condition, start=0.0):
-        """When, from `start`, a sample (time, rendition, …) first met a condition; None: never."""
+        """The first time, from `start` on, at which a sample (time, rendition, …) met a condition; None where none did."""
         return next((at - start for at, *rest in self.samples if at >= start and condition(*rest)), None)
 
     def delay(self, part, start=None, end=None):
@@ -135,7 +135,7 @@ class Outcome:
         return float(np.quantile(values, part)) if values else float("nan")
 
     def stood(self):
-        """For how long at most (s) the clean one's tile showed the same painting while pictures went on, by the clock in it."""
+        """The longest time (s) for which the clean peer's tile showed the same picture while frames arrived, by the clock in it."""
         start, end = self.row.settled, self.row.seconds
         newest, since, longest = -np.inf, start, 0.0
         for at, value in self.delays:
@@ -147,7 +147,7 @@ class Outcome:
         return max(longest, end - since)
 
     def concealed(self):
-        """Per cent of the samples that the browser played."""
+        """The concealed samples in per cent of those that the browser played."""
         start, end = self.row.settled, self.row.seconds
         inside = [entry for entry in self.sound if start <= entry[0] <= end]
         if len(inside) < 2:
@@ -159,12 +159,12 @@ class Outcome:
         return float(np.quantile(values, 0.95)) if values else float("nan")
 
     def rate(self):
-        """kbit/s down the line, headers and all."""
+        """The downlink rate in kbit/s, including headers."""
         inside = [(at, sent) for at, _, _, sent, _ in self.samples if at >= self.row.settled]
         return (inside[-1][1] - inside[0][1]) * 8 / (inside[-1][0] - inside[0][0]) / 1000
 
     def queue_over(self, limit, start):
-        """For how long after `start` the queue was now and then longer than `limit` ms."""
+        """The time from `start` to the last moment at which the queue was longer than `limit` ms."""
         late = [at for at, *_, queue in self.samples if at > start and queue > limit]
         return late[-1] - start if late else 0.0
 
@@ -193,7 +193,7 @@ ROWS = {
 
 
 def line(server, row, seed):
-    """The row's line, the network of who is behind it, and what the test page has to know of it."""
+    """The row's link, the network of the peer behind it, and the parameters of the test page."""
     if not row.tcp:
         relay = Relay(server, row.link, row.link, seed)
         return relay, None, f"&relay={relay.port}"
@@ -203,7 +203,7 @@ def line(server, row, seed):
 
 
 async def measure(server, pages, row, seed=1):
-    """A clean Chromium that only sends, with a clock in its picture, and the one behind the bad line."""
+    """Runs a Chromium on a clean link that only sends, with a clock in its picture, and one behind the bad link."""
     relay, far, query = line(server, row, seed)
     machine = Machine()
     browsers = []
@@ -251,7 +251,7 @@ def seconds(value):
 
 
 def verdict(key, outcome):
-    """[(met, what was measured)] against the row's aim, and whether the clean one was seen all the time."""
+    """[(met, measurement)] for the row's aims, and whether the clean peer was visible all the time."""
     checks = aims(key, outcome)
     if key != "dead" and outcome.stood() > 1:
         checks.append((False, f"the clean one's tile stood for {outcome.stood():.1f} s"))
@@ -318,7 +318,7 @@ HEAD = ["line (headless Chromium, H.264)", "rungs", "freezes/min >200 ms (>500)"
 
 
 def least_disturbed(pages, key):
-    """One run, or the one of `TRIES` with the quietest machine if others take its time."""
+    """One run, or the least disturbed of `TRIES` runs if the host gives time to other guests."""
     tries = []
     while len(tries) < TRIES and all(outcome.taken > DISTURBED for outcome in tries):
         with tempfile.TemporaryDirectory() as directory, Server(directory, origin=pages, full=True) as server:

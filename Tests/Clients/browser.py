@@ -1,4 +1,4 @@
-"""Headless browsers driven by their own remote protocols: Chromium by CDP, Firefox by WebDriver BiDi. No driver program."""
+"""Headless browsers, controlled by their own remote protocols without a driver program: Chromium by CDP, Firefox by WebDriver BiDi."""
 
 import asyncio
 import http.client
@@ -17,7 +17,7 @@ from server import free_port
 
 class Browser:
     def __init__(self, far=None):
-        """`far`: the network that it is in (FarNetwork); None: the test's own."""
+        """`far`: the network of the browser (FarNetwork); None: the test's own."""
         self.far = far
         self.profile = Path(tempfile.mkdtemp(prefix="tessera-browser-"))
         self.port = free_port()
@@ -36,7 +36,7 @@ class Browser:
             [*(self.far.prefix if self.far else []), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
 
     def get(self, path):
-        """What its remote protocol's HTTP port says."""
+        """Reads from the HTTP port of the remote protocol."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
         if self.far:
             connection.sock = self.far.connect(self.port)
@@ -74,7 +74,7 @@ class Browser:
             try:
                 value = await self.evaluate(expression)
             except RuntimeError as error:
-                # The page's script has not run yet.
+                # The page's script has not been run yet.
                 if "is not defined" not in str(error):
                     raise
                 value = None
@@ -97,7 +97,7 @@ class Browser:
 
 class Chromium(Browser):
     async def start(self, url, width=1280, height=800, mobile=False, flags=(), trusted=None):
-        """`trusted`: an address whose page gets a camera though it comes neither from loopback nor over TLS; None: of `url`."""
+        """`trusted`: an address whose page may use the camera without loopback or TLS; None: that of `url`."""
         origin = "/".join((trusted or url).split("/")[:3])
         self.run([
             "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -157,7 +157,7 @@ class Firefox(Browser):
     }
 
     async def start(self, url, microphone=1000):
-        """`microphone`: the tone in Hz of the fake one."""
+        """`microphone`: the tone of the fake microphone in Hz."""
         lines = [f'user_pref("{key}", {json.dumps(value)});' for key, value in [*self.PREFERENCES.items(), ("media.navigator.audio.fake_frequency", microphone)]]
         (self.profile / "user.js").write_text("\n".join(lines))
         self.run([
@@ -180,7 +180,7 @@ class Firefox(Browser):
         return self
 
     async def evaluate(self, expression):
-        # BiDi describes values structurally; JSON text comes through as it is.
+        # BiDi describes values structurally; a JSON text is passed unchanged.
         result = await self.call(
             "script.evaluate", expression=f"Promise.resolve({expression}).then(v => JSON.stringify(v === undefined ? null : v))",
             target={"context": self.context}, awaitPromise=True, userActivation=True)

@@ -1,4 +1,4 @@
-// The wall clock of one process as its tests want it: preloaded, it adds the seconds in the file that WALL_CLOCK names. All other clocks go on.
+// Changes the wall clock of one process for tests: preloaded, it adds the seconds in the file that WALL_CLOCK names. All other clocks are unchanged.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

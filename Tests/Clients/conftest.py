@@ -1,4 +1,4 @@
-"""Run through in_namespace.sh, so that everything happens in a network namespace of the test's own."""
+"""To be run through in_namespace.sh, so that all tests run in a network namespace of their own."""
 
 import contextlib
 import functools
@@ -20,7 +20,7 @@ from server import Server  # noqa: E402
 
 @contextlib.contextmanager
 def running(tmp_path, pages, **settings):
-    """A server that must still run when the test is over."""
+    """A server that must still run at the end of the test."""
     with Server(tmp_path / "server", origin=pages, **settings) as server:
         yield server
         if server.process.poll() is not None:
@@ -35,14 +35,14 @@ def server(tmp_path, pages):
 
 @pytest.fixture
 def full_server(tmp_path, pages):
-    """With rooms as they are by default: 1280×720 at 30 frames a second."""
+    """A server with the default rooms: 1280×720 at 30 frames a second."""
     with running(tmp_path, pages, full=True) as server:
         yield server
 
 
 @contextlib.contextmanager
 def serve_pages():
-    """The address of the test pages, which are served until the block ends."""
+    """Serves the test pages until the block ends, and gives their address."""
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
             pass
@@ -61,7 +61,7 @@ def pages():
 
 
 def cannot_run(why):
-    """Leaves the test out; where all of them must run, as in CI, it fails."""
+    """Skips the test; where all tests must run, as in CI, the test fails."""
     (pytest.fail if os.environ.get("CLIENTS_MUST_RUN") else pytest.skip)(why)
 
 
@@ -79,12 +79,12 @@ def needs_far_network(needs_address):
 
 @pytest.fixture
 def far_network(needs_far_network):
-    """Makes networks of their own for clients far away, and ends them with the test."""
+    """Makes separate networks for remote clients, and ends them with the test."""
     with contextlib.ExitStack() as networks:
         yield lambda link="": networks.enter_context(FarNetwork(link))
 
 
 @pytest.fixture
 def good_line(monkeypatch):
-    """aiortc peers claim a good line, however busy the machine is."""
+    """Makes aiortc peers report a good link, however busy the machine is."""
     monkeypatch.setattr("aiortc.rtcrtpreceiver.RemoteBitrateEstimator", GoodLine)

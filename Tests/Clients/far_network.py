@@ -1,7 +1,7 @@
-"""A client far away: a network namespace of its own behind a router of the test's own, which translates addresses (NAT) and makes the line slow.
+"""A remote client: a network namespace of its own behind the test's router, which translates addresses (NAT) and slows down the link.
 
-Two TUN devices and this process between them, so that real kernels speak real TCP over it. `with FarNetwork() as far:` in a test; run as a
-program it is the router, whose own namespace is the client's.
+The router is this process between two TUN devices, so that real kernels use real TCP over it. Tests use `with FarNetwork() as far:`; run as a
+program, this file is the router, in the namespace of the client.
 """
 
 import concurrent.futures
@@ -26,7 +26,7 @@ INSIDE = "10.97.0"
 
 
 class FarNetwork:
-    """The test's end: starts the router, tells it what to do, and puts programs into the client's namespace."""
+    """The test's side: starts and controls the router, and runs programs in the client's namespace."""
 
     def __init__(self, link=""):
         self.process = subprocess.Popen(
@@ -36,7 +36,7 @@ class FarNetwork:
             self.process.wait()
             raise OSError("no TUN devices or network namespaces here")
         self.namespace = f"/proc/{self.process.pid}/ns/net"
-        # Before a command line: it then runs there.
+        # The prefix of a command line that runs it in the client's namespace.
         self.prefix = ["nsenter", f"--net={self.namespace}"]
 
     def ask(self, command):
@@ -45,27 +45,27 @@ class FarNetwork:
         return self.process.stdout.readline().strip()
 
     def change(self, link):
-        """What the line is like from now on, both ways: `rate=1M,delay=25ms,queue=1000ms`."""
+        """Sets the conditions of the link in both directions: `rate=1M,delay=25ms,queue=1000ms`."""
         self.ask(f"link {link}")
 
     def block_udp(self):
         self.ask("block udp")
 
     def move(self, what):
-        """The NAT gives another public address from now on: to `udp`, as one does that forgot its mappings, or to `all`."""
+        """Makes the NAT use another public address from now on: for `udp`, like a NAT that lost its mappings, or for `all`."""
         self.public = self.ask(f"move {what}")
 
     def change_address(self):
-        """The client's own interface gets another address and loses the one that it had."""
+        """Replaces the address of the client's own interface."""
         return self.ask("address")
 
     def read(self):
-        """(down, up), each packets, lost, bytes, and the longest queue in ms since the last reading."""
+        """(down, up), each with packets, lost packets, bytes, and the longest queue in ms since the last reading."""
         values = [int(value) for value in self.ask("read").split()]
         return values[:4], values[4:]
 
     def checks(self):
-        """Since the last move: (STUN requests of the server, of these answered by the client, bytes that the server sent beside STUN before)."""
+        """Since the last move: (STUN requests of the server, those that the client answered, the server's other bytes before the first answer)."""
         return tuple(int(value) for value in self.ask("checks").split())
 
     def connect(self, port):
@@ -75,7 +75,7 @@ class FarNetwork:
                 if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET):
                     raise OSError(ctypes.get_errno(), "setns")
             return socket.create_connection(("127.0.0.1", port), timeout=5)
-        # A thread that ends with it: no other may find itself in there.
+        # A dedicated thread that ends afterwards: no other code may run in that namespace.
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             return pool.submit(inside).result()
 
@@ -94,7 +94,7 @@ class FarNetwork:
 
 
 class Way:
-    """One direction: a queue before a bottleneck, then time."""
+    """One direction: a queue before a bottleneck, then a delay."""
 
     def __init__(self):
         self.rate, self.delay, self.limit, self.free = None, 0.0, 1.0, 0.0
@@ -109,7 +109,7 @@ class Way:
             setattr(self, {"rate": "rate", "delay": "delay", "queue": "limit"}[key], float(text.removesuffix(unit)) * scale)
 
     def due(self, size, now):
-        """When a packet comes out at the other end; None: the queue was full."""
+        """The time at which a packet leaves at the other end; None where the queue was full."""
         self.packets += 1
         waits = max(0.0, self.free - now)
         self.longest = max(self.longest, waits)
@@ -133,7 +133,7 @@ def checksum(data):
 
 
 def readdressed(packet, source, address):
-    """The packet with another source or destination (RFC 1624 for the sum of UDP and TCP, which covers the addresses)."""
+    """The packet with another source or destination (RFC 1624 for the checksum of UDP and TCP, which covers the addresses)."""
     packet = bytearray(packet)
     start, at = (packet[0] & 15) * 4, 12 if source else 16
     old, new = bytes(packet[at:at + 4]), socket.inet_aton(address)
@@ -195,7 +195,7 @@ class Router:
         return f"{INSIDE}.{self.hosts}"
 
     def do(self, command):
-        """Carries a command out and returns the answer."""
+        """Executes a command and returns the answer."""
         verb, _, rest = command.partition(" ")
         if verb == "link":
             self.down.set(rest)
@@ -238,7 +238,7 @@ class Router:
             return
         (port,) = struct.unpack_from("!H", packet, start + 2)
         public, inside = self.mappings.get((protocol, port), (None, None))
-        # What goes to an address that it no longer has reaches nobody.
+        # Packets to an earlier address of the client are dropped.
         if socket.inet_ntoa(packet[16:20]) != public:
             return
         if protocol == UDP:

@@ -1,8 +1,8 @@
-"""A participant made of GStreamer's webrtcbin, over WHIP: sends one colour and one tone, keeps the last picture and the last second of sound.
+"""A participant with GStreamer's webrtcbin, over WHIP: it sends one colour and one tone, and keeps the last picture and the last second of audio.
 
 Run by the system's Python, whose `gi` the tests' own environment lacks: `gstreamer_peer.py URL CODEC COLOUR TONE`. Each line on standard
-input asks; `picture` writes the last picture's RGB bytes to the file named behind it and answers with its width and height and the number
-of pictures so far, `sound` likewise with mono samples of 16 bits and their rate; the end of the input hangs up.
+input is a request: `picture FILE` writes the last picture's RGB bytes to the file and answers with its width and height and the number
+of pictures so far, `sound FILE` does so with mono samples of 16 bits and their rate; the end of the input ends the call.
 """
 
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command in a network namespace of its own: loopback, one veth address (10.99.0.1) and a default route. Browsers and
-# aiortc need an address other than loopback (Firefox also a route) to gather candidates, and nothing can leave.
-# Where namespaces are not allowed, the command runs as it is, and PEER_ADDRESS stays unset.
+# aiortc need an address other than loopback (Firefox also a route) to gather candidates, and no packet leaves the machine.
+# Where namespaces are not permitted, the command runs without one, and PEER_ADDRESS stays unset.
 set -euo pipefail
 if ! unshare --net true 2>/dev/null; then
     exec "$@"

@@ -1,8 +1,8 @@
-"""What is in a picture and in a sound: colours of tiles, tones."""
+"""Analysis of received media: colours of tiles, levels of tones."""
 
 import numpy as np
 
-# Colours that stay apart after 4:2:0 and a codec, as (R, G, B).
+# Colours that stay distinguishable after 4:2:0 and a codec, as (R, G, B).
 COLOURS = {
     "red": (200, 40, 40), "green": (40, 170, 60), "blue": (50, 70, 210), "yellow": (210, 200, 50),
     "magenta": (190, 60, 190), "cyan": (50, 190, 200),
@@ -12,7 +12,7 @@ TONES = [431, 587, 743, 967, 1187, 1429, 1709]
 
 
 def tone(frequency, samples, start=0, rate=48000, amplitude=0.2):
-    """A sine as float32, continuous over `start`."""
+    """A sine as float32, whose phase continues from `start`."""
     return (amplitude * np.sin(2 * np.pi * frequency * (start + np.arange(samples)) / rate)).astype(np.float32)
 
 
@@ -38,7 +38,7 @@ def colour_at(frame, tile, canvas):
 
 
 def nearest_colour(rgb, limit=70):
-    """The name of the colour that a pixel shows, or None when it is none of ours."""
+    """The name of a pixel's colour, or None when it is not one of `COLOURS`."""
     name, distance = min(
         ((name, sum(abs(a - b) for a, b in zip(rgb, value))) for name, value in COLOURS.items()), key=lambda item: item[1])
     return name if distance <= limit * 1.5 else None

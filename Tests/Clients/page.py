@@ -1,4 +1,4 @@
-"""A browser with the web client in it, and what a hand and an eye need there."""
+"""A browser with the web client, and functions to operate and observe it."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import time
 
 from browser import Chromium
 
-# A small probe beside the page: the sockets it opens with what came in on them, and a screen that is a canvas.
+# A probe in the page: it records the page's sockets and their messages, and replaces the shared screen by a canvas.
 PROBE = """
 (() => {
   const Native = WebSocket;
@@ -38,7 +38,7 @@ PROBE = """
 })();
 """
 
-# How far a control sticks out of the window, for every one that can be seen; an empty list is right.
+# How far each visible control extends beyond the window; the list must be empty.
 OUTSIDE = """
 [...document.querySelectorAll('button, input, select, [role=tab]')].filter(control => control.checkVisibility()).map(control => {
   const box = control.getBoundingClientRect();
@@ -51,7 +51,7 @@ OUTSIDE = """
 
 
 class Page(Chromium):
-    """A browser with the web client in it, and what a hand and an eye need."""
+    """A browser with the web client, and functions to operate and observe it."""
 
     async def open(self, url, width, height, mobile, shots):
         self.shots = shots
@@ -63,7 +63,7 @@ class Page(Chromium):
         return self
 
     async def click(self, selector):
-        """At the middle of what is seen, so that whatever covers it gets the click."""
+        """Clicks at the middle of the visible part, so that an element that covers it gets the click."""
         box = await self.evaluate(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{ block: 'nearest' }});"
             " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, b.width]; })()")
@@ -90,7 +90,7 @@ class Page(Chromium):
         assert not outside, f"{where}: outside of the window: {outside}"
 
     async def is_moving(self, timeout=15):
-        """The picture is decoded, and frames go on coming."""
+        """Whether the picture is decoded and new frames arrive."""
         frames = "document.getElementById('mix').getVideoPlaybackQuality().totalVideoFrames"
         await self.wait_for("document.getElementById('mix').videoWidth > 0", timeout)
         before = await self.evaluate(frames)
@@ -102,7 +102,7 @@ class Page(Chromium):
             " [...row.querySelectorAll('svg')].map(icon => icon.getAttribute('aria-label'))])")
 
     async def person(self, name, mark, timeout=8):
-        """Waits until the list shows this mark beside the name."""
+        """Waits until the list has this mark beside the name."""
         deadline = time.monotonic() + timeout
         while True:
             people = await self.people()

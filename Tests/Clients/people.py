@@ -1,4 +1,4 @@
-"""Participants with one face, whatever client they are, and what a room of them must look and sound like."""
+"""Participants with a common interface for all clients, and checks of a room's picture and audio."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ def page_url(pages, server, room, name, colour, frequency, codec=None):
 
 
 class BrowserPeer:
-    """The same face as AiortcPeer's, for a browser on the test page."""
+    """AiortcPeer's interface for a browser on the test page."""
 
     def __init__(self, browser, name, colour, frequency):
         self.browser, self.name, self.colour, self.frequency = browser, name, colour, frequency
@@ -80,7 +80,7 @@ class PythonPeer:
 
 
 async def eventually(check, timeout, what):
-    """Polls until `check` gives no complaint; fails with the last one."""
+    """Polls until `check` reports no fault; fails with the last one."""
     deadline = time.monotonic() + timeout
     while True:
         complaint = await check()
@@ -110,7 +110,7 @@ async def sound_is_right(peers):
 
 @contextlib.asynccontextmanager
 async def pair(server, room="rec", codecs=("VP8", "H264")):
-    """Ada and Bo in a room, seeing both tiles for a second; they hang up with the block."""
+    """Ada and Bo in a room, who have seen both tiles for a second; they leave at the end of the block."""
     ada = await AiortcPeer(server, room, "Ada", "red", TONES[0], codecs[0]).join()
     bo = await AiortcPeer(server, room, "Bo", "blue", TONES[1], codecs[1]).join()
     try:

@@ -1,4 +1,4 @@
-"""Recordings of a server from their start to their end, and what is in the file, by ffmpeg's eyes and ears and by `tessera recording check`."""
+"""Recordings of a server from start to end, and checks of their files with ffmpeg and `tessera recording check`."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ def offsets(file):
 
 
 def plays(file, seconds=0.5):
-    """Asserts that the file lasts for `seconds` at least and decodes without a fault."""
+    """Asserts that the file has at least `seconds` and decodes without a fault."""
     length = float(probe(file)["format"]["duration"])
     assert length > seconds, length
     ok, errors = decodes_cleanly(file)
@@ -53,8 +53,8 @@ def plays(file, seconds=0.5):
 
 
 def is_whole(file, seconds=0.5, end=80):
-    """That, and that it is closed and its sound stays with its picture: within 45 ms, and at the end within `end`: the tracks end within a
-    picture of each other, which takes 67 ms in small rooms, or where something else ended them."""
+    """Asserts in addition that the file is closed and that audio and video are in sync: within 45 ms, and at the end within `end`, because
+    the tracks end within a frame interval of each other, which is 67 ms in small rooms, or where an interruption ended them."""
     plays(file, seconds)
     start, last = offsets(file)
     assert abs(start) < 45 and abs(last) < end, (start, last)
@@ -73,14 +73,14 @@ def path(server, recording):
 
 
 async def stop(server, recording):
-    """Ends it as people do, and returns its entry."""
+    """Stops a recording by the API, and returns its entry."""
     finished = await asyncio.to_thread(server.json, "POST", f"/api/recordings/{recording['id']}/stop")
     assert finished["state"] == "finished", finished
     return finished
 
 
 async def ended(server, recording, timeout, what):
-    """Waits until something else has ended it, and returns its entry."""
+    """Waits until another event has ended the recording, and returns its entry."""
     deadline = time.monotonic() + timeout
     while (now := await asyncio.to_thread(state, server, recording))["state"] == "recording":
         assert time.monotonic() < deadline, what
@@ -89,7 +89,7 @@ async def ended(server, recording, timeout, what):
 
 
 def recorded_until_killed(server, seconds, *signals):
-    """A call of two that is recorded when the server ends: (recording, tiles, colours by participant)."""
+    """Records a call of two until the server is killed: (recording, tiles, colours by participant)."""
     async def run():
         async with pair(server) as (ada, bo):
             recording = begin(server)
@@ -102,7 +102,7 @@ def recorded_until_killed(server, seconds, *signals):
 
 
 def mended(server, recording, timeout=15):
-    """Waits until a server that was started again has closed it, and returns its entry."""
+    """Waits until a restarted server has closed the recording, and returns its entry."""
     deadline = time.monotonic() + timeout
     while (found := state(server, recording))["state"] != "finished":
         assert found["state"] == "repairing" and time.monotonic() < deadline, found

@@ -1,4 +1,4 @@
-"""A Tessera server of the test's own: free ports, a temporary directory, ended for sure."""
+"""A Tessera server for one test: with free ports and a temporary directory, and always ended with the test."""
 
 import json
 import os
@@ -22,17 +22,17 @@ def free_port():
         return probe.getsockname()[1]
 
 
-# A picture that slow machines compose, encode and decode five times over: aiortc falls behind without end where it is too large for them.
+# A picture that slow machines can compose, encode and decode five times: aiortc falls ever further behind with a larger one.
 SMALL = {"TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_ROOMS_FRAMESPERSECOND": "15"}
 
 
 def from_outside(url):
-    """The same for a client in a network of its own, for whom loopback is its own."""
+    """The address for a client in another network, whose loopback is its own."""
     return url.replace("127.0.0.1", ADDRESS)
 
 
 class Server:
-    """`with Server(tmp_path) as server:` starts one and waits until it answers. Rooms are `SMALL` unless `full`."""
+    """`with Server(tmp_path) as server:` starts a server and waits until it answers. Rooms are `SMALL` unless `full`."""
 
     def __init__(self, directory, config="", arguments=(), media_port=None, origin=None, media="0.0.0.0", announce=(), full=False,
                  open_files=None):
@@ -49,7 +49,7 @@ class Server:
         self.scheme, self.context, self.environment = "http", None, {} if full else dict(SMALL)
         self.headers = {}
         self.process = None
-        # How many descriptors the process may have; None: as many as the tests.
+        # The limit of the process's descriptors; None: that of the tests.
         self.open_files = open_files
 
     @property
@@ -94,7 +94,7 @@ class Server:
         return self.log_path.read_text(errors="replace")[-8000:]
 
     def stop(self, how=signal.SIGTERM, timeout=12):
-        """Ends it and returns its exit status."""
+        """Ends the server and returns its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -113,7 +113,7 @@ class Server:
             self.process.wait()
 
     def request(self, method, path, body=None, headers=None):
-        """(status, headers, bytes), whatever the status."""
+        """Sends a request and returns (status, headers, bytes), whatever the status."""
         data = None
         headers = {**self.headers, **(headers or {})}
         if body is not None:

@@ -1,4 +1,4 @@
-"""The native signalling by hand: one JSON object a frame."""
+"""The native signalling without a library: one JSON object per frame."""
 
 import asyncio
 import json

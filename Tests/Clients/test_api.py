@@ -1,4 +1,4 @@
-"""What the API changes is seen and heard in the call; and rubbish at every door harms nobody."""
+"""Changes by the API take effect in the call; and malformed input at every endpoint does no harm."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def test_changes_of_a_participant_have_their_effect(server):
             await patch(name="Bömmel")
             await eventually(lambda: listed(name="Bömmel"), 2, "the name")
 
-            # Pinned, it has the large tile of a layout that has one.
+            # The pinned participant has the large tile of a layout with one.
             server.json("PUT", "/api/rooms/api", {"layout": "speaker"})
             await patch(pinned=True)
 
@@ -72,7 +72,7 @@ def test_changes_of_a_participant_have_their_effect(server):
             await patch(pinned=False)
             server.json("PUT", "/api/rooms/api", {"layout": "grid"})
 
-            # One's own layout is one's own.
+            # A personal layout does not affect the others.
             await ada.peer.send(type="layout", name="single", scope="me", pin=[cy.id])
 
             async def only(peer, count):
@@ -127,7 +127,7 @@ def test_rubbish_at_every_door_disturbs_nobody_and_fills_no_memory(server):
     seeded = random.Random(7)
 
     def media_rubbish(ufrag, known_source):
-        """Datagrams whose first bytes look right: STUN, DTLS, RTP, RTCP; some from the very address of a peer's host."""
+        """Datagrams with valid first bytes: STUN, DTLS, RTP, RTCP; some of them come from the address of a peer's host."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
             for index in range(6000):
                 body = seeded.randbytes(seeded.choice([0, 1, 8, 40, 200, 1200, 1472]))

@@ -1,4 +1,4 @@
-"""A dozen of the attacks of `./scripts/bench --attack`, short, with bounds that a busy machine keeps: the walls stand."""
+"""A dozen of the attacks of `./scripts/bench --attack`, short, with limits that a busy machine meets."""
 
 import json
 import os
@@ -10,13 +10,13 @@ from server import PROGRAM
 
 BENCH = os.environ.get("BENCH")
 
-# One for each wall; the whole table takes twenty minutes.
+# One attack for each kind of limit; the whole table takes twenty minutes.
 ATTACKS = [
     "tmmbr-63-0", "tmmbr-46-511", "twcc-lie-4", "ssrc-flood-rtp", "sdp-bomb-once", "sdp-bomb-signal", "h264-units-many", "sctp-fragments",
     "http-silent-256", "tcp-media-churn", "signal-json-text", "half-open",
 ]
 
-# What a peer hears of a turn of the loop that took too long is hundreds of milliseconds and more.
+# A turn of the loop that takes too long causes a gap of hundreds of milliseconds and more.
 LONGEST_SILENCE_MS = 250
 LONGEST_STILL_MS = 1500
 

@@ -1,5 +1,5 @@
-"""Two rows of the table with a real browser, with generous bounds: the tight figures are the benchmark's (`./scripts/bench --network`).
-And the climb of a peer that tells no arrivals but a REMB, which the table does not know.
+"""Two rows of the table with a real browser, with generous limits: the tight ones are the benchmark's (`./scripts/bench --network`).
+And the climb of a peer that sends a REMB but no transport-wide feedback, which is not in the table.
 """
 
 import asyncio
@@ -50,14 +50,14 @@ def test_a_browser_without_udp_sees_and_hears_over_a_thin_line_without_growing_d
     assert after < before + 150 and outcome.delay(0.95) < 1000, (before, after)
 
 
-# One call in three here: aiortc answers late on a busy machine, which looks like a queue, and then it stays where it is for longer.
+# In one call of three: aiortc responds late on a busy machine, which looks like a queue, and the peer then stays on its rung for longer.
 @pytest.mark.flaky(reruns=3)
 def test_aiortc_on_a_clean_line_climbs_to_the_top_by_its_own_remb(server):
     async def climb():
         peer = await AiortcPeer(server, "climb", "Ada", "red", TONES[0]).join()
         try:
             started, seen = time.monotonic(), []
-            # The only thing that the server hears of the line is aiortc's own estimate: neither arrivals nor probes.
+            # The server's only information about the link is aiortc's own estimate: neither arrival times nor probes.
             while not seen or seen[-1][0] != "360":
                 assert time.monotonic() - started < 25, seen
                 await asyncio.sleep(0.25)

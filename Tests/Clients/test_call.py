@@ -11,7 +11,7 @@ from media import TONES
 from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
 
 
-# aiortc's own estimate falls to 60 kbit/s where five clients share two cores, and it gets a picture every few seconds, as it should.
+# aiortc's own estimate falls to 60 kbit/s where five clients share two cores, and it then gets stills, as it should.
 @pytest.mark.usefixtures("needs_address", "good_line")
 def test_five_clients_of_three_kinds_and_two_codecs_share_a_room(server, pages):
     async def run():
@@ -30,7 +30,7 @@ def test_five_clients_of_three_kinds_and_two_codecs_share_a_room(server, pages):
             await eventually(lambda: picture_is_right(peers), 10, "picture")
             await eventually(lambda: sound_is_right(peers), 15, "sound")
 
-            # Each kind leaves in turn; within a second everyone else's picture is right again, and nobody freezes.
+            # Each kind of client leaves in turn; within a second the picture of all others is right again, and none freezes.
             while len(peers) > 2:
                 leaver = peers.pop(len(peers) // 2)
                 for peer in peers:
@@ -70,7 +70,7 @@ def test_two_aiortc_peers_see_and_hear_each_other(server, codec):
 
 @pytest.mark.usefixtures("needs_address", "good_line")
 def test_a_viewer_s_data_channel_messages_reach_nobody(server):
-    """Neither of one who came by WHEP nor of one who joined as a viewer; both get what the others say."""
+    """Neither those of a WHEP client nor those of a participant with the role viewer; both receive the others' messages."""
     def refused():
         metrics = server.get("/metrics")[2].decode().splitlines()
         return next(float(line.split()[-1]) for line in metrics if line.startswith("tessera_messages_refused_total"))
@@ -90,7 +90,7 @@ def test_a_viewer_s_data_channel_messages_reach_nobody(server):
                 for number in range(5):
                     viewer.channel.send(f"{viewer.name} says {number}")
                     viewer.channel.send(bytes([number]))
-            # Behind theirs, so that theirs would have come before.
+            # Sent after the viewers' messages, which would have arrived before.
             while await asyncio.to_thread(refused) < 20:
                 assert time.monotonic() < deadline, f"{refused()} were refused"
                 await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""The programs of Tests/Examples, which use the library from outside, with aiortc at the other end."""
+"""The programs of Tests/Examples, which use the library from another package, with aiortc at the other end."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ class ExampleCall(AiortcPeer):
         return self
 
     async def hang_up(self):
-        """Ends the call; what the program said, once it has ended by itself."""
+        """Ends the call, waits until the program has ended by itself, and returns its output."""
         for task in self.tasks:
             task.cancel()
         await self.pc.close()
@@ -63,7 +63,7 @@ async def until(holds, seconds, what):
 
 
 def shown(picture):
-    """The colour of a picture, below the marker that wanders along its top."""
+    """The colour of a picture below the marker that moves along its top."""
     return nearest_colour(tuple(np.median(picture[40:].reshape(-1, 3), axis=0)))
 
 

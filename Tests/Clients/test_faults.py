@@ -1,4 +1,4 @@
-"""What may go wrong around a running server: disks, crashes, the clock, a process that was stopped. Calls go on, recordings stay whole."""
+"""Faults around a running server: disks, crashes, the clock, a stopped process. Calls go on, and recordings stay complete."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ call = pytest.mark.usefixtures("needs_address", "good_line")
 
 
 async def goes_on(*peers, seconds=6):
-    """Everyone gets new pictures and hears the other's tone."""
+    """Checks that all participants get new pictures and the other's tone."""
     seen = [len(p.picture_times) for p in peers]
     deadline = time.monotonic() + seconds
     while True:
@@ -55,7 +55,7 @@ def tmpfs(directory, size):
 
 @contextlib.contextmanager
 def freezable(image, directory):
-    """A small disk of its own on `directory`; gives what makes it stand still and what lets it go on."""
+    """Mounts a small disk on `directory`, and gives functions that freeze and unfreeze it."""
     directory.mkdir(parents=True, exist_ok=True)
     with open(image, "wb") as file:
         file.truncate(64 << 20)
@@ -113,7 +113,7 @@ def test_a_server_that_was_stopped_for_three_seconds_goes_on_as_if_it_had_slept(
                 server.process.send_signal(signal.SIGCONT)
                 ada.sound, bo.sound = ada.sound[:0], bo.sound[:0]
                 await goes_on(ada, bo, seconds=8)
-                # What was slept through is skipped and not sent all at once: 3 s of sound are 150 ticks.
+                # Missed ticks are skipped and not sent all at once: 3 s of audio are 150 ticks.
                 assert metric(server, "tessera_audio_ticks_skipped_total") >= 100
                 assert metric(server, "tessera_picture_ticks_skipped_total") >= 20
                 assert [p["id"] for p in server.json("GET", "/api/rooms/rec")["participants"]] == [ada.id, bo.id]
@@ -135,7 +135,7 @@ def test_twenty_recordings_survive_a_kill_and_are_closed_beside_the_calls(tmp_pa
             assert time.monotonic() < deadline, "not all of them have a fragment"
             time.sleep(0.1)
         server.stop(signal.SIGKILL)
-        # Whoever reads this entry waits until it is written to: the directory does not answer.
+        # A reader of this FIFO waits until it is written to, so the directory does not respond.
         pipe = server.recordings / "stands-still.json"
         os.mkfifo(pipe)
         before = time.monotonic()
@@ -171,7 +171,7 @@ def test_a_disk_that_others_fill_ends_recordings_in_order_and_refuses_new_ones(t
             async with pair(server) as (ada, bo):
                 recording = begin(server)
                 await asyncio.sleep(2.5)
-                # A tenth is left free of a disk that is smaller than `recording.minimumFree`.
+                # On a disk that is smaller than `recording.minimumFree`, a tenth is left free.
                 filler.write_bytes(bytes(60 << 20))
                 over = await ended(server, recording, 5, "it goes on on a full disk")
                 assert over["state"] == "finished" and "minimumFree" in over["error"] and str(server.recordings) not in over["error"], over
@@ -186,7 +186,7 @@ def test_a_disk_that_others_fill_ends_recordings_in_order_and_refuses_new_ones(t
                 await stop(server, again)
                 return over
         over = asyncio.run(asyncio.wait_for(run(), 60))
-        # The ends of the two tracks are where the disk ended them, up to half a second of fragment apart.
+        # The full disk ended the two tracks, up to half a second of a fragment apart.
         is_whole(path(server, over), end=500)
 
 
@@ -234,7 +234,7 @@ def test_recordings_at_twenty_five_a_second_are_refused_and_leave_nothing(tmp_pa
             else:
                 assert status == 429 and int(headers["Retry-After"]) > 0 and b"too_fast" in body, (status, body)
         assert answers.count(201) <= 7, answers
-        # Only what a picture came into in its few milliseconds is left, with its entry.
+        # Only recordings that got a picture in their few milliseconds are left, with their entries.
         files = sorted(f.name for f in server.recordings.iterdir())
         listed = sorted(r["file"] for r in server.json("GET", "/api/recordings"))
         assert [f for f in files if f.endswith(".mp4")] == listed and len(files) == 2 * len(listed), files
@@ -256,16 +256,16 @@ def preloaded_clock(tmp_path_factory):
 
 @call
 def test_a_clock_that_is_set_back_by_an_hour_changes_neither_the_call_nor_its_recordings(tmp_path, preloaded_clock):
-    """Nor who may come in: tokens and links end by the clock that the server has then."""
+    """Nor the access: tokens and links expire by the server's clock."""
     clock = tmp_path / "clock"
     admin = {"Authorization": f"Bearer {ADMIN}"}
-    # Recordings of a server that has an admin token are read with it; rooms stay open to everybody.
+    # With an admin token, reading recordings needs it; rooms stay open to everybody.
     server = Server(tmp_path / "server", config=f"auth: {{ adminToken: '{ADMIN}' }}\n")
     server.headers = admin
     server.environment |= {"LD_PRELOAD": str(preloaded_clock), "WALL_CLOCK": str(clock)}
 
     def set_to(offset):
-        # In one piece: the server may read it at any moment.
+        # Replaced atomically, because the server may read it at any time.
         (tmp_path / "new").write_text(str(offset))
         (tmp_path / "new").rename(clock)
 
@@ -312,7 +312,7 @@ def test_a_clock_that_is_set_back_by_an_hour_changes_neither_the_call_nor_its_re
         for recording in (before, first, second):
             assert 1 < recording["duration"] < 12, recording
             is_whole(path(server, recording))
-        # A link of before is good for its minute and the hour that comes twice; one of now for a minute of the clock.
+        # An earlier link is valid for its minute and the repeated hour; a new one for a minute of the clock.
         late = link(first)
         assert opens(early) and opens(late)
         set_to(-HOUR + 90)

@@ -1,4 +1,4 @@
-"""GStreamer's webrtcbin over WHIP: an RSA certificate, long ICE credentials, no RTX, and nothing but receiver reports to tell its line by."""
+"""GStreamer's webrtcbin over WHIP: an RSA certificate, long ICE credentials, no RTX, and only receiver reports about its link."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ PROGRAM = Path(__file__).with_name("gstreamer_peer.py")
 
 
 class GStreamerPeer:
-    """One in a process of its own, of the system's Python."""
+    """A GStreamer peer in a process of the system's Python."""
 
     def __init__(self, server, room, name, codec, colour, frequency, directory):
         self.server, self.room, self.name, self.directory = server, room, name, directory
@@ -35,7 +35,7 @@ class GStreamerPeer:
         return self
 
     def ask(self, what):
-        """What the peer tells, and the bytes of its last picture or second of sound."""
+        """The peer's answer, and the bytes of its last picture or second of audio."""
         path = self.directory / f"{self.name}.{what}"
         self.process.stdin.write(f"{what} {path}\n")
         self.process.stdin.flush()
@@ -87,7 +87,7 @@ def test_gstreamer_is_seen_and_heard_sees_and_hears_and_gets_the_whole_canvas(se
                 return None if levels == [[True, False], [False, True]] else f"{levels}"
             await eventually(sounds_right, 10, "sound")
 
-            # Reports are all that it tells of its line, and still pictures test it little: they lead up to the top rung all the same.
+            # Receiver reports are its only feedback, and flat pictures hardly load the link: it reaches the top rung all the same.
             async def whole():
                 picture = await asyncio.to_thread(peer.picture)
                 return None if picture.shape[:2] == (360, 640) else f"{picture.shape}"

@@ -1,4 +1,4 @@
-"""A browser that stops reading in the middle of a call: what it is sent meanwhile costs the server little and the others nothing."""
+"""A browser that stops reading during a call: the messages for it cost the server little, and do not affect the others."""
 
 import asyncio
 import os
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 HELD_SECONDS = 8
 MESSAGE = 10_000
 MESSAGES_PER_SECOND = 40
-# What one peer's channels hold at most beside what passes through (SCTPConfiguration.sendBuffer), and the allocator's change.
+# The most memory of one peer's channels in addition to the usual traffic (SCTPConfiguration.sendBuffer), and the allocator's variation.
 MEMORY = 24 << 20
 
 
 def renderers(process):
-    """The processes of a Chromium in which pages and their WebRTC run."""
+    """The renderer processes of a Chromium, in which pages and their WebRTC run."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -59,7 +59,7 @@ def test_a_browser_that_stands_still_holds_up_nobody_and_is_told_what_it_missed(
             sent = chats = 0
 
             async def talk(seconds):
-                """Ada says much on the channel and writes in the chat."""
+                """Ada sends much on the data channel and writes in the chat."""
                 nonlocal sent, chats
                 begun, first, chat = time.monotonic(), sent, chats
                 while (passed := time.monotonic() - begun) < seconds:
@@ -93,7 +93,7 @@ def test_a_browser_that_stands_still_holds_up_nobody_and_is_told_what_it_missed(
                 os.kill(pid, signal.SIGCONT)
             stopped, resumed = [], time.monotonic()
 
-            # The others: everything, in order, and the call.
+            # The others receive everything, in order, and the call goes on.
             numbers = [int(text.split()[0]) for text in bo.received_data]
             while len(numbers) < sent:
                 assert time.monotonic() < resumed + 5, f"Bo has {len(numbers)} of {sent}"
@@ -104,7 +104,7 @@ def test_a_browser_that_stands_still_holds_up_nobody_and_is_told_what_it_missed(
             assert tone_level(bo.sound[-24000:], TONES[0]) > 0.02
             assert peak - before < MEMORY, (before, peak)
 
-            # The one who was held: what was kept for it in order, then the end of its channel; the chat whole; the call.
+            # The stopped browser receives the kept messages in order, then the end of its channel; the complete chat; and the call.
             frames = await browser.evaluate("state.frames")
             await browser.wait_for(f"state.frames > {frames} + 10", 8)
             pictures = time.monotonic() - resumed
@@ -116,7 +116,7 @@ def test_a_browser_that_stands_still_holds_up_nobody_and_is_told_what_it_missed(
             assert [p["id"] for p in server.json("GET", "/api/rooms/held")["participants"]] == [ada.id, bo.id, held.id]
             metrics = server.get("/metrics")[2].decode()
             assert "tessera_channels_closed_total 1" in metrics
-            # It opens another one, which works as the first did.
+            # It opens another channel, which works like the first.
             await browser.evaluate("(state.again = [], window.again = pc.createDataChannel('tools'), again.onmessage = e => state.again.push(e.data), 1)")
             await browser.wait_for("again.readyState === 'open'")
             await asyncio.sleep(0.2)

@@ -1,4 +1,4 @@
-"""Start and end of the server with a call in it, disks that fill, and what the configuration promises."""
+"""Start and end of the server with a call, full disks, and the effects of the configuration."""
 
 import asyncio
 import json
@@ -108,7 +108,7 @@ def test_tokens_let_in_whom_they_name_and_nobody_else(tmp_path):
         assert too_much["type"] == "error" or too_much["you"]["role"] == "participant", too_much
 
         assert server.request("POST", "/whip/r", b"v=0\r\n", {"Content-Type": "application/sdp"})[0] in (400, 401)
-        # Administration needs its own token, and reading too where not everybody may come in.
+        # Administration needs its own token, and so does reading where joins need a token.
         assert server.request("PUT", "/api/rooms/x", {})[0] == 401
         assert server.request("PUT", "/api/rooms/x", {}, {"Authorization": "Bearer wrong"})[0] in (401, 403)
         assert server.request("PUT", "/api/rooms/x", {}, {"Authorization": f"Bearer {ADMIN}"})[0] == 201
@@ -178,7 +178,7 @@ def test_the_layout_command_checks_and_draws(tmp_path):
         assert result.returncode == 0, result.stderr
         assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
         (tmp_path / "out.png").unlink()
-    # By name, the folder's own ones too; without a suffix a file is still a file.
+    # By name, also those of the folder; a file without a suffix is accepted too.
     mine = (ROOT / "layouts" / "grid.json").read_text().replace('"grid"', '"mine"', 1)
     (tmp_path / "layouts").mkdir()
     for file in ("layouts/mine.json", "plain"):

@@ -1,4 +1,4 @@
-"""Flash and beep of `tessera call`, 100 ms both at each full second of one clock, as they come out of the room: in a recording and at peers."""
+"""Flash and beep of `tessera call`, both 100 ms at each full second of one clock, as the room sends them: in a recording and at peers."""
 
 import contextlib
 import json
@@ -13,14 +13,14 @@ import pytest
 from recorded import sound
 from server import PROGRAM
 
-# What people notice (ITU-R BT.1359): 45 ms of sound ahead of the picture.
+# The threshold of perception (ITU-R BT.1359): audio 45 ms ahead of the video.
 LIMIT = 0.045
 RATE = 48000
 
 
 @contextlib.contextmanager
 def caller(server, room, name, *arguments):
-    """A `tessera call` that ends with the block, orderly."""
+    """A `tessera call` that ends in order with the block."""
     process = subprocess.Popen(
         [PROGRAM, "call", server.url, "--room", room, "--name", name, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
@@ -53,7 +53,7 @@ def figures(server, room, name):
 
 
 def brightness(path):
-    """(times, mean luma of the middle) of every frame of a file, on the presentation's clock."""
+    """(presentation times, mean luma of the middle) of every frame of a file."""
     listing = json.loads(subprocess.run(
         ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time", "-of", "json", str(path)],
         capture_output=True, check=True).stdout)
@@ -67,7 +67,7 @@ def brightness(path):
 
 
 def middles(times, values, threshold, shortest, longest):
-    """The middles of the stretches above the threshold that last about as long as a flash or a beep."""
+    """The middles of the intervals above the threshold that are about as long as a flash or a beep."""
     found, start = [], None
     for at, value in zip(times, values):
         if value > threshold and start is None:
@@ -92,7 +92,7 @@ def beeps(samples):
 
 
 def offsets(flash_times, beep_times):
-    """Beep − flash (positive: the sound is late) of each flash that has a beep within half a second, with its time."""
+    """Beep − flash (positive where the audio is late) of each flash that has a beep within half a second, with its time."""
     pairs = []
     for flash in flash_times:
         if len(beep_times):
@@ -108,7 +108,7 @@ def check(path, what, least):
     report = f"{what}: sound late by {[round(float(o) * 1000) for o in found[:, 1]]} ms"
     print(report)
     third = max(3, len(found) // 3)
-    # One picture may come at the wrong tick; what is usual at the start and at the end must be right.
+    # One picture may come at the wrong tick; the median at the start and at the end must be right.
     assert abs(np.median(found[:third, 1])) <= LIMIT, f"at the start, {report}"
     assert abs(np.median(found[-third:, 1])) <= LIMIT, f"at the end, {report}"
 
@@ -120,14 +120,14 @@ def test_flash_and_beep_stay_together_in_a_recording_and_at_a_peer(full_server, 
     room, saved = "lips", tmp_path / "saved.mp4"
     silence = tmp_path / "silence.wav"
     write_wave(silence, np.zeros(RATE))
-    # The room's picture is the flash alone, whoever joins.
+    # The room's picture is the flash only, whoever joins.
     server.json("PUT", f"/api/rooms/{room}", {"layout": "single"}, expect=201)
     with caller(server, room, "Flash", "--codec", codec, "--seconds", 40):
         wait_for(lambda: "Flash" in people(server, room), 10, "nobody joined")
         wait_for(lambda: figures(server, room, "Flash")["received"]["video"]["frames"] > 60, 15, "no pictures")
         recording = server.json("POST", f"/api/rooms/{room}/recordings", expect=201)
         time.sleep(2)
-        # Who joins late must be in time from the start.
+        # A late participant must be in sync from the start.
         with caller(server, room, "Ear", "--codec", codec, "--audio", silence, "--save", saved, "--seconds", 30):
             time.sleep(10)
         finished = server.json("POST", f"/api/recordings/{recording['id']}/stop")
@@ -147,7 +147,7 @@ def write_wave(path, samples):
 
 
 def residue(samples, frequency, block=480):
-    """What of each 10 ms is not the tone, as a share of the tone; a click, a gap and a jump of phase all show."""
+    """The residue of each 10 ms without the tone, relative to the tone; a click, a gap and a phase jump are all visible in it."""
     wave_ = np.stack([np.cos(2 * np.pi * frequency * np.arange(block) / RATE), np.sin(2 * np.pi * frequency * np.arange(block) / RATE)], axis=1)
     blocks = samples[:len(samples) // block * block].reshape(-1, block).T.astype(np.float64)
     fit = wave_ @ np.linalg.lstsq(wave_, blocks, rcond=None)[0]
@@ -156,7 +156,7 @@ def residue(samples, frequency, block=480):
 
 @pytest.mark.usefixtures("needs_address")
 def test_a_tone_comes_through_without_a_click(server, tmp_path):
-    """Twenty seconds of it, and then its speaker leaves in the middle of it."""
+    """Twenty seconds of a tone, and then its speaker leaves during the tone."""
     room, frequency, amplitude = "tone", 600, 0.2
     tone = tmp_path / "tone.wav"
     write_wave(tone, amplitude * np.sin(2 * np.pi * frequency * np.arange(RATE * 2) / RATE))
@@ -181,9 +181,9 @@ def test_a_tone_comes_through_without_a_click(server, tmp_path):
     disturbed = int(np.sum(noise > amplitude / 20)) * 10
     concealed = after["concealedMs"] - before["concealedMs"]
     print(f"disturbed {disturbed} ms, concealed {concealed} ms, delay {after['audioDelayMs']:.0f} ms, worst {noise.max():.3f}")
-    # A busy machine may hold the sender up: then the hole is covered or the sound stretched. The simulated call allows none of it.
+    # A busy machine may delay the sender: then the gap is concealed or the audio stretched. The simulated call allows neither.
     assert disturbed <= 4 * concealed + 60
-    # The end is a ramp over a tick: nothing of it reaches up where the tone is not.
+    # The end is a ramp over a tick, without energy at frequencies other than the tone.
     end = samples[heard[-1] - RATE // 20:heard[-1] + RATE // 20].astype(np.float64)
     spectrum = np.abs(np.fft.rfft(end * np.hanning(len(end)))) / len(end) * 4
     high = spectrum[int(5000 * len(end) / RATE):].max()

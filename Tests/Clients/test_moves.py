@@ -1,4 +1,4 @@
-"""Clients whose address changes in the middle of a call: behind a NAT that forgot them, and on another network."""
+"""Clients whose address changes during a call: behind a NAT that lost its mappings, and on another network."""
 
 import asyncio
 import json
@@ -24,14 +24,14 @@ class FarBrowser:
 
     async def start(self, server, pages, room):
         url = from_outside(page_url(pages, server, room, self.name, self.colour, self.frequency))
-        # Without a sound card Firefox's tone is its fake microphone's.
+        # Without a sound card Firefox's tone is that of its fake microphone.
         await self.browser.start(url, **({"microphone": self.frequency} if isinstance(self.browser, Firefox) else {}))
         peer = await BrowserPeer(self.browser, self.name, self.colour, self.frequency).joined()
         self.id = peer.id
         return peer
 
     async def came(self):
-        """(of the sound, of the picture): what came so far, in some unit."""
+        """The received (audio, video) so far, in some unit."""
         return await self.browser.evaluate("stats().then(s => [s['in-audio']?.packetsReceived ?? 0, s['in-video']?.framesDecoded ?? 0])")
 
     async def close(self):
@@ -40,8 +40,8 @@ class FarBrowser:
 
 
 class FarPython:
-    """aiortc in a process of its own, since a process is in one network. It has no picture for long after a gap: it waits for the packets that
-    were lost until 128 newer ones have come, and goes on with what is as old as these. So its sound alone counts."""
+    """aiortc in a process of its own, since a process is in one network. After a gap it has no picture for long: it waits for the lost packets
+    until 128 newer ones have arrived, and then continues with packets as old as these. So only its audio counts."""
 
     def __init__(self, far, name, colour, frequency):
         self.far, self.name, self.colour, self.frequency = far, name, colour, frequency
@@ -68,8 +68,8 @@ class FarPython:
 
 
 async def outages(far_peer, listener, seconds):
-    """The longest time (s) within the next `seconds` without sound and without a new picture at the far peer, and without its tone at a listener;
-    and for how long each has been away at the end."""
+    """The longest times (s) within the next `seconds` without audio and without a new picture at the far peer, and without its tone at a listener;
+    and the length of each gap that has not ended."""
     def level():
         return tone_level(listener.peer.sound[-4800:], far_peer.frequency)
     usual, counts = level(), await far_peer.came()
@@ -85,8 +85,8 @@ async def outages(far_peer, listener, seconds):
     return longest, [now - at for at in last]
 
 
-# Seconds. Chromium checks its pair each 2.66 s, Firefox and aiortc each 4 to 6 s: where the NAT has put them is not known before. Then it takes
-# two round trips, and a key frame.
+# Seconds. Chromium checks its pair every 2.66 s, Firefox and aiortc every 4 to 6 s: the server cannot know their new address before. Then it takes
+# two round trips and a keyframe.
 LONGEST = {Chromium: 5, Firefox: 8, FarPython: 8}
 
 
@@ -136,7 +136,8 @@ def test_a_nat_that_gives_another_address_interrupts_a_call_until_the_next_check
 
 
 def test_the_page_keeps_its_seat_when_its_address_changes(tmp_path, far_network):
-    """First the NAT's, for everything: the media finds the way by itself, and the socket is dead without a word. Then the machine's own."""
+    """First the NAT's address changes for all traffic: the media finds the new path by itself, and the socket is dead without being closed.
+    Then the machine's own address changes."""
     async def run(server):
         far = far_network("delay=15ms")
         page = Page(far)
@@ -148,7 +149,7 @@ def test_the_page_keeps_its_seat_when_its_address_changes(tmp_path, far_network)
             for number, (change, limit) in enumerate([(lambda: far.move("all"), 6), (far.change_address, 20)]):
                 begun = time.monotonic()
                 change()
-                # What was under way has arrived by then.
+                # Packets in flight have arrived by then.
                 await asyncio.sleep(0.4)
                 await page.is_moving(limit)
                 moving = time.monotonic() - begun

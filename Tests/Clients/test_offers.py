@@ -1,4 +1,4 @@
-"""Offers again at any time, and offers that are not the usual ones."""
+"""Further offers at any time, and unusual offers."""
 
 import asyncio
 import time
@@ -40,7 +40,7 @@ def test_a_browser_offers_again_in_every_way(server, pages):
             await browser.evaluate("(socket.send(JSON.stringify({ type: 'present', on: false })), 1)")
             await eventually(lambda: presenting(False), 2, "not presenting")
 
-            # On hold and back.
+            # On hold and resumed.
             await browser.evaluate("(pc.getTransceivers().forEach(t => t.direction = 'inactive'), offerAgain().then(() => 1))")
             held = await browser.evaluate("pc.remoteDescription.sdp")
             assert held.count("a=inactive") == 2, held
@@ -54,12 +54,12 @@ def test_a_browser_offers_again_in_every_way(server, pages):
             await goes_on(bo)
             await eventually(lambda: sound_is_right(peers), 6, "sound after hold")
 
-            # A second camera is turned away; the first goes on.
+            # A second camera is rejected; the first goes on.
             await browser.evaluate("(window.second = pc.addTransceiver(cameraTrack(), { direction: 'sendonly' }), offerAgain().then(() => 1))")
             assert await browser.evaluate("second.stopped || second.currentDirection === 'stopped' || second.currentDirection === null || pc.remoteDescription.sdp.split('m=video')[2].startsWith(' 0 ')")
             await goes_on(bo)
 
-            # Another codec in the middle of the call.
+            # Another codec during the call.
             await browser.evaluate("""(sender.setCodecPreferences(RTCRtpReceiver.getCapabilities('video').codecs.filter(c => /H264|rtx/.test(c.mimeType))),
                 offerAgain().then(() => 1))""")
             await browser.wait_for("stats().then(s => s.codecs.includes('video/H264') && !s.codecs.includes('video/VP8'))")

@@ -1,4 +1,4 @@
-"""A call recorded, decoded again, and killed in the middle."""
+"""A call that is recorded and decoded again, and one whose server is killed."""
 
 import asyncio
 import subprocess
@@ -75,7 +75,7 @@ def test_a_recording_directory_that_cannot_be_written_is_an_error_and_the_call_g
                     assert status >= 500 and b"error" in body, (status, body)
                     seen = len(ada.picture_times)
                     await asyncio.sleep(1)
-                    # The lowest rung has 15 frames a second, and which one aiortc gets is its line's affair.
+                    # The lowest rung has 15 frames a second, and aiortc's rung depends on its link.
                     assert len(ada.picture_times) > seen + 10
             asyncio.run(asyncio.wait_for(run(), 60))
         finally:

@@ -1,4 +1,4 @@
-"""Start, stop and bad input, seen from outside."""
+"""Start, stop and bad input of the server, observed from outside."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The native signalling as a client without media sees it."""
+"""The native signalling of a client without media."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ def test_chat_reaches_everyone_or_one_and_participants_are_told_of_changes(serve
 
 
 def test_what_changes_is_told_four_times_a_second_and_leads_to_the_same_list(server):
-    """One client keeps a list by what changes, another is told all of it: they agree, however wildly somebody switches."""
+    """One client updates its list by changes, another receives the whole list: both agree, however often the state changes."""
     def people(message):
         return {p["id"]: p for p in message}
 
@@ -69,7 +69,7 @@ def test_what_changes_is_told_four_times_a_second_and_leads_to_the_same_list(ser
                 for turn in range(60):
                     await c.send(json.dumps({"type": "state", "hand": turn % 2 == 0, "audio": turn % 3 == 0}))
                     await asyncio.sleep(0.03)
-                # What is too much is refused: the last word waits until it is not.
+                # Messages beyond the rate are refused, so the last change is repeated until it is accepted.
                 await asyncio.sleep(0.5)
                 await c.send(json.dumps({"type": "state", "hand": True, "audio": True, "video": False}))
 
@@ -150,7 +150,7 @@ def test_an_oversized_message_is_told_and_closes_only_its_own_connection(server,
         async with await connect(server) as a:
             await ask(a, "joined", type="join", room="r", name="Ada")
             texts = [json.dumps({"type": "chat", "text": "x" * 600_000}), fragments()]
-            # One frame may have so much, and a stranger may not send it.
+            # One frame may have this size, but not before the join.
             texts += [] if joins else [json.dumps({"type": "join", "room": "r", "name": "Bo", "token": "x" * 200_000})]
             for text in texts:
                 async with await connect(server) as b:

@@ -1,4 +1,4 @@
-"""Ways to a peer, and what happens when they change or end."""
+"""Paths to a peer, and their change and end."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
 
 class Relay:
-    """A NAT between a client and the server: what the client sends to `port` reaches the server from a port that `move` changes."""
+    """A NAT between a client and the server: datagrams that the client sends to `port` reach the server from a port that `move` changes."""
 
     def __init__(self, server):
         self.target = (ADDRESS, server.media_port)
@@ -71,7 +71,7 @@ class Relay:
 
 
 async def goes_on(peer, seconds=1.0, frames=7):
-    """Frames keep coming: half of the 15 a second of the smallest picture, which a busy machine may have brought a browser to."""
+    """Checks that frames continue: half of the 15 a second of the smallest picture, to which a browser on a busy machine may fall."""
     before = await peer.browser.evaluate("state.frames")
     await asyncio.sleep(seconds)
     after = await peer.browser.evaluate("state.frames")
@@ -85,7 +85,7 @@ def test_tcp_only_ice_restart_and_a_changed_address_in_browsers(server, pages):
         open_browsers = []
 
         async def browser(kind, name, colour, frequency, extra=""):
-            # Without a sound card Firefox's tone is its fake microphone's.
+            # Without a sound card Firefox's tone is that of its fake microphone.
             microphone = {"microphone": frequency} if isinstance(kind, Firefox) else {}
             started = await kind.start(page_url(pages, server, "ways", name, colour, frequency) + extra, **microphone)
             open_browsers.append(started)
@@ -101,7 +101,7 @@ def test_tcp_only_ice_restart_and_a_changed_address_in_browsers(server, pages):
             stats = await tcp.browser.evaluate("stats()")
             assert stats["locals"][stats["pair"]["localCandidateId"]]["protocol"] == "tcp", stats["pair"]
 
-            # The NAT gives another port: media is back with the next checks, nobody leaves.
+            # The NAT uses another port: media recovers with the next checks, and nobody leaves.
             relay.move()
             await asyncio.sleep(3)
             await goes_on(moved)
@@ -154,7 +154,7 @@ def child(server, room, name, colour, frequency):
 
 
 def test_who_vanishes_is_missed_in_time_and_who_comes_back_keeps_the_seat(server):
-    """Killed, stopped, and cut off peers, all at once; two others look on."""
+    """Killed, stopped, and disconnected peers at the same time, beside two other participants."""
     async def run():
         ada = await PythonPeer(await AiortcPeer(server, "gone", "Ada", "red", TONES[0]).join()).joined()
         back = await PythonPeer(await AiortcPeer(server, "gone", "Back", "green", TONES[1]).join()).joined()
@@ -175,7 +175,7 @@ def test_who_vanishes_is_missed_in_time_and_who_comes_back_keeps_the_seat(server
             await back.peer.drop_signalling()
             await never.peer.drop_signalling()
 
-            # Within the 15 s, with the secret, the seat is the same; without it, it is not given.
+            # Within 15 s the seat can be resumed with its secret, and not without.
             await asyncio.sleep(5)
             assert {p["id"] for p in ada.peer.participants} >= {back.id, never.id}
             frames = len(back.peer.picture_times)
@@ -193,7 +193,7 @@ def test_who_vanishes_is_missed_in_time_and_who_comes_back_keeps_the_seat(server
                 await thief.socket.close()
             await asyncio.sleep(0.5)
             assert len(back.peer.picture_times) > frames + 5, "media goes on through a resume"
-            # A killed peer's picture is an avatar by now, not its last frame.
+            # By now a killed peer's tile shows the avatar, not its last frame.
             assert (await ada.tile_colours()).get(killed_id) != "yellow"
 
             gone = {}

@@ -1,4 +1,4 @@
-"""Strangers at the HTTP port: whatever they do there, others come in and are served."""
+"""Hostile clients at the HTTP port: whatever they do, other clients can join and are served."""
 
 import asyncio
 import http.client
@@ -33,7 +33,7 @@ def test_silent_connections_keep_nobody_out(tmp_path, open_files, count):
     with Server(tmp_path / "server", open_files=open_files) as server:
         streams = []
         try:
-            # Halfway through it asks for the first time, as somebody does who comes along.
+            # The first request comes halfway through, like that of a new client.
             for index in range(count):
                 stream = socket.socket()
                 stream.setblocking(False)
@@ -62,8 +62,8 @@ def handshake(server):
 
 
 def test_nobody_is_waited_for_without_end(tmp_path):
-    """Half a head, no TLS handshake, half a body that drips, silence after an answer, a WebSocket that pings and never joins, a reader
-    that stops."""
+    """Half a head, no TLS handshake, half a body that is sent slowly, silence after a response, a WebSocket that pings and never joins, a
+    reader that stops."""
     def seconds_until_closed(port, first, drip=b""):
         with socket.create_connection(("127.0.0.1", port)) as stream:
             started = time.monotonic()
@@ -83,7 +83,7 @@ def test_nobody_is_waited_for_without_end(tmp_path):
             return time.monotonic() - started
 
     def seconds_until_reset(port, first):
-        """For a reader that does not read: only what it sends tells it that nobody is there any more."""
+        """The time until a reset, for a client that does not read: only its own sends reveal that the connection was closed."""
         with socket.socket() as stream:
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             stream.connect(("127.0.0.1", port))
@@ -101,7 +101,7 @@ def test_nobody_is_waited_for_without_end(tmp_path):
     secure.scheme, secure.context = "https", ssl._create_unverified_context()
     with Server(tmp_path / "plain") as server, secure:
         head = b"PUT /api/rooms/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
-        # Far more than the sockets of both ends hold: the requests come one right behind the other.
+        # Far more than the sockets of both ends can buffer: the requests are pipelined.
         greedy = b"GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
 
         async def run():
@@ -123,7 +123,7 @@ def test_nobody_is_waited_for_without_end(tmp_path):
 
 
 def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
-    """Each asks for the page's files six hundred times ahead; the sockets of both ends hold far less."""
+    """Each client pipelines six hundred requests for the page's files; the sockets of both ends buffer far less."""
     count, largest = 8, 40_000
     paths = ["/", "/assets/main.js", "/assets/style.css", "/assets/panels.js"]
 
@@ -145,7 +145,7 @@ def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
                     stream.send(ahead)
                 except BlockingIOError:
                     pass
-            # Until nobody is answered any more but this question.
+            # Until only this request is answered.
             deadline, answers = time.monotonic() + 25, 'tessera_http_requests_total{status="2xx"}'
             while time.monotonic() < deadline:
                 before = metric(server, answers)
@@ -163,7 +163,7 @@ def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
 
 
 def test_thirty_people_behind_one_address_come_back_after_a_restart(tmp_path):
-    """As the page does: at once, and then when the server says so and up to as long again."""
+    """They join like the page: at once, and then after the server's `retryAfter` plus a random delay of up to as long."""
     async def person(server, number):
         started = time.monotonic()
         while time.monotonic() - started < 40:
@@ -198,7 +198,7 @@ def test_tessera_call_comes_again_when_many_come_at_once(tmp_path):
 
 
 def test_one_who_joins_without_end_keeps_no_others_of_the_address_out(tmp_path):
-    """One connection spams joins with a rubbish token or without, another opens anew after each; twenty people come in meanwhile."""
+    """One connection sends joins with an invalid token or without, another one reconnects after each; twenty people join at the same time."""
     with Server(tmp_path / "server") as server:
         async def spam(stop):
             while not stop.is_set():
@@ -319,7 +319,7 @@ def test_a_guest_s_token_leaves_the_address_bar_and_opens_the_layouts(tmp_path):
                 await page.evaluate("document.getElementById('open-layout').click()")
                 await page.wait_for("document.querySelectorAll('#layouts [data-layout]').length >= 8")
                 assert "token" not in await page.evaluate("document.getElementById('link').value")
-                # A reload in the same tab comes in again.
+                # A reload in the same tab joins again.
                 await page.call("Page.reload")
                 await page.wait_for("document.readyState === 'complete' && document.getElementById('call')?.hidden === false")
             finally:

@@ -1,4 +1,4 @@
-"""The web client as a person uses it: two headless browsers, one of them a phone, through every button of the page."""
+"""The web client with two headless browsers, one of them a phone, and every button of the page."""
 
 import asyncio
 import json
@@ -105,7 +105,7 @@ async def people_and_chat(desk, phone):
 
 
 async def watching(server, desk):
-    """Viewers are a number, but for those who raise their hand; and what changes comes as changes."""
+    """Viewers are shown as a number, except those with a raised hand; and the server sends changes only."""
     listed = "document.getElementById('people-list').textContent"
     watcher = await connect(server)
     await ask(watcher, "joined", type="join", room="standup", name="Eve", role="viewer")
@@ -135,7 +135,7 @@ async def layouts(desk, phone):
 
 
 async def own_picture(desk, phone):
-    """Large for oneself alone, by the list of people, and back; and a tap on a tile, which enlarges it on this screen."""
+    """Enlarges a person in the own view by the list of people, and back; and enlarges a tile on this screen by a tap."""
     mine, theirs = await phone.evaluate("JSON.stringify(probe.last('tiles').tiles)"), await desk.evaluate("JSON.stringify(probe.last('tiles').tiles)")
     await phone.click("#open-people")
     smallest = await phone.evaluate("probe.last('tiles').tiles.reduce((a, b) => (a.width <= b.width ? a : b)).participant")
@@ -213,7 +213,7 @@ async def sharing(desk, phone):
     await desk.evaluate("(navigator.mediaDevices.getDisplayMedia = async () => probe.screen(), 0)")
     await desk.click("#toggle-screen")
     await desk.person("Ada Lovelace", "shares the screen")
-    # The presenter's tile is the large one, and its middle has the screen's colour.
+    # The presenter has the large tile, and its middle has the screen's colour.
     await phone.wait_for(
         "(() => { const info = probe.last('tiles'), tile = info.tiles.reduce((a, b) => a.width > b.width ? a : b);"
         " const v = document.getElementById('mix'), c = document.createElement('canvas'); [c.width, c.height] = [info.width, info.height];"
@@ -279,7 +279,7 @@ def test_the_page_says_why_it_cannot_join_and_comes_back_after_the_server_was_aw
 
 @pytest.mark.usefixtures("needs_address", "good_line")
 def test_a_third_one_joins_and_firefox_is_one_of_them(server, tmp_path):
-    """The page's list, its tiles and its picture follow; the page in Firefox does the same as the one in Chromium."""
+    """The page updates its list, its tiles and its picture, in Firefox as in Chromium."""
     rows = "document.querySelectorAll('#people-list li').length"
     names = "document.getElementById('people-list').textContent"
 
@@ -297,14 +297,14 @@ def test_a_third_one_joins_and_firefox_is_one_of_them(server, tmp_path):
             for page in (desk, fox):
                 await page.wait_for(f"{rows} === 3 && {names}.includes('Third')", 10)
             await desk.wait_for("probe.last('tiles').tiles.length === 3", 10)
-            # The third one's tile has its colour, in the page's picture.
+            # In the page's picture the third participant's tile has its colour.
             await desk.wait_for(
                 f"(() => {{ const info = probe.last('tiles'), tile = info.tiles.find(each => each.participant === {json.dumps(third.id)});"
                 " const v = document.getElementById('mix'), c = document.createElement('canvas'); [c.width, c.height] = [info.width, info.height];"
                 " const pen = c.getContext('2d'); pen.drawImage(v, 0, 0, info.width, info.height);"
                 " const [r, g, b] = pen.getImageData(tile.x + tile.width / 2, tile.y + tile.height * 0.45, 1, 1).data;"
                 " return r > 150 && g < 110 && b > 150; })()", 10)
-            # Firefox counts no frames of a stream in the playback quality.
+            # Firefox does not count the frames of a stream in the playback quality.
             await fox.evaluate(
                 "(window.shown = 0, window.count = () => { shown++; document.getElementById('mix').requestVideoFrameCallback(count); }, count(), 1)")
             await fox.wait_for("shown > 6", 10)
@@ -322,7 +322,7 @@ def test_a_third_one_joins_and_firefox_is_one_of_them(server, tmp_path):
 
 @pytest.mark.usefixtures("needs_address")
 def test_a_line_that_was_away_gets_a_new_way_and_the_seat_stays(server, tmp_path):
-    """A stopped server answers nothing, like a line that is cut; the page asks for a new way by itself."""
+    """A stopped server answers nothing, like a disconnected link; the page starts an ICE restart by itself."""
     async def run():
         page = await Page().open(f"{server.url}/r/tunnel?name=Ada&join=1", 1280, 800, False, tmp_path)
         try:
@@ -334,7 +334,7 @@ def test_a_line_that_was_away_gets_a_new_way_and_the_seat_stays(server, tmp_path
             try:
                 await page.wait_for("document.getElementById('notice').textContent.includes('interrupted')", 12)
                 await page.shot("desk-interrupted")
-                # Three seconds later it offers a restart; that waits in the socket until the line is back.
+                # Three seconds later the page offers a restart, which waits in the socket until the link recovers.
                 await asyncio.sleep(3.5)
             finally:
                 server.process.send_signal(signal.SIGCONT)
@@ -362,7 +362,7 @@ def test_a_full_room_is_said_in_words(server, tmp_path):
             await second.shot("phone-full")
             await first.click("#leave")
             await first.wait_for("!document.getElementById('ended').hidden")
-            # There is room now, and the same button gets in.
+            # There is a free seat now, and the same button joins.
             await second.click("#join")
             await second.is_moving()
             nothing_wrong(await first.evaluate("probe.problems"), await second.evaluate("probe.problems"))

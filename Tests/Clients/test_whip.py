@@ -24,7 +24,7 @@ def colours(peer, tiles):
 
 
 async def sees(peer, server, expected, what, timeout=8):
-    """Waits until the peer's picture shows exactly these participants in these colours."""
+    """Waits until the peer's picture has exactly these participants in these colours."""
     async def check():
         tiles = (await asyncio.to_thread(server.json, "GET", f"/api/rooms/{peer.room}"))["tiles"]
         if isinstance(tiles, list):
@@ -68,14 +68,14 @@ def test_publishers_and_viewers_over_http_share_a_room_with_signalled_ones(tmp_p
             await hears(as_ada, {TONES[0]: False, TONES[1]: True, TONES[2]: True}, "?as=Ada")
             assert gives.picture is None
 
-            # The end of one is told to all at once; its address is gone.
+            # The end of a session is announced to all at once, and its URL is no longer valid.
             assert (await asyncio.to_thread(server.request, "DELETE", gives.session))[0] == 200
             del expected[gives.id]
             await sees(ada, server, expected, "after DELETE", 3)
             assert (await asyncio.to_thread(server.request, "DELETE", gives.session))[0] == 404
-            # A session is of its own door only.
+            # A session belongs to its own endpoint only.
             assert (await asyncio.to_thread(server.request, "DELETE", both.session.replace("/whip/", "/whep/")))[0] == 404
-            # Who watches goes, too: by DTLS's own goodbye.
+            # A viewer can also leave, by DTLS's close_notify.
             await both.close()
             del expected[both.id]
             await sees(ada, server, expected, "after the publisher closed", 5)
@@ -100,7 +100,7 @@ def test_every_refusal_has_its_status(server):
     assert server.request("POST", "/whip/codes", b"", SDP)[0] == 400
     assert server.request("POST", "/whip/codes", sdp.encode(), {**SDP, "Accept": "text/html"})[0] == 406
     assert server.request("POST", "/whip/codes", b"v=0\r\n" + b"a" * 70_000, SDP)[0] == 413
-    # Refusals leave nobody behind.
+    # Refused requests leave no participant behind.
     assert all(room["participants"] == 0 for room in server.json("GET", "/api/rooms"))
     useless = "\r\n".join(line for line in sdp.split("\r\n") if "opus" not in line).replace("VP8", "AV2").replace("H264", "AV2") + "\r\n"
     status, _, body = server.request("POST", "/whip/codes", useless.replace("PCMU", "X").replace("PCMA", "Y").encode(), SDP)
@@ -132,7 +132,7 @@ def test_every_refusal_has_its_status(server):
         status, headers, _ = server.request(method, session)
         assert status == 405 and "PATCH" in headers["Allow"], (method, status)
 
-    # A restart: new credentials of ours, a new tag, the old one void.
+    # An ICE restart: new credentials of the client, a new ETag, and the old one is invalid.
     status, headers, body = server.request(
         "PATCH", session, b"a=ice-ufrag:NEWU\r\na=ice-pwd:0123456789012345678901\r\n", {**FRAGMENT, "If-Match": "*"})
     assert status == 200 and headers["ETag"] != tag and b"a=ice-ufrag:" in body and b"a=candidate:" in body, (status, body)

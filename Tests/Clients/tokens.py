@@ -1,4 +1,4 @@
-"""What a portal gives its guests: JSON Web Tokens by hand (RFC 7519), and the two secrets of a server in mode `token`."""
+"""The tokens that a portal gives its guests: JSON Web Tokens without a library (RFC 7519), and the two secrets of a server in mode `token`."""
 
 import base64
 import hashlib
