@@ -10,7 +10,7 @@ import Testing
         return taken
     }
 
-    @Test func aFullBucketGivesItsSizeAtOnceAndThenItsRate() {
+    @Test("A full bucket gives its size at once, and then its rate") func rate() {
         var bucket = TokenBucket(rate: 2, size: 4, at: start)
         let atOnce = taken(&bucket, 6, at: start)
         #expect(atOnce == 4)
@@ -20,7 +20,7 @@ import Testing
         #expect((early, later) == (0, 1))
     }
 
-    @Test func whatWasSpentAlreadyIsADebtOfAtMostTheSize() {
+    @Test("Spending beyond the tokens makes a debt of at most the size") func debt() {
         var bucket = TokenBucket(rate: 1, size: 2, at: start)
         let isCovered = [1.0, 100].map { bucket.spend($0, at: start) }
         #expect(isCovered == [true, false])
@@ -31,7 +31,7 @@ import Testing
         #expect((early, later) == (0, 1))
     }
 
-    @Test func aClockThatStandsOrGoesBackGivesNothing() {
+    @Test("A clock that stands still or goes back adds no tokens") func clock() {
         var bucket = TokenBucket(rate: 1000, size: 1, at: start)
         let counts = [start, start - .seconds(60), start].map { taken(&bucket, 1, at: $0) }
         #expect(counts == [1, 0, 0])
@@ -43,7 +43,7 @@ import Testing
     private let one = IPAddress.v4(0x0A00_0001)
     private let two = IPAddress.v4(0x0A00_0002)
 
-    @Test func anAddressHasItsOwnCapAndAllHaveOneTogether() {
+    @Test("Each address has its own cap, and all have one together") func caps() {
         var tally = AddressTally(limit: 3, perAddress: 2)
         let refusals = [one, one, one, two, two, nil].map { tally.add($0) }
         #expect(refusals == [nil, nil, .address, nil, .total, .total])
@@ -58,7 +58,7 @@ import Testing
         #expect(afterwards == nil)
     }
 
-    @Test func aNetworkOfIPv6IsOneClientAndAMappedAddressIsIPv4() {
+    @Test("An IPv6 /64 is one client, and an IPv4-mapped address is IPv4") func clients() {
         var tally = AddressTally(limit: 10, perAddress: 1)
         let network: UInt64 = 0x2001_0DB8_0000_0001
         let addresses: [IPAddress] = [

@@ -13,5 +13,5 @@ struct ProcessorsTests {
         for text in ["", "0 0", "-1 100000", "100000", "a b c"] { #expect(Processors.quota(text) == nil) }
     }
 
-    @Test func atLeastOne() { #expect(Processors.available >= 1) }
+    @Test("At least one processor is available") func atLeastOne() { #expect(Processors.available >= 1) }
 }

@@ -90,7 +90,7 @@ public final class AudioMixer {
             guard var voice = voices[input.id] else { continue }
             // The voice is taken out of the dictionary while it is changed, so that its buffer is not copied.
             voices[input.id] = nil
-            let wanted = chosen.contains(input.id) ? Self.sane(input.gain) : 0
+            let wanted = chosen.contains(input.id) ? Self.clamped(input.gain) : 0
             voice.isIn = wanted != 0 || voice.appliedGain != 0
             if voice.isIn {
                 apply(input.samples, from: voice.appliedGain, to: wanted, into: &voice.samples)
@@ -128,12 +128,12 @@ public final class AudioMixer {
 
     // MARK: The choice of contributors
 
-    private static func sane(_ gain: Float) -> Float { gain.isFinite ? max(0, min(gain, 16)) : 0 }
+    private static func clamped(_ gain: Float) -> Float { gain.isFinite ? max(0, min(gain, 16)) : 0 }
 
     private func rate(_ inputs: [AudioMixInput]) {
         levels.removeAll(keepingCapacity: true)
         for input in inputs where levels[input.id] == nil {
-            let gain = Self.sane(input.gain)
+            let gain = Self.clamped(input.gain)
             var level = gain > 0 ? LevelMeter.level(input.samples) : LevelMeter.silence
             if gain != 1, gain > 0 { level = max(LevelMeter.silence, level + 20 * log10(Double(gain))) }
             levels[input.id] = level

@@ -34,7 +34,7 @@ public struct SpeakerDetector: Sendable {
     /// All participants who were ever active, the latest first; the index is `LayoutMember.speakerRank`.
     public private(set) var ranks: [String] = []
 
-    private struct Talker {
+    private struct Participant {
         var noise: Double
         var smoothed: Double
         /// Nanoseconds of speech: it increases during speech and decreases in gaps.
@@ -43,7 +43,7 @@ public struct SpeakerDetector: Sendable {
         var lastSpeech = Instant.distantPast
     }
 
-    private var talkers: [String: Talker] = [:]
+    private var participants: [String: Participant] = [:]
     private var activeSince = Instant.distantPast
     private var lastUpdate: Instant?
 
@@ -57,51 +57,54 @@ public struct SpeakerDetector: Sendable {
     public mutating func update(levels: [String: Double], at now: Instant) -> String? {
         let elapsed = lastUpdate.map { max(0, min((now - $0).nanoseconds, 200_000_000)) } ?? 20_000_000
         lastUpdate = now
-        talkers = talkers.filter { levels[$0.key] != nil }
+        participants = participants.filter { levels[$0.key] != nil }
         ranks.removeAll { levels[$0] == nil }
         if let current = active, levels[current] == nil { active = nil }
-        for (id, level) in levels { listen(to: id, level.isNaN ? LevelMeter.silence : level, elapsed, now) }
-        speaking = Set(talkers.filter(\.value.isSpeaking).keys)
+        for (id, level) in levels { measure(id, level.isNaN ? LevelMeter.silence : level, elapsed, now) }
+        speaking = Set(participants.filter(\.value.isSpeaking).keys)
         choose(now)
         return active
     }
 
-    private mutating func listen(to id: String, _ level: Double, _ elapsed: Int64, _ now: Instant) {
-        var talker = talkers[id] ?? Talker(noise: min(level, -60), smoothed: level)
+    private mutating func measure(_ id: String, _ level: Double, _ elapsed: Int64, _ now: Instant) {
+        var participant = participants[id] ?? Participant(noise: min(level, -60), smoothed: level)
         let seconds = Double(elapsed) / 1e9
         // The estimate falls at once, because the quietest moment is the noise, and rises slowly.
-        talker.noise =
-            level < talker.noise ? max(level, -100) : min(level, talker.noise + configuration.noiseRise * seconds)
+        participant.noise =
+            level < participant.noise
+            ? max(level, -100) : min(level, participant.noise + configuration.noiseRise * seconds)
         // The level rises within a syllable and falls over a pause: gaps between syllables must not lower it.
-        talker.smoothed =
-            level > talker.smoothed
-            ? talker.smoothed + (level - talker.smoothed) * min(1, seconds / 0.1)
-            : max(level, talker.smoothed - 15 * seconds)
-        let isSpeech = level >= configuration.quietestSpeech && level >= talker.noise + configuration.aboveNoise
+        participant.smoothed =
+            level > participant.smoothed
+            ? participant.smoothed + (level - participant.smoothed) * min(1, seconds / 0.1)
+            : max(level, participant.smoothed - 15 * seconds)
+        let isSpeech = level >= configuration.quietestSpeech && level >= participant.noise + configuration.aboveNoise
         if isSpeech {
-            talker.evidence = min(talker.evidence + elapsed, configuration.attack.nanoseconds)
-            talker.lastSpeech = now
+            participant.evidence = min(participant.evidence + elapsed, configuration.attack.nanoseconds)
+            participant.lastSpeech = now
         } else {
             // Evidence decreases at half the speed, because speech has gaps between syllables.
-            talker.evidence = max(talker.evidence - elapsed / 2, 0)
+            participant.evidence = max(participant.evidence - elapsed / 2, 0)
         }
-        if talker.evidence >= configuration.attack.nanoseconds { talker.isSpeaking = true }
-        if now - talker.lastSpeech >= configuration.release { talker.isSpeaking = false }
-        talkers[id] = talker
+        if participant.evidence >= configuration.attack.nanoseconds { participant.isSpeaking = true }
+        if now - participant.lastSpeech >= configuration.release { participant.isSpeaking = false }
+        participants[id] = participant
     }
 
     private mutating func choose(_ now: Instant) {
         // Among several candidates the loudest is chosen, by id where levels are equal, so that a replay gives the
         // same.
-        let candidates = talkers.filter { $0.value.isSpeaking && $0.key != active }
+        let candidates = participants.filter { $0.value.isSpeaking && $0.key != active }
         guard
             let loudest = candidates.max(by: {
                 $0.value.smoothed == $1.value.smoothed ? $0.key > $1.key : $0.value.smoothed < $1.value.smoothed
             })
         else { return }
-        if let current = active, let talker = talkers[current] {
+        if let current = active, let participant = participants[current] {
             guard now - activeSince >= configuration.hold else { return }
-            if talker.isSpeaking, loudest.value.smoothed < talker.smoothed + configuration.interruption { return }
+            if participant.isSpeaking, loudest.value.smoothed < participant.smoothed + configuration.interruption {
+                return
+            }
         }
         active = loudest.key
         activeSince = now

@@ -80,8 +80,8 @@ struct ScenarioTests {
         }
         #expect(mean { $0.down(0).freezesOver200 } <= 0.8)
         #expect(mean { $0.down(0).freezesOver500 } <= 0.3)
-        // The way up carries so few packets that one burst in twenty lasts 200 ms: the sound waits for what comes late
-        // again and again.
+        // The uplink carries so few packets that one burst in twenty lasts 200 ms: the audio repeatedly waits for late
+        // packets.
         #expect(mean { $0.up(0).freezesOver200 } <= 2.5)
         #expect(mean { $0.up(0).freezesOver500 } <= 0.6)
     }
@@ -102,12 +102,12 @@ struct ScenarioTests {
         let outcome = try run(.outage, for: .seconds(35))
         let back = outcome.room.start + .seconds(23)
         let member = outcome.room.members[0]
-        for shown in [member.eye.shown, member.serverEye.shown] {
+        for shown in [member.pictureSink.shown, member.tileView.shown] {
             let picture = try #require(shown.all.first { $0.at > back && $0.made > back })
             #expect(picture.at - back < .milliseconds(1500))
         }
-        for ear in [member.ear, member.serverEar] {
-            let audio = try #require(ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 })
+        for audioSink in [member.audioSink, member.serverAudioSink] {
+            let audio = try #require(audioSink.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 })
             #expect(audio.at - back < .seconds(1))
         }
         let normal = try #require(Scenario.outage.verdict(outcome).first { $0.name == "delay normal after" })

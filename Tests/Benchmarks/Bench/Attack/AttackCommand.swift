@@ -8,7 +8,7 @@ import Threads
 struct AttackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attack",
-        abstract: "Attacks a server on loopback while two others hold a call on it, and says what they noticed.",
+        abstract: "Attacks a server on loopback during a call of two others, and prints the effect on the call.",
         discussion:
             "Everything stays on 127.0.0.0/8. Some attacks forge addresses and need CAP_NET_RAW; without it their rows say so."
     )

@@ -5,7 +5,8 @@ import Scenarios
 /// Runs calls over bad links in virtual time, and prints the table that the README quotes.
 struct NetworkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "network", abstract: "Runs calls over simulated bad lines and prints what was seen and heard.")
+        commandName: "network",
+        abstract: "Runs calls over simulated bad links and prints the quality of video and audio.")
 
     @Option(help: "What decides every loss and every frame's size: the first of the seeds.")
     var seed: UInt64 = 1

@@ -55,7 +55,7 @@ struct RoomPlan: Sendable {
     /// Every second peer speaks VP8, both ways.
     func codec(of peer: Int) -> VideoCodec { peer.isMultiple(of: 2) ? .h264 : .vp8 }
     func frames(of peer: Int) -> [EncodedVideoFrame] { peer < cameras ? footage.frames[codec(of: peer)] ?? [] : [] }
-    func audio(of peer: Int) -> [[UInt8]] { peer < talkers ? footage.voice : footage.hush }
+    func audio(of peer: Int) -> [[UInt8]] { peer < talkers ? footage.voice : footage.quiet }
 }
 
 /// Processor time by stage, in seconds.

@@ -17,7 +17,7 @@ struct Footage: Sendable {
     /// Opus packets of 20 ms.
     let voice: [[UInt8]]
     /// Noise below the mixer's threshold of speech.
-    let hush: [[UInt8]]
+    let quiet: [[UInt8]]
 
     init() throws(CodecError) {
         var frames: [VideoCodec: [EncodedVideoFrame]] = [:]
@@ -40,7 +40,7 @@ struct Footage: Sendable {
         }
         self.frames = frames
         voice = try Self.audio(level: 0.2)
-        hush = try Self.audio(level: 0.0001)
+        quiet = try Self.audio(level: 0.0001)
     }
 
     private static func audio(level: Float) throws(CodecError) -> [[UInt8]] {

@@ -43,7 +43,7 @@ struct SoakGuest: Sendable {
         try await stage.sleep(until: visit.arrives)
         stage.tally.count("visits")
         do {
-            switch visit.door {
+            switch visit.endpoint {
             case .signalling: try await call()
             case .whip, .whep: try await SoakStream(visit: visit, stage: stage).run()
             }
@@ -60,7 +60,7 @@ struct SoakGuest: Sendable {
         if visit.exit == .vanish {
             stage.tally.count("vanished")
         } else if visit.exit == .sentAway, !progress.state.withLock({ $0.wasSentAway }) {
-            throw BenchError("was not told that the room ended")
+            throw BenchError("got no message that the room ended")
         }
     }
 

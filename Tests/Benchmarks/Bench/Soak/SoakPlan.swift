@@ -5,7 +5,7 @@ import Simulation
 /// number of visits of each kind is the same in every cycle, so that the server's values of two cycles are comparable.
 struct SoakPlan: Sendable {
     /// The endpoint by which a caller joins.
-    enum Door: Sendable { case signalling, whip, whep }
+    enum Endpoint: Sendable { case signalling, whip, whep }
 
     enum Deed: Sendable {
         case microphone(Bool), camera(Bool), hand(Bool)
@@ -44,7 +44,7 @@ struct SoakPlan: Sendable {
         var name: String
         var room: String
         var codec: VideoCodec
-        var door = Door.signalling
+        var endpoint = Endpoint.signalling
         var overTCP = false
         var isLoud = false
         var arrives: Double
@@ -56,7 +56,7 @@ struct SoakPlan: Sendable {
     }
 
     /// A request to the HTTP interface.
-    enum Errand: Sendable {
+    enum Request: Sendable {
         case snapshot(String), startRecording(String), stopRecording(String), end(String), mute(String)
     }
 
@@ -67,7 +67,7 @@ struct SoakPlan: Sendable {
     static let quiet = 108.0
 
     var visits: [Visit] = []
-    var errands: [(at: Double, what: Errand)] = []
+    var requests: [(at: Double, what: Request)] = []
 
     private static let layouts = ["speaker", "grid", "filmstrip", "sidebar", "side-by-side", "picture-in-picture"]
     private static let badLinks = [
@@ -114,13 +114,13 @@ struct SoakPlan: Sendable {
             visits[index].leaves = Self.quiet - 4
             visits[index].exit = .sentAway
         }
-        errands = [
+        requests = [
             (14, .snapshot("soak-0")), (20, .startRecording(SoakPair.room)), (42, .snapshot(SoakPair.room)),
             (50, .stopRecording(SoakPair.room)),
             (55, .mute("soak-0")), (70, .snapshot("soak-0")),
         ]
         // In some cycles all callers of that room have left by then, and it ends by itself.
-        if visits.contains(where: { $0.exit == .sentAway }) { errands.append((102, .end(lastRoom))) }
+        if visits.contains(where: { $0.exit == .sentAway }) { requests.append((102, .end(lastRoom))) }
     }
 
     /// The parts that callers play.
@@ -164,7 +164,7 @@ struct SoakPlan: Sendable {
                 visit.leaves = soon(40...50)
                 visit.exit = .vanish
             case .publisher:
-                visit.door = .whip
+                visit.endpoint = .whip
                 visit.add(soon(20...24), .restartICE)
                 visit.add(soon(40...44), .move(2))
                 visit.add(soon(60...64), .restartICE)
@@ -189,7 +189,7 @@ struct SoakPlan: Sendable {
                 }
                 return all
             case .viewer:
-                visit.door = .whep
+                visit.endpoint = .whep
                 visit.arrives = soon(11...13)
                 visit.leaves = soon(50...54)
                 var second = visit

@@ -85,7 +85,7 @@ struct SoakRun: Sendable {
                 begin: begin + .milliseconds(Int64(Double(cycle) * SoakPlan.length * 1000)))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for visit in plan.visits { group.addTask { try await SoakGuest(visit: visit, stage: stage).run() } }
-                group.addTask { try await SoakErrands(stage: stage).run(plan.errands) }
+                group.addTask { try await SoakRequests(stage: stage).run(plan.requests) }
                 try await group.waitForAll()
             }
             try await stage.sleep(until: SoakPlan.length)

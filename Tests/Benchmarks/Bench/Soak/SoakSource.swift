@@ -39,12 +39,13 @@ struct SoakFootage: Sendable {
         let scene = HeadScene(width: Self.size.width, height: Self.size.height, loop: Self.loop)
         let pictures = (0..<Self.loop).map { scene.picture($0) }
         let voice = try Self.audio { 0.2 * Float(sin($0 * 2 * .pi * 180) * (0.6 + 0.4 * sin($0 * 2 * .pi * 3))) }
-        let hush = try Self.audio { _ in 0 }
+        let quiet = try Self.audio { _ in 0 }
         for codec in VideoCodec.allCases {
             let frames = try encodeLoop(
                 pictures, codec: codec, framesPerSecond: Self.framesPerSecond, bitRate: Self.bitRate)
             voices[codec] = SoakSource(framesPerSecond: Self.framesPerSecond, frames: frames, audio: voice, level: 20)
-            listeners[codec] = SoakSource(framesPerSecond: Self.framesPerSecond, frames: frames, audio: hush, level: 90)
+            listeners[codec] = SoakSource(
+                framesPerSecond: Self.framesPerSecond, frames: frames, audio: quiet, level: 90)
         }
     }
 

@@ -8,7 +8,7 @@ struct SoakStream: Sendable {
     let stage: SoakGuest.Stage
 
     func run() async throws {
-        let isViewer = visit.door == .whep
+        let isViewer = visit.endpoint == .whep
         guard let source = stage.footage.source(visit.codec, isLoud: visit.isLoud) else {
             throw BenchError("nothing to send")
         }

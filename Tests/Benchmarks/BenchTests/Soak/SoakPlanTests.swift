@@ -21,7 +21,7 @@ struct SoakPlanTests {
         func counts(_ cycle: Int) -> [String: Int] {
             var counts: [String: Int] = [:]
             for visit in SoakPlan(people: people, cycle: cycle, seed: 1).visits {
-                counts["\(visit.door)", default: 0] += 1
+                counts["\(visit.endpoint)", default: 0] += 1
                 counts[visit.name.prefix { $0 != " " }.description, default: 0] += 1
             }
             return counts
@@ -32,11 +32,11 @@ struct SoakPlanTests {
     @Test("the API ends a room only while a caller is in it", arguments: 0..<60)
     func ended(cycle: Int) {
         let plan = SoakPlan(people: 24, cycle: cycle, seed: 1)
-        for errand in plan.errands {
-            guard case .end(let room) = errand.what else { continue }
+        for request in plan.requests {
+            guard case .end(let room) = request.what else { continue }
             #expect(
                 plan.visits.contains {
-                    $0.room == room && $0.arrives < errand.at && $0.leaves > errand.at && $0.exit == .sentAway
+                    $0.room == room && $0.arrives < request.at && $0.leaves > request.at && $0.exit == .sentAway
                 })
         }
         #expect(
@@ -51,7 +51,7 @@ struct SoakPlanTests {
             // A seat is kept for 15 s after its connection broke, and for 30 s after its peer fell silent; a caller
             // that answers nothing is removed after 45 s.
             let kept: Double =
-                switch (visit.exit, visit.door) {
+                switch (visit.exit, visit.endpoint) {
                 case (.leave, _), (.sentAway, _): 0
                 case (.hangUp, .signalling), (.drop, .signalling): 15
                 case (.vanish, _): 47

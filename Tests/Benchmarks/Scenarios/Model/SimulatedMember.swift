@@ -32,11 +32,11 @@ final class SimulatedMember {
     private(set) var isConnected = false
     private(set) var connectedAt: Instant?
     /// The playout of the client.
-    private(set) var eye = PictureSink()
-    private(set) var ear = AudioSink()
+    private(set) var pictureSink = PictureSink()
+    private(set) var audioSink = AudioSink()
     /// The playout of the server.
-    private(set) var serverEye = TileView()
-    private(set) var serverEar = AudioSink()
+    private(set) var tileView = TileView()
+    private(set) var serverAudioSink = AudioSink()
     private(set) var samples: [Sample] = []
     private(set) var moves: [(at: Instant, change: RenditionSelector.Change)] = []
     private(set) var keyframesAsked = 0
@@ -73,17 +73,17 @@ final class SimulatedMember {
             }
         }
         call.onTick = { [unowned self] call, now in
-            ear.pull(at: now)
-            ear.wait(forPictureDelay: eye.delay)
-            serverEar.pull(at: now)
-            serverEar.wait(for: serverEye.wait, at: now)
+            audioSink.pull(at: now)
+            audioSink.wait(forPictureDelay: pictureSink.delay)
+            serverAudioSink.pull(at: now)
+            serverAudioSink.wait(for: tileView.wait, at: now)
         }
     }
 
     private func handleClient(_ event: PeerEvent, at now: Instant) {
         switch event {
-        case .video(let frame): eye.receive(frame, audioDelay: ear.delay, at: now)
-        case .audio(let packet): ear.receive(packet)
+        case .video(let frame): pictureSink.receive(frame, audioDelay: audioSink.delay, at: now)
+        case .audio(let packet): audioSink.receive(packet)
         case .keyframeRequested:
             cameraWantsKeyframe = true
             keyframesAskedUp += 1
@@ -108,8 +108,8 @@ final class SimulatedMember {
             if let choice = membership.pending ?? membership.active {
                 room.requestKeyframe(choice, isStart: membership.pending != nil || membership.active == nil)
             }
-        case .video(let frame): serverEye.receive(frame)
-        case .audio(let packet): serverEar.receive(packet)
+        case .video(let frame): tileView.receive(frame)
+        case .audio(let packet): serverAudioSink.receive(packet)
         default: break
         }
     }
@@ -198,7 +198,7 @@ final class SimulatedMember {
     }
 
     /// Handles a tick of the room's canvas, which shows the client's video.
-    func compose(at now: Instant) { serverEye.tick(at: now, ear: serverEar) }
+    func compose(at now: Instant) { tileView.tick(at: now, audioSink: serverAudioSink) }
 
     func sample(at now: Instant) {
         samples.append(

@@ -18,15 +18,15 @@ struct TileView {
     }
 
     /// Advances to a tick of the canvas.
-    mutating func tick(at now: Instant, ear: AudioSink) {
+    mutating func tick(at now: Instant, audioSink: AudioSink) {
         for frame in fresh {
             wait.recordPicture(
                 of: frame.captureTime, arrival: frame.arrival, isRepaired: frame.isRepaired, couldBeShownAt: now)
         }
         fresh.removeAll(keepingCapacity: true)
         let before = queue.generation
-        queue.advance(to: now, audioDelay: ear.playoutDelay(at: now))
+        queue.advance(to: now, audioDelay: audioSink.playoutDelay(at: now))
         guard queue.generation != before, let picture = queue.current else { return }
-        shown.append(picture.content, audioDelay: ear.delay, at: now)
+        shown.append(picture.content, audioDelay: audioSink.delay, at: now)
     }
 }

@@ -158,10 +158,11 @@ extension Scenario {
             let member = outcome.room.members[0]
             let back = outcome.room.start + return_
             func since(_ instant: Instant?) -> Double? { instant.map { ($0 - back).inSeconds } }
-            let picture = since(member.eye.shown.all.first { $0.at > back && $0.made > back }?.at)
-            let audio = since(member.ear.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
-            let pictureUp = since(member.serverEye.shown.all.first { $0.at > back && $0.made > back }?.at)
-            let audioUp = since(member.serverEar.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
+            let picture = since(member.pictureSink.shown.all.first { $0.at > back && $0.made > back }?.at)
+            let audio = since(member.audioSink.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
+            let pictureUp = since(member.tileView.shown.all.first { $0.at > back && $0.made > back }?.at)
+            let audioUp = since(
+                member.serverAudioSink.ticks.first { $0.at > back && $0.concealed + $0.silent == 0 }?.at)
             let before = outcome.down(0, in: outcome.room.start + .seconds(10)..<outcome.room.start + death)
                 .pictureDelay
             let limit = Duration.nanoseconds(Int64((before.p95 + 60) * 1e6))

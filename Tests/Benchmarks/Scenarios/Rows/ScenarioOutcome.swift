@@ -55,7 +55,7 @@ public struct ScenarioOutcome {
         let member = room.members[member]
         let window = part ?? window
         let minutes = (window.upperBound - window.lowerBound).inSeconds / 60
-        var statistics = common(member.eye.shown, member.ear, in: window, minutes: minutes)
+        var statistics = common(member.pictureSink.shown, member.audioSink, in: window, minutes: minutes)
         let samples = member.samples.filter { window.contains($0.at) }
         statistics.shares = shares(samples)
         statistics.queue = Quantiles(samples.map(\.linkQueue))
@@ -71,7 +71,7 @@ public struct ScenarioOutcome {
 
     func up(_ member: Int) -> DirectionStatistics {
         let member = room.members[member]
-        var statistics = common(member.serverEye.shown, member.serverEar, in: window, minutes: minutes)
+        var statistics = common(member.tileView.shown, member.serverAudioSink, in: window, minutes: minutes)
         let received = member.call.server.statistics(at: room.now).videoReceived
         statistics.nacks = 100 * Double(received.nacks) / Double(max(received.packets, 1))
         statistics.keyframesAsked = received.pictureLossIndications
@@ -81,21 +81,25 @@ public struct ScenarioOutcome {
         return statistics
     }
 
-    private func common(_ eye: ShownPictures, _ ear: AudioSink, in window: Range<Instant>, minutes: Double)
+    private func common(
+        _ pictureSink: ShownPictures, _ audioSink: AudioSink, in window: Range<Instant>, minutes: Double
+    )
         -> DirectionStatistics
     {
         var statistics = DirectionStatistics()
         let stills = SimulatedRoom.stillsTag
-        statistics.freezesOver200 = Double(eye.freezes(over: .milliseconds(200), in: window, stills: stills)) / minutes
-        statistics.freezesOver500 = Double(eye.freezes(over: .milliseconds(500), in: window, stills: stills)) / minutes
-        statistics.longestGap = eye.longestGap(in: window)
-        statistics.concealed = ear.concealed(in: window)
-        statistics.recovered = ear.recovered(in: window)
-        statistics.silent = ear.silent(in: window)
-        let shown = eye.all.filter { window.contains($0.at) }
+        statistics.freezesOver200 =
+            Double(pictureSink.freezes(over: .milliseconds(200), in: window, stills: stills)) / minutes
+        statistics.freezesOver500 =
+            Double(pictureSink.freezes(over: .milliseconds(500), in: window, stills: stills)) / minutes
+        statistics.longestGap = pictureSink.longestGap(in: window)
+        statistics.concealed = audioSink.concealed(in: window)
+        statistics.recovered = audioSink.recovered(in: window)
+        statistics.silent = audioSink.silent(in: window)
+        let shown = pictureSink.all.filter { window.contains($0.at) }
         statistics.pictureDelay = Quantiles(shown.map { $0.at - $0.made })
         statistics.offset = Quantiles(shown.compactMap(\.offset).map { $0 < .zero ? .zero - $0 : $0 })
-        statistics.audioDelay = Quantiles(ear.ticks.filter { window.contains($0.at) }.compactMap(\.delay))
+        statistics.audioDelay = Quantiles(audioSink.ticks.filter { window.contains($0.at) }.compactMap(\.delay))
         return statistics
     }
 
@@ -144,7 +148,7 @@ public struct ScenarioOutcome {
 
     /// The time from the first negotiation to the first video and audio, in seconds.
     func secondsToPicture(of member: Int = 0) -> Double? {
-        room.members[member].eye.shown.all.first.map { ($0.at - room.start).inSeconds }
+        room.members[member].pictureSink.shown.all.first.map { ($0.at - room.start).inSeconds }
     }
 }
 
@@ -164,8 +168,9 @@ extension ScenarioOutcome {
                 "  \(time(sample.at)): \(name(of: sample.choice)) estimate \(sample.estimate), queue \(Int(sample.linkQueue.inMilliseconds)) ms, pacer \(Int(sample.pacerQueue.inMilliseconds)) ms"
             )
         }
-        for (eye, way) in [(member.eye.shown, "down"), (member.serverEye.shown, "up")] {
-            for (before, after) in zip(eye.all, eye.all.dropFirst()) where after.at - before.at > .milliseconds(200) {
+        for (pictureSink, way) in [(member.pictureSink.shown, "down"), (member.tileView.shown, "up")] {
+            for (before, after) in zip(pictureSink.all, pictureSink.all.dropFirst())
+            where after.at - before.at > .milliseconds(200) {
                 let isStill = after.tag == SimulatedRoom.stillsTag
                 let length = after.at - before.at
                 guard length > (isStill ? Ladder.stillInterval * 1.3 : .milliseconds(200)) else { continue }

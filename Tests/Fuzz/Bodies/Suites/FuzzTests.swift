@@ -10,7 +10,7 @@ import Testing
         target.run(seed: 1)
     }
 
-    @Test("What was found once does no harm", arguments: FuzzTargets.all)
+    @Test("Earlier findings cause no fault", arguments: FuzzTargets.all)
     func crashers(_ target: FuzzTarget) throws {
         for crasher in try target.crashers() { target.run(crasher.bytes) }
     }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Names are used once: of targets, and of groups, which the script takes as well")
+    @Test("Names of targets and groups are unique, because the script accepts both")
     func names() {
         let names = FuzzTargets.all.map(\.name) + FuzzTargets.groups.map(\.name)
         #expect(Set(names).count == names.count)

@@ -3,7 +3,7 @@ import Testing
 @testable import Fuzzing
 
 /// Tests of the limits: a fuzz run cannot find a fault that they permit.
-@Suite("What an input may cost") struct WorkLimitTests {
+@Suite("Work limits") struct WorkLimitTests {
     /// Work in proportion to the bytes, or to the pairs of bytes.
     private static func target(isQuadratic: Bool) -> FuzzTarget {
         FuzzTarget("example", covers: "the limits", maximumLength: 1 << 16, seeds: { [] }) { input, work in
@@ -24,7 +24,7 @@ import Testing
         #expect(Self.target(isQuadratic: false).measure(bytes).fault == nil)
     }
 
-    @Test("What is quadratic is the steeper the longer it is, and what is linear is not")
+    @Test("The steepness of quadratic work increases with its length, that of linear work does not")
     func steepness() {
         func steepness(_ count: Int, isQuadratic: Bool) -> Double {
             let target = Self.target(isQuadratic: isQuadratic)
@@ -35,7 +35,7 @@ import Testing
         #expect(steepness(65_536, isQuadratic: false) < 4 * steepness(8192, isQuadratic: false))
     }
 
-    @Test("What an input leaves on the heap counts while it is held")
+    @Test("Memory of an input counts while it is in use")
     func memory() {
         let limits = WorkLimits(base: .seconds(1), memory: 1 << 20)
         let target = FuzzTarget("example", covers: "the limits", limits: limits, seeds: { [] }) { input, work in

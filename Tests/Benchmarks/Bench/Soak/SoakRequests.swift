@@ -1,15 +1,15 @@
 import Foundation
 
 /// Requests to the HTTP interface during the calls.
-struct SoakErrands: Sendable {
+struct SoakRequests: Sendable {
     let stage: SoakGuest.Stage
 
-    func run(_ errands: [(at: Double, what: SoakPlan.Errand)]) async throws {
+    func run(_ requests: [(at: Double, what: SoakPlan.Request)]) async throws {
         var recordings: [String: String] = [:]
-        for errand in errands {
-            try await stage.sleep(until: errand.at)
+        for request in requests {
+            try await stage.sleep(until: request.at)
             do {
-                try await run(errand.what, &recordings)
+                try await run(request.what, &recordings)
             } catch {
                 try Task.checkCancellation()
                 stage.tally.fault("\(error)")
@@ -17,8 +17,8 @@ struct SoakErrands: Sendable {
         }
     }
 
-    private func run(_ errand: SoakPlan.Errand, _ recordings: inout [String: String]) async throws {
-        switch errand {
+    private func run(_ request: SoakPlan.Request, _ recordings: inout [String: String]) async throws {
+        switch request {
         case .snapshot(let room):
             let answer = try await ask("GET", "/api/rooms/\(room)/snapshot.png")
             guard answer.body.starts(with: [0x89, 0x50]) else { throw BenchError("the snapshot of \(room) is no PNG") }
@@ -38,7 +38,7 @@ struct SoakErrands: Sendable {
             }
         case .end(let room): _ = try await ask("DELETE", "/api/rooms/\(room)", expect: 204)
         }
-        stage.tally.count("HTTP errands")
+        stage.tally.count("HTTP requests")
     }
 
     private func ask(_ method: String, _ path: String, body: String = "", expect status: Int = 200) async throws
