@@ -2,17 +2,6 @@ import Testing
 
 @testable import Mixing
 
-/// Members 1…n, joined in this order; `speaker` speaks, `presenter` presents.
-func people(_ count: Int, speaker: Int? = nil, presenter: Int? = nil, pinned: Int? = nil) -> [LayoutMember] {
-    (1...max(count, 1)).prefix(count).map {
-        LayoutMember(
-            id: "\($0)", isSpeaker: $0 == speaker, speakerRank: $0 == speaker ? 0 : nil, isPresenting: $0 == presenter,
-            isPinned: $0 == pinned, joinOrder: $0)
-    }
-}
-
-func shipped(_ name: String) throws -> Layout { try #require(LayoutLibrary.builtIn[name]) }
-
 @Suite("Arrangement") struct LayoutArrangementTests {
     private func table(_ tiles: [Tile]) -> [String] {
         tiles.map { "\($0.member): \($0.x),\($0.y) \($0.width)x\($0.height)" }

@@ -1,11 +1,8 @@
-import Dispatch
-import Glibc
-import TestSupport
 import Testing
 
 @testable import Mixing
 
-@Suite("Layout files") struct LayoutFileTests {
+@Suite("Layout files") struct LayoutDecoderTests {
     private func faults(_ text: String) -> [String] {
         do throws(LayoutFaults) {
             _ = try Layout.parse(json: Array(text.utf8), file: "x.json")
@@ -78,24 +75,8 @@ import Testing
         #expect(faults(String(repeating: "[", count: 100_000)).first?.contains("nested deeper") == true)
     }
 
-    private var directory: String {
-        let parts = #filePath.split(separator: "/").dropLast(3)
-        return "/" + parts.joined(separator: "/") + "/layouts"
-    }
-
-    @Test("The built-in layouts are the shipped files", arguments: LayoutLibrary.builtInNames) func builtIn(
-        name: String
-    ) throws {
-        let bytes = try #require(LayoutLibrary.read("\(directory)/\(name).json"))
-        let text = String(decoding: bytes, as: UTF8.self)
-        #expect(text == BuiltInLayouts.files.first { $0.name == name }.map { $0.json })
-        let layout = try Layout.parse(json: bytes, file: name)
-        #expect(layout.name == name)
-        #expect(LayoutLibrary.builtIn[name] != nil)
-    }
-
     @Test("The schema allows the keys that the decoder reads") func schema() throws {
-        let root = try JSONParser.parse(try #require(LayoutLibrary.read("\(directory)/schema.json")))
+        let root = try JSONParser.parse(try #require(LayoutLibrary.read(ShippedLayouts.path("schema"))))
         func keys(_ value: JSONValue?) -> Set<String> {
             guard case .object(let members)? = value?["properties"]?.node else { return [] }
             return Set(members.map(\.key))
@@ -108,57 +89,5 @@ import Testing
         ] {
             #expect(keys(root["$defs"]?[name]) == Set(expected), "\(name)")
         }
-    }
-
-    @Test("A library loads files, keeps the last valid one, and falls back to the built-in") func library() throws {
-        let directory = ScratchDirectory(isMade: false)
-        defer { withExtendedLifetime(directory) {} }
-        let path = directory.path
-        let library = LayoutLibrary(directory: path)
-        #expect(
-            library.poll().changed.isEmpty,
-            "a directory that is not there is like an empty one, and is made for what is put")
-        let json = "{\"name\": \"mine\", \"description\": \"d\", \"rules\": [{\"regions\": [{\"kind\": \"grid\"}]}]}"
-        _ = try library.put(name: "mine", json: Array(json.utf8))
-        #expect(library["mine"] != nil)
-        let opened: UnsafeMutablePointer<FILE>? = fopen("\(path)/mine.json", "wb")
-        let file = try #require(opened)
-        fputs("{ \"name\": ", file)
-        fclose(file)
-        let change = library.poll()
-        #expect(change.faults.count == 1)
-        #expect(library["mine"] != nil)
-        #expect(library.poll().faults.isEmpty)
-        try library.delete(name: "mine")
-        #expect(library["mine"] == nil)
-        #expect(throws: LayoutLibrary.StoreError.self) { try library.delete(name: "grid") }
-        #expect(throws: LayoutLibrary.StoreError.self) { _ = try library.put(name: "../up", json: Array(json.utf8)) }
-    }
-
-    @Test("A lookup of a layout never waits for the disk") func slowDisk() async throws {
-        let directory = ScratchDirectory()
-        defer { withExtendedLifetime(directory) {} }
-        let file = try #require(fopen(directory.file("grid.json"), "wb"))
-        fputs("{}", file)
-        fclose(file)
-        let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let library = LayoutLibrary(directory: directory.path) { _ in
-            began.signal()
-            // The read ends after a while, so that a library that waits for it fails instead of hanging.
-            _ = goOn.wait(timeout: .now() + 5)
-            return nil
-        }
-        async let polled = Task.detached { library.poll() }.value
-        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            DispatchQueue.global().async {
-                began.wait()
-                done.resume()
-            }
-        }
-        let asked = ContinuousClock.now
-        #expect(library["grid"] != nil && !library.all.isEmpty)
-        #expect(ContinuousClock.now - asked < .seconds(4))
-        goOn.signal()
-        #expect(await polled.faults.count == 1)
     }
 }

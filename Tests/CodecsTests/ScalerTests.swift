@@ -2,42 +2,7 @@ import Basics
 import Codecs
 import Testing
 
-@Suite struct PictureTests {
-    @Test("A pool reuses memory up to its limit, and pictures may outlive the pool")
-    func pool() {
-        var pool: PicturePool? = PicturePool(width: 65, height: 33, limit: 2)
-        var pictures = (0..<3).map { _ in pool?.make() }
-        let first = pictures[0]?.y
-        #expect(pictures[0]?.width == 65 && pictures[0]?.chromaWidth == 33 && pictures[0]?.chromaHeight == 17)
-        #expect(Int(bitPattern: first) % 32 == 0 && (pictures[0]?.uStride ?? 1) % 32 == 0)
-        pictures[0] = nil
-        #expect(pool?.idleCount == 1)
-        #expect(pool?.make().y == first)
-        pictures = []
-        #expect(pool?.idleCount == 2)
-        let kept = pool?.make()
-        pool = nil
-        kept?.fill(y: 1, u: 2, v: 3)
-        #expect(kept?.v[16 * (kept?.vStride ?? 0) + 32] == 3)
-    }
-
-    @Test("A PNG file preserves colours", arguments: [(64, 48), (33, 17)])
-    func png(width: Int, height: Int) throws {
-        let picture = Picture(width: width, height: height)
-        picture.fill(y: 81, u: 90, v: 240)
-        let data = try picture.pngData()
-        #expect(Array(data.prefix(8)) == [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
-        let back = try Picture.load(png: data)
-        #expect(back.width == width && back.height == height)
-        #expect(abs(Int(back.y[0]) - 81) <= 2 && abs(Int(back.u[0]) - 90) <= 3 && abs(Int(back.v[0]) - 240) <= 3)
-    }
-
-    @Test("A file that cannot be written is an error that names it")
-    func pngPath() {
-        #expect(throws: CodecError.self) { try Picture(width: 16, height: 16).writePNG(path: "/nonexistent/a.png") }
-        #expect(throws: CodecError.self) { try Picture.load(png: [1, 2, 3, 4]) }
-    }
-
+@Suite struct ScalerTests {
     @Test("Scaling stays in its rectangle", arguments: [Rotation.none, .clockwise90, .clockwise180, .clockwise270])
     func rectangle(rotation: Rotation) {
         let canvas = Picture(width: 160, height: 90)

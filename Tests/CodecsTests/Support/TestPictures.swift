@@ -40,3 +40,10 @@ func luminancePSNR(_ a: Picture, _ b: Picture) -> Double {
     }
     return sum == 0 ? 99 : 10 * log10(255 * 255 * Double(a.width * a.height) / Double(sum))
 }
+
+/// The configuration of an encoder at 30 frames a second.
+func configuration(
+    _ codec: VideoCodec, rate: BitRate = .kilobits(600), width: Int = 320, height: Int = 240
+) -> VideoEncoderConfiguration {
+    VideoEncoderConfiguration(codec: codec, width: width, height: height, framesPerSecond: 30, bitRate: rate)
+}

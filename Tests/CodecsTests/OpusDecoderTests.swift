@@ -3,37 +3,7 @@ import Codecs
 import TestSupport
 import Testing
 
-@Suite struct OpusTests {
-    private func packets(_ encoder: OpusEncoder, _ samples: [Float]) throws -> [[UInt8]] {
-        try stride(from: 0, to: samples.count - 959, by: 960).map { try encoder.encode(Array(samples[$0..<$0 + 960])) }
-    }
-
-    @Test("A sine is decoded as the same sine", arguments: [OpusEncoder.Application.voice, .audio, .lowDelay])
-    func sineRoundTrip(application: OpusEncoder.Application) throws {
-        let encoder = try OpusEncoder(bitRate: .kilobits(48), application: application)
-        let decoder = try OpusDecoder()
-        var output: [Float] = []
-        for packet in try packets(encoder, sine(440, count: 48_000)) {
-            #expect(OpusDecoder.sampleCount(of: packet) == 960)
-            try decoder.decode(packet, into: &output)
-        }
-        #expect(output.count == 48_000)
-        let tone = strength(of: 440, in: output[9600..<43_200])
-        #expect((0.45...0.55).contains(tone), "\(tone)")
-        #expect(strength(of: 1000, in: output[9600..<43_200]) < 0.02)
-        #expect((0..<400).contains(encoder.lookahead))
-    }
-
-    @Test("The encoder follows the bit rate")
-    func rate() throws {
-        let encoder = try OpusEncoder(bitRate: .kilobits(64), application: .audio)
-        let sound = zip(sine(300, count: 48_000), sine(1730, count: 48_000)).map { ($0 + $1) / 2 }
-        let high = try packets(encoder, sound).reduce(0) { $0 + $1.count } * 8
-        encoder.setBitRate(.kilobits(16))
-        let low = try packets(encoder, sound).reduce(0) { $0 + $1.count } * 8
-        #expect(high > 30_000 && low < 24_000, "\(high) \(low)")
-    }
-
+@Suite struct OpusDecoderTests {
     @Test("A lost packet is recovered from the next one's FEC, better than by concealment")
     func fec() throws {
         // A tone that jumps every 60 ms has changes that concealment cannot predict, as speech has.
@@ -62,17 +32,6 @@ import Testing
         #expect(whole.count == sound.count && repaired.count == sound.count && concealed.count == sound.count)
         let error = { (a: [Float]) in zip(a, whole).reduce(Float(0)) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) } }
         #expect(error(repaired) < error(concealed) * 0.7, "\(error(repaired)) \(error(concealed))")
-    }
-
-    @Test("Packets of music and long tones also carry the one before", arguments: [5, 10, 20])
-    func fecOfMusic(loss: Int) throws {
-        let chord = zip(sine(431, count: 96_000), sine(1187, count: 96_000)).map { ($0 + $1) / 2 }
-        let encoder = try OpusEncoder(bitRate: .kilobits(32), application: .voice)
-        encoder.setFEC(true)
-        encoder.setExpectedLoss(loss)
-        // Configurations 16 and above are CELT alone, which has no redundancy (RFC 6716 §3.1).
-        let capable = try packets(encoder, chord).dropFirst(10).filter { $0[0] >> 3 < 16 }
-        #expect(capable.count == 90)
     }
 
     @Test("Concealed audio continues, fades after 100 ms and is silent at 200 ms")

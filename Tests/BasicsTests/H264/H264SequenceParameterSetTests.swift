@@ -2,8 +2,8 @@ import Testing
 
 @testable import Basics
 
-@Suite("H.264 headers")
-struct H264Tests {
+@Suite("H264SequenceParameterSet")
+struct H264SequenceParameterSetTests {
     /// From x264, 1280×720: 45 whole macroblock rows.
     private static let whole: [UInt8] = [0x67, 0x42, 0xC0, 0x1F, 0xDA, 0x01, 0x40, 0x16, 0xEC, 0x04, 0x40]
     /// Built by hand: baseline, level 3.1, 40×23 macroblocks, 8 rows cropped at the bottom: 640×360.
@@ -45,20 +45,6 @@ struct H264Tests {
         #expect(H264SequenceParameterSet([0x68] + Array(Self.cropped.dropFirst())) == nil)
         _ = H264SequenceParameterSet([UInt8](repeating: 0x67, count: 1 << 16))
         #expect(H264SequenceParameterSet([0x67] + [UInt8](repeating: 0, count: 1 << 16)) == nil)
-    }
-
-    @Test("exponential Golomb codes are decoded, and a read past the end throws")
-    func golomb() throws {
-        // 1, 010, 011, 00100, then se: 010 (1), 011 (−1), 00100 (2)
-        let bytes: [UInt8] = [0b1010_0110, 0b0100_0100, 0b1100_1000]
-        var reader = BitReader(bytes.span)
-        for expected: UInt32 in [0, 1, 2, 3] { #expect(try reader.unsigned() == expected) }
-        for expected: Int32 in [1, -1, 2] { #expect(try reader.signed() == expected) }
-        #expect(reader.position == 23)
-        #expect((try? reader.bits(2)) == nil)
-        let zeros = [UInt8](repeating: 0, count: 8)
-        var endless = BitReader(zeros.span)
-        #expect((try? endless.unsigned()) == nil)
     }
 }
 

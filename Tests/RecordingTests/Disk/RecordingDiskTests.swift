@@ -7,7 +7,7 @@ import Testing
 @testable import Recording
 
 /// Disks that block, fail or disappear during a recording.
-@Suite struct DiskFaultTests {
+@Suite struct RecordingDiskTests {
     private func recorder(
         _ file: String, _ disk: FakeDisk, memory: RecordingMemory = RecordingMemory(),
         onFailure: @escaping @Sendable (RecordingError) -> Void
