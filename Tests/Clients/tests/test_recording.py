@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from media import TONES, colour_at, nearest_colour, tone_level
-from people import pair
-from recorded import begin, frame_at, is_whole, mended, path, probe, recorded_until_killed, sound, stop
-from server import Server
+from support.media import TONES, colour_at, nearest_colour, tone_level
+from support.people import pair
+from support.recorded import begin, frame_at, is_whole, mended, path, probe, recorded_until_killed, sound, stop
+from support.server import Server
 
 
 def check_tiles(path, tiles, expected, times):

@@ -10,10 +10,10 @@ import time
 import pytest
 import websockets
 
-from aiortc_peer import AiortcPeer
-from media import TONES, tone_level
-from people import PythonPeer, eventually
-from server import ADDRESS
+from support.aiortc_peer import AiortcPeer
+from support.media import TONES, tone_level
+from support.people import PythonPeer, eventually
+from support.server import ADDRESS
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 

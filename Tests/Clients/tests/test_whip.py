@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from aiortc_peer import AiortcPeer, HTTPPeer
-from browser import Chromium
-from media import TONES, colour_at, nearest_colour, tone_level
-from people import eventually, page_url
-from server import SMALL, Server
+from support.aiortc_peer import AiortcPeer, HTTPPeer
+from support.browser import Chromium
+from support.media import TONES, colour_at, nearest_colour, tone_level
+from support.people import eventually, page_url
+from support.server import SMALL, Server
 
 SDP = {"Content-Type": "application/sdp"}
 FRAGMENT = {"Content-Type": "application/trickle-ice-sdpfrag"}

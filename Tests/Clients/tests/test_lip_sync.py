@@ -10,8 +10,8 @@ import wave
 import numpy as np
 import pytest
 
-from recorded import sound
-from server import PROGRAM
+from support.recorded import sound
+from support.server import PROGRAM
 
 # The threshold of perception (ITU-R BT.1359): audio 45 ms ahead of the video.
 LIMIT = 0.045

@@ -6,7 +6,7 @@ import json
 import pytest
 import websockets
 
-from signalling import ask, connect, read
+from support.signalling import ask, connect, read
 
 
 def test_bad_messages_are_answered_and_the_connection_stays(server):

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import time
 
-from server import ADDRESS
+from support import CLIENTS
+from support.server import ADDRESS
 
 CLONE_NEWNET = 0x4000_0000
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
@@ -30,7 +31,7 @@ class FarNetwork:
 
     def __init__(self, link=""):
         self.process = subprocess.Popen(
-            [sys.executable, __file__, link], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [sys.executable, "-m", "support.far_network", link], cwd=CLIENTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.public = self.process.stdout.readline().strip()
         if not self.public:
             self.process.wait()

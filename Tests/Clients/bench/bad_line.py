@@ -1,6 +1,6 @@
 """Rows of the scenario table with a real browser: headless Chromium behind a relay that impairs its link, in a room with a peer on a clean link.
 
-`./scripts/bench --network` runs this file after the simulated rows and prints its table; tests take single rows from it.
+`./scripts/bench --network` runs this module after the simulated rows and prints its table; tests take single rows from it.
 """
 
 import asyncio
@@ -13,11 +13,12 @@ import time
 
 import numpy as np
 
-from browser import Chromium
-from far_network import FarNetwork
-from media import TONES
-from people import BrowserPeer, page_url
-from server import ADDRESS, Server, from_outside
+from support.browser import Chromium
+from support.far_network import FarNetwork
+from support.media import TONES
+from support.page_server import serve_pages
+from support.people import BrowserPeer, page_url
+from support.server import ADDRESS, Server, from_outside
 
 BENCH = os.environ.get("BENCH", "Bench")
 # Where the host gives a virtual machine's processor to other guests for a tenth of a second, two browsers and a server stop at once, which no link
@@ -327,7 +328,6 @@ def least_disturbed(pages, key):
 
 
 def main(keys):
-    from conftest import serve_pages
     print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
     with serve_pages() as pages:
         for key in keys or ROWS:

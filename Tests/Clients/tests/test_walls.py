@@ -12,10 +12,10 @@ import time
 import pytest
 import websockets
 
-from browser import Chromium
-from server import PROGRAM, Server
-from signalling import ask, connect
-from tokens import ADMIN, SECRET, token
+from support.browser import Chromium
+from support.server import PROGRAM, Server
+from support.signalling import ask, connect
+from support.tokens import ADMIN, SECRET, token
 
 
 def request(server, method, path, headers, body=None):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from server import PROGRAM
+from support.server import PROGRAM
 
 BENCH = os.environ.get("BENCH")
 

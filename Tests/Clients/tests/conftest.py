@@ -1,21 +1,14 @@
 """To be run through in_namespace.sh, so that all tests run in a network namespace of their own."""
 
 import contextlib
-import functools
-import http.server
 import os
-import sys
-import threading
-from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from aiortc_peer import GoodLine  # noqa: E402
-from far_network import FarNetwork  # noqa: E402
-from server import Server  # noqa: E402
+from support.aiortc_peer import GoodLine
+from support.far_network import FarNetwork
+from support.page_server import serve_pages
+from support.server import Server
 
 
 @contextlib.contextmanager
@@ -38,20 +31,6 @@ def full_server(tmp_path, pages):
     """A server with the default rooms: 1280×720 at 30 frames a second."""
     with running(tmp_path, pages, full=True) as server:
         yield server
-
-
-@contextlib.contextmanager
-def serve_pages():
-    """Serves the test pages until the block ends, and gives their address."""
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    handler = functools.partial(Quiet, directory=str(HERE / "pages"))
-    web = http.server.ThreadingHTTPServer(("0.0.0.0", 0), handler)
-    threading.Thread(target=web.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{web.server_port}"
-    web.shutdown()
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from aiortc.contrib.media import MediaStreamError
 from aiortc.mediastreams import AudioStreamTrack, VideoStreamTrack
 from av import AudioFrame, VideoFrame
 
-from media import COLOURS, tone
+from support.media import COLOURS, tone
 
 
 class ColourTrack(VideoStreamTrack):

@@ -4,16 +4,16 @@ import asyncio
 import json
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from aiortc_peer import AiortcPeer
-from browser import Chromium, Firefox
-from media import TONES, tone_level
-from page import Page
-from people import BrowserPeer, PythonPeer, eventually, page_url
-from server import ADDRESS, Server, from_outside
+from support import CLIENTS
+from support.aiortc_peer import AiortcPeer
+from support.browser import Chromium, Firefox
+from support.media import TONES, tone_level
+from support.page import Page
+from support.people import BrowserPeer, PythonPeer, eventually, page_url
+from support.server import ADDRESS, Server, from_outside
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
@@ -49,8 +49,8 @@ class FarPython:
 
     async def start(self, server, room):
         self.process = await asyncio.create_subprocess_exec(
-            *self.far.prefix, sys.executable, str(Path(__file__).with_name("aiortc_peer.py")), from_outside(server.signal_url), room,
-            self.name, self.colour, str(self.frequency), "reports", stdout=asyncio.subprocess.PIPE)
+            *self.far.prefix, sys.executable, "-m", "support.aiortc_peer", from_outside(server.signal_url), room,
+            self.name, self.colour, str(self.frequency), "reports", cwd=CLIENTS, stdout=asyncio.subprocess.PIPE)
         self.id = (await asyncio.wait_for(self.process.stdout.readline(), 30)).decode().strip()
         self.reader = asyncio.ensure_future(self.read())
 

@@ -11,11 +11,11 @@ import time
 import pytest
 import websockets
 
-from people import pair
-from recorded import begin, decodes_cleanly, ended, is_whole, mended, path, plays, recorded_until_killed
-from server import PROGRAM, ROOT, Server
-from signalling import ask
-from tokens import ADMIN, SECRET, token
+from support.people import pair
+from support.recorded import begin, decodes_cleanly, ended, is_whole, mended, path, plays, recorded_until_killed
+from support.server import PROGRAM, ROOT, Server
+from support.signalling import ask
+from support.tokens import ADMIN, SECRET, token
 
 call = pytest.mark.usefixtures("needs_address", "good_line")
 

@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from aiortc_peer import AiortcPeer
-from browser import Chromium, Firefox
-from media import TONES
-from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
-from test_transport import goes_on
+from support.aiortc_peer import AiortcPeer
+from support.browser import Chromium, Firefox
+from support.media import TONES
+from support.people import BrowserPeer, PythonPeer, eventually, goes_on, page_url, picture_is_right, sound_is_right
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 

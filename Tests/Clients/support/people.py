@@ -7,8 +7,8 @@ import urllib.parse
 
 import numpy as np
 
-from aiortc_peer import AiortcPeer
-from media import COLOURS, TONES, colour_at, nearest_colour, tone_level
+from support.aiortc_peer import AiortcPeer
+from support.media import COLOURS, TONES, colour_at, nearest_colour, tone_level
 
 
 def page_url(pages, server, room, name, colour, frequency, codec=None):
@@ -106,6 +106,14 @@ async def sound_is_right(peers):
             if heard.get(other.frequency) != (other is not peer):
                 return f"{peer.name} hears {heard}; own tone is {peer.frequency}"
     return None
+
+
+async def goes_on(peer, seconds=1.0, frames=7):
+    """Frames keep coming: half of the 15 a second of the smallest picture, which a busy machine may have brought a browser to."""
+    before = await peer.browser.evaluate("state.frames")
+    await asyncio.sleep(seconds)
+    after = await peer.browser.evaluate("state.frames")
+    assert after >= before + frames, f"{peer.name}: {after - before} frames in {seconds} s"
 
 
 @contextlib.asynccontextmanager

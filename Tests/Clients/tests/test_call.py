@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from aiortc_peer import AiortcPeer, HTTPPeer
-from browser import Chromium, Firefox
-from media import TONES
-from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
+from support.aiortc_peer import AiortcPeer, HTTPPeer
+from support.browser import Chromium, Firefox
+from support.media import TONES
+from support.people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
 
 
 # aiortc's own estimate falls to 60 kbit/s where five clients share two cores, and it then gets stills, as it should.

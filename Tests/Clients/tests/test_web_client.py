@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-from aiortc_peer import AiortcPeer
-from browser import Firefox
-from media import TONES
-from page import Page
-from server import ROOT, Server
-from signalling import ask, connect
+from support.aiortc_peer import AiortcPeer
+from support.browser import Firefox
+from support.media import TONES
+from support.page import Page
+from support.server import ROOT, Server
+from support.signalling import ask, connect
 
 WEB = ROOT / "Sources" / "Gateway" / "Web"
 TYPES = {

@@ -4,16 +4,16 @@ import asyncio
 import json
 import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from aiortc_peer import AiortcPeer
-from media import COLOURS, TONES, colour_at, nearest_colour, tone_level
-from people import eventually
+from support import CLIENTS
+from support.aiortc_peer import AiortcPeer
+from support.media import COLOURS, TONES, colour_at, nearest_colour, tone_level
+from support.people import eventually
 
-PROGRAM = Path(__file__).with_name("gstreamer_peer.py")
+PROGRAM = CLIENTS / "support" / "gstreamer_peer.py"
 
 
 class GStreamerPeer:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ADDRESS = os.environ.get("PEER_ADDRESS", "127.0.0.1")
 PROGRAM = os.environ.get("TESSERA", "tessera")
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def free_port():

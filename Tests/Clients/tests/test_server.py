@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from server import PROGRAM, Server, free_port
+from support.server import PROGRAM, Server, free_port
 
 
 def serve(tmp_path, *arguments, environment=None):

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 
-from browser import Chromium
+from support.browser import Chromium
 
 # A probe in the page: it records the page's sockets and their messages, and replaces the shared screen by a canvas.
 PROBE = """

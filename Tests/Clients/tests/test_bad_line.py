@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from aiortc_peer import AiortcPeer
-from bad_line import ROWS, measure
-from media import TONES
+from bench.bad_line import ROWS, measure
+from support.aiortc_peer import AiortcPeer
+from support.media import TONES
 
 pytestmark = pytest.mark.usefixtures("needs_address")
 

@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 
-from people import pair
-from server import PROGRAM
+from support.people import pair
+from support.server import PROGRAM
 
 
 def probe(path):

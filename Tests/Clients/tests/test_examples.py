@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from aiortc import RTCSessionDescription
 
-from aiortc_peer import AiortcPeer
-from media import TONES, nearest_colour, tone_level
+from support.aiortc_peer import AiortcPeer
+from support.media import TONES, nearest_colour, tone_level
 
 EXAMPLES = Path(os.environ.get("EXAMPLES", "Tests/Examples/.build/debug"))
 ADDRESS = os.environ.get("PEER_ADDRESS", "127.0.0.1")

@@ -7,15 +7,15 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from aiortc_peer import AiortcPeer
-from browser import Chromium, Firefox
-from media import TONES
-from people import BrowserPeer, PythonPeer, eventually, page_url, picture_is_right, sound_is_right
-from server import ADDRESS, Server
+from support import CLIENTS
+from support.aiortc_peer import AiortcPeer
+from support.browser import Chromium, Firefox
+from support.media import TONES
+from support.people import BrowserPeer, PythonPeer, eventually, goes_on, page_url, picture_is_right, sound_is_right
+from support.server import ADDRESS, Server
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
@@ -68,14 +68,6 @@ class Relay:
         for each in (self.inside, self.outside):
             asyncio.get_running_loop().remove_reader(each)
             each.close()
-
-
-async def goes_on(peer, seconds=1.0, frames=7):
-    """Checks that frames continue: half of the 15 a second of the smallest picture, to which a browser on a busy machine may fall."""
-    before = await peer.browser.evaluate("state.frames")
-    await asyncio.sleep(seconds)
-    after = await peer.browser.evaluate("state.frames")
-    assert after >= before + frames, f"{peer.name}: {after - before} frames in {seconds} s"
 
 
 def test_tcp_only_ice_restart_and_a_changed_address_in_browsers(server, pages):
@@ -148,7 +140,7 @@ def test_ipv6_alone_carries_a_call(tmp_path, pages):
 
 def child(server, room, name, colour, frequency):
     process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("aiortc_peer.py")), server.signal_url, room, name, colour, str(frequency)],
+        [sys.executable, "-m", "support.aiortc_peer", server.signal_url, room, name, colour, str(frequency)], cwd=CLIENTS,
         stdout=subprocess.PIPE, text=True)
     return process, process.stdout.readline().strip()
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aiortc_peer import AiortcPeer
-from browser import Chromium
-from media import TONES, tone_level
-from people import BrowserPeer, page_url
+from support.aiortc_peer import AiortcPeer
+from support.browser import Chromium
+from support.media import TONES, tone_level
+from support.people import BrowserPeer, page_url
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 

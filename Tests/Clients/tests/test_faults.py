@@ -8,19 +8,17 @@ import resource
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from media import tone_level
-from people import pair
-from recorded import begin, ended, is_whole, mended, offsets, path, plays, stop
-from server import Server
-from signalling import ask, connect
-from tokens import ADMIN, SECRET, token
-
-HERE = Path(__file__).parent
+from support import CLIENTS
+from support.media import tone_level
+from support.people import pair
+from support.recorded import begin, ended, is_whole, mended, offsets, path, plays, stop
+from support.server import Server
+from support.signalling import ask, connect
+from support.tokens import ADMIN, SECRET, token
 
 call = pytest.mark.usefixtures("needs_address", "good_line")
 
@@ -249,7 +247,7 @@ HOUR = 3600
 @pytest.fixture(scope="module")
 def preloaded_clock(tmp_path_factory):
     library = tmp_path_factory.mktemp("clock") / "clock.so"
-    made = subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", str(library), str(HERE / "clock.c"), "-ldl"], capture_output=True, text=True)
+    made = subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", str(library), str(CLIENTS / "support" / "clock.c"), "-ldl"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     return library
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import websockets
 
-from server import free_port
+from support.server import free_port
 
 
 class Browser:
