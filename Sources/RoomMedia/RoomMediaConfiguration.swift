@@ -23,7 +23,7 @@ public enum RoomMediaConfiguration {
         ]
     }
 
-    public struct Audio: Sendable {
+    public struct Audio: Sendable, Equatable {
         public var bitRate: BitRate = .kilobits(32)
         /// How many of the loudest participants are mixed at once.
         public var maxSpeakers = 6

@@ -35,7 +35,7 @@ public struct ConferenceConfiguration: Sendable {
         public init() {}
     }
 
-    public struct Rooms: Sendable {
+    public struct Rooms: Sendable, Equatable {
         public enum Creation: String, Sendable, CaseIterable { case onJoin, api }
         /// The settings of a new room.
         public var settings = RoomSettings()
@@ -46,7 +46,7 @@ public struct ConferenceConfiguration: Sendable {
         public init() {}
     }
 
-    public struct Video: Sendable {
+    public struct Video: Sendable, Equatable {
         /// The codecs that are offered to peers, best first.
         public var codecs: [VideoCodec] = [.h264, .vp8]
         /// The ladder, from the top down.
@@ -57,7 +57,7 @@ public struct ConferenceConfiguration: Sendable {
     public typealias Rung = RoomMediaConfiguration.Rung
     public typealias Audio = RoomMediaConfiguration.Audio
 
-    public struct Recording: Sendable {
+    public struct Recording: Sendable, Equatable {
         public enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }
         public enum Audio: String, Sendable, CaseIterable { case aac, opus }
         public var directory = "recordings"

@@ -1,3 +1,5 @@
+import Conference
+import RoomMedia
 import Basics
 import Yams
 
@@ -45,7 +47,7 @@ public struct ConfigurationLoader {
         loader.read(flags: flags)
         if loader.faults.isEmpty { loader.faults = loader.configuration.contradictions() }
         guard loader.faults.isEmpty else { throw ConfigurationFaults(loader.faults) }
-        loader.configuration.video.renditions.sort { ($0.height, $0.bitrate) > ($1.height, $1.bitrate) }
+        loader.configuration.video.renditions.sort { ($0.height, $0.bitRate) > ($1.height, $1.bitRate) }
         return loader.configuration
     }
 

@@ -89,13 +89,13 @@ enum ConfigurationSchema {
         ConfigurationKey("ice.turn.secret", \.ice.turn.secret, .text("text"), secret: true),
         ConfigurationKey(
             "ice.turn.ttl", \.ice.turn.ttl, .duration(.seconds(60)...(.seconds(7 * 86400)), "from 1m to 168h")),
-        ConfigurationKey("rooms.layout", \.rooms.layout, .text("the name of a layout", where: LayoutInfo.isName)),
-        ConfigurationKey("rooms.width", \.rooms.width, .integer(RoomSettings.allowed.width, even: true)),
-        ConfigurationKey("rooms.height", \.rooms.height, .integer(RoomSettings.allowed.height, even: true)),
+        ConfigurationKey("rooms.layout", \.rooms.settings.layout, .text("the name of a layout", where: LayoutInfo.isName)),
+        ConfigurationKey("rooms.width", \.rooms.settings.width, .integer(RoomSettings.allowed.width, even: true)),
+        ConfigurationKey("rooms.height", \.rooms.settings.height, .integer(RoomSettings.allowed.height, even: true)),
         ConfigurationKey(
-            "rooms.framesPerSecond", \.rooms.framesPerSecond, .integer(RoomSettings.allowed.framesPerSecond)),
+            "rooms.framesPerSecond", \.rooms.settings.framesPerSecond, .integer(RoomSettings.allowed.framesPerSecond)),
         ConfigurationKey(
-            "rooms.maxParticipants", \.rooms.maxParticipants, .integer(RoomSettings.allowed.maxParticipants)),
+            "rooms.maxParticipants", \.rooms.settings.maxParticipants, .integer(RoomSettings.allowed.maxParticipants)),
         ConfigurationKey(
             "rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("rooms.create", \.rooms.create, .choice),
@@ -109,18 +109,18 @@ enum ConfigurationSchema {
                 "a list of {height: even, \(RoomSettings.allowed.height.lowerBound) to \(RoomSettings.allowed.height.upperBound), bitrate: 16k to 50M, "
                     + "framesPerSecond: \(RoomSettings.allowed.framesPerSecond.lowerBound) to \(RoomSettings.allowed.framesPerSecond.upperBound) or left out}",
                 count: 1...8)),
-        ConfigurationKey("audio.bitrate", \.audio.bitrate, .bitRate(.kilobits(6)...(.kilobits(510)))),
-        ConfigurationKey("audio.maxSpeakers", \.audio.maxSpeakers, .integer(1...100)),
+        ConfigurationKey("audio.bitrate", \.audio.mix.bitRate, .bitRate(.kilobits(6)...(.kilobits(510)))),
+        ConfigurationKey("audio.maxSpeakers", \.audio.mix.maxSpeakers, .integer(1...100)),
         ConfigurationKey("audio.threads", \.audio.threads, .optional(.integer(1...64))),
-        ConfigurationKey("recording.directory", \.recording.directory, path),
-        ConfigurationKey("recording.start", \.recording.start, .choice),
+        ConfigurationKey("recording.directory", \.recording.files.directory, path),
+        ConfigurationKey("recording.start", \.recording.files.start, .choice),
         ConfigurationKey(
-            "recording.segment", \.recording.segment,
+            "recording.segment", \.recording.files.segment,
             .duration(.seconds(10)...(.seconds(7 * 86400)), orZero: true, "at least 10s, or 0s for one file")),
         ConfigurationKey("recording.container", \.recording.container, .choice),
-        ConfigurationKey("recording.audio", \.recording.audio, .choice),
-        ConfigurationKey("recording.minimumFree", \.recording.minimumFree, .byteCount(0...(1 << 50))),
-        ConfigurationKey("recording.startsPerMinute", \.recording.startsPerMinute, .integer(1...1000)),
+        ConfigurationKey("recording.audio", \.recording.files.audio, .choice),
+        ConfigurationKey("recording.minimumFree", \.recording.files.minimumFree, .byteCount(0...(1 << 50))),
+        ConfigurationKey("recording.startsPerMinute", \.recording.files.startsPerMinute, .integer(1...1000)),
         ConfigurationKey("auth.mode", \.auth.mode, .choice),
         ConfigurationKey("auth.secret", \.auth.secret, .text("text"), secret: true),
         ConfigurationKey("auth.adminToken", \.auth.adminToken, .text("text"), secret: true),
@@ -225,21 +225,21 @@ enum ConfigurationSchema {
         }
     }
 
-    private static let rendition = ConfigurationRule<TesseraConfiguration.Video.Rendition>(allowed: "a rendition") {
+    private static let rendition = ConfigurationRule<TesseraConfiguration.Rendition>(allowed: "a rendition") {
         raw in
         guard case .map(let entries) = raw else { return nil }
         let height = ConfigurationRule<Int>.integer(RoomSettings.allowed.height, even: true)
         let bitrate = ConfigurationRule<BitRate>.bitRate(.kilobits(16)...(.kilobits(50_000)))
         let rate = ConfigurationRule<Int>.integer(RoomSettings.allowed.framesPerSecond)
-        var result = TesseraConfiguration.Video.Rendition(height: 0, framesPerSecond: nil, bitrate: .zero)
+        var result = TesseraConfiguration.Rendition(height: 0, framesPerSecond: nil, bitRate: .zero)
         for entry in entries {
             switch entry.key {
             case "height": result.height = height.read(entry.value) ?? -1
-            case "bitrate": result.bitrate = bitrate.read(entry.value) ?? .zero
+            case "bitrate": result.bitRate = bitrate.read(entry.value) ?? .zero
             case "framesPerSecond": result.framesPerSecond = rate.read(entry.value) ?? -1
             default: return nil
             }
         }
-        return result.height > 0 && result.bitrate > .zero && result.framesPerSecond != -1 ? result : nil
+        return result.height > 0 && result.bitRate > .zero && result.framesPerSecond != -1 ? result : nil
     }
 }

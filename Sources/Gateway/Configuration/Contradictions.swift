@@ -1,3 +1,4 @@
+import RoomMedia
 import Basics
 import Conference
 

@@ -1,5 +1,6 @@
 public import Basics
 public import Conference
+public import RoomMedia
 
 /// All settings of the server, with their defaults.
 ///
@@ -62,58 +63,22 @@ public struct TesseraConfiguration: Sendable, Equatable {
         }
     }
 
-    public struct Rooms: Sendable, Equatable {
-        public var layout = "grid"
-        public var width = 1280
-        public var height = 720
-        public var framesPerSecond = 30
-        public var maxParticipants = 50
-        /// How long a room without participants goes on.
-        public var emptyTimeout: Duration = .seconds(30)
-        public var create = Create.onJoin
-
-        public enum Create: String, Sendable, CaseIterable { case onJoin, api }
-    }
-
-    public struct Video: Sendable, Equatable {
-        public var codecs: [VideoCodec] = [.h264, .vp8]
-        /// From the best to the smallest.
-        public var renditions = [
-            Rendition(height: 720, framesPerSecond: nil, bitrate: .kilobits(1500)),
-            Rendition(height: 360, framesPerSecond: nil, bitrate: .kilobits(450)),
-            Rendition(height: 180, framesPerSecond: 15, bitrate: .kilobits(110)),
-        ]
-
-        public struct Rendition: Sendable, Equatable {
-            public var height: Int
-            /// nil is the room's rate.
-            public var framesPerSecond: Int?
-            public var bitrate: BitRate
-        }
-    }
+    // The conference's own values, with its defaults.
+    public typealias Rooms = ConferenceConfiguration.Rooms
+    public typealias Video = ConferenceConfiguration.Video
+    public typealias Rendition = ConferenceConfiguration.Rung
 
     public struct Audio: Sendable, Equatable {
-        public var bitrate = BitRate.kilobits(32)
-        public var maxSpeakers = 6
+        public var mix = ConferenceConfiguration.Audio()
         /// Threads that mix, each for its rooms; nil: by the number of processors.
         public var threads: Int?
     }
 
     public struct Recording: Sendable, Equatable {
-        public var directory = "recordings"
-        public var start = Start.manual
-        /// A new file after this long; zero is one file.
-        public var segment: Duration = .zero
+        public var files = ConferenceConfiguration.Recording()
         public var container = Container.mp4
-        public var audio = AudioCodec.aac
-        /// Bytes of the disk that recordings leave free.
-        public var minimumFree = ConferenceConfiguration.Recording().minimumFree
-        /// How many recordings may be started in one room within a minute.
-        public var startsPerMinute = ConferenceConfiguration.Recording().startsPerMinute
 
-        public enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }
         public enum Container: String, Sendable, CaseIterable { case mp4 }
-        public enum AudioCodec: String, Sendable, CaseIterable { case aac, opus }
     }
 
     public struct Auth: Sendable, Equatable {
@@ -128,7 +93,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
     }
 
     public struct Layouts: Sendable, Equatable {
-        public var directory = "layouts"
+        public var directory = ConferenceConfiguration().layoutsDirectory
     }
 
     public struct Limits: Sendable, Equatable {

@@ -231,7 +231,7 @@ final class WHIPEndpoint: Sendable {
         return Response(
             status: .ok,
             headers: [.contentType: SDPFragment.contentType, .eTag: tag ?? session.tag, .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text))))
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
     private func change<Result>(_ id: String, _ body: (inout Session) -> Result) -> Result? {

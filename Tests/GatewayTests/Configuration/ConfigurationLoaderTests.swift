@@ -1,3 +1,4 @@
+import RoomMedia
 import Basics
 import Conference
 import Foundation
@@ -55,14 +56,14 @@ import Testing
         #expect(
             all.video.renditions.map(\.height) == [720, 180], "from the best to the smallest, however they were written"
         )
-        #expect(all.video.renditions.map(\.bitrate.bitsPerSecond) == [1_500_000, 110_000])
-        #expect(all.recording.segment == .seconds(600))
-        #expect(all.recording.audio == .opus)
+        #expect(all.video.renditions.map(\.bitRate.bitsPerSecond) == [1_500_000, 110_000])
+        #expect(all.recording.files.segment == .seconds(600))
+        #expect(all.recording.files.audio == .opus)
         #expect(all.auth.mode == .token)
         #expect(all.limits.joinsPerSecondPerAddress == 50)
         #expect(all.http.hosts == ["meet.example"] && all.http.publicURL == "https://meet.example")
         #expect(all.http.trustedProxies.map(\.description) == ["127.0.0.1/32", "10.0.0.0/8"])
-        #expect(all.recording.minimumFree == 500 << 20)
+        #expect(all.recording.files.minimumFree == 500 << 20)
         #expect(
             all.limits.connections == 100 && all.limits.conference.seatsPerAddress == 4
                 && all.limits.conference.loopShare == 0.5)
@@ -77,8 +78,8 @@ import Testing
         let settings = try load(
             yaml, environment: environment,
             flags: [.init(name: "--listen", path: "http.listen", values: ["127.0.0.1:3"])])
-        #expect(settings.rooms.width == 800)
-        #expect(settings.rooms.height == 480)
+        #expect(settings.rooms.settings.width == 800)
+        #expect(settings.rooms.settings.height == 480)
         #expect(settings.http.listen.port == 3)
     }
 
@@ -127,7 +128,7 @@ import Testing
             ])
         #expect(settings.video.codecs == [.vp8, .h264])
         #expect(settings.media.announce == [.v4(0xC000_0201)])
-        #expect(settings.video.renditions == [.init(height: 360, framesPerSecond: nil, bitrate: .kilobits(400))])
+        #expect(settings.video.renditions == [.init(height: 360, framesPerSecond: nil, bitRate: .kilobits(400))])
     }
 
     @Test(arguments: [
@@ -202,7 +203,7 @@ import Testing
         ("0", 0), ("4096", 4096), ("100k", 100_000), ("1MiB", 1 << 20), ("1GiB", 1 << 30), ("1.5G", 1_500_000_000),
     ])
     func `sizes`(text: String, bytes: Int) throws {
-        #expect(try load("recording: {minimumFree: \(text)}").recording.minimumFree == bytes)
+        #expect(try load("recording: {minimumFree: \(text)}").recording.files.minimumFree == bytes)
     }
 
     @Test func `every key is in the documentation`() throws {
