@@ -13,6 +13,21 @@ static const unsigned char style_css[] = {
 static const unsigned char main_js[] = {
 #embed "../Gateway/Web/main.js"
 };
+static const unsigned char address_js[] = {
+#embed "../Gateway/Web/address.js"
+};
+static const unsigned char call_js[] = {
+#embed "../Gateway/Web/call.js"
+};
+static const unsigned char controls_js[] = {
+#embed "../Gateway/Web/controls.js"
+};
+static const unsigned char lobby_js[] = {
+#embed "../Gateway/Web/lobby.js"
+};
+static const unsigned char sending_js[] = {
+#embed "../Gateway/Web/sending.js"
+};
 static const unsigned char signalling_js[] = {
 #embed "../Gateway/Web/signalling.js"
 };
@@ -41,6 +56,11 @@ static const struct web_asset assets[] = {
     ASSET("index.html", index_html),
     ASSET("style.css", style_css),
     ASSET("main.js", main_js),
+    ASSET("address.js", address_js),
+    ASSET("call.js", call_js),
+    ASSET("controls.js", controls_js),
+    ASSET("lobby.js", lobby_js),
+    ASSET("sending.js", sending_js),
     ASSET("signalling.js", signalling_js),
     ASSET("devices.js", devices_js),
     ASSET("connection.js", connection_js),

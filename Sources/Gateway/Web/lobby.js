@@ -1,0 +1,77 @@
+// The lobby: name, room, and a look at one's own camera and microphone.
+
+import * as address from '/assets/address.js';
+import { remember, remembered, watchLevel } from '/assets/devices.js';
+
+const $ = id => document.getElementById(id);
+
+export class Lobby {
+  /// `join` is called with a room and a name.
+  constructor(sending, join) {
+    this.sending = sending;
+    this.join = join;
+    this.stopMeter = () => {};
+    for (const id of ['camera', 'microphone']) $(id).onchange = () => { remember(id, $(id).value); this.preview(); };
+    $('join-form').onsubmit = event => {
+      event.preventDefault();
+      remember('name', $('name').value);
+      remember('room', $('room').value);
+      this.submit();
+    };
+  }
+
+  /// Opens the devices; joins at once where the address asks for it.
+  async open() {
+    $('name').value = address.query.get('name') ?? remembered('name');
+    $('room').value = address.room ?? remembered('room');
+    const opening = this.preview();
+    if (address.query.get('join') === '1' && $('room').value) {
+      if (!$('name').value) $('name').value = 'Guest';
+      await opening;
+      this.submit();
+    }
+  }
+
+  async preview() {
+    this.stopMeter();
+    const { sending } = this;
+    const problems = await sending.open({
+      camera: $('camera').value || remembered('camera'), microphone: $('microphone').value || remembered('microphone'),
+    });
+    $('preview').srcObject = sending.stream;
+    $('preview-note').textContent = [...problems, ...(sending.cameraTrack || problems.length ? [] : ['Your camera is off'])].join(' ');
+    this.showLevel();
+    await sending.fillSelects($('camera'), $('microphone'));
+  }
+
+  showLevel() {
+    this.stopMeter();
+    this.stopMeter = watchLevel(this.sending.stream, level => { $('preview-level').value = level; });
+  }
+
+  submit() {
+    $('join').disabled = true;
+    $('join-error').hidden = true;
+    this.stopMeter();
+    this.join($('room').value.trim(), $('name').value.trim());
+  }
+
+  /// The server lets the user in later.
+  showWait(text) {
+    $('join-error').textContent = text;
+    $('join-error').hidden = false;
+  }
+
+  /// The server does not let the user in.
+  showRefusal(text) {
+    this.showWait(text);
+    $('join').disabled = false;
+    this.showLevel();
+  }
+
+  /// The user is in the call.
+  close() {
+    $('join').disabled = false;
+    $('join-error').hidden = true;
+  }
+}

@@ -1,0 +1,150 @@
+// What the user sends: microphone, and camera or screen.
+
+import { listDevices, openDevices, remember, remembered } from '/assets/devices.js';
+
+/// Events: `changed`, after every change; `sharing`, when the screen begins (detail true) or ends; `problem`, with a
+/// sentence for people.
+export class Sending extends EventTarget {
+  constructor() {
+    super();
+    this.stream = new MediaStream();
+    [this.audio, this.video, this.hand] = [true, true, false];
+    /// The track of the shared screen.
+    this.screen = null;
+    /// The call's connection, which takes the tracks; null before and after a call.
+    this.connection = null;
+  }
+
+  get audioTrack() { return this.stream.getAudioTracks()[0] ?? null; }
+  get cameraTrack() { return this.stream.getVideoTracks()[0] ?? null; }
+  get videoTrack() { return this.screen ?? this.cameraTrack; }
+
+  emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
+
+  /// Closes the open devices and opens these. Returns a sentence for each one that does not open.
+  async open(devices) {
+    this.stopDevices();
+    const opened = await openDevices(devices);
+    this.stream = opened.stream;
+    this.stream.getTracks().forEach(track => this.watch(track));
+    return opened.problems;
+  }
+
+  /// At the start of a call everything is sent that is open.
+  start() {
+    this.audio = Boolean(this.audioTrack);
+    this.video = Boolean(this.cameraTrack);
+  }
+
+  /// Ends everything that is sent.
+  stop() {
+    this.connection = null;
+    this.screen?.stop();
+    this.screen = null;
+    this.stopDevices();
+  }
+
+  stopDevices() { this.stream.getTracks().forEach(track => track.stop()); }
+
+  /// A device that is unplugged ends its track.
+  watch(track) {
+    track.onended = () => {
+      if (!this.stream.getTracks().includes(track)) return;
+      this.stream.removeTrack(track);
+      this[track.kind] = false;
+      if (!this.connection) return;
+      if (track.kind === 'audio') this.connection.sendAudio(null);
+      else if (!this.screen) this.connection.sendVideo(null);
+      this.emit('problem', track.kind === 'audio' ? 'The microphone is gone.' : 'The camera is gone.');
+      this.emit('changed');
+    };
+  }
+
+  add(track) {
+    this.watch(track);
+    this.stream.addTrack(track);
+  }
+
+  /// Stops and removes the tracks of a kind. The camera's light goes off only when its track is stopped.
+  remove(kind) {
+    this.stream.getTracks().filter(track => track.kind === kind).forEach(track => { track.stop(); this.stream.removeTrack(track); });
+  }
+
+  async toggleAudio() {
+    if (!this.audio && !this.audioTrack) {
+      const opened = await openDevices({ camera: 'none', microphone: '' });
+      const track = opened.stream.getAudioTracks()[0];
+      if (!track) return this.emit('problem', opened.problems[0]);
+      this.add(track);
+      await this.connection.sendAudio(track);
+    }
+    this.audio = !this.audio;
+    this.stream.getAudioTracks().forEach(track => { track.enabled = this.audio; });
+    this.emit('changed');
+  }
+
+  async toggleVideo() {
+    if (this.video) {
+      this.remove('video');
+      this.video = false;
+      if (!this.screen) await this.connection.sendVideo(null);
+    } else {
+      const opened = await openDevices({ microphone: 'none', camera: remembered('camera') === 'none' ? '' : remembered('camera') });
+      const track = opened.stream.getVideoTracks()[0];
+      if (!track) return this.emit('problem', opened.problems[0]);
+      this.add(track);
+      this.video = true;
+      if (!this.screen) await this.connection.sendVideo(track);
+    }
+    this.emit('changed');
+  }
+
+  toggleHand() {
+    this.hand = !this.hand;
+    this.emit('changed');
+  }
+
+  async toggleScreen() {
+    if (this.screen) return this.stopScreen();
+    try {
+      const shared = await navigator.mediaDevices.getDisplayMedia({ video: { frameRate: { max: 15 } } });
+      this.screen = shared.getVideoTracks()[0];
+    } catch (error) {
+      if (error.name !== 'NotAllowedError') this.emit('problem', `The screen could not be shared (${error.message}).`);
+      return;
+    }
+    this.screen.contentHint = 'detail';
+    this.screen.onended = () => this.stopScreen();
+    this.emit('sharing', true);
+    await this.connection.sendVideo(this.screen);
+    this.emit('changed');
+  }
+
+  async stopScreen() {
+    this.screen?.stop();
+    this.screen = null;
+    this.emit('sharing', false);
+    await this.connection?.sendVideo(this.videoTrack);
+    this.emit('changed');
+  }
+
+  /// Replaces the device of a kind ('audio' or 'video') during a call by the one with this id; 'none': by nothing.
+  async switchDevice(kind, id) {
+    remember(kind === 'video' ? 'camera' : 'microphone', id);
+    const opened = await openDevices(kind === 'video' ? { camera: id, microphone: 'none' } : { microphone: id, camera: 'none' });
+    const track = opened.stream.getTracks()[0] ?? null;
+    if (!track && id !== 'none') return this.emit('problem', opened.problems[0]);
+    this.remove(kind);
+    if (track) this.add(track);
+    this[kind] = Boolean(track);
+    if (kind === 'audio') await this.connection.sendAudio(track);
+    else if (!this.screen) await this.connection.sendVideo(track);
+    this.emit('changed');
+  }
+
+  /// Fills two <select>s with the devices, those in use chosen.
+  async fillSelects(camera, microphone) {
+    await listDevices(camera, 'videoinput', this.cameraTrack?.getSettings().deviceId ?? (remembered('camera') || 'none'));
+    await listDevices(microphone, 'audioinput', this.audioTrack?.getSettings().deviceId ?? (remembered('microphone') || 'none'));
+  }
+}
