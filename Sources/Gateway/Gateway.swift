@@ -11,7 +11,7 @@ import UnixSignals
 
 /// The server with all its endpoints, from its start to its end.
 public struct Gateway: Sendable {
-    public static let version = "0.1.0"
+    public static let version = "0.2.0"
 
     private let configuration: TesseraConfiguration
     private let logger: Logger

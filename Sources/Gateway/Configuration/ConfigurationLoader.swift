@@ -1,6 +1,6 @@
+import Basics
 import Conference
 import RoomMedia
-import Basics
 import Yams
 
 /// Merges the settings: defaults, then the YAML file, then the environment, then flags. File and environment are

@@ -89,7 +89,8 @@ enum ConfigurationSchema {
         ConfigurationKey("ice.turn.secret", \.ice.turn.secret, .text("text"), secret: true),
         ConfigurationKey(
             "ice.turn.ttl", \.ice.turn.ttl, .duration(.seconds(60)...(.seconds(7 * 86400)), "from 1m to 168h")),
-        ConfigurationKey("rooms.layout", \.rooms.settings.layout, .text("the name of a layout", where: LayoutInfo.isName)),
+        ConfigurationKey(
+            "rooms.layout", \.rooms.settings.layout, .text("the name of a layout", where: LayoutInfo.isName)),
         ConfigurationKey("rooms.width", \.rooms.settings.width, .integer(RoomSettings.allowed.width, even: true)),
         ConfigurationKey("rooms.height", \.rooms.settings.height, .integer(RoomSettings.allowed.height, even: true)),
         ConfigurationKey(

@@ -1,6 +1,6 @@
-import RoomMedia
 import Basics
 import Conference
+import RoomMedia
 
 extension TesseraConfiguration {
     /// The faults of values that are allowed one by one but not together.

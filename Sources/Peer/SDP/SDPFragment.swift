@@ -45,7 +45,8 @@ public struct SDPFragment: Sendable, Equatable {
                 mid = mid ?? value
             case "candidate":
                 guard candidates.count < SDPFragment.maxCandidates, value.utf8.count <= 1024 else {
-                    throw SDPError("More than \(SDPFragment.maxCandidates) candidates, or one over 1024 bytes. Send fewer.")
+                    throw SDPError(
+                        "More than \(SDPFragment.maxCandidates) candidates, or one over 1024 bytes. Send fewer.")
                 }
                 candidates.append(String(attribute))
             case "end-of-candidates":

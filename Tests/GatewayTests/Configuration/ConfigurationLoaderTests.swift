@@ -1,7 +1,7 @@
-import RoomMedia
 import Basics
 import Conference
 import Foundation
+import RoomMedia
 import Testing
 
 @testable import Gateway
