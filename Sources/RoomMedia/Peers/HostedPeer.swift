@@ -40,17 +40,14 @@ package final class HostedPeer {
     var readers: Set<Int> = []
     /// Whether its data channel messages go to the rest of the room.
     var maySendMessages: Bool
-    /// Open data channels by label: the one that the peer opened, and the one that the server opened.
-    var channels: [String: (theirs: ChannelID?, ours: ChannelID?)] = [:]
+    var channels = OpenChannels()
     /// The traces of frames that wait in the peer's pacer.
     var leaving: [PictureTrace] = []
-    /// The counts at the last regular link report.
-    var lastBytes: (sent: Int, received: Int) = (0, 0)
+    var meter = LinkMeter()
+    /// The faults that the counters of the loop hold already.
     var lastFaults = PeerFaults()
-    var lastLink: LinkState?
-    /// Video frames up to the last report, and the rates of the second before it.
-    var lastFrames: (sent: Int, received: Int) = (0, 0)
-    package var frameRates: (sent: Double, received: Double) = (0, 0)
+    /// Video frames per second, sent to the peer and received from it, in the last second.
+    package var frameRates: (sent: Double, received: Double) { meter.frameRates }
 
     package init(
         id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID,
@@ -85,6 +82,14 @@ package final class HostedPeer {
     package var rungHeight: Int {
         if case .rung = selector.choice, format != nil { return ladder.rung(for: selector.choice)?.height ?? 0 }
         return 0
+    }
+
+    /// The state of the peer's link; nil when it did not change since the last call.
+    func reportedLink() -> LinkState? {
+        meter.report(
+            LinkMeter.Room(
+                estimate: estimate ?? peer.estimate, lossDown: loss, roundTrip: roundTrip, rung: rungHeight,
+                reason: reason, mode: selector.mode))
     }
 
     /// Keeps the trace of a frame until the frame has left. At most four: a backlog beyond that is the link's delay,

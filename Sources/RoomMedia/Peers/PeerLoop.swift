@@ -4,28 +4,6 @@ package import Sockets
 import Synchronization
 import Threads
 
-/// The loop's events for the rooms. Called on the loop; must not block.
-package struct PeerLoopEvents: Sendable {
-    /// The peer's media connection began or ended at `since`.
-    package var media: @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void
-    /// The connection is over. `why`: a sentence for the log; nil where the peer closed the connection.
-    package var ended: @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void
-    package var link: @Sendable (_ participant: String, LinkState) -> Void
-    package var relayed: @Sendable (_ room: String, RelayedMessage) -> Void
-
-    package init(
-        media: @escaping @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void,
-        ended: @escaping @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void,
-        link: @escaping @Sendable (_ participant: String, LinkState) -> Void,
-        relayed: @escaping @Sendable (_ room: String, RelayedMessage) -> Void
-    ) {
-        self.media = media
-        self.ended = ended
-        self.link = link
-        self.relayed = relayed
-    }
-}
-
 /// The owner of each user name fragment, for all loops: a check may come to any of them.
 package typealias LoopUfrags = UfragTable<SeatID>
 
@@ -39,9 +17,6 @@ package typealias LoopUfrags = UfragTable<SeatID>
 /// `@unchecked Sendable`: all state is touched on the loop's thread only; other threads use `execute`.
 package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private static let linkPeriod = Duration.seconds(1)
-    /// A turn that took longer than this may have waited for a processor: its peers are then charged by the thread's
-    /// processor time.
-    private static let preemptionThreshold = Duration.milliseconds(3)
     /// The later cost of a relayed message for each receiver: encryption and the system call.
     private static let relayedSend = Duration.microseconds(10)
     /// Bytes of datagrams from other loops that may wait for this one; more are dropped, as by a full socket.
@@ -52,11 +27,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private let others: PeerLoopTable
     private let events: PeerLoopEvents
     private let meters: StageMeters
-    private var seats: [String: HostedPeer] = [:]
-    private var byNumber: [Int: HostedPeer] = [:]
-    private var nextNumber = 0
-    /// The peers by room, in the order in which they joined, so that a frame's delivery costs nothing for other rooms.
-    private var byRoom: [String: [HostedPeer]] = [:]
+    private var peers = HostedPeers()
     private var demultiplexer: Demultiplexer<SeatID>
     /// The datagrams of this turn for the peers of other loops.
     private var parcels: [Int: DatagramParcel] = [:]
@@ -66,10 +37,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private var reports = DeadlineQueue<HostedPeer>()
     private var dirty: [HostedPeer] = []
     private var ceiling = 0
-    /// The peers that cost something in this turn.
-    private var spenders: [HostedPeer] = []
-    private var turn = 0
-    private var threadTime: Int64 = 0
+    private var charges = TurnCharges()
     /// Counts of all peers together, for the metrics.
     package let counters = HostCounters()
     package let turns = LoopTurns()
@@ -91,18 +59,13 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         loop.execute { [self] in body(self, MonotonicClock.now()) }
     }
 
-    package func seat(_ id: String) -> HostedPeer? { seats[id] }
+    package func seat(_ id: String) -> HostedPeer? { peers[id] }
 
     /// A new identity for a peer that is about to be created.
-    package func makeSeatID() -> SeatID {
-        nextNumber += 1
-        return SeatID(loop: index, number: nextNumber)
-    }
+    package func makeSeatID() -> SeatID { SeatID(loop: index, number: peers.makeNumber()) }
 
     package func add(_ seat: HostedPeer, at now: Instant) {
-        seats[seat.id] = seat
-        byNumber[seat.seatID.number] = seat
-        byRoom[seat.engine.id, default: []].append(seat)
+        peers.add(seat)
         _ = seat.selector.setCeiling(ceiling)
         reports.set(seat, now + Self.linkPeriod)
         updateUfrags(seat)
@@ -110,9 +73,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Closes the peer's connection and removes the peer. Its last datagrams leave in the same turn.
     package func remove(_ id: String, at now: Instant) {
-        guard let seat = seats.removeValue(forKey: id) else { return }
-        byNumber[seat.seatID.number] = nil
-        leaveRoom(seat)
+        guard let seat = peers.remove(id) else { return }
         deadlines.set(seat, nil)
         reports.set(seat, nil)
         noteFaults(seat, at: now)
@@ -124,12 +85,6 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         for reader in seat.readers {
             others[reader]?.execute { [id = seat.seatID] host, _ in host.demultiplexer.remove(id) }
         }
-    }
-
-    private func leaveRoom(_ seat: HostedPeer) {
-        let room = seat.engine.id
-        byRoom[room]?.removeAll { $0 === seat }
-        if byRoom[room]?.isEmpty == true { byRoom[room] = nil }
     }
 
     // MARK: - Datagrams
@@ -149,7 +104,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     private func give(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, to id: SeatID, at now: Instant) {
         if id.loop == index {
-            if let seat = byNumber[id.number] { take(datagram, flow, from: index, for: seat, at: now) }
+            if let seat = peers[id.number] { take(datagram, flow, from: index, for: seat, at: now) }
             return
         }
         // A TCP connection moves to its peer's loop.
@@ -165,7 +120,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         _ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, from reader: Int, for seat: HostedPeer, at now: Instant
     ) {
         let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
-        guard seat.loopBudget.admit(isCheck: isCheck, turn: turn, at: now) else { return }
+        guard seat.loopBudget.admit(isCheck: isCheck, turn: charges.turn, at: now) else { return }
         let took = charging(seat) { seat.peer.receive(datagram, flow: flow, at: now) }
         seat.loopBudget.noteTurnTime(took)
         touch(seat)
@@ -181,7 +136,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         let isOurs = demultiplexer.claim(flow, by: id, claim) { owner in
             // A peer on another loop cannot be asked here, so its flow counts as validated: the claimant has to answer
             // a check.
-            owner.loop == index ? byNumber[owner.number]?.peer.isValidated(flow) ?? false : true
+            owner.loop == index ? peers[owner.number]?.peer.isValidated(flow) ?? false : true
         }
         if isOurs { loop.claim(flow) }
     }
@@ -209,7 +164,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
                 if flow.transport == .tcp {
                     // The connection moves to this loop, which routes its datagrams from here on.
                     host.dispatch(datagram, flow, at: arrival)
-                } else if let seat = host.byNumber[number] {
+                } else if let seat = host.peers[number] {
                     host.take(datagram, flow, from: reader, for: seat, at: arrival)
                 }
             }
@@ -234,7 +189,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
                     drain(seat, at: now)
                     flush(seat)
                 }
-                if seats[seat.id] === seat { deadlines.set(seat, seat.peer.nextDeadline(after: now)) }
+                if peers.contains(seat) { deadlines.set(seat, seat.peer.nextDeadline(after: now)) }
             }
         }
         while let seat = reports.takeDue(at: now) {
@@ -256,23 +211,22 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     private func ended(_ flow: Flow, of id: SeatID, at now: Instant) {
-        guard let seat = byNumber[id.number] else { return }
+        guard let seat = peers[id.number] else { return }
         seat.peer.removeFlow(flow, at: now)
         touch(seat)
     }
 
     package func turnEnded(since start: Instant) {
         let now = MonotonicClock.now()
-        let time = ThreadClock.nanoseconds()
-        let (wall, processor) = (now - start, Duration.nanoseconds(time - threadTime))
-        threadTime = time
-        turn &+= 1
+        let wall = now - start
+        let (processor, exhausted) = charges.endTurn(after: wall, at: now)
         turns.took(wall, processor: processor, at: now)
         // The meter counts the thread's whole processor time, since system calls and decryption happen outside of this
         // type.
         meters.network.add(processor)
-        chargeSpenders(
-            wall > Self.preemptionThreshold && processor < wall ? processor.inSeconds / wall.inSeconds : 1, at: now)
+        for seat in exhausted {
+            end(seat, .overBudget, "it made the network loop work for longer than one peer may", at: now)
+        }
     }
 
     // MARK: - Costs
@@ -283,25 +237,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         let start = MonotonicClock.now()
         body()
         let took = MonotonicClock.now() - start
-        charge(seat, took)
+        charges.add(took, to: seat)
         return took
-    }
-
-    private func charge(_ seat: HostedPeer, _ cost: Duration) {
-        if seat.spent == .zero { spenders.append(seat) }
-        seat.spent += max(cost, .nanoseconds(1))
-    }
-
-    /// Charges all peers for the turn. `share`: the thread's processor time by the turn's time on the clock.
-    private func chargeSpenders(_ share: Double, at now: Instant) {
-        for seat in spenders {
-            let isExhausted = seat.loopBudget.charge(seat.spent * share, at: now)
-            seat.spent = .zero
-            if isExhausted {
-                end(seat, .overBudget, "it made the network loop work for longer than one peer may", at: now)
-            }
-        }
-        spenders.removeAll(keepingCapacity: true)
     }
 
     /// Marks the peer for the end of this turn: it has events to handle or datagrams to send.
@@ -352,16 +289,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
                 reportLink(seat, at: now, elapsed: nil)
             }
         case .channelOpened(let channel, let label, let byRemote):
-            if byRemote {
-                seat.channels[label, default: (nil, nil)].theirs = channel
-            } else {
-                seat.channels[label, default: (nil, nil)].ours = channel
-            }
-        case .channelClosed(let channel):
-            for (label, open) in seat.channels {
-                if open.theirs == channel { seat.channels[label]?.theirs = nil }
-                if open.ours == channel { seat.channels[label]?.ours = nil }
-            }
+            seat.channels.add(channel, label: label, byPeer: byRemote)
+        case .channelClosed(let channel): seat.channels.remove(channel)
         case .message(_, let label, let message):
             let content: RelayedMessage.Content =
                 switch message {
@@ -382,8 +311,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     /// The connection is over for good.
     private func end(_ seat: HostedPeer, _ reason: PeerEnd, _ why: String?, at now: Instant) {
         disconnect(seat, since: now)
-        // The participant may be back with another connection already.
-        guard seats[seat.id] === seat else { return }
+        guard peers.contains(seat) else { return }
         remove(seat.id, at: now)
         if reason == .overBudget { counters.endedOverBudget.wrappingAdd(1, ordering: .relaxed) }
         events.ended(seat.id, reason, why)
@@ -393,7 +321,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         guard !seat.isConnected else { return }
         seat.isConnected = true
         negotiated(seat, at: now)
-        for label in seat.opensChannels where seat.channels[label]?.ours == nil {
+        for label in seat.opensChannels where !seat.channels.hasOurs(label) {
             seat.peer.openChannel(label: label, at: now)
         }
         if seat.intake.video.isShown { seat.peer.requestKeyframe(at: now) }
@@ -421,7 +349,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Sends a frame of a rendition to all peers of this loop that take it.
     package func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, _ trace: PictureTrace, at now: Instant) {
-        for seat in byRoom[key.room] ?? [] where seat.accept(key, isKeyframe: frame.isKeyframe) {
+        for seat in peers.inRoom(key.room) where seat.accept(key, isKeyframe: frame.isKeyframe) {
             seat.peer.send(frame, at: now)
             seat.follow(trace)
             touch(seat)
@@ -430,7 +358,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     package func deliver(_ packets: [AudioDelivery], at now: Instant) {
         for packet in packets {
-            guard let seat = byNumber[packet.seat.number], seat.isConnected else { continue }
+            guard let seat = peers[packet.seat.number], seat.isConnected else { continue }
             seat.peer.send(
                 audio: packet.payload, timestamp: packet.timestamp, marker: false, level: packet.level, at: now)
             touch(seat)
@@ -441,19 +369,20 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     func relay(_ message: RelayedMessage, in room: RoomEngine, at now: Instant) {
         let receivers = relayLocally(message, in: room.id, at: now)
         // The sender is charged for the sends that follow.
-        if let sender = seats[message.from] { charge(sender, Self.relayedSend * receivers) }
+        if let sender = peers[message.from] { charges.add(Self.relayedSend * receivers, to: sender) }
         for loop in room.loops where loop != index {
             others[loop]?.execute { [index, others] host, now in
                 let receivers = host.relayLocally(message, in: room.id, at: now)
                 others[index]?.execute { host, _ in
-                    if let sender = host.seats[message.from] { host.charge(sender, Self.relayedSend * receivers) }
+                    if let sender = host.peers[message.from] {
+                        host.charges.add(Self.relayedSend * receivers, to: sender)
+                    }
                 }
             }
         }
     }
 
-    /// Relays the message to the peers on this loop: on a peer's own channel where it opened one, since some clients
-    /// listen on that alone. Returns the number of receivers.
+    /// Relays the message to the peers on this loop. Returns the number of receivers.
     private func relayLocally(_ message: RelayedMessage, in room: String, at now: Instant) -> Int {
         let content: DataChannelMessage =
             switch message.content {
@@ -461,8 +390,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             case .binary(let bytes): .binary(bytes)
             }
         var receivers = 0
-        for seat in byRoom[room] ?? [] where seat.id != message.from {
-            guard let open = seat.channels[message.label], let channel = open.theirs ?? open.ours else { continue }
+        for seat in peers.inRoom(room) where seat.id != message.from {
+            guard let channel = seat.channels[message.label] else { continue }
             if !seat.peer.sendMessage(content, on: channel, at: now), seat.peer.leavesHole(content, on: channel) {
                 // The peer reads too slowly and the message is lost. A reliable channel must not have such a gap, so it
                 // is closed behind the messages before, and the peer may open another.
@@ -477,18 +406,18 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Sets whether a participant's messages go to the rest of the room.
     package func setMaySendMessages(_ id: String, _ maySendMessages: Bool) {
-        seats[id]?.maySendMessages = maySendMessages
+        peers[id]?.maySendMessages = maySendMessages
     }
 
     package func requestKeyframe(from id: String, at now: Instant) {
-        guard let seat = seats[id], seat.isConnected else { return }
+        guard let seat = peers[id], seat.isConnected else { return }
         seat.peer.requestKeyframe(at: now)
         touch(seat)
     }
 
     /// Asks a sender for at most this bit rate, and for the simulcast layer of this height.
     package func setReceiveLimit(_ limit: SenderLimit, of id: String, at now: Instant) {
-        guard let seat = seats[id] else { return }
+        guard let seat = peers[id] else { return }
         seat.peer.setReceiveLimit(limit.rate, at: now)
         seat.peer.setWantedLayer(height: limit.height, at: now)
         touch(seat)
@@ -496,7 +425,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// All peers of the room choose their rendition again.
     package func refresh(_ room: String, views: [String: ViewID]) {
-        for seat in byRoom[room] ?? [] {
+        for seat in peers.inRoom(room) {
             seat.refresh(view: views[seat.id] ?? .room)
             touch(seat)
         }
@@ -534,34 +463,11 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// - Parameter elapsed: the time since the last regular report; nil for a report between two.
     private func reportLink(_ seat: HostedPeer, at now: Instant, elapsed: Duration?) {
-        var link =
-            seat.lastLink
-            ?? LinkState(
-                estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0,
-                reason: .none)
         if let elapsed {
             let statistics = seat.peer.statistics(at: now)
             noteFaults(seat, statistics)
-            let bytes = statistics.bytes
-            link.sent = BitRate(bytes: max(0, bytes.sent - seat.lastBytes.sent), in: elapsed)
-            link.received = BitRate(bytes: max(0, bytes.received - seat.lastBytes.received), in: elapsed)
-            link.lossUp = statistics.lossUp
-            seat.lastBytes = bytes
-            let frames = (sent: statistics.videoSent.counters.frames, received: statistics.videoReceived.frames)
-            seat.frameRates = (
-                Double(frames.sent - seat.lastFrames.sent) / elapsed.inSeconds,
-                Double(frames.received - seat.lastFrames.received) / elapsed.inSeconds
-            )
-            seat.lastFrames = frames
+            seat.meter.measure(statistics, over: elapsed)
         }
-        link.estimate = seat.estimate ?? seat.peer.estimate
-        link.lossDown = seat.loss
-        link.roundTrip = seat.roundTrip
-        link.rung = seat.rungHeight
-        link.reason = seat.reason
-        link.mode = seat.selector.mode
-        guard link != seat.lastLink else { return }
-        seat.lastLink = link
-        events.link(seat.id, link)
+        if let link = seat.reportedLink() { events.link(seat.id, link) }
     }
 }

@@ -1,0 +1,36 @@
+/// The peers of one loop, found by participant, by number and by room.
+struct HostedPeers {
+    private var byParticipant: [String: HostedPeer] = [:]
+    private var byNumber: [Int: HostedPeer] = [:]
+    /// In the order in which the peers joined, so that a frame's delivery costs nothing for other rooms.
+    private var byRoom: [String: [HostedPeer]] = [:]
+    private var latestNumber = 0
+
+    /// A number that no peer of the loop had before.
+    mutating func makeNumber() -> Int {
+        latestNumber += 1
+        return latestNumber
+    }
+
+    subscript(participant: String) -> HostedPeer? { byParticipant[participant] }
+    subscript(number: Int) -> HostedPeer? { byNumber[number] }
+    func inRoom(_ room: String) -> [HostedPeer] { byRoom[room] ?? [] }
+
+    /// Whether this is the participant's peer: the participant may be back with another connection already.
+    func contains(_ peer: HostedPeer) -> Bool { byParticipant[peer.id] === peer }
+
+    mutating func add(_ peer: HostedPeer) {
+        byParticipant[peer.id] = peer
+        byNumber[peer.seatID.number] = peer
+        byRoom[peer.engine.id, default: []].append(peer)
+    }
+
+    mutating func remove(_ participant: String) -> HostedPeer? {
+        guard let peer = byParticipant.removeValue(forKey: participant) else { return nil }
+        byNumber[peer.seatID.number] = nil
+        let room = peer.engine.id
+        byRoom[room]?.removeAll { $0 === peer }
+        if byRoom[room]?.isEmpty == true { byRoom[room] = nil }
+        return peer
+    }
+}
