@@ -57,6 +57,8 @@ let package = Package(
         // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift
         // array literals, which cost the compiler a minute for 150 KB.
         .target(name: "CWeb"),
+        // The shipped layouts, likewise.
+        .target(name: "CLayouts"),
 
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Threads", dependencies: ["Basics", "CThreads"], swiftSettings: strict),
@@ -68,7 +70,8 @@ let package = Package(
         .target(
             name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict
         ),
-        .target(name: "Mixing", dependencies: ["Basics", "Codecs", "CPango", "CYUV"], swiftSettings: strict),
+        .target(
+            name: "Mixing", dependencies: ["Basics", "Codecs", "CLayouts", "CPango", "CYUV"], swiftSettings: strict),
         .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .target(
             name: "RoomMedia", dependencies: ["Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing"],

@@ -64,7 +64,7 @@ public final class LayoutLibrary: Sendable {
         var layouts: [String: Layout] = [:]
         for file in BuiltInLayouts.files {
             // A test parses every built-in layout, so none is skipped here.
-            if let layout = try? Layout.parse(json: Array(file.json.utf8), file: "\(file.name).json") {
+            if let layout = try? Layout.parse(json: file.json, file: "\(file.name).json") {
                 layouts[file.name] = layout
             }
         }

@@ -63,7 +63,7 @@ import Testing
 
     @Test("Random changes of a file give faults, never traps") func noise() throws {
         let good = try #require(BuiltInLayouts.files.first?.json)
-        let bytes = Array(good.utf8)
+        let bytes = good
         for index in bytes.indices {
             for value: UInt8 in [0, 0x22, 0x2C, 0x5B, 0x7B, 0x7D, 0x80, 0xFF] {
                 var broken = bytes

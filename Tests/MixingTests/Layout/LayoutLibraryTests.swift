@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -6,12 +7,18 @@ import Testing
 @testable import Mixing
 
 @Suite("Layout library") struct LayoutLibraryTests {
+    @Test("Every shipped file is built in") func shippedFiles() throws {
+        let folder = (ShippedLayouts.path("grid") as NSString).deletingLastPathComponent
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let names = files.filter { $0.hasSuffix(".json") && $0 != "schema.json" }.map { String($0.dropLast(5)) }
+        #expect(Set(names) == Set(LayoutLibrary.builtInNames))
+    }
+
     @Test("The built-in layouts are the shipped files", arguments: LayoutLibrary.builtInNames) func builtIn(
         name: String
     ) throws {
         let bytes = try #require(LayoutLibrary.read(ShippedLayouts.path(name)))
-        let text = String(decoding: bytes, as: UTF8.self)
-        #expect(text == BuiltInLayouts.files.first { $0.name == name }.map { $0.json })
+        #expect(bytes == BuiltInLayouts.files.first { $0.name == name }?.json)
         let layout = try Layout.parse(json: bytes, file: name)
         #expect(layout.name == name)
         #expect(LayoutLibrary.builtIn[name] != nil)

@@ -47,7 +47,7 @@ enum LayoutBody {
     }
 
     private static var seeds: [[UInt8]] {
-        BuiltInLayouts.files.map { Array($0.json.utf8) } + [
+        BuiltInLayouts.files.map(\.json) + [
             Array(
                 #"{"name":"a","rules":[{"when":{"people":[1,2],"presenting":true},"regions":[{"kind":"strip","x":1e-3,"z":-1}]}]}"#
                     .utf8)
