@@ -23,18 +23,15 @@ struct LinkCapacity: Sendable {
     }
 
     mutating func overused(at acknowledged: Double) {
-        update(sample: acknowledged / 1000, weight: Self.weight)
-    }
-
-    mutating func probed(_ rate: Double) {
-        update(sample: rate / 1000, weight: 0.5)
+        update(sample: acknowledged / 1000)
     }
 
     mutating func reset() {
         estimate = nil
     }
 
-    private mutating func update(sample: Double, weight: Double) {
+    private mutating func update(sample: Double) {
+        let weight = Self.weight
         guard let old = estimate else {
             estimate = sample
             return
