@@ -53,8 +53,6 @@ package final class SRTPContext {
             let index = SRTPReplayWindow.index(of: sequence, near: highest)
             guard index <= Self.lastIndex else { throw .keyExhausted }
             if let highest, index + SRTPReplayWindow.size <= highest { throw .replayed }
-            // The tag of counter mode is shorter than the rollover counter and the tag together.
-            guard length + 4 <= buffer.count else { throw .noRoom }
             let count = try rtpSealer.seal(
                 base, count: length,
                 SRTPCipher.Packet(
