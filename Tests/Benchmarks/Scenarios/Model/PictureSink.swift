@@ -15,7 +15,7 @@ struct ShownPictures {
     private(set) var all: [Picture] = []
     var last: Picture? { all.last }
 
-    /// - Parameter soundDelay: the time from capture to playout of the audio, when it plays.
+    /// - Parameter audioDelay: the time from capture to playout of the audio, when it plays.
     mutating func append(_ mark: MediaMark, audioDelay: Duration?, at now: Instant) {
         all.append(Picture(at: now, made: mark.made, tag: mark.tag, offset: audioDelay.map { (now - mark.made) - $0 }))
     }
@@ -50,7 +50,7 @@ struct PictureSink {
     private(set) var delay: Duration?
     private var owns: [Duration] = []
 
-    /// - Parameter soundDelay: the time from capture to playout of the audio, when it plays.
+    /// - Parameter audioDelay: the time from capture to playout of the audio, when it plays.
     mutating func receive(_ frame: ReceivedVideoFrame, audioDelay: Duration?, at now: Instant) {
         guard let mark = SyntheticEncoder.mark(of: frame.frame) else { return }
         let own = now - mark.made
