@@ -1,25 +1,6 @@
 import Basics
 import Synchronization
 
-/// The media that a recording lost because the disk was too slow.
-public struct RecordingLosses: Codable, Hashable, Sendable {
-    /// Lost frames; after one lost frame all are lost up to the next keyframe.
-    public var video = 0
-    /// Lost blocks of audio, 20 ms each in a room, which are silence in the file.
-    public var audio = 0
-
-    public init(video: Int = 0, audio: Int = 0) {
-        self.video = video
-        self.audio = audio
-    }
-
-    public var isEmpty: Bool { video == 0 && audio == 0 }
-
-    public static func + (a: RecordingLosses, b: RecordingLosses) -> RecordingLosses {
-        RecordingLosses(video: a.video + b.video, audio: a.audio + b.audio)
-    }
-}
-
 /// The memory for media that waits for a slow disk, shared by all recordings.
 public final class RecordingMemory: Sendable {
     /// 32 MiB, a minute and a half of one recording at 1.5 Mbit/s, whose audio waits as samples.
