@@ -75,8 +75,8 @@ final class SRTPCipher {
             else { throw .cipher }
             if isReport { Self.store(packet.word, at: end + profile.tagLength) }
         } else {
-            Self.store(packet.word, at: end)
-            try authenticate(base, count: count + 4) { tag in
+            if isReport { Self.store(packet.word, at: end) }
+            try authenticate(base, count: count, packet.word) { tag in
                 (isReport ? end + 4 : end).copyMemory(from: tag, byteCount: profile.tagLength)
             }
         }
@@ -98,16 +98,8 @@ final class SRTPCipher {
             guard EVP_CipherFinal_ex(cipher, end, &written) == 1 else { throw .unauthenticated }
         } else {
             var isAuthentic = false
-            if isReport {
-                try authenticate(base, count: length + 4) { isAuthentic = matches($0, end + 4) }
-            } else {
-                // The rollover counter stands where the tag begins, while the packet is authenticated.
-                let (begin, rest) = (end.loadUnaligned(as: UInt32.self), end + 4)
-                Self.store(packet.word, at: end)
-                try authenticate(base, count: length + 4) { tag in
-                    withUnsafeBytes(of: begin) { isAuthentic = CRYPTO_memcmp($0.baseAddress, tag, 4) == 0 }
-                    isAuthentic = CRYPTO_memcmp(rest, tag + 4, profile.tagLength - 4) == 0 && isAuthentic
-                }
+            try authenticate(base, count: length, packet.word) { tag in
+                isAuthentic = CRYPTO_memcmp(tag, isReport ? end + 4 : end, profile.tagLength) == 0
             }
             guard isAuthentic else { throw .unauthenticated }
             try begin(packet, base)
@@ -139,18 +131,14 @@ final class SRTPCipher {
         guard profile.isAuthenticatedCipher else { return }
         try authenticateOnly(base, count: packet.header)
         guard isReport else { return }
-        var word = packet.word.bigEndian
-        let isTaken = withUnsafeBytes(of: &word) { octets in
-            var written: Int32 = 0
-            return EVP_CipherUpdate(
-                cipher, nil, &written, octets.baseAddress?.assumingMemoryBound(to: UInt8.self), 4) == 1
+        try withUnsafeBytes(of: packet.word.bigEndian) { (octets) throws(SRTPError) in
+            try authenticateOnly(octets.baseAddress, count: octets.count)
         }
-        guard isTaken else { throw .cipher }
     }
 
-    private func authenticateOnly(_ base: UnsafeMutableRawPointer, count: Int) throws(SRTPError) {
+    private func authenticateOnly(_ base: UnsafeRawPointer?, count: Int) throws(SRTPError) {
         var written: Int32 = 0
-        guard EVP_CipherUpdate(cipher, nil, &written, base.assumingMemoryBound(to: UInt8.self), Int32(count)) == 1
+        guard EVP_CipherUpdate(cipher, nil, &written, base?.assumingMemoryBound(to: UInt8.self), Int32(count)) == 1
         else { throw .cipher }
     }
 
@@ -163,9 +151,10 @@ final class SRTPCipher {
         }
     }
 
-    /// Hands out the HMAC of the octets: 20 of them, of which the profile sends the first `tagLength`.
+    /// Hands out the HMAC of the octets and the word behind them: 20 octets, of which the profile sends the first
+    /// `tagLength`.
     private func authenticate(
-        _ base: UnsafeMutableRawPointer, count: Int, _ body: (UnsafeRawPointer) -> Void
+        _ base: UnsafeMutableRawPointer, count: Int, _ word: UInt32, _ body: (UnsafeRawPointer) -> Void
     ) throws(SRTPError) {
         var digest: (UInt64, UInt64, UInt32) = (0, 0, 0)
         let isDone = withUnsafeMutableBytes(of: &digest) { octets in
@@ -174,16 +163,17 @@ final class SRTPCipher {
             // Without a key the context begins again with the one that it has.
             guard EVP_MAC_init(hmac, nil, 0, nil) == 1,
                 EVP_MAC_update(hmac, base.assumingMemoryBound(to: UInt8.self), count) == 1,
+                withUnsafeBytes(
+                    of: word.bigEndian,
+                    { word in
+                        EVP_MAC_update(hmac, word.baseAddress?.assumingMemoryBound(to: UInt8.self), word.count)
+                    }) == 1,
                 EVP_MAC_final(hmac, start.assumingMemoryBound(to: UInt8.self), &written, 20) == 1, written == 20
             else { return false }
             body(start)
             return true
         }
         guard isDone else { throw .cipher }
-    }
-
-    private func matches(_ tag: UnsafeRawPointer, _ other: UnsafeRawPointer) -> Bool {
-        CRYPTO_memcmp(tag, other, profile.tagLength) == 0
     }
 
     private static func store(_ word: UInt32, at place: UnsafeMutableRawPointer) {

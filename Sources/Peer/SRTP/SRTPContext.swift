@@ -7,7 +7,7 @@ import Basics
 /// those it has no use for, and never takes an SSRC up again. Confined to its connection's thread.
 package final class SRTPContext {
     /// Room that `protectRTP` and `protectRTCP` may need behind a packet, in bytes: the longest tag, and the index of
-    /// RTCP or the rollover counter while it is authenticated.
+    /// RTCP.
     package static let maximumOverhead = 20
 
     /// The E flag of RTCP: the packet is encrypted (RFC 3711 §3.4).
