@@ -86,10 +86,14 @@ package final class HostedPeer {
 
     /// The state of the peer's link; nil when it did not change since the last call.
     func reportedLink() -> LinkState? {
-        meter.report(
-            LinkMeter.Room(
-                estimate: estimate ?? peer.estimate, lossDown: loss, roundTrip: roundTrip, rung: rungHeight,
-                reason: reason, mode: selector.mode))
+        var link = meter.measured
+        link.estimate = estimate ?? peer.estimate
+        link.lossDown = loss
+        link.roundTrip = roundTrip
+        link.rung = rungHeight
+        link.reason = reason
+        link.mode = selector.mode
+        return meter.report(link)
     }
 
     /// Keeps the trace of a frame until the frame has left. At most four: a backlog beyond that is the link's delay,
