@@ -40,7 +40,11 @@ public final class Participant: Sendable {
     }
 
     /// Makes the server's offer, for clients that answer instead of offering.
-    public func makeOffer() async throws(ConferenceError) -> String { try await conference.peers.makeOffer(id) }
+    ///
+    /// - Parameter restartsICE: requests a new path for a connection that exists already; its media goes on meanwhile.
+    public func makeOffer(restartsICE: Bool = false) async throws(ConferenceError) -> String {
+        try await conference.peers.makeOffer(id, restartsICE: restartsICE)
+    }
     public func accept(answer: String) async throws(ConferenceError) {
         try await conference.peers.accept(id, answer: answer)
     }

@@ -37,14 +37,10 @@ struct Endpoints: Sendable {
             connections: budget.connections, perAddress: budget.connectionsPerAddress,
             trustedProxies: configuration.http.trustedProxies)
         rules = RequestRules(configuration.http, machineName: machineName)
+        let joins = JoinService(conference, authorizer: authorizer, limiter: limiter, statistics: statistics)
         let signalling = SignallingEndpoint(
-            conference: conference, authorizer: authorizer, iceServers: iceServers, limiter: limiter,
-            statistics: statistics,
-            limits: configuration.limits, logger: logger)
-        whip = WHIPEndpoint(
-            conference: conference, authorizer: authorizer, iceServers: iceServers, limiter: limiter,
-            statistics: statistics,
-            sdpLimit: configuration.limits.sdpBytes)
+            joins, iceServers: iceServers, statistics: statistics, limits: configuration.limits, logger: logger)
+        whip = WHIPEndpoint(joins, iceServers: iceServers, sdpLimit: configuration.limits.sdpBytes)
 
         var table = RouteTable()
         table.addPages(assets)

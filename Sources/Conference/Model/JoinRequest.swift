@@ -13,6 +13,21 @@ public struct JoinClient: Hashable, Sendable {
     }
 }
 
+/// What the clients of a family need of their peer connection beside what they offer.
+public struct MediaPreferences: Hashable, Sendable {
+    /// The video codecs in the order of preference; nil: the server's.
+    public var videoCodecs: [VideoCodec]?
+    /// Whether the server's offer omits what the client can do without, for signalling in small messages.
+    public var isCompactOffer = false
+    /// Whether DTLS 1.0 and old ciphers are taken (`doors.legacyDTLS`).
+    public var allowsLegacyDTLS = false
+    /// Labels of the data channels that the server opens to the peer after it connects, for clients that use only
+    /// channels which the server opened.
+    public var opensChannels: [String] = []
+
+    public init() {}
+}
+
 /// A request for a seat in a room.
 public struct JoinRequest: Hashable, Sendable {
     public enum Kind: String, Sendable {
@@ -33,9 +48,7 @@ public struct JoinRequest: Hashable, Sendable {
     public var kind: Kind
     /// A viewer gets this participant's picture and its audio mix, which leaves out the participant's voice.
     public var asParticipant: String?
-    /// Labels of the data channels that the server opens to the peer after it connects, for clients that use only
-    /// channels which the server opened.
-    public var opensChannels: [String] = []
+    public var media = MediaPreferences()
     /// Whether data channel messages of others come as events too.
     public var receivesMessages = false
     /// Whether the seat ends with the peer's media connection, not only by signalling (WHIP, WHEP).

@@ -7,7 +7,7 @@ struct RoomSlot {
     struct Listener {
         var mailbox: EventMailbox
         var receivesMessages: Bool
-        var opensChannels: [String]
+        var media: MediaPreferences
     }
 
     var room: Room

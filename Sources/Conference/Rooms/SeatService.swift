@@ -89,7 +89,7 @@ final class SeatService: Sendable {
         slot.listeners[id] = RoomSlot.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
             receivesMessages: request.receivesMessages,
-            opensChannels: request.opensChannels)
+            media: request.media)
         registry.add(Seat(room: request.room, client: request.client, life: SeatLife()), id)
         var joined = joined
         joined.startsRecording =

@@ -49,7 +49,7 @@ final class PeerService: Sendable {
         var engine: RoomEngine
         var intake: Intake
         var view: ViewID
-        var opensChannels: [String]
+        var media: MediaPreferences
         var limit: SenderLimit?
         var isViewer: Bool
         var maySendMessages: Bool
@@ -69,7 +69,7 @@ final class PeerService: Sendable {
             try registry.allow(.offer, id, at: now)
             var plan = Plan(
                 engine: slot.engine, intake: intake, view: slot.view(of: id),
-                opensChannels: slot.listeners[id]?.opensChannels ?? [], limit: slot.limits[id],
+                media: slot.listeners[id]?.media ?? MediaPreferences(), limit: slot.limits[id],
                 isViewer: member.kind == .viewer,
                 maySendMessages: member.maySendMessages, life: seat.life)
             if connects, !member.isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
@@ -118,9 +118,9 @@ final class PeerService: Sendable {
             throw .participantNotFound(id)
         }
         let seat = HostedPeer(
-            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, at: now), engine: plan.engine,
+            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, plan.media, at: now), engine: plan.engine,
             intake: plan.intake, view: plan.view,
-            opensChannels: plan.opensChannels, maySendMessages: plan.maySendMessages,
+            opensChannels: plan.media.opensChannels, maySendMessages: plan.maySendMessages,
             loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
         host.add(seat, at: now)
         if let limit = plan.limit { host.setReceiveLimit(limit, of: id, at: now) }
@@ -147,10 +147,10 @@ final class PeerService: Sendable {
         return SDPAnswer(text: answer.description, remoteUfrag: remoteUfrag ?? "")
     }
 
-    func makeOffer(_ id: String) async throws(ConferenceError) -> String {
+    func makeOffer(_ id: String, restartsICE: Bool) async throws(ConferenceError) -> String {
         let plan = try plan(id, connects: true)
         return try await onSeat(id, plan) { seat, host, now in
-            let offer = seat.peer.makeOffer(at: now, iceRestart: false)
+            let offer = seat.peer.makeOffer(at: now, iceRestart: restartsICE)
             host.updateUfrags(seat)
             host.touch(seat)
             return offer
@@ -202,12 +202,17 @@ final class PeerService: Sendable {
     }
 
     /// Makes a connection for one participant. Called on the loop.
-    private func makePeer(_ isViewer: Bool, at now: Instant) throws(ConferenceError) -> PeerConnection {
+    private func makePeer(_ isViewer: Bool, _ media: MediaPreferences, at now: Instant) throws(ConferenceError)
+        -> PeerConnection
+    {
         var settings = PeerConfiguration(role: .server)
         settings.candidates = candidates
         settings.audio = isViewer ? .sendOnly : .sendReceive
         settings.video = isViewer ? .sendOnly : .sendReceive
-        settings.videoCodecs = configuration.video.codecs
+        settings.videoCodecs =
+            media.videoCodecs?.filter(configuration.video.codecs.contains) ?? configuration.video.codecs
+        settings.isCompactOffer = media.isCompactOffer
+        settings.dtls.allowsLegacyVersions = media.allowsLegacyDTLS
         settings.bandwidth.maximum =
             Ladder(configuration.video.renditions, width: 1920, height: 1080, framesPerSecond: 30).usefulRate
         settings.wallClockOffset = wallClockOffset

@@ -30,25 +30,6 @@ struct ConfigurationKey: Sendable {
         }
     }
 
-    /// A key of an endpoint that this version does not have: a start that asks for it is refused, so that the lack
-    /// shows before clients call.
-    ///
-    /// - Parameter closed: the only allowed value, which leaves the endpoint off.
-    init(unbuilt path: String, closed: String) {
-        self.path = path
-        allowed =
-            "\(closed.isEmpty ? "\"\"" : closed), since this version has no such endpoint yet; set that, or leave the key out"
-        isList = false
-        isSecret = false
-        apply = { raw, _ in
-            switch raw {
-            case .null: true
-            case .scalar(let text, _): text == closed
-            case .list, .map: false
-            }
-        }
-    }
-
     /// `rooms.maxParticipants` is `TESSERA_ROOMS_MAXPARTICIPANTS`.
     var environmentName: String {
         "TESSERA_" + path.uppercased().split(separator: ".").joined(separator: "_")
@@ -128,10 +109,16 @@ enum ConfigurationSchema {
         ConfigurationKey("auth.issuer", \.auth.issuer, .text("text")),
         ConfigurationKey("auth.audience", \.auth.audience, .text("text")),
         ConfigurationKey("layouts.directory", \.layouts.directory, path),
-        ConfigurationKey(unbuilt: "doors.appRTC", closed: "false"),
-        ConfigurationKey(unbuilt: "doors.webrtcDemo", closed: "false"),
-        ConfigurationKey(unbuilt: "doors.socketIO", closed: "false"),
-        ConfigurationKey(unbuilt: "doors.rawTCP", closed: ""),
+        ConfigurationKey("doors.appRTC", \.doors.appRTC, .bool),
+        ConfigurationKey("doors.webrtcDemo", \.doors.webrtcDemo, .bool),
+        ConfigurationKey("doors.webrtcDemoRoom", \.doors.webrtcDemoRoom, .text("a room's id", where: Names.isRoom)),
+        ConfigurationKey("doors.socketIO", \.doors.socketIO, .bool),
+        ConfigurationKey("doors.rawTCP", \.doors.rawTCP, endpointOrNone),
+        ConfigurationKey(
+            "doors.rawTCPRoom", \.doors.rawTCPRoom, .text("a room's id, or \"\"") { $0.isEmpty || Names.isRoom($0) }),
+        ConfigurationKey("doors.legacyDTLS", \.doors.legacyDTLS, .bool),
+        ConfigurationKey("doors.directory", \.doors.directory, path),
+        ConfigurationKey("doors.pictureBytes", \.doors.pictureBytes, .byteCount(0...(1 << 50))),
         ConfigurationKey("limits.joinsPerSecondPerAddress", \.limits.joinsPerSecondPerAddress, .integer(1...10_000)),
         ConfigurationKey(
             "limits.requestsPerSecondPerAddress", \.limits.requestsPerSecondPerAddress, .integer(1...100_000)),
@@ -168,6 +155,12 @@ enum ConfigurationSchema {
         raw in
         guard case .scalar(let text, _) = raw else { return nil }
         return Endpoint(text)
+    }
+
+    private static let endpointOrNone = ConfigurationRule<Endpoint?>(allowed: "HOST:PORT such as 0.0.0.0:8000, or \"\"") {
+        raw in
+        guard case .scalar(let text, _) = raw else { return nil }
+        return text.isEmpty ? .some(nil) : Endpoint(text).map { .some($0) }
     }
 
     private static let address = ConfigurationRule<Basics.SocketAddress>(

@@ -16,6 +16,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public var recording = Recording()
     public var auth = Auth()
     public var layouts = Layouts()
+    public var doors = Doors()
     public var limits = Limits()
 
     public init() {}
@@ -94,6 +95,25 @@ public struct TesseraConfiguration: Sendable, Equatable {
 
     public struct Layouts: Sendable, Equatable {
         public var directory = ConferenceConfiguration().layoutsDirectory
+    }
+
+    /// The endpoints for the clients of other systems.
+    public struct Doors: Sendable, Equatable {
+        public var appRTC = true
+        public var webrtcDemo = true
+        public var socketIO = true
+        /// The address of the raw TCP endpoint, which its clients join without naming a room; nil: none.
+        public var rawTCP: Endpoint?
+        /// The room of the raw TCP endpoint; empty: `lobby`.
+        public var rawTCPRoom = ""
+        /// The room of WebRTC demo clients whose URL names none.
+        public var webrtcDemoRoom = "lobby"
+        /// Whether the clients of these endpoints may connect with DTLS 1.0 and old ciphers.
+        public var legacyDTLS = false
+        /// The folder of the accounts and the pictures of chats; created with the first of them.
+        public var directory = "data"
+        /// The most bytes of all stored pictures together; the oldest are deleted.
+        public var pictureBytes = 1 << 30
     }
 
     public struct Limits: Sendable, Equatable {

@@ -8,9 +8,15 @@ final class GatewayMetrics: Sendable {
     /// Why a request was refused before its route.
     enum RefusedRequest: String, Sendable, CaseIterable { case host, origin, rate }
 
+    private struct FamilyRefusal: Hashable {
+        var family: ClientFamily
+        var code: ErrorCode
+    }
+
     private struct Counts {
         var requests: [Int: Int] = [:]
-        var refusals: [ErrorCode: Int] = [:]
+        var joins: [ClientFamily: Int] = [:]
+        var refusals: [FamilyRefusal: Int] = [:]
         var refusedRequests: [RefusedRequest: Int] = [:]
         var connections = 0
         var messages = 0
@@ -26,11 +32,14 @@ final class GatewayMetrics: Sendable {
 
     /// Counts by class: 2xx, 3xx, 4xx, 5xx.
     func countRequest(status: Int) { counts.withLock { $0.requests[status / 100, default: 0] += 1 } }
+    func joined(_ family: ClientFamily) { counts.withLock { $0.joins[family, default: 0] += 1 } }
     /// Counts a refused join, and logs it within the allowance.
-    func refused(_ refusal: Refusal, _ request: JoinRequest) {
-        counts.withLock { $0.refusals[refusal.code, default: 0] += 1 }
+    func refused(_ refusal: Refusal, _ request: JoinRequest, _ family: ClientFamily) {
+        counts.withLock { $0.refusals[FamilyRefusal(family: family, code: refusal.code), default: 0] += 1 }
         guard let suppressed = refusalLines.take(at: MonotonicClock.now()) else { return }
-        var metadata: Logger.Metadata = ["room": "\(request.room)", "code": "\(refusal.code.rawValue)"]
+        var metadata: Logger.Metadata = [
+            "room": "\(request.room)", "family": "\(family.rawValue)", "code": "\(refusal.code.rawValue)",
+        ]
         if let address = request.client.address { metadata["address"] = "\(address)" }
         if suppressed > 0 { metadata["untold"] = "\(suppressed)" }
         logger.info("a join was refused: \(refusal.message)", metadata: metadata)
@@ -54,10 +63,19 @@ final class GatewayMetrics: Sendable {
                 "tessera_http_requests_total", "HTTP requests by class of status.", .counter, Double(count),
                 labels: ["status": "\(status)xx"])
         }
-        samples += counts.refusals.sorted { $0.key.rawValue < $1.key.rawValue }.map { code, count in
+        samples += ClientFamily.allCases.map { family in
             MetricSample(
-                "tessera_joins_refused_total", "Joins refused, by code.", .counter, Double(count),
-                labels: ["code": code.rawValue])
+                "tessera_joins_total", "Joins, by the client's family.", .counter, Double(counts.joins[family] ?? 0),
+                labels: ["family": family.rawValue])
+        }
+        let refusals = counts.refusals.sorted {
+            ($0.key.code.rawValue, $0.key.family.rawValue) < ($1.key.code.rawValue, $1.key.family.rawValue)
+        }
+        samples += refusals.map { refusal, count in
+            MetricSample(
+                "tessera_joins_refused_total", "Joins refused, by code and the client's family.", .counter,
+                Double(count),
+                labels: ["code": refusal.code.rawValue, "family": refusal.family.rawValue])
         }
         samples += RefusedRequest.allCases.map { reason in
             MetricSample(

@@ -6,10 +6,8 @@ import Threads
 
 /// The native endpoint `/signal`: connects the state machine of each client with its WebSocket and the conference.
 final class SignallingEndpoint: Sendable {
-    private let conference: any ConferenceService
-    private let authorizer: JoinAuthorizer
+    private let joins: JoinService
     private let iceServers: ICEServers
-    private let limiter: JoinLimiter
     private let statistics: GatewayMetrics
     private let limits: TesseraConfiguration.Limits
     private let logger: Logger
@@ -22,14 +20,11 @@ final class SignallingEndpoint: Sendable {
     private static let pause = Duration.milliseconds(200)
 
     init(
-        conference: any ConferenceService, authorizer: JoinAuthorizer, iceServers: ICEServers, limiter: JoinLimiter,
-        statistics: GatewayMetrics,
+        _ joins: JoinService, iceServers: ICEServers, statistics: GatewayMetrics,
         limits: TesseraConfiguration.Limits, logger: Logger
     ) {
-        self.conference = conference
-        self.authorizer = authorizer
+        self.joins = joins
         self.iceServers = iceServers
-        self.limiter = limiter
         self.statistics = statistics
         self.limits = limits
         self.logger = logger
@@ -119,18 +114,13 @@ final class SignallingEndpoint: Sendable {
             guard pause == .zero else {
                 throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
             }
-            let (seat, admitted) = try await limiter.join(request) { [request] in
-                try await authorizer.admit(request, asksRole: asksRole, token: token)
-            } join: { admitted in
-                (
-                    try conference.seat(admitted) { [weak client] event in _ = client?.step { $0.handleEvent(event) } },
-                    admitted
-                )
+            let (seat, admitted) = try await joins.join(request, as: .native, asksRole: asksRole, token: token) {
+                [weak client] event in
+                _ = client?.step { $0.handleEvent(event) }
             }
             await enter(seat, Welcome(seat, admitted), client)
         } catch {
             let error = Refusal(any: error)
-            statistics.refused(error, request)
             // The client may try again on this connection, a limited number of times.
             if client.spend({ $0.countFailedJoin() }) {
                 await perform(client.step { $0.exhausted(error) }, client)
@@ -146,7 +136,7 @@ final class SignallingEndpoint: Sendable {
             guard pause == .zero else {
                 throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
             }
-            let seat = try conference.seat(resuming: claim) { [weak client] event in
+            let seat = try joins.conference.seat(resuming: claim) { [weak client] event in
                 _ = client?.step { $0.handleEvent(event) }
             }
             await enter(seat, Welcome(seat, nil), client)

@@ -21,11 +21,8 @@ final class WHIPEndpoint: Sendable {
         var tag: String { "\"ice-\(generation)\"" }
     }
 
-    private let conference: any ConferenceService
-    private let authorizer: JoinAuthorizer
+    private let joins: JoinService
     private let iceServers: ICEServers
-    private let limiter: JoinLimiter
-    private let statistics: GatewayMetrics
     private let sdpLimit: Int
     private let sessions = Guarded<[String: SessionState]>([:])
 
@@ -42,20 +39,17 @@ final class WHIPEndpoint: Sendable {
     /// a restart is one.
     private static let (changeRate, changeBurst) = (5.0, 20.0)
 
-    init(
-        conference: any ConferenceService, authorizer: JoinAuthorizer, iceServers: ICEServers, limiter: JoinLimiter,
-        statistics: GatewayMetrics,
-        sdpLimit: Int
-    ) {
-        self.conference = conference
-        self.authorizer = authorizer
+    init(_ joins: JoinService, iceServers: ICEServers, sdpLimit: Int) {
+        self.joins = joins
         self.iceServers = iceServers
-        self.limiter = limiter
-        self.statistics = statistics
         self.sdpLimit = sdpLimit
     }
 
-    enum Direction: String, Sendable { case whip, whep }
+    enum Direction: String, Sendable {
+        case whip, whep
+
+        fileprivate var family: ClientFamily { self == .whip ? .whip : .whep }
+    }
 
     // MARK: POST
 
@@ -74,14 +68,12 @@ final class WHIPEndpoint: Sendable {
         guard offer.hasPrefix("v=0") else { throw APIError(.badSDP, "the body is no SDP: it must begin with v=0") }
         let request = try self.request(direction, room, asked)
         do {
-            return try await limiter.join(request) {
+            return try await joins.enter(request, as: direction.family) {
                 try await admit(request, direction, asked.bearer ?? asked.query("token"))
             } join: { request in
                 try await enter(request, direction, offer)
             }
-        } catch let error where error is Refusal || error is ConferenceError {
-            let refusal = Refusal(any: error)
-            statistics.refused(refusal, request)
+        } catch let refusal {
             // RFC 9725 §4.2: the status for a well-formed offer without a common codec.
             throw refusal.code == .noCommonCodec
                 ? APIError(refusal.code, refusal.message, status: .notAcceptable) : APIError(refusal)
@@ -109,12 +101,12 @@ final class WHIPEndpoint: Sendable {
 
     private func admit(_ request: JoinRequest, _ direction: Direction, _ token: String?) async throws -> JoinRequest {
         // The token is checked first, so that strangers learn nothing about rooms and participants.
-        var admitted = try await authorizer.admit(request, asksRole: direction == .whep, token: token)
+        var admitted = try await joins.admit(request, asksRole: direction == .whep, token: token)
         if direction == .whip, admitted.role == .viewer { throw Refusal(.forbidden, "the token allows watching only") }
         guard direction == .whep else { return admitted }
         admitted.role = .viewer
         // WHEP does not create a room.
-        guard let room = conference.room(request.room) else { throw ConferenceError.roomNotFound(request.room) }
+        guard let room = joins.conference.room(request.room) else { throw ConferenceError.roomNotFound(request.room) }
         if let other = request.asParticipant, !room.participants.contains(where: { $0.id == other }) {
             throw ConferenceError.participantNotFound(other)
         }
@@ -129,7 +121,7 @@ final class WHIPEndpoint: Sendable {
         sessions.withLock { $0[id] = .starting }
         let seat: any ConferenceSeat
         do {
-            seat = try conference.seat(request) { [weak self] event in
+            seat = try joins.conference.seat(request) { [weak self] event in
                 if case .left = event.event { self?.end(id) }
             }
         } catch {

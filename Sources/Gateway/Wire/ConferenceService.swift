@@ -53,6 +53,8 @@ protocol ConferenceSeat: Sendable {
     var recording: RecordingInfo? { get }
 
     func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer
+    func makeOffer(restartsICE: Bool) async throws(ConferenceError) -> String
+    func accept(answer: String) async throws(ConferenceError)
     func addCandidate(_ line: String?)
     func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart
     func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError)

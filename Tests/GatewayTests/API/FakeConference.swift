@@ -180,6 +180,11 @@ final class FakeConference: ConferenceService {
             }
             return SDPAnswer(text: "v=0\r\ns=answer\r\n", remoteUfrag: "EsAw")
         }
+        func makeOffer(restartsICE: Bool) async throws(ConferenceError) -> String {
+            conference.note(restartsICE ? "offer again" : "offer")
+            return "v=0\r\ns=offer\r\n"
+        }
+        func accept(answer: String) async throws(ConferenceError) { conference.note("accept \(answer.count)") }
         func addCandidate(_ line: String?) { conference.note("candidate \(line ?? "end")") }
         func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
             conference.note("restart \(ufrag)")

@@ -220,12 +220,11 @@ import Testing
         }
     }
 
-    @Test(arguments: ["appRTC: true", "webrtcDemo: on", "socketIO: 7", "rawTCP: \"0.0.0.0:7000\""])
-    func `an endpoint that is not built is refused at the start`(setting: String) {
-        let lines = faults("doors: {\(setting)}")
-        #expect(
-            lines.count == 1 && lines[0].contains("no such endpoint yet") && lines[0].contains("leave the key out"),
-            "\(lines)")
+    @Test func `the raw TCP endpoint has an address or none`() throws {
+        #expect(try load("doors: {rawTCP: \"\"}").doors.rawTCP == nil)
+        #expect(try load("doors: {rawTCP: 127.0.0.1:8000}").doors.rawTCP == Endpoint(host: "127.0.0.1", port: 8000))
+        #expect(faults("doors: {rawTCP: 8000}").first?.contains("HOST:PORT") == true)
+        #expect(faults("doors: {rawTCPRoom: a/b}").first?.contains("a room's id") == true)
     }
 
     @Test func `secrets are not printed`() {

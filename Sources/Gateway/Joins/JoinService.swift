@@ -1,0 +1,64 @@
+import Conference
+
+/// Lets the clients of all families into rooms: checks their tokens, makes them wait for their turn, and counts.
+final class JoinService: Sendable {
+    let conference: any ConferenceService
+    private let authorizer: JoinAuthorizer
+    private let limiter: JoinLimiter
+    private let statistics: GatewayMetrics
+
+    init(
+        _ conference: any ConferenceService, authorizer: JoinAuthorizer, limiter: JoinLimiter,
+        statistics: GatewayMetrics
+    ) {
+        self.conference = conference
+        self.authorizer = authorizer
+        self.limiter = limiter
+        self.statistics = statistics
+    }
+
+    /// Whether clients need tokens (`auth.mode: token`).
+    var needsTokens: Bool { authorizer.verifier != nil }
+
+    /// Joins when it is the client's turn.
+    ///
+    /// - Parameters:
+    ///   - request: with the client's address.
+    ///   - asksRole: the client asks for `request.role`; otherwise it gets its token's.
+    ///   - events: called in order, on a thread of the conference, which it must not block; the first call may come
+    ///     before this returns.
+    /// - Returns: the seat, and the request as admitted: with the name and the role of the token.
+    func join(
+        _ request: JoinRequest, as family: ClientFamily, asksRole: Bool = false, token: String?,
+        events: @escaping @Sendable (SharedEvent) -> Void
+    ) async throws(Refusal) -> (seat: any ConferenceSeat, admitted: JoinRequest) {
+        try await enter(request, as: family) { [authorizer] in
+            try await authorizer.admit(request, asksRole: asksRole, token: token)
+        } join: { [conference] admitted in
+            (try conference.seat(admitted, events: events), admitted)
+        }
+    }
+
+    /// Joins when it is the client's turn, with checks and a seat of the caller's.
+    ///
+    /// - Parameter verify: checks the request; the name and the client that it returns are the join's.
+    func enter<Value>(
+        _ request: JoinRequest, as family: ClientFamily, verify: () async throws -> JoinRequest,
+        join: (JoinRequest) async throws -> Value
+    ) async throws(Refusal) -> Value {
+        do {
+            let value = try await limiter.join(request, verify: verify, join: join)
+            statistics.joined(family)
+            return value
+        } catch {
+            let refusal = Refusal(any: error)
+            statistics.refused(refusal, request, family)
+            throw refusal
+        }
+    }
+
+    /// Checks a token for a room without taking a seat: for what a client may do there before its call.
+    func admit(_ request: JoinRequest, asksRole: Bool = false, token: String?) async throws(Refusal) -> JoinRequest {
+        try await authorizer.admit(request, asksRole: asksRole, token: token)
+    }
+}
