@@ -8,10 +8,13 @@ struct Endpoints: Sendable {
     let rules: RequestRules
     let gate: ConnectionGate
     let limits: RequestLimits
+    let largeBodies = LargeBodies()
     let responder: GatewayResponder
     let signalling: SignallingEndpoint
     let whip: WHIPEndpoint
     let webSocketEndpoints: [WebSocketEndpoint]
+    /// The endpoints of other families of clients.
+    let families: [any FamilyEndpoint]
 
     /// - Parameters:
     ///   - budget: the connections that fit into the open files that the system allows.
@@ -42,31 +45,53 @@ struct Endpoints: Sendable {
             joins, iceServers: iceServers, statistics: statistics, limits: configuration.limits, logger: logger)
         whip = WHIPEndpoint(joins, iceServers: iceServers, sdpLimit: configuration.limits.sdpBytes)
 
+        let families = Endpoints.families(
+            FamilyServices(
+                joins: joins, iceServers: iceServers, statistics: statistics, configuration: configuration,
+                logger: logger))
+
         var table = RouteTable()
         table.addPages(assets)
-        table.addServer(conference) { [gate, whip] in statistics.samples + gate.samples + whip.samples }
+        table.addServer(conference) { [gate, whip, largeBodies] in
+            let common = statistics.samples + gate.samples + largeBodies.samples + whip.samples
+            return common + families.flatMap(\.samples)
+        }
         table.addRooms(conference, limits: limits)
         table.addRecordings(
             conference, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
         table.addLayouts(conference)
         table.addSignalling()
         table.addWHIP(whip)
+        for family in families { family.addRoutes(to: &table) }
         table.addDescription(version: Gateway.version)
 
         self.signalling = signalling
         let (inside, outside) = (
             SignallingBudget.tooLargeInside(configuration.limits), SignallingBudget.tooLargeOutside
         )
-        webSocketEndpoints = [
-            WebSocketEndpoint(path: "/signal", checksOrigin: true) { isInside in
-                String(buffer: ServerMessage.error(isInside ? inside : outside, fatal: true).bytes)
-            } serve: {
-                await signalling.serve($0)
-            }
-        ]
+        let native = WebSocketEndpoint(
+            pattern: .path("/signal"), maxMessageBytes: configuration.limits.messageBytes,
+            oversized: { String(buffer: ServerMessage.error($0 ? inside : outside, fatal: true).bytes) },
+            serve: { await signalling.serve($0) })
+        let others = families.flatMap(\.webSocketEndpoints)
+        // A path of its own comes before a room's.
+        webSocketEndpoints = [native] + others.filter { $0.pattern != .room } + others.filter { $0.pattern == .room }
+        self.families = families
         responder = GatewayResponder(
             table: table, rules: rules,
             access: AccessPolicy(adminToken: auth.adminToken, verifier: verifier, links: links), limits: limits,
+            largeBodies: largeBodies,
             statistics: statistics, usesTLS: usesTLS, notices: Notices(logger))
+    }
+
+    /// The endpoints that `doors` turns on.
+    private static func families(_ services: FamilyServices) -> [any FamilyEndpoint] {
+        []
+    }
+
+    /// Ends the connections of all clients outside of rooms.
+    func drain() {
+        signalling.drain()
+        for family in families { family.drain() }
     }
 }

@@ -86,13 +86,13 @@ public struct Gateway: Sendable {
     > {
         let channelEndpoints = endpoints.webSocketEndpoints
         let (rules, gate, limits) = (endpoints.rules, endpoints.gate, endpoints.limits)
-        let maxMessageSize = configuration.limits.messageBytes
+        let families = endpoints.families
+        let (largeBodies, table) = (endpoints.largeBodies, endpoints.responder.table)
         let listen = configuration.http.listen
         let builder = HTTPServerBuilder { responder -> any ServerChildChannel in
             let channel = GatewayChannel(
                 responder: responder, endpoints: channelEndpoints, rules: rules, gate: gate, limits: limits,
-                isTLS: tls != nil,
-                maxMessageSize: maxMessageSize)
+                isTLS: tls != nil, largeBodies: largeBodies, table: table)
             if let tls { return try TLSChannel(channel, tlsConfiguration: tls) }
             return channel
         }
@@ -106,15 +106,19 @@ public struct Gateway: Sendable {
                 availableConnectionsDelegate: .maximum(budget.connections + DescriptorBudget.margin, logger: logger)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? listen.port
-                Gateway.announce(listen, port: port, isSecure: tls != nil)
+                Gateway.announce(listen, port: port, isSecure: tls != nil, families)
             }, logger: logger)
     }
 
-    /// Prints the server's address for the browser.
-    private static func announce(_ listen: Endpoint, port: UInt16, isSecure: Bool) {
+    /// Prints the server's address for the browser, and for the apps of other families.
+    private static func announce(
+        _ listen: Endpoint, port: UInt16, isSecure: Bool, _ families: [any FamilyEndpoint]
+    ) {
         let isAny = IPAddress(listen.host)?.isUnspecified ?? false
-        let url = "\(isSecure ? "https" : "http")://\(Endpoint(host: isAny ? "localhost" : listen.host, port: port))/"
-        print("Tessera \(version) is ready: open \(url)")
+        let server = PublicAddress(
+            isSecure: isSecure, authority: "\(Endpoint(host: isAny ? "localhost" : listen.host, port: port))")
+        print("Tessera \(version) is ready: open \(server.http("/"))")
+        for family in families { print("  " + family.announcement(at: server)) }
         if isAny, !isSecure {
             print(
                 "From other machines, browsers allow camera and microphone over HTTPS only: set http.tls, or put a proxy in front."
@@ -135,7 +139,7 @@ public struct Gateway: Sendable {
                         "Draining: no new joins, recordings are being closed", metadata: ["signal": "\(signal)"])
                     group.addTask {
                         await conference.drain(within: Gateway.drainLimit)
-                        endpoints.signalling.drain()
+                        endpoints.drain()
                         // Half a second for the last messages to leave; remaining connections end with the process.
                         try? await Task.sleep(for: .milliseconds(500))
                         await lifecycle.triggerGracefulShutdown()

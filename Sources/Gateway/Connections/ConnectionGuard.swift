@@ -11,7 +11,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
     /// The client's next step, for which the server waits.
     enum Wait: Sendable {
-        case tls, head, body, idle, nothing
+        case tls, head, body, largeBody, idle, nothing
 
         /// Even slow links need no more: 10 s for a request's head are 60 bytes a second.
         var limit: TimeAmount? {
@@ -19,6 +19,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
             case .tls, .head: .seconds(10)
             // The largest body that is taken, 256 KiB, at 70 kbit/s.
             case .body, .idle: .seconds(30)
+            // A picture of 8 MiB at 230 kbit/s.
+            case .largeBody: .minutes(5)
             case .nothing: nil
             }
         }
@@ -27,7 +29,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
             switch self {
             case .tls: .tls
             case .head: .head
-            case .body: .body
+            case .body, .largeBody: .body
             case .idle: .idle
             case .nothing: nil
             }
@@ -52,6 +54,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
     /// Bytes that may still come; nil: unlimited.
     private var allowance: Int?
     private var isSpent = false
+    /// Bytes since the last whole message, the place of a large one, and where to take it; nil: messages are unlimited.
+    private var messageBytes = 0
+    private var largeMessage: LargeBodies.Place?
+    private var takeLargeMessage: (() -> LargeBodies.Place?)?
     private var unwritten = 0
     private var lastProgress = NIODeadline.uptimeNanoseconds(0)
     private var context: ChannelHandlerContext?
@@ -75,6 +81,16 @@ final class ConnectionGuard: ChannelDuplexHandler {
     /// the event loop.
     func allow(bytes: Int?) { allowance = bytes }
 
+    /// Makes every message of more than `LargeBodies.freeBytes` take a place; where none is left, `AllowanceSpent` goes
+    /// up the pipeline. Called on the event loop.
+    func limitMessages(_ take: @escaping () -> LargeBodies.Place?) { takeLargeMessage = take }
+
+    /// Notes the end of a message. Called on the event loop.
+    func messageEnded() {
+        messageBytes = 0
+        largeMessage = nil
+    }
+
     /// Whether the number of bytes is unlimited.
     var isUnlimited: Bool { allowance == nil }
 
@@ -94,15 +110,26 @@ final class ConnectionGuard: ChannelDuplexHandler {
         // The next request begins.
         if wait == .idle { expect(.head) }
         if isSpent { return }
-        if let left = allowance {
-            let bytes = unwrapInboundIn(data).readableBytes
-            guard bytes <= left else {
-                isSpent = true
-                return context.fireErrorCaught(AllowanceSpent())
-            }
-            allowance = left - bytes
+        // Only a WebSocket has these limits.
+        if allowance != nil || takeLargeMessage != nil, !takes(unwrapInboundIn(data).readableBytes) {
+            isSpent = true
+            return context.fireErrorCaught(AllowanceSpent())
         }
         context.fireChannelRead(data)
+    }
+
+    /// Counts received bytes. Returns false where the client may not send them.
+    private func takes(_ bytes: Int) -> Bool {
+        messageBytes += bytes
+        if let takeLargeMessage, messageBytes > LargeBodies.freeBytes, largeMessage == nil {
+            largeMessage = takeLargeMessage()
+            if largeMessage == nil { return false }
+        }
+        if let left = allowance {
+            if bytes > left { return false }
+            allowance = left - bytes
+        }
+        return true
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -16,9 +16,9 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// The most bytes of a body that are read. A body beyond its route's own limit is answered with 413 and read to its
-    /// end, so that the client sees the answer; a body beyond this limit ends the connection.
-    static let maxBodyBytes = 4 << 20
+    /// The most bytes of a body that are read beyond the limit of its route. Such a body is answered with 413 and read
+    /// to its end, so that the client sees the answer; a body beyond this ends the connection.
+    static let maxExcessBytes = 4 << 20
 
     /// The most waiting parts of requests: a head and an end each, some 150 bytes. One read brings fewer
     /// (`GatewayChannel.readBytes`); only at the end of the input NIO reads all that a client has sent at once.
@@ -28,6 +28,7 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     private let connection: ConnectionGuard
     /// Returns how long the next request has to wait for its turn.
     private let turn: () -> Duration
+    private let bodyLimit: (HTTPRequestHead) -> Int
     /// The parts behind a request that waits for its turn or is being answered. The handler reads no more meanwhile.
     private var held = CircularBuffer<HTTPServerRequestPart>()
     /// Whether the first of them waits for its turn, or its turn has come.
@@ -45,11 +46,19 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     /// The end of the last request has not arrived yet.
     private var isReading = false
     private var bodyBytes = 0
+    private var maxBodyBytes = maxExcessBytes
 
     private enum Turn { case none, waiting, come }
 
-    init(_ ticket: ConnectionGate.Ticket, _ connection: ConnectionGuard, turn: @escaping () -> Duration = { .zero }) {
+    /// - Parameters:
+    ///   - bodyLimit: the bytes that a request's route takes; those that most routes take are in `maxExcessBytes`.
+    ///   - turn: returns how long the next request has to wait for its turn.
+    init(
+        _ ticket: ConnectionGate.Ticket, _ connection: ConnectionGuard,
+        bodyLimit: @escaping (HTTPRequestHead) -> Int = { _ in 0 }, turn: @escaping () -> Duration = { .zero }
+    ) {
         self.ticket = ticket
+        self.bodyLimit = bodyLimit
         self.connection = connection
         self.turn = turn
     }
@@ -133,15 +142,17 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func pass(_ context: ChannelHandlerContext, _ part: HTTPServerRequestPart) {
         switch part {
-        case .head:
+        case .head(let head):
             isAnswering = true
             isReading = true
             bodyBytes = 0
             ticket.become(.busy)
-            connection.expect(.body)
+            let limit = bodyLimit(head)
+            maxBodyBytes = limit + RequestWatch.maxExcessBytes
+            connection.expect(limit > LargeBodies.freeBytes ? .largeBody : .body)
         case .body(let bytes):
             bodyBytes += bytes.readableBytes
-            guard bodyBytes <= RequestWatch.maxBodyBytes else {
+            guard bodyBytes <= maxBodyBytes else {
                 ticket.count(.bodySize)
                 return context.close(promise: nil)
             }

@@ -28,9 +28,9 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     let gate: ConnectionGate
     let limits: RequestLimits
     let isTLS: Bool
-    /// The largest WebSocket message in bytes; after a larger one the client gets an error, and the connection ends
-    /// with code 1009.
-    let maxMessageSize: Int
+    let largeBodies: LargeBodies
+    /// For the limits of bodies.
+    let table: RouteTable
 
     /// Bytes of one read, which are parsed at once: in memory the smallest requests take eight times as much, the
     /// smallest frames twenty times. A large offer or body takes a few reads.
@@ -38,7 +38,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     /// Bytes of the system's receive buffer, which Linux doubles for its own data. By default a connection could fill 6
     /// MB, and NIO reads all of it at once when a client closes its side.
     private static let receiveBuffer: SocketOptionValue = 65_536
-    /// The waiting messages of a WebSocket at which the server stops reading. Each has up to `maxMessageSize`.
+    /// The waiting messages of a WebSocket at which the server stops reading. Each has up to `maxMessageBytes`.
     private static let waitingMessages = NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark(
         lowWatermark: 1, highWatermark: 2)
 
@@ -60,50 +60,30 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             let admission = WebSocketAdmission(endpoints: endpoints, rules: rules)
             let connection = ConnectionGuard(ticket, wait: isTLS ? .tls : .head)
             let here = NIOLoopBound(connection, eventLoop: channel.eventLoop)
-            let maxMessageSize = maxMessageSize
-            let upgrader = NIOTypedWebSocketServerUpgrader<Spoken>(
-                maxFrameSize: maxMessageSize, enableAutomaticErrorHandling: false,
-                shouldUpgrade: { channel, head in
-                    channel.eventLoop.makeSucceededFuture(admission.admit(head, channel) == nil ? nil : HTTPHeaders())
-                },
-                upgradePipelineHandler: { channel, head in
-                    channel.eventLoop.makeCompletedFuture {
-                        guard let (endpoint, source) = admission.admit(head, channel) else {
-                            throw ChannelError.inappropriateOperationForState
+            let upgrader = EndpointUpgrader<Spoken> { [largeBodies] channel, head in
+                guard let (endpoint, source) = admission.admit(head, channel) else { return nil }
+                return NIOTypedWebSocketServerUpgrader<Spoken>(
+                    maxFrameSize: endpoint.maxMessageBytes, enableAutomaticErrorHandling: false,
+                    shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) },
+                    upgradePipelineHandler: { channel, head in
+                        channel.eventLoop.makeCompletedFuture {
+                            let connection = here.value
+                            ticket.become(.outside)
+                            connection.expect(.nothing)
+                            connection.allow(bytes: endpoint.outsideBytes)
+                            connection.limitMessages { largeBodies.take(source.client) }
+                            return try GatewayChannel.serve(endpoint, channel, connection, source, head, ticket)
                         }
-                        ticket.become(.outside)
-                        here.value.expect(.nothing)
-                        here.value.allow(bytes: ConnectionGuard.outsideBytes)
-                        let loop = channel.eventLoop
-                        try channel.pipeline.syncOperations.addHandlers([
-                            NIOWebSocketFrameAggregator(
-                                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024,
-                                maxAccumulatedFrameSize: maxMessageSize),
-                            WebSocketFaultHandler {
-                                ticket.count(.bodySize)
-                                return endpoint.oversized(here.value.isUnlimited)
-                            },
-                        ])
-                        return .webSocket(
-                            try NIOAsyncChannel(
-                                wrappingChannelSynchronously: channel,
-                                configuration: .init(backPressureStrategy: GatewayChannel.waitingMessages)),
-                            endpoint,
-                            WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) {
-                                isInside in
-                                ticket.become(isInside ? .busy : .outside)
-                                loop.execute { here.value.allow(bytes: isInside ? nil : ConnectionGuard.outsideBytes) }
-                            } count: {
-                                ticket.count($0)
-                            })
-                    }
-                })
+                    })
+            }
             let encoder = HTTPResponseEncoder()
             let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
             let filter = UpgradeFilter(admission)
             // A trusted proxy sends the requests of many clients, and limits them itself.
             let isProxy = address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
-            let watch = RequestWatch(ticket, connection) { [limits] in
+            let watch = RequestWatch(ticket, connection) { [table] head in
+                table.bodyLimit(head.method.rawValue, head.uri.prefix { $0 != "?" })
+            } turn: { [limits] in
                 isProxy ? .zero : limits.turn(address, at: MonotonicClock.now())
             }
             let upgrade = NIOTypedHTTPServerUpgradeHandler<Spoken>(
@@ -129,6 +109,37 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             try channel.pipeline.syncOperations.addHandler(connection, position: .first)
             return Value(channel: channel, result: upgrade.upgradeResultFuture)
         }
+    }
+
+    /// Makes the pipeline of a connection that has become a WebSocket. Called on its event loop.
+    private static func serve(
+        _ endpoint: WebSocketEndpoint, _ channel: any Channel, _ connection: ConnectionGuard, _ source: RequestSource,
+        _ head: HTTPRequestHead, _ ticket: ConnectionGate.Ticket
+    ) throws -> Spoken {
+        let loop = channel.eventLoop
+        let here = NIOLoopBound(connection, eventLoop: loop)
+        try channel.pipeline.syncOperations.addHandlers([
+            NIOWebSocketFrameAggregator(
+                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024,
+                maxAccumulatedFrameSize: endpoint.maxMessageBytes),
+            WebSocketFaultHandler {
+                connection.messageEnded()
+            } errorText: {
+                ticket.count(.bodySize)
+                return endpoint.oversized(connection.isUnlimited)
+            },
+        ])
+        return .webSocket(
+            try NIOAsyncChannel(
+                wrappingChannelSynchronously: channel,
+                configuration: .init(backPressureStrategy: GatewayChannel.waitingMessages)),
+            endpoint,
+            WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) { isInside in
+                ticket.become(isInside ? .busy : .outside)
+                loop.execute { here.value.allow(bytes: isInside ? nil : endpoint.outsideBytes) }
+            } count: {
+                ticket.count($0)
+            })
     }
 
     /// Refuses a connection beyond the limit. Without TLS the client gets an answer, since that costs one small packet.
@@ -158,7 +169,10 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
         case .http(let channel)?:
             await handleHTTP(asyncChannel: channel, logger: logger)
         case .webSocket(let channel, let endpoint, let handshake)?:
-            await endpoint.serve(WebSocketConnection(channel, handshake: handshake))
+            await endpoint.serve(
+                WebSocketConnection(
+                    channel, handshake: handshake, maxOutboxBytes: endpoint.maxOutboxBytes,
+                    outsideLimit: endpoint.outsideLimit))
         case nil:
             break
         }
@@ -173,7 +187,7 @@ struct WebSocketAdmission: Sendable {
     /// The endpoint of a complete and allowed WebSocket handshake (RFC 6455 §4.2.1); nil for every other request.
     func admit(_ head: HTTPRequestHead, _ channel: any Channel) -> (WebSocketEndpoint, RequestSource)? {
         let path = head.uri.prefix { $0 != "?" }
-        guard head.method == .GET, let endpoint = endpoints.first(where: { $0.path == path }),
+        guard head.method == .GET, let endpoint = endpoints.first(where: { $0.takes(path: path) }),
             head.headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" }),
             head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" }),
             head.headers["sec-websocket-version"] == ["13"],

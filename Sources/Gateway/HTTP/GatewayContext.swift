@@ -27,11 +27,19 @@ struct RouteRequest: Sendable {
     /// Percent-decoded.
     var parameters: [String: String] = [:]
     var source: RequestSource
+    /// The address by which the client reaches this server.
+    var publicAddress: PublicAddress
+    private let largeBodies: LargeBodies
 
-    init(request: Request, context: GatewayContext, source: RequestSource) {
+    init(
+        request: Request, context: GatewayContext, source: RequestSource, publicAddress: PublicAddress,
+        largeBodies: LargeBodies
+    ) {
         self.request = request
         self.context = context
         self.source = source
+        self.publicAddress = publicAddress
+        self.largeBodies = largeBodies
     }
 
     var headers: HTTPFields { request.headers }
@@ -54,15 +62,28 @@ struct RouteRequest: Sendable {
         return number
     }
 
-    /// The room in the path.\n ///\n /// - Throws: 400 for a text that cannot be a room's id.
+    /// The room in the path.
+    ///
+    /// - Throws: 400 for a text that cannot be a room's id.
     func room() throws(APIError) -> String {
         let room = parameter("room")
         guard Names.isRoom(room) else { throw .badRequest("a room's id is \(Names.roomRule)") }
         return room
     }
 
-    /// The whole body.\n ///\n /// - Throws: 413 for a body of more than `limit` bytes.
+    /// The whole body.
+    ///
+    /// - Throws: 413 for a body of more than `limit` bytes, 503 for a large one while too many others are being read.
     func body(upTo limit: Int) async throws -> [UInt8] {
+        let announced = headers[.contentLength].flatMap { Int($0) } ?? .max
+        // A client that does not announce its body's length may send all that the route takes.
+        let place = min(limit, announced) > LargeBodies.freeBytes ? largeBodies.take(source.client) : nil
+        if place == nil, min(limit, announced) > LargeBodies.freeBytes {
+            throw APIError(
+                .overloaded, "too many large bodies are on their way: try again in a few seconds",
+                headers: [.retryAfter: "5"])
+        }
+        defer { withExtendedLifetime(place) {} }
         do {
             let buffer = try await request.body.collect(upTo: limit)
             return Array(buffer.readableBytesView)

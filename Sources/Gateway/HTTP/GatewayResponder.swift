@@ -12,6 +12,7 @@ struct GatewayResponder: HTTPResponder {
     var rules: RequestRules
     var access: AccessPolicy
     var limits: RequestLimits
+    var largeBodies: LargeBodies
     var statistics: GatewayMetrics
     var usesTLS: Bool
     /// Logs warnings that should appear once.
@@ -28,7 +29,9 @@ struct GatewayResponder: HTTPResponder {
         let source = rules.source(
             remote: context.remote, local: context.local, host: request.head.authority,
             headers: ProxyHeaders(request.headers))
-        var asked = RouteRequest(request: request, context: context, source: source)
+        var asked = RouteRequest(
+            request: request, context: context, source: source, publicAddress: rules.publicAddress(for: source),
+            largeBodies: largeBodies)
         do {
             switch table.find(request.method, request.uri.path) {
             case .found(let route, let parameters):

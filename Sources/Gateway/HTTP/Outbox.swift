@@ -11,13 +11,14 @@ struct Outbox {
     enum Message: Equatable {
         /// Shared by all receivers of the same text.
         case text(ByteBuffer)
+        case binary(ByteBuffer)
         case ping
         case pong(ByteBuffer)
         case close(UInt16, String)
 
         var bytes: Int {
             switch self {
-            case .text(let text): text.readableBytes
+            case .text(let data), .binary(let data): data.readableBytes
             case .ping: 0
             case .pong(let data): data.readableBytes
             case .close(_, let reason): reason.utf8.count
@@ -29,6 +30,11 @@ struct Outbox {
     static let maxMessages = 512
     /// The most waiting bytes: the state of a room of 200, an answer and hundreds of chat messages.
     static let maxBytes = 1 << 20
+
+    private let maxBytes: Int
+
+    /// - Parameter maxBytes: the most waiting bytes.
+    init(maxBytes: Int = Outbox.maxBytes) { self.maxBytes = maxBytes }
 
     /// nil where a newer state has replaced the message.
     private var messages: [Message?] = []
@@ -55,7 +61,7 @@ struct Outbox {
             count -= 1
             bytes -= older.bytes
         }
-        guard count < Outbox.maxMessages, bytes + message.bytes <= Outbox.maxBytes else { return false }
+        guard count < Outbox.maxMessages, bytes + message.bytes <= maxBytes else { return false }
         if let state { places[state] = messages.count }
         messages.append(message)
         count += 1

@@ -6,12 +6,21 @@ struct RequestRules: Sendable {
     let hosts: HostPolicy
     let origins: OriginPolicy
     let trustedProxies: [IPNetwork]
+    private let publicURL: String
+    private let usesTLS: Bool
 
     /// - Parameter machineName: the result of `gethostname`; an argument for tests.
     init(_ settings: TesseraConfiguration.HTTP, machineName: String = ProcessInfo.processInfo.hostName) {
         hosts = HostPolicy(settings, machineName: machineName)
         origins = OriginPolicy(settings)
         trustedProxies = settings.trustedProxies
+        publicURL = settings.publicURL
+        usesTLS = settings.tls.isOn
+    }
+
+    /// The address by which the sender of a request reaches this server.
+    func publicAddress(for source: RequestSource) -> PublicAddress {
+        PublicAddress(publicURL: publicURL, source: source, usesTLS: usesTLS)
     }
 
     /// The source of a request, from the addresses of its connection (`remote`, `local`) and from its headers.

@@ -8,6 +8,8 @@ struct RequestSource: Sendable {
     let client: IPAddress?
     /// The names that the client uses for this server: `Host` and, from a trusted proxy, `X-Forwarded-Host`.
     let hosts: [String]
+    /// The scheme that the client uses, in lower case, as a trusted proxy names it; nil: the connection's own.
+    let scheme: String?
     /// The server's address of the connection.
     let local: IPAddress?
     /// The connection comes from one of `http.trustedProxies`.
@@ -31,6 +33,7 @@ struct RequestSource: Sendable {
         guard isFromTrustedProxy, let remote else {
             client = remote
             hosts = [host].compactMap { $0 }
+            scheme = nil
             return
         }
         // Each proxy appends the address of its client to the list, so any client may have written the entries before
@@ -42,6 +45,7 @@ struct RequestSource: Sendable {
         }
         client = nearest
         hosts = [host, headers.host].compactMap { $0 }
+        scheme = headers.scheme
     }
 
     /// Whether the sender may administer without a token: it is on this machine, uses a name of this machine only, and
@@ -80,6 +84,8 @@ struct ProxyHeaders: Sendable {
     /// The last entry of `X-Forwarded-Host`, or of `host=` in `Forwarded`: the nearest proxy's name in its client's
     /// request.
     let host: String?
+    /// The same of `X-Forwarded-Proto`, or of `proto=`: `https`, in lower case.
+    let scheme: String?
 
     init(_ fields: HTTPFields) {
         self.init(fields.map { ($0.name.canonicalName, $0.value) })
@@ -95,7 +101,7 @@ struct ProxyHeaders: Sendable {
             ProxyHeaders.names.contains(field.name) || ProxyHeaders.prefixes.contains { field.name.hasPrefix($0) }
         }
         guard namesProxy else {
-            (hops, host) = ([], nil)
+            (hops, host, scheme) = ([], nil, nil)
             return
         }
         func list(_ name: String) -> [Substring] {
@@ -106,6 +112,7 @@ struct ProxyHeaders: Sendable {
         let plain = list("x-forwarded-for")
         hops = plain.isEmpty ? forwarded.map(\.address) : plain.map { ForwardedElement.address($0) }
         host = list("x-forwarded-host").last.map { String($0.filter { $0 != " " }) } ?? forwarded.last?.host
+        scheme = list("x-forwarded-proto").last.map { $0.filter { $0 != " " }.lowercased() } ?? forwarded.last?.scheme
     }
 }
 
@@ -113,6 +120,7 @@ struct ProxyHeaders: Sendable {
 private struct ForwardedElement {
     var address: IPAddress?
     var host: String?
+    var scheme: String?
 
     init(_ text: Substring) {
         for pair in text.split(separator: ";") {
@@ -121,6 +129,7 @@ private struct ForwardedElement {
             switch pair[..<equals].filter({ $0 != " " }).lowercased() {
             case "for": address = ForwardedElement.address(value[...])
             case "host": host = value
+            case "proto": scheme = value.lowercased()
             default: break
             }
         }

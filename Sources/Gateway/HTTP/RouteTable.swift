@@ -12,6 +12,8 @@ struct Route: Sendable {
     var access: Access
     /// nil keeps the route out of the document (pages and assets).
     var description: RouteDescription?
+    /// The most bytes of a body, where they are more than usual.
+    var bodyLimit: Int
     var handler: Handler
     /// Whether the route answers under every host name: programs that check health know only the address.
     var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
@@ -20,12 +22,14 @@ struct Route: Sendable {
 
     init(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ description: RouteDescription?,
+        bodyLimit: Int = LargeBodies.freeBytes,
         handler: @escaping Handler
     ) {
         self.method = method
         self.path = path
         self.access = access
         self.description = description
+        self.bodyLimit = bodyLimit
         self.handler = handler
         segments = path.split(separator: "/").map { Segment($0) }
     }
@@ -64,6 +68,15 @@ struct RouteTable: Sendable {
     private(set) var routes: [Route] = []
 
     mutating func add(_ route: Route) { routes.append(route) }
+
+    /// The most bytes of a request's body; 0 where no route takes it. Only a POST, PUT or PATCH has a route that takes
+    /// more than usual.
+    func bodyLimit(_ method: String, _ path: some StringProtocol) -> Int {
+        guard ["POST", "PUT", "PATCH"].contains(method), let method = HTTPRequest.Method(rawValue: method),
+            case .found(let route, _) = find(method, String(path))
+        else { return 0 }
+        return route.bodyLimit
+    }
 
     enum Match: Sendable {
         case found(Route, [String: String])

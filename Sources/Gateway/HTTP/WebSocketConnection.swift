@@ -5,19 +5,6 @@ import NIOHTTP1
 import NIOWebSocket
 import Synchronization
 
-/// A path that takes WebSocket connections, and the code that serves them.
-struct WebSocketEndpoint: Sendable {
-    /// `/signal`
-    var path: String
-    /// Whether pages of other origins are refused.
-    var checksOrigin: Bool
-    /// The text frame that a client gets after a message above the limit, before the connection closes with 1009;
-    /// different inside and outside of a room.
-    var oversized: @Sendable (_ isInside: Bool) -> String?
-    /// Serves a connection and returns when it has ended.
-    var serve: @Sendable (WebSocketConnection) async -> Void
-}
-
 /// One WebSocket (RFC 6455) from the server's side: whole messages in and out, pings, and the end of silent
 /// connections.
 final class WebSocketConnection: Sendable {
@@ -60,7 +47,7 @@ final class WebSocketConnection: Sendable {
 
     let handshake: Handshake
     private let channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
-    private let outbox = Guarded(Outbox())
+    private let outbox: Guarded<Outbox>
     /// Wakes the writer when the outbox has messages.
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
@@ -70,14 +57,19 @@ final class WebSocketConnection: Sendable {
     static let pingInterval = Duration.seconds(15)
     /// A client that sends nothing for this long is gone; answers to pings count.
     static let silenceLimit = Duration.seconds(30)
-    /// The time in which a client must enter a room.
-    static let outsideLimit = Duration.seconds(30)
+    /// See `WebSocketEndpoint`.
+    private let outsideLimit: Duration?
 
     private let hasJoined = Atomic(false)
 
-    init(_ channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, handshake: Handshake) {
+    init(
+        _ channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, handshake: Handshake, maxOutboxBytes: Int,
+        outsideLimit: Duration?
+    ) {
         self.channel = channel
         self.handshake = handshake
+        self.outsideLimit = outsideLimit
+        outbox = Guarded(Outbox(maxBytes: maxOutboxBytes))
         lastReceived = Guarded(.now)
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -87,6 +79,9 @@ final class WebSocketConnection: Sendable {
     func send(_ text: ByteBuffer, _ state: Outbox.State? = nil, fullState: (() -> ByteBuffer)? = nil) {
         enqueue(.text(text), state, fullState: fullState.map { fullState in { .text(fullState()) } })
     }
+
+    /// Queues a binary message; never waits.
+    func send(binary data: ByteBuffer) { enqueue(.binary(data)) }
 
     /// Queues a close frame behind all waiting messages, then ends the connection.
     func close(_ code: UInt16, _ reason: String) { enqueue(.close(code, reason)) }
@@ -200,6 +195,8 @@ final class WebSocketConnection: Sendable {
         switch message {
         case .text(let text):
             try await outbound.write(WebSocketFrame(fin: true, opcode: .text, data: text))
+        case .binary(let data):
+            try await outbound.write(WebSocketFrame(fin: true, opcode: .binary, data: data))
         case .ping:
             try await outbound.write(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()))
         case .pong(let data):
@@ -217,7 +214,7 @@ final class WebSocketConnection: Sendable {
 
     private func watchLiveness() async {
         var nextPing = ContinuousClock.now + WebSocketConnection.pingInterval
-        let outsideEnd = ContinuousClock.now + WebSocketConnection.outsideLimit
+        let outsideEnd = outsideLimit.map { ContinuousClock.now + $0 }
         while !Task.isCancelled, channel.channel.isActive {
             let end = lastReceived.withLock { $0 } + WebSocketConnection.silenceLimit
             do { try await Task.sleep(until: min(nextPing, end), clock: .continuous) } catch { return }
@@ -226,7 +223,7 @@ final class WebSocketConnection: Sendable {
                 channel.channel.close(promise: nil)
                 return
             }
-            if now >= outsideEnd, !hasJoined.load(ordering: .relaxed) {
+            if let outsideEnd, now >= outsideEnd, !hasJoined.load(ordering: .relaxed) {
                 handshake.count(.unjoined)
                 channel.channel.close(promise: nil)
                 return

@@ -14,17 +14,24 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
     /// closing a socket with unread bytes resets the connection, and the close frame is lost.
     private static let closeTimeout = TimeAmount.seconds(1)
 
+    private let messageEnded: () -> Void
     private let errorText: () -> String?
     private var isOver = false
 
-    /// - Parameter errorText: called once, for messages that are too large; its result is sent in a text frame before
-    ///   the close frame.
-    init(errorText: @escaping () -> String?) { self.errorText = errorText }
+    /// - Parameters:
+    ///   - messageEnded: called for each whole message.
+    ///   - errorText: called once, for messages that are too large; its result is sent in a text frame before the close
+    ///     frame.
+    init(messageEnded: @escaping () -> Void = {}, errorText: @escaping () -> String?) {
+        self.messageEnded = messageEnded
+        self.errorText = errorText
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if isOver {
             if case .connectionClose = unwrapInboundIn(data).opcode { context.close(promise: nil) }
         } else {
+            messageEnded()
             context.fireChannelRead(data)
         }
     }

@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 import NIOEmbedded
 import NIOWebSocket
@@ -146,5 +147,23 @@ import Testing
         #expect(try channel.readInbound(as: WebSocketFrame.self) != nil)
         #expect(try channel.readOutbound(as: WebSocketFrame.self) == nil)
         _ = try? channel.finish()
+    }
+
+    @Test func `a large message needs a place, which its end gives back`() throws {
+        let bodies = LargeBodies()
+        let (channel, connection) = try stranger(Meter())
+        connection.allow(bytes: nil)
+        connection.limitMessages { bodies.take(.v4(1)) }
+        var others = (0..<LargeBodies.perAddress - 1).compactMap { _ in bodies.take(.v4(1)) }
+        // The handlers of this test know no end of a message, as for a client that never ends its first.
+        try send(frames([200_000]), to: channel)
+        #expect(channel.isActive && bodies.take(.v4(1)) != nil, "a message of 200 KB needs no place")
+        try send(frames([200_000]), to: channel)
+        #expect(channel.isActive && bodies.take(.v4(1)) == nil)
+        connection.messageEnded()
+        others += [bodies.take(.v4(1))].compactMap { $0 }
+        #expect(others.count == LargeBodies.perAddress)
+        try send(frames([200_000, 200_000]), to: channel)
+        #expect(String(decoding: try sent(channel), as: UTF8.self).contains("inside"))
     }
 }

@@ -1,0 +1,67 @@
+import Conference
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// A path that takes WebSocket connections, its limits, and the code that serves them.
+struct WebSocketEndpoint: Sendable {
+    enum Pattern: Sendable, Equatable {
+        case path(String)
+        /// `/` and `/{room}`, for clients whose URL has nothing else to say.
+        case room
+    }
+
+    var pattern: Pattern
+    /// Whether pages of other origins are refused.
+    var checksOrigin = true
+    /// The largest message of a client in bytes; after a larger one the client gets an error, and the connection ends
+    /// with code 1009.
+    var maxMessageBytes: Int
+    /// The most bytes that wait for the client; beyond them the connection ends.
+    var maxOutboxBytes = Outbox.maxBytes
+    /// Bytes that a client outside of any room may send in total.
+    var outsideBytes = ConnectionGuard.outsideBytes
+    /// The time in which a client must enter a room; nil: it may wait, until its place is needed for another.
+    var outsideLimit: Duration? = .seconds(30)
+    /// The text frame that a client gets after a message above the limit, before the connection closes with 1009;
+    /// different inside and outside of a room.
+    var oversized: @Sendable (_ isInside: Bool) -> String? = { _ in nil }
+    /// Serves a connection and returns when it has ended.
+    var serve: @Sendable (WebSocketConnection) async -> Void
+
+    /// - Parameter path: still percent-encoded, without the query.
+    func takes(path: some StringProtocol) -> Bool {
+        switch pattern {
+        case .path(let own): return path == own
+        case .room:
+            guard let name = path.dropFirst().removingPercentEncoding, path.first == "/" else { return false }
+            return name.isEmpty || Names.isRoom(name)
+        }
+    }
+}
+
+/// Upgrades a handshake by the upgrader of the endpoint that takes it, since each has its own limit of a frame.
+struct EndpointUpgrader<Result: Sendable>: NIOTypedHTTPServerProtocolUpgrader {
+    let supportedProtocol = "websocket"
+    let requiredUpgradeHeaders: [String] = []
+    /// nil: no endpoint takes the handshake.
+    let upgrader:
+        @Sendable (any Channel, HTTPRequestHead) -> (any NIOTypedHTTPServerProtocolUpgrader<Result>)?
+
+    func buildUpgradeResponse(
+        channel: any Channel, upgradeRequest: HTTPRequestHead, initialResponseHeaders: HTTPHeaders
+    ) -> EventLoopFuture<HTTPHeaders> {
+        guard let upgrader = upgrader(channel, upgradeRequest) else { return refuse(channel) }
+        return upgrader.buildUpgradeResponse(
+            channel: channel, upgradeRequest: upgradeRequest, initialResponseHeaders: initialResponseHeaders)
+    }
+
+    func upgrade(channel: any Channel, upgradeRequest: HTTPRequestHead) -> EventLoopFuture<Result> {
+        guard let upgrader = upgrader(channel, upgradeRequest) else { return refuse(channel) }
+        return upgrader.upgrade(channel: channel, upgradeRequest: upgradeRequest)
+    }
+
+    private func refuse<Value>(_ channel: any Channel) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeFailedFuture(ChannelError.inappropriateOperationForState)
+    }
+}

@@ -1,0 +1,31 @@
+import Basics
+import Conference
+import Logging
+
+/// The endpoint of one family of clients (`doors.*`).
+protocol FamilyEndpoint: Sendable {
+    func addRoutes(to table: inout RouteTable)
+    var webSocketEndpoints: [WebSocketEndpoint] { get }
+    var samples: [MetricSample] { get }
+    /// The line that the start prints: what the family's clients have to be set to.
+    ///
+    /// - Parameter server: the server's address as a client on this machine has it.
+    func announcement(at server: PublicAddress) -> String
+    /// Ends the connections of clients outside of rooms. Those in rooms have got `left` from their rooms.
+    func drain()
+}
+
+extension FamilyEndpoint {
+    func addRoutes(to table: inout RouteTable) {}
+    var webSocketEndpoints: [WebSocketEndpoint] { [] }
+    var samples: [MetricSample] { [] }
+}
+
+/// What all families need.
+struct FamilyServices: Sendable {
+    let joins: JoinService
+    let iceServers: ICEServers
+    let statistics: GatewayMetrics
+    let configuration: TesseraConfiguration
+    let logger: Logger
+}
