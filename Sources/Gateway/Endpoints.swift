@@ -86,7 +86,8 @@ struct Endpoints: Sendable {
 
     /// The endpoints that `doors` turns on.
     private static func families(_ services: FamilyServices) -> [any FamilyEndpoint] {
-        []
+        let families: [(any FamilyEndpoint)?] = []
+        return families.compactMap { $0 }
     }
 
     /// Ends the connections of all clients outside of rooms.

@@ -45,8 +45,7 @@ struct EndpointUpgrader<Result: Sendable>: NIOTypedHTTPServerProtocolUpgrader {
     let supportedProtocol = "websocket"
     let requiredUpgradeHeaders: [String] = []
     /// nil: no endpoint takes the handshake.
-    let upgrader:
-        @Sendable (any Channel, HTTPRequestHead) -> (any NIOTypedHTTPServerProtocolUpgrader<Result>)?
+    let upgrader: @Sendable (any Channel, HTTPRequestHead) -> (any NIOTypedHTTPServerProtocolUpgrader<Result>)?
 
     func buildUpgradeResponse(
         channel: any Channel, upgradeRequest: HTTPRequestHead, initialResponseHeaders: HTTPHeaders

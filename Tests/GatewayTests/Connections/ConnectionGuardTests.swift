@@ -140,7 +140,9 @@ private final class ReadCounter: ChannelOutboundHandler {
         let ticket = try gate.open(nil) {}.get()
         let connection = ConnectionGuard(ticket, wait: .head)
         var turns = 0
-        let watch = RequestWatch(ticket, connection) { _ in 0 } turn: {
+        let watch = RequestWatch(ticket, connection) { _ in
+            0
+        } turn: {
             turns += 1
             return turns == 1 ? .zero : .seconds(1)
         }
