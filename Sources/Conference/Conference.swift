@@ -24,6 +24,7 @@ public final class Conference: Sendable {
     let seats: SeatService
     let peers: PeerService
     let recordingService: RecordingService
+    let chat: ChatService
     let control = ControlThread()
     let statistics = ServerStatistics()
     private let layoutService: LayoutService
@@ -68,7 +69,10 @@ public final class Conference: Sendable {
             logger: logger,
             log: log)
         snapshots = Snapshots(pool: media.pool, meter: media.meters.snapshot)
-        events.set(roomService, seats)
+        chat = ChatService(
+            configuration, rooms: roomService, peers: media.peers, control: control,
+            pictures: PictureStore(configuration.pictures, logger: logger))
+        events.set(roomService, seats, chat)
     }
 
     /// The media addresses that were bound, with the ports that the system chose.
@@ -83,6 +87,7 @@ public final class Conference: Sendable {
         media.start()
         control.start { [weak self] now in self?.runHousekeeping(at: now) }
         recordingService.control.open()
+        chat.pictures.open()
     }
 
     public var isDraining: Bool { registry.isDraining }
@@ -201,6 +206,14 @@ public final class Conference: Sendable {
         return Participant(id: id, room: room, resumeSecret: secret, conference: self)
     }
 
+    /// The participant with this secret, beside the endpoint that holds its seat: for requests that the client makes
+    /// elsewhere.
+    public func participant(_ id: String, secret: String, in room: String) throws(ConferenceError) -> Participant {
+        guard let hosted = registry[room] else { throw .roomNotFound(room) }
+        try hosted.read { slot throws(ConferenceError) in try slot.room.requireSecret(secret, of: id) }
+        return Participant(id: id, room: room, resumeSecret: secret, conference: self)
+    }
+
     public func participant(_ id: String, in room: String) throws(ConferenceError) -> ParticipantInfo {
         guard let member = registry[room]?.read({ $0.room.member(id) }) else { throw .roomNotFound(room) }
         guard let member else { throw .participantNotFound(id) }
@@ -263,4 +276,17 @@ public final class Conference: Sendable {
 
     /// The path of a recording's (first) file; not for clients.
     public func recordingPath(_ id: String) throws(ConferenceError) -> String { try recordingService.path(of: id) }
+
+    // MARK: - Pictures of chats
+
+    /// Stores a picture that no room has yet: for endpoints with messages outside of rooms.
+    public func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
+        try await chat.pictures.store(bytes, try chat.pictures.place(for: bytes))
+    }
+
+    /// The bytes of a stored picture.
+    public func picture(_ id: String) async throws(ConferenceError) -> [UInt8] { try await chat.pictures.read(id) }
+
+    /// The path of a picture's file, which may have been deleted; not for clients.
+    public func picturePath(_ id: String) throws(ConferenceError) -> String { try chat.pictures.path(of: id) }
 }

@@ -81,7 +81,7 @@ extension Conference {
                 "tessera_room_engines_running",
                 "Rooms whose media runs since a peer, a recording or a snapshot takes its output.", .gauge,
                 Double(engines.count(where: \.isRunning))))
-        samples += recordingService.control.samples
+        samples += recordingService.control.samples + chat.pictures.samples
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(
@@ -167,7 +167,7 @@ extension Conference {
             ),
             (
                 "tessera_control_dropped_total",
-                "Relayed messages that were dropped since too much waited for the control thread.",
+                "Chat messages of data channels that were dropped since too much waited for the control thread.",
                 control.dropped
             ),
         ] {

@@ -1,7 +1,6 @@
 import Basics
-import Foundation
 import Peer
-public import RoomMedia
+import RoomMedia
 import Threads
 
 /// One seat in a room, as its endpoint holds it.
@@ -27,6 +26,8 @@ public final class Participant: Sendable {
     }
     public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
     public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
+    /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.
+    public var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }
 
     private func slot<Result>(_ body: (RoomSlot) -> Result) -> Result? {
         conference.registry[room]?.read(body)
@@ -105,19 +106,13 @@ public final class Participant: Sendable {
 
     /// Sends a chat message to everyone, or to one participant and, as a confirmation, to the sender.
     public func chat(_ text: String, to other: String? = nil) throws(ConferenceError) {
-        guard ChatMessage.allowedLength.contains(text.utf8.count) else {
-            throw .badRequest("text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
-        }
-        try conference.seats.allow(.chat, id)
-        try change { slot throws(ConferenceError) in
-            guard let member = slot.room.member(id) else { throw .participantNotFound(id) }
-            try slot.room.requireMaySendMessages(id)
-            if let other, slot.room.member(other) == nil { throw .participantNotFound(other) }
-            let event = ParticipantEvent.chat(
-                ChatMessage(from: id, fromName: member.name, to: other, text: text, at: Date()))
-            guard let other else { return conference.roomService.notifyAll(slot, event) }
-            for receiver in Set([other, id]) { conference.roomService.notify(slot, receiver, event) }
-        }
+        try conference.chat.send(text, by: id, in: room, to: other)
+    }
+
+    /// Stores a picture (`ChatPicture.Format`, at most `ChatPicture.maxBytes`) and sends it likewise.
+    @discardableResult
+    public func sendPicture(_ bytes: [UInt8], to other: String? = nil) async throws(ConferenceError) -> ChatPicture {
+        try await conference.chat.send(picture: bytes, by: id, in: room, to: other)
     }
 
     public enum RecordAction: String, Sendable { case start, pause, resume, stop }
@@ -146,15 +141,6 @@ public final class Participant: Sendable {
         case .stop: Task { [conference] in _ = try? await conference.stopRecording(current) }
         case .start: break
         }
-    }
-
-    /// Sends a message to the others' data channels of that label, as if it had come on a channel of the participant's.
-    public func relay(label: String, _ content: RelayedMessage.Content) throws(ConferenceError) {
-        try conference.seats.allow(.message, id)
-        try change { slot throws(ConferenceError) in try slot.room.requireMaySendMessages(id) }
-        let message = RelayedMessage(from: id, label: label, content: content)
-        if let engine = slot(\.engine) { conference.media.peers.relay(message, in: engine) }
-        conference.roomService.relayed(message, in: room)
     }
 
     /// Undoes the join: a room that was created for it ends too.

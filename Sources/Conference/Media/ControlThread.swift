@@ -14,7 +14,7 @@ final class ControlThread: Sendable {
 
     /// How often `housekeeping` runs.
     static let period = Duration.milliseconds(200)
-    /// The number of waiting pieces of work from which relayed messages are dropped.
+    /// The number of waiting pieces of work from which chat of data channels is dropped.
     static let limit = 4096
 
     private let inbox = Mailbox<Key, @Sendable () -> Void>()

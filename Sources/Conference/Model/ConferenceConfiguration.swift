@@ -8,9 +8,12 @@ public struct ConferenceConfiguration: Sendable {
     public var video = Video()
     public var audio = Audio()
     public var recording = Recording()
+    public var pictures = Pictures()
     public var limits = Limits()
     /// The directory of `NAME.json` layouts; read at start and watched.
     public var layoutsDirectory = "layouts"
+    /// The server's URL as clients know it, such as `https://meet.example`, for links in messages; empty: unknown.
+    public var publicURL = ""
     /// The number of threads that decode, compose and encode; nil: as many as processors.
     public var workers: Int?
     /// The number of threads that mix and encode audio, each for its rooms; nil: by the number of processors.
@@ -69,6 +72,15 @@ public struct ConferenceConfiguration: Sendable {
         public var minimumFree = 1 << 30
         /// How many recordings may be started in one room within a minute.
         public var startsPerMinute = 6
+        public init() {}
+    }
+
+    /// The stored pictures of chats.
+    public struct Pictures: Sendable, Equatable {
+        /// Created with the first picture.
+        public var directory = "data/pictures"
+        /// The most bytes of all pictures together; the oldest are deleted.
+        public var maxBytes = 1 << 30
         public init() {}
     }
 

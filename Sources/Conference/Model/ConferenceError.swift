@@ -30,6 +30,13 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     /// The request does not fit the present state.
     case conflict(String)
     case recordingFailed(String)
+    /// There is no such picture (any more).
+    case pictureNotFound
+    /// The bytes are no picture of a known format.
+    case badPicture(String)
+    case tooLarge(String)
+    /// The server cannot store pictures.
+    case pictureFailed(String)
     /// The system refuses what the configuration needs, such as the media ports.
     case configuration(String)
     case internalFailure(String)
@@ -52,7 +59,10 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .draining: "The server is going down: try again in a few seconds."
         case .recordingRunning(let room): "Room “\(room)” is being recorded already."
         case .recordingNotRunning(let id): "Recording “\(id)” does not run any more."
-        case .recordingFailed(let text), .configuration(let text), .internalFailure(let text): text
+        case .recordingFailed(let text), .badPicture(let text), .tooLarge(let text), .pictureFailed(let text),
+            .configuration(let text), .internalFailure(let text):
+            text
+        case .pictureNotFound: "There is no such picture (any more)."
         case .atCapacity(let text, _), .tooFast(let text, _): text
         }
     }

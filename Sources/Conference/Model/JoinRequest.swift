@@ -49,8 +49,9 @@ public struct JoinRequest: Hashable, Sendable {
     /// A viewer gets this participant's picture and its audio mix, which leaves out the participant's voice.
     public var asParticipant: String?
     public var media = MediaPreferences()
-    /// Whether data channel messages of others come as events too.
-    public var receivesMessages = false
+    /// The label of the data channel by which the client gets and sends chat, such as `WebRTCData`; nil: the client gets
+    /// chat as events, and its endpoint sends it.
+    public var chatChannel: String?
     /// Whether the seat ends with the peer's media connection, not only by signalling (WHIP, WHEP).
     public var endsWithMedia = false
     /// The client for whose limits the seat, and a room created for it, count.

@@ -12,11 +12,10 @@ public enum ParticipantEvent: Hashable, Sendable {
     case layout(String)
     /// nil: the room is not recorded any more.
     case recording(RecordingInfo?)
+    /// A message of the chat, also one of the participant itself. Not for those who joined with a `chatChannel`.
     case chat(ChatMessage)
     case role(Role)
     case link(LinkState)
-    /// A data channel message of another participant, only for those who joined with `receivesMessages`.
-    case message(RelayedMessage)
     /// The media connection is up (true) or lost (false).
     case connection(Bool)
     /// The last event of the participant.

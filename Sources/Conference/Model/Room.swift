@@ -85,12 +85,15 @@ struct Room: Sendable {
 
     /// Resumes a seat whose signalling was lost. The secret must be the one of the join.
     mutating func resume(_ id: String, secret: String) throws(ConferenceError) {
-        guard let index = members.firstIndex(where: { $0.id == id }), !secret.isEmpty,
-            members[index].resumeSecret == secret
-        else {
+        try requireSecret(secret, of: id)
+        members[try index(id)].signallingLostAt = nil
+    }
+
+    /// Throws unless this is the secret that the member got when it joined.
+    func requireSecret(_ secret: String, of id: String) throws(ConferenceError) {
+        guard let member = member(id), !secret.isEmpty, member.resumeSecret == secret else {
             throw .unauthorized("This seat is not kept any more: join anew.")
         }
-        members[index].signallingLostAt = nil
     }
 
     mutating func signallingLost(_ id: String, at now: Instant) {

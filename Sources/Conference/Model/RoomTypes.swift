@@ -112,19 +112,6 @@ public struct LayoutInfo: Hashable, Sendable {
     public static func isName(_ text: String) -> Bool { Layout.isName(text) }
 }
 
-public struct ChatMessage: Hashable, Sendable {
-    /// Bytes of `text`.
-    public static let allowedLength = 1...8192
-
-    /// The id of the sender.
-    public var from: String
-    public var fromName: String
-    /// nil: everyone.
-    public var to: String?
-    public var text: String
-    public var at: Date
-}
-
 public struct RecordingInfo: Hashable, Sendable {
     /// `repairing`: a crash left the recording open, and the server closes it.
     public enum State: String, Sendable, CaseIterable { case recording, paused, finished, failed, repairing }

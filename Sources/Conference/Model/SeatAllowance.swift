@@ -11,8 +11,8 @@ enum RatedRequest: String, Sendable, CaseIterable {
     case layout
     /// A personal view that no member of the room has yet, which needs a compositor and encoders.
     case view
-    /// A data channel message by signalling.
-    case message
+    /// A picture of the chat.
+    case picture
 
     /// The sustained rate and the burst. Real clients stay far below: a page sends a few offers when it begins to
     /// present, one state for each click, and up to 20 candidates for each interface at the start.
@@ -24,7 +24,7 @@ enum RatedRequest: String, Sendable, CaseIterable {
         case .state: (10, 30)
         case .layout: (2, 10)
         case .view: (0.2, 4)
-        case .message: (50, 200)
+        case .picture: (0.5, 5)
         }
     }
 
@@ -37,7 +37,7 @@ enum RatedRequest: String, Sendable, CaseIterable {
         case .state: "changes of state"
         case .layout: "changes of layout"
         case .view: "pictures of your own"
-        case .message: "messages"
+        case .picture: "pictures"
         }
     }
 }

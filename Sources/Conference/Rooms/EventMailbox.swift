@@ -5,7 +5,7 @@ import Synchronization
 /// The events that wait for one participant's endpoint. Of each kind of state only the newest event waits; messages are
 /// bounded, and beyond the bound the oldest is dropped and counted.
 final class EventMailbox: Sendable {
-    /// The most waiting chat and data channel messages …
+    /// The most waiting chat messages …
     static let limit = 256
     /// … and their bytes.
     static let byteLimit = 1 << 20
@@ -92,26 +92,15 @@ extension ParticipantEvent {
         case .role: .role
         case .link: .link
         case .connection: .connection
-        case .chat, .message, .left, .error: nil
+        case .chat, .left, .error: nil
         }
     }
 
     fileprivate var isMessage: Bool {
-        switch self {
-        case .chat, .message: true
-        default: false
-        }
+        if case .chat = self { true } else { false }
     }
 
     fileprivate var messageBytes: Int {
-        switch self {
-        case .chat(let chat): chat.text.utf8.count
-        case .message(let message):
-            switch message.content {
-            case .text(let text): text.utf8.count
-            case .binary(let bytes): bytes.count
-            }
-        default: 0
-        }
+        if case .chat(let chat) = self { chat.text.utf8.count } else { 0 }
     }
 }

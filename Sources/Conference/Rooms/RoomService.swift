@@ -136,7 +136,6 @@ final class RoomService: Sendable {
         for (id, view) in moved {
             if let tiles = slot.tiles[view] { notify(slot, id, .tiles(tiles)) }
         }
-        slot.engine.setMessageListeners(slot.listeners.values.contains(where: \.receivesMessages))
         if reshaped || !moved.isEmpty {
             media.peers.everywhere { [id = slot.room.id, views = slot.room.views] host, _ in
                 host.refresh(id, views: views)
@@ -199,9 +198,13 @@ final class RoomService: Sendable {
         if let mailbox = slot.listeners[participant]?.mailbox { put(SharedEvent(event), in: mailbox) }
     }
 
-    func notifyAll(_ slot: RoomSlot, _ event: ParticipantEvent) {
+    /// - Parameter isReceiver: whether a participant gets the event.
+    func notifyAll(
+        _ slot: RoomSlot, _ event: ParticipantEvent,
+        where isReceiver: (String, RoomSlot.Listener) -> Bool = { _, _ in true }
+    ) {
         let shared = SharedEvent(event)
-        for listener in slot.listeners.values { put(shared, in: listener.mailbox) }
+        for (id, listener) in slot.listeners where isReceiver(id, listener) { put(shared, in: listener.mailbox) }
     }
 
     func notify(_ participant: String, _ event: ParticipantEvent) {
@@ -217,15 +220,6 @@ final class RoomService: Sendable {
     }
 
     // MARK: - Events of media (on the control thread)
-
-    func relayed(_ message: RelayedMessage, in room: String) {
-        registry[room]?.read { slot in
-            let shared = SharedEvent(.message(message))
-            for (id, listener) in slot.listeners where listener.receivesMessages && id != message.from {
-                put(shared, in: listener.mailbox)
-            }
-        }
-    }
 
     private func tilesChanged(_ room: String, _ view: ViewID, _ tiles: TilesInfo) {
         _ = try? registry[room]?.change { slot throws(ConferenceError) in

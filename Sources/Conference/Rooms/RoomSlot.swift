@@ -6,7 +6,8 @@ import RoomMedia
 struct RoomSlot {
     struct Listener {
         var mailbox: EventMailbox
-        var receivesMessages: Bool
+        /// See `JoinRequest.chatChannel`.
+        var chatChannel: String?
         var media: MediaPreferences
     }
 
@@ -16,6 +17,7 @@ struct RoomSlot {
     let engine: RoomEngine
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?
+    var history = ChatHistory()
     /// The limits that senders were last asked to keep.
     var limits: [String: SenderLimit] = [:]
     /// The tiles of each view, as last announced.

@@ -88,8 +88,7 @@ final class SeatService: Sendable {
         }
         slot.listeners[id] = RoomSlot.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
-            receivesMessages: request.receivesMessages,
-            media: request.media)
+            chatChannel: request.chatChannel, media: request.media)
         registry.add(Seat(room: request.room, client: request.client, life: SeatLife()), id)
         var joined = joined
         joined.startsRecording =
@@ -122,12 +121,13 @@ final class SeatService: Sendable {
 
     /// Random letters and digits from the system's secure generator.
     static func token(_ count: Int) -> String {
-        let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
         var generator = SystemRandomNumberGenerator()
         return String(
-            decoding: (0..<count).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] },
-            as: UTF8.self)
+            decoding: (0..<count).map { _ in
+                tokenAlphabet[Int.random(in: 0..<tokenAlphabet.count, using: &generator)]
+            }, as: UTF8.self)
     }
+    static let tokenAlphabet = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
 
     // MARK: - Leaving
 

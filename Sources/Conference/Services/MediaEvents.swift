@@ -7,6 +7,7 @@ final class MediaEvents: Sendable {
     private struct Receivers: Sendable {
         weak var rooms: RoomService?
         weak var seats: SeatService?
+        weak var chat: ChatService?
     }
 
     private let control: ControlThread
@@ -15,15 +16,17 @@ final class MediaEvents: Sendable {
     init(_ control: ControlThread) { self.control = control }
 
     /// Sets the receivers. Events before this are dropped.
-    func set(_ rooms: RoomService, _ seats: SeatService) {
+    func set(_ rooms: RoomService, _ seats: SeatService, _ chat: ChatService) {
         receivers.withLock { receivers in
             receivers.rooms = rooms
             receivers.seats = seats
+            receivers.chat = chat
         }
     }
 
     private var rooms: RoomService? { receivers.withLock { $0.rooms } }
     private var seats: SeatService? { receivers.withLock { $0.seats } }
+    private var chat: ChatService? { receivers.withLock { $0.chat } }
 
     var forHost: PeerLoopEvents {
         PeerLoopEvents(
@@ -36,8 +39,9 @@ final class MediaEvents: Sendable {
             link: { [self] id, link in
                 control.post(.link(id)) { [self] in rooms?.notify(id, .link(link)) }
             },
-            relayed: { [self] room, message in
-                control.postIfRoom { [self] in rooms?.relayed(message, in: room) }
+            chat: { [self] room, message in
+                // Looks at the bytes on the loop, so that only what is chat comes to the control thread.
+                chat?.received(message, in: room)
             })
     }
 }

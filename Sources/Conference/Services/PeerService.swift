@@ -50,6 +50,7 @@ final class PeerService: Sendable {
         var intake: Intake
         var view: ViewID
         var media: MediaPreferences
+        var chatChannel: String?
         var limit: SenderLimit?
         var isViewer: Bool
         var maySendMessages: Bool
@@ -69,7 +70,8 @@ final class PeerService: Sendable {
             try registry.allow(.offer, id, at: now)
             var plan = Plan(
                 engine: slot.engine, intake: intake, view: slot.view(of: id),
-                media: slot.listeners[id]?.media ?? MediaPreferences(), limit: slot.limits[id],
+                media: slot.listeners[id]?.media ?? MediaPreferences(), chatChannel: slot.listeners[id]?.chatChannel,
+                limit: slot.limits[id],
                 isViewer: member.kind == .viewer,
                 maySendMessages: member.maySendMessages, life: seat.life)
             if connects, !member.isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
@@ -118,9 +120,11 @@ final class PeerService: Sendable {
             throw .participantNotFound(id)
         }
         let seat = HostedPeer(
-            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, plan.media, at: now), engine: plan.engine,
+            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, plan.media, at: now),
+            engine: plan.engine,
             intake: plan.intake, view: plan.view,
-            opensChannels: plan.media.opensChannels, maySendMessages: plan.maySendMessages,
+            opensChannels: plan.media.opensChannels, chatChannel: plan.chatChannel,
+            maySendMessages: plan.maySendMessages,
             loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
         host.add(seat, at: now)
         if let limit = plan.limit { host.setReceiveLimit(limit, of: id, at: now) }

@@ -15,6 +15,9 @@ extension ConferenceConfiguration {
         video = settings.video
         audio = settings.audio.mix
         recording = settings.recording.files
+        pictures.directory = settings.doors.directory + "/pictures"
+        pictures.maxBytes = settings.doors.pictureBytes
+        publicURL = settings.http.publicURL
         limits = settings.limits.conference
         layoutsDirectory = settings.layouts.directory
     }

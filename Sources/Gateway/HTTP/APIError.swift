@@ -61,7 +61,7 @@ extension ErrorCode {
         case .upgradeRequired: HTTPResponse.Status(code: 426, reasonPhrase: "Upgrade Required")
         case .preconditionRequired: HTTPResponse.Status(code: 428, reasonPhrase: "Precondition Required")
         case .tooFast: .tooManyRequests
-        case .internalFailure, .recordingFailed: .internalServerError
+        case .internalFailure, .recordingFailed, .pictureFailed: .internalServerError
         case .roomFull, .overloaded, .draining: .serviceUnavailable
         }
     }

@@ -67,6 +67,8 @@ struct Welcome: Sendable, Equatable {
     var participants: [ParticipantInfo]
     var layout: String
     var recording: RecordingInfo?
+    /// The latest public messages of the chat, the oldest first.
+    var chat: [ChatMessage] = []
 
     fileprivate func json(_ iceServers: [ICEServers.Entry], countsViewers: Bool) -> JSONValue {
         let roster = countsViewers ? Roster(participants) : nil
@@ -79,7 +81,7 @@ struct Welcome: Sendable, Equatable {
                 ],
                 "iceServers": .array(iceServers.map(\.json)),
                 "participants": .array((roster?.listed ?? participants).map(\.json)),
-                "layout": .string(layout), "recording": recording?.json ?? .null,
+                "layout": .string(layout), "recording": recording?.json ?? .null, "chat": .array(chat.map(\.json)),
             ], where: ["viewers": roster.map { .integer($0.viewers) }])
     }
 }
@@ -92,7 +94,7 @@ extension Welcome {
             room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
             role: info?.role ?? request?.role ?? .participant,
             resumeSecret: seat.resumeSecret, participants: seat.participants, layout: seat.layout,
-            recording: seat.recording)
+            recording: seat.recording, chat: seat.chatHistory)
     }
 }
 
@@ -115,7 +117,7 @@ extension ParticipantEvent {
         case .layout: .layout
         case .recording: .recording
         case .link: .link
-        case .role, .chat, .message, .connection, .left, .error: nil
+        case .role, .chat, .connection, .left, .error: nil
         }
     }
 
@@ -145,13 +147,7 @@ extension ParticipantEvent {
         case .speaker(let id): ["type": "speaker", "participant": id.map { .string($0) } ?? .null]
         case .layout(let name): ["type": "layout", "name": .string(name)]
         case .recording(let recording): ["type": "recording", "recording": recording?.json ?? .null]
-        case .chat(let chat):
-            .object(
-                [
-                    "type": "chat", "from": .string(chat.from), "name": .string(chat.fromName),
-                    "text": .string(chat.text),
-                    "at": .date(chat.at),
-                ], where: ["to": chat.to.map { .string($0) }])
+        case .chat(let chat): chat.json
         case .link(let link):
             [
                 "type": "line", "estimate": .integer(link.estimate.bitsPerSecond),
@@ -163,7 +159,25 @@ extension ParticipantEvent {
                 "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
             ]
         // The session sends other messages for these, or none.
-        case .role, .message, .connection, .left, .error: [:]
+        case .role, .connection, .left, .error: [:]
         }
+    }
+}
+
+extension ChatMessage {
+    /// A `chat` message, by itself and in `joined.chat`.
+    fileprivate var json: JSONValue {
+        .object(
+            [
+                "type": "chat", "id": .string(id), "from": .string(from), "name": .string(fromName),
+                "text": .string(text), "at": .date(at),
+            ], where: ["to": to.map { .string($0) }, "picture": picture?.json])
+    }
+}
+
+extension ChatPicture {
+    /// The picture in chat messages and in the answer to who sent it.
+    var json: JSONValue {
+        ["url": .string(ChatPicture.path(of: id)), "type": .string(type), "bytes": .integer(bytes)]
     }
 }

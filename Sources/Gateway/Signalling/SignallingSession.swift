@@ -147,8 +147,11 @@ struct SignallingSession: Sendable {
     mutating func seated(_ welcome: Welcome, iceServers: [ICEServers.Entry]) -> [Action] {
         guard case .joining(let held) = state else { return [.leave] }
         state = .inside
+        // A message of the chat that came during the join is in the history already.
+        let known = Set(welcome.chat.map(\.id))
+        let new = held.filter { if case .chat(let chat) = $0.event { !known.contains(chat.id) } else { true } }
         return [.send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas))]
-            + held.flatMap { handleEvent($0) }
+            + new.flatMap { handleEvent($0) }
     }
 
     /// Handles a refused join or resume. After some refusals the client may try again on this connection.
@@ -204,8 +207,8 @@ struct SignallingSession: Sendable {
         switch shared.event {
         case .participants(let update): return announced(update, shared)
         case .tiles, .speaker, .layout, .recording, .chat, .link: return [.send(.event(shared))]
-        // The list of participants has a new role too; relayed messages are for endpoints that request them.
-        case .role, .message, .connection: return []
+        // The list of participants has a new role too.
+        case .role, .connection: return []
         case .error(let error):
             // The error concerns the room, not a request of this client, which stays.
             return [.send(.error(Refusal(error), fatal: false))]
@@ -265,7 +268,8 @@ extension ErrorCode {
             .badMessage
         case .badLayout: .unknownLayout
         case .draining: .overloaded
-        case .recordingFailed, .sessionNotFound, .notFound, .badRequest, .methodNotAllowed, .notAcceptable,
+        case .recordingFailed, .pictureFailed, .sessionNotFound, .notFound, .badRequest, .methodNotAllowed,
+            .notAcceptable,
             .unsupportedMediaType,
             .preconditionFailed, .preconditionRequired, .rangeNotSatisfiable, .tooLarge, .misdirected, .upgradeRequired:
             .internalFailure

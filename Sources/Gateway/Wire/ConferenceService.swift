@@ -26,6 +26,10 @@ protocol ConferenceService: Sendable {
     func recording(_ id: String) -> RecordingInfo?
     func recordingPath(_ id: String) throws(ConferenceError) -> String
 
+    func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture
+    func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
+    func picturePath(_ id: String) throws(ConferenceError) -> String
+
     func layouts() -> [LayoutInfo]
     func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
     func deleteLayout(_ name: String) throws(ConferenceError)
@@ -39,6 +43,8 @@ protocol ConferenceService: Sendable {
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> any ConferenceSeat
+    /// The seat of a client beside the endpoint that holds it: for what the client asks for elsewhere.
+    func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat
 }
 
 /// A participant's seat in a room, as an endpoint holds it for its client: `Participant`, or a test's fake.
@@ -51,6 +57,8 @@ protocol ConferenceSeat: Sendable {
     var layout: String { get }
     var participants: [ParticipantInfo] { get }
     var recording: RecordingInfo? { get }
+    /// The latest public messages of the room's chat, the oldest first.
+    var chatHistory: [ChatMessage] { get }
 
     func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer
     func makeOffer(restartsICE: Bool) async throws(ConferenceError) -> String
@@ -61,6 +69,7 @@ protocol ConferenceSeat: Sendable {
     func setLayout(_ name: String, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
     func present(_ on: Bool) throws(ConferenceError)
     func chat(_ text: String, to other: String?) throws(ConferenceError)
+    func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
     func record(_ action: Participant.RecordAction) async throws(ConferenceError)
     func leave(_ reason: LeaveReason)
     func withdraw()
@@ -80,6 +89,10 @@ extension Conference: ConferenceService {
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> any ConferenceSeat {
         try resume(id: claim.id, secret: claim.secret, events: events)
+    }
+
+    func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat {
+        try participant(claim.id, secret: claim.secret, in: room)
     }
 }
 

@@ -25,6 +25,7 @@ enum ErrorCode: String, Sendable, CaseIterable {
     case recordingRunning = "recording_running"
     case recordingNotRunning = "recording_not_running"
     case recordingFailed = "recording_failed"
+    case pictureFailed = "picture_failed"
     case conflict
     case draining
     case badRequest = "bad_request"

@@ -59,6 +59,10 @@ extension ErrorCode {
             case .recordingNotRunning: .recordingNotRunning
             case .conflict: .conflict
             case .recordingFailed: .recordingFailed
+            case .pictureNotFound: .notFound
+            case .badPicture: .unsupportedMediaType
+            case .tooLarge: .tooLarge
+            case .pictureFailed: .pictureFailed
             case .configuration, .internalFailure: .internalFailure
             }
     }

@@ -2,7 +2,6 @@ package import Basics
 package import Codecs
 import Mixing
 package import Peer
-import Synchronization
 package import Threads
 
 /// The server's services that a room's media use.
@@ -90,7 +89,6 @@ package final class RoomEngine: Sendable {
     /// Called when the tiles of a view changed.
     private let tilesChanged: @Sendable (ViewID, TilesInfo) -> Void
     private let speakersChanged: @Sendable (Speakers) -> Void
-    private let listeners = Atomic<Bool>(false)
 
     package init(
         id: String, scene: Scene, rungs: [RoomMediaConfiguration.Rung], audio: RoomMediaConfiguration.Audio,
@@ -109,10 +107,6 @@ package final class RoomEngine: Sendable {
 
     /// The bit rate of the coded audio on a good link.
     var audioBitRate: BitRate { audio.bitRate }
-
-    /// Whether a client of the room takes data channel messages as events.
-    var hasMessageListeners: Bool { listeners.load(ordering: .relaxed) }
-    package func setMessageListeners(_ has: Bool) { listeners.store(has, ordering: .relaxed) }
 
     // MARK: - Start and stop
 

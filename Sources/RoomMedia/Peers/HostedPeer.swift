@@ -9,6 +9,8 @@ package final class HostedPeer {
     let engine: RoomEngine
     let intake: Intake
     let opensChannels: [String]
+    /// The label of the data channel by which the peer gets and sends chat; nil: it has other signalling for that.
+    let chatChannel: String?
 
     var view: ViewID
     /// The video format that the peer's decoder takes; nil before an offer, or when the peer takes no video.
@@ -51,8 +53,7 @@ package final class HostedPeer {
 
     package init(
         id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID,
-        opensChannels: [String],
-        maySendMessages: Bool = true, loopBudget: LoopBudget
+        opensChannels: [String], chatChannel: String? = nil, maySendMessages: Bool = true, loopBudget: LoopBudget
     ) {
         self.maySendMessages = maySendMessages
         self.loopBudget = loopBudget
@@ -63,6 +64,7 @@ package final class HostedPeer {
         self.intake = intake
         self.view = view
         self.opensChannels = opensChannels
+        self.chatChannel = chatChannel
         ladder = engine.ladder
         selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
     }

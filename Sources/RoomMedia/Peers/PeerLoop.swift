@@ -303,7 +303,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             }
             let relayed = RelayedMessage(from: seat.id, label: label, content: content)
             relay(relayed, in: seat.engine, at: now)
-            if seat.engine.hasMessageListeners { events.relayed(seat.engine.id, relayed) }
+            if label == seat.chatChannel { events.chat(seat.engine.id, relayed) }
         case .ufragsChanged: updateUfrags(seat)
         }
     }
@@ -392,16 +392,36 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         var receivers = 0
         for seat in peers.inRoom(room) where seat.id != message.from {
             guard let channel = seat.channels[message.label] else { continue }
-            if !seat.peer.sendMessage(content, on: channel, at: now), seat.peer.leavesHole(content, on: channel) {
-                // The peer reads too slowly and the message is lost. A reliable channel must not have such a gap, so it
-                // is closed behind the messages before, and the peer may open another.
-                seat.peer.closeChannel(channel, at: now)
-                counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
-            }
-            touch(seat)
+            send(content, on: channel, to: seat, at: now)
             receivers += 1
         }
         return receivers
+    }
+
+    /// Sends a message. Returns false where the peer does not get it.
+    @discardableResult
+    private func send(
+        _ content: DataChannelMessage, on channel: ChannelID, to seat: HostedPeer, at now: Instant
+    ) -> Bool {
+        touch(seat)
+        if seat.peer.sendMessage(content, on: channel, at: now) { return true }
+        if seat.peer.leavesHole(content, on: channel) {
+            // The peer reads too slowly and the message is lost. A reliable channel must not have such a gap, so it is
+            // closed behind the messages before, and the peer may open another.
+            seat.peer.closeChannel(channel, at: now)
+            counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
+        }
+        return false
+    }
+
+    /// Sends a chat message to the peers of the room on this loop that chat by data channel.
+    func send(_ message: ChannelMessage, in room: String, at now: Instant) {
+        for seat in peers.inRoom(room) where seat.id != message.from && message.to ?? seat.id == seat.id {
+            guard let label = seat.chatChannel, label != message.besides, let channel = seat.channels[label] else {
+                continue
+            }
+            _ = message.contents.first { send(.binary($0), on: channel, to: seat, at: now) }
+        }
     }
 
     /// Sets whether a participant's messages go to the rest of the room.

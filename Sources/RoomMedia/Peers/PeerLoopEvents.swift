@@ -7,17 +7,18 @@ package struct PeerLoopEvents: Sendable {
     /// The connection is over. `why`: a sentence for the log; nil where the peer closed the connection.
     package var ended: @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void
     package var link: @Sendable (_ participant: String, LinkState) -> Void
-    package var relayed: @Sendable (_ room: String, RelayedMessage) -> Void
+    /// A message on the data channel of a peer's chat. The channels of the others get it by the loops.
+    package var chat: @Sendable (_ room: String, RelayedMessage) -> Void
 
     package init(
         media: @escaping @Sendable (_ participant: String, _ isConnected: Bool, _ since: Instant) -> Void,
         ended: @escaping @Sendable (_ participant: String, _ reason: PeerEnd, _ why: String?) -> Void,
         link: @escaping @Sendable (_ participant: String, LinkState) -> Void,
-        relayed: @escaping @Sendable (_ room: String, RelayedMessage) -> Void
+        chat: @escaping @Sendable (_ room: String, RelayedMessage) -> Void
     ) {
         self.media = media
         self.ended = ended
         self.link = link
-        self.relayed = relayed
+        self.chat = chat
     }
 }

@@ -117,12 +117,10 @@ package final class PeerLoops: Sendable {
         }
     }
 
-    /// Relays a message to everyone else in the room, as if it had come on a data channel of the sender's.
-    package func relay(_ message: RelayedMessage, in room: RoomEngine) {
-        // A sender without a peer has no loop: any loop can relay.
-        run(on: host(of: message.from) ?? hosts[0]) { host, now in
-            guard let sender = host.seat(message.from) else { return host.relay(message, in: room, at: now) }
-            host.charging(sender) { host.relay(message, in: room, at: now) }
+    /// Sends a chat message to the peers of the room that chat by data channel.
+    package func send(_ message: ChannelMessage, in room: RoomEngine) {
+        for loop in room.loops {
+            run(on: hosts[loop]) { [id = room.id] host, now in host.send(message, in: id, at: now) }
         }
     }
 

@@ -28,7 +28,9 @@ struct ManyLoopsRealTimeTests {
             defer { for client in clients { client.stop() } }
             var seats: [Participant] = []
             for (number, client) in clients.enumerated() {
-                let seat = try conference.join(JoinRequest(room: "r", name: "Guest \(number)")) { _ in }
+                var request = JoinRequest(room: "r", name: "Guest \(number)")
+                request.chatChannel = number == 2 ? nil : "board"
+                let seat = try conference.join(request) { _ in }
                 seats.append(seat)
                 try await client.call { try await seat.offer($0) }
                 _ = await client.onLoop { $0.openChannel(label: "board", at: $1) }
@@ -48,10 +50,10 @@ struct ManyLoopsRealTimeTests {
 
             #expect(
                 await eventually { await clients[1].onLoop { $0.sendMessage(.text("hello"), label: "board", at: $1) } })
-            try seats[2].relay(label: "board", .text("from signalling"))
+            try seats[2].chat("from signalling")
             let others = clients.enumerated().filter { ![1, 2].contains($0.offset) }.map(\.element)
             #expect(await eventually { others.allSatisfy { $0.seen.messages.count == 2 } })
-            #expect(await eventually { clients[1].seen.messages == [.text("from signalling")] })
+            #expect(await eventually { clients[1].seen.messages == [.binary(Array("Guest 2: from signalling".utf8))] })
             #expect(await eventually { clients[2].seen.messages == [.text("hello")] })
 
             // The system gives all six flows to the loops of their peers with a probability of 1 in 4096.

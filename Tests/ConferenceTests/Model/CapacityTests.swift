@@ -72,7 +72,7 @@ struct CapacityTests {
 @Suite("EventMailbox")
 struct EventMailboxTests {
     private func chat(_ text: String) -> ParticipantEvent {
-        .chat(ChatMessage(from: "a", fromName: "A", to: nil, text: text, at: .init(timeIntervalSince1970: 0)))
+        .chat(ChatMessage(id: "1", from: "a", fromName: "A", to: nil, text: text, at: .init(timeIntervalSince1970: 0)))
     }
 
     private func name(_ event: ParticipantEvent) -> String {

@@ -6,7 +6,8 @@ import Peer
 import Sockets
 import Threads
 
-/// A participant over real loopback UDP: sends one colour and one tone, keeps the received pictures and audio.
+/// A participant over real loopback UDP: sends one colour and one tone, unless it is told not to, and keeps the received
+/// pictures, audio and messages.
 ///
 /// `@unchecked Sendable`: everything but `seen` is touched on its own loop's thread.
 final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
@@ -24,6 +25,7 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     private let peer: PeerConnection
     private let colour: (y: UInt8, u: UInt8, v: UInt8)
     private let tone: Double
+    private let sendsMedia: Bool
     private let encoder: any VideoEncoder
     private let opus: OpusEncoder
     private var decoder: VideoDecoder?
@@ -38,7 +40,7 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     var seen: Seen { lock.withLock { kept } }
     func forgetAudio() { lock.withLock { kept.audio.removeAll() } }
 
-    init(codec: VideoCodec, colour: (y: UInt8, u: UInt8, v: UInt8), tone: Double) throws {
+    init(codec: VideoCodec, colour: (y: UInt8, u: UInt8, v: UInt8), tone: Double, sendsMedia: Bool = true) throws {
         loop = try MediaLoop(MediaLoopConfiguration(udp: [SocketAddress(.v4(0x7F00_0001), port: 0)]))
         var settings = PeerConfiguration(role: .client)
         settings.localAddresses = loop.boundUDP
@@ -46,6 +48,7 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
         peer = try PeerConnection(settings, identity: try DTLSIdentity.generate(), at: MonotonicClock.now())
         self.colour = colour
         self.tone = tone
+        self.sendsMedia = sendsMedia
         encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(
                 codec: codec, width: 320, height: 180, framesPerSecond: 30, bitRate: .kilobits(300)))
@@ -72,7 +75,7 @@ final class LoopbackClient: MediaLoopDelegate, @unchecked Sendable {
     func advance(to now: Instant) -> Instant? {
         peer.advance(to: now)
         while let event = peer.nextEvent() { handle(event) }
-        if peer.isConnected {
+        if peer.isConnected, sendsMedia {
             sendAudio(at: now)
             sendFrame(at: now)
         }

@@ -18,6 +18,7 @@ final class FakeConference: ConferenceService {
         var endsWhileAnswering = false
         var recordingError: ConferenceError?
         var recording: RecordingInfo?
+        var chatHistory: [ChatMessage] = []
         /// Finished recordings, the newest first.
         var finished: [String] = []
         var requests: [JoinRequest] = []
@@ -143,6 +144,20 @@ final class FakeConference: ConferenceService {
         guard name == "grid" else { throw .unknownLayout(name) }
     }
 
+    func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
+        guard let format = ChatPicture.Format(bytes) else { throw .badPicture("no picture") }
+        note("store \(bytes.count)")
+        return ChatPicture(id: "picture." + format.rawValue, type: format.type, bytes: bytes.count)
+    }
+    func picture(_ id: String) async throws(ConferenceError) -> [UInt8] {
+        guard id == "picture.png" else { throw .pictureNotFound }
+        return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    }
+    func picturePath(_ id: String) throws(ConferenceError) -> String {
+        guard id == "picture.png" else { throw .pictureNotFound }
+        return file
+    }
+
     func metrics() -> [MetricSample] { [MetricSample("tessera_rooms", "Rooms.", .gauge, 1)] }
 
     func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
@@ -161,6 +176,11 @@ final class FakeConference: ConferenceService {
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> any ConferenceSeat { throw .unauthorized("gone") }
 
+    func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat {
+        guard claim == ResumeClaim(id: "p2", secret: "s"), self.room(room) != nil else { throw .unauthorized("gone") }
+        return FakeSeat(conference: self, request: JoinRequest(room: room, name: "Bob"))
+    }
+
     private struct FakeSeat: ConferenceSeat {
         let conference: FakeConference
         let request: JoinRequest
@@ -172,6 +192,7 @@ final class FakeConference: ConferenceService {
         let layout = "grid"
         let participants: [ParticipantInfo] = []
         let recording: RecordingInfo? = nil
+        var chatHistory: [ChatMessage] { conference.state.withLock { $0.chatHistory } }
 
         func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
             if let error = conference.state.withLock({ $0.answerError }) { throw error }
@@ -193,7 +214,13 @@ final class FakeConference: ConferenceService {
         func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {}
         func setLayout(_ name: String, scope: LayoutScope, pins: [String]?) throws(ConferenceError) {}
         func present(_ on: Bool) throws(ConferenceError) {}
-        func chat(_ text: String, to other: String?) throws(ConferenceError) {}
+        func chat(_ text: String, to other: String?) throws(ConferenceError) {
+            conference.note("chat \(text) to \(other ?? "all")")
+        }
+        func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture {
+            conference.note("picture to \(other ?? "all")")
+            return try await conference.storePicture(bytes)
+        }
         func record(_ action: Participant.RecordAction) async throws(ConferenceError) {}
         func leave(_ reason: LeaveReason) { conference.note("leave") }
         func withdraw() { conference.note("withdraw") }

@@ -356,12 +356,45 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
                     "type": "tiles", "width": 2, "height": 2,
                     "tiles": [["participant": "p", "x": 0, "y": 0, "width": 2, "height": 2, "label": true]],
                 ])
-        let chat = try object(
-            .event(
-                SharedEvent(
-                    .chat(
-                        ChatMessage(
-                            from: "p", fromName: "Anna", to: nil, text: "hi", at: Date(timeIntervalSince1970: 0))))))
-        #expect(chat == ["type": "chat", "from": "p", "name": "Anna", "text": "hi", "at": "1970-01-01T00:00:00Z"])
+        let chat = try object(.event(SharedEvent(.chat(Self.message("hi")))))
+        #expect(
+            chat == [
+                "type": "chat", "id": "id of hi", "from": "p", "name": "Anna", "text": "hi",
+                "at": "1970-01-01T00:00:00Z",
+            ])
+    }
+
+    private static func message(_ text: String) -> ChatMessage {
+        ChatMessage(
+            id: "id of \(text)", from: "p", fromName: "Anna", text: text, at: Date(timeIntervalSince1970: 0))
+    }
+
+    @Test func `a picture of the chat is told by its path, type and size`() throws {
+        var message = Self.message("")
+        message.picture = ChatPicture(id: "k3.jpg", type: "image/jpeg", bytes: 1234)
+        message.to = "p2"
+        #expect(
+            try object(.event(SharedEvent(.chat(message)))) == [
+                "type": "chat", "id": "id of ", "from": "p", "name": "Anna", "text": "", "to": "p2",
+                "at": "1970-01-01T00:00:00Z",
+                "picture": ["url": "/images/k3.jpg", "type": "image/jpeg", "bytes": 1234],
+            ])
+    }
+
+    @Test func `joined has the latest messages, and none of them comes again behind it`() throws {
+        var session = SignallingSession(sdpLimit: 1000)
+        _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+        for text in ["two", "three"] { _ = session.handleEvent(SharedEvent(.chat(Self.message(text)))) }
+        let welcome = Welcome(
+            room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [], layout: "grid",
+            chat: [Self.message("one"), Self.message("two")])
+        let actions = session.seated(welcome, iceServers: [])
+        #expect(
+            actions == [
+                .send(.joined(welcome, iceServers: [])), .send(.event(SharedEvent(.chat(Self.message("three"))))),
+            ])
+        let one = try object(.event(SharedEvent(.chat(Self.message("one")))))
+        let two = try object(.event(SharedEvent(.chat(Self.message("two")))))
+        #expect(try object(.joined(welcome, iceServers: []))["chat"] == [one, two])
     }
 }

@@ -23,7 +23,7 @@ private final class Told: Sendable {
             media: { _, _, _ in },
             ended: { [kept] participant, reason, why in
                 kept.withLock { $0.append(End(participant: participant, reason: reason, why: why)) }
-            }, link: { _, _ in }, relayed: { _, _ in })
+            }, link: { _, _ in }, chat: { _, _ in })
     }
 }
 

@@ -8,7 +8,7 @@ import Testing
 struct PeerLoopsTests {
     private func loops(_ count: Int) throws -> PeerLoops {
         let events = PeerLoopEvents(
-            media: { _, _, _ in }, ended: { _, _, _ in }, link: { _, _ in }, relayed: { _, _ in })
+            media: { _, _, _ in }, ended: { _, _, _ in }, link: { _, _ in }, chat: { _, _ in })
         return try PeerLoops(
             MediaLoopConfiguration(udp: [SocketAddress(.v4(0x7F00_0001), port: 0)]), loops: count, events: events,
             meters: StageMeters())

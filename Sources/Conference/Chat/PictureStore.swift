@@ -1,0 +1,177 @@
+import Basics
+import Dispatch
+import Logging
+
+/// Stores the pictures of all chats. The disk's work happens on a queue of its own, in order, so that a disk that hangs
+/// blocks nothing else; the pictures that wait for it are bounded in bytes.
+final class PictureStore: Sendable {
+    /// The most bytes of pictures that wait for the disk.
+    static let maxWaitingBytes = 64 << 20
+    /// The most pictures that are read at the same time.
+    static let maxReads = 16
+
+    enum Refusal: String, Sendable, CaseIterable { case waiting, disk }
+
+    private let configuration: ConferenceConfiguration.Pictures
+    private let logger: Logger
+    private let queue = DispatchQueue(label: "pictures", qos: .utility)
+    /// Touched on the queue only; the lock is never contended.
+    private let folder: Guarded<PictureFolder>
+    private let waitingBytes = Guarded(0)
+    private let reads = Guarded(0)
+    private let counts = Guarded(Counts())
+
+    private struct Counts {
+        var stored = 0
+        var deleted = 0
+        var bytes = 0
+        var refused: [Refusal: Int] = [:]
+        /// The last picture could not be written, which the log has said.
+        var isFailing = false
+    }
+
+    init(_ configuration: ConferenceConfiguration.Pictures, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        folder = Guarded(PictureFolder(path: configuration.directory, quota: configuration.maxBytes))
+    }
+
+    /// Counts the pictures of former runs, in the background.
+    func open() {
+        queue.async { [self] in
+            let bytes = folder.withLock { folder in
+                folder.readOnce()
+                return folder.bytes
+            }
+            counts.withLock { $0.bytes = bytes }
+        }
+    }
+
+    // MARK: - Storing
+
+    /// The place of one picture among those that wait for the disk, free again when the last reference ends.
+    final class Place: Sendable {
+        let format: ChatPicture.Format
+        private let bytes: Int
+        private let store: PictureStore
+
+        fileprivate init(_ format: ChatPicture.Format, _ bytes: Int, _ store: PictureStore) {
+            self.format = format
+            self.bytes = bytes
+            self.store = store
+        }
+
+        deinit { store.waitingBytes.withLock { $0 -= bytes } }
+    }
+
+    /// Checks a picture and takes a place for it; never waits.
+    func place(for picture: [UInt8]) throws(ConferenceError) -> Place {
+        guard let format = ChatPicture.Format(picture) else {
+            throw .badPicture("Pictures are JPEG, PNG, GIF or WebP: this is none of them.")
+        }
+        guard picture.count <= ChatPicture.maxBytes else {
+            throw .tooLarge("A picture may have at most \(ChatPicture.maxBytes) bytes: make it smaller.")
+        }
+        guard PictureFolder.cost(of: picture.count) <= configuration.maxBytes else {
+            throw .pictureFailed(
+                "The server stores no picture of this size: its operator may raise doors.pictureBytes.")
+        }
+        let isTaken = waitingBytes.withLock { waiting in
+            guard waiting + picture.count <= Self.maxWaitingBytes else { return false }
+            waiting += picture.count
+            return true
+        }
+        guard isTaken else {
+            counts.withLock { $0.refused[.waiting, default: 0] += 1 }
+            throw .atCapacity("Too many pictures wait for the disk: try again.", retryAfter: .seconds(5))
+        }
+        return Place(format, picture.count, self)
+    }
+
+    /// Stores a picture; `done` is called on the store's queue.
+    func store(
+        _ picture: [UInt8], _ place: Place, done: @escaping @Sendable (Result<ChatPicture, ConferenceError>) -> Void
+    ) {
+        queue.async { [self] in done(write(picture, place.format)) }
+    }
+
+    func store(_ picture: [UInt8], _ place: Place) async throws(ConferenceError) -> ChatPicture {
+        let result = await withCheckedContinuation { continuation in
+            store(picture, place) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    /// Called on the queue.
+    private func write(_ picture: [UInt8], _ format: ChatPicture.Format) -> Result<ChatPicture, ConferenceError> {
+        let id = SeatService.token(ChatPicture.idLength) + "." + format.rawValue
+        do throws(PictureFolder.Fault) {
+            let (deleted, bytes) = try folder.withLock { folder throws(PictureFolder.Fault) in
+                (try folder.add(picture, as: id), folder.bytes)
+            }
+            counts.withLock { counts in
+                counts.stored += 1
+                counts.deleted += deleted
+                counts.bytes = bytes
+                counts.isFailing = false
+            }
+            return .success(ChatPicture(id: id, type: format.type, bytes: picture.count))
+        } catch {
+            let isNew = counts.withLock { counts in
+                counts.refused[.disk, default: 0] += 1
+                defer { counts.isFailing = true }
+                return !counts.isFailing
+            }
+            if isNew {
+                logger.warning(
+                    "pictures of chats cannot be stored: make the folder writable for the server, or set doors.directory",
+                    metadata: ["folder": "\(configuration.directory)", "reason": "\(error.reason)"])
+            }
+            return .failure(
+                .pictureFailed(
+                    "The server cannot store pictures: its operator must make the folder of doors.directory writable."))
+        }
+    }
+
+    // MARK: - Reading
+
+    /// The file of a picture, which may have been deleted.
+    func path(of id: String) throws(ConferenceError) -> String {
+        guard ChatPicture.Format(id: id) != nil else { throw .pictureNotFound }
+        return configuration.directory + "/" + id
+    }
+
+    func read(_ id: String) async throws(ConferenceError) -> [UInt8] {
+        let isTaken = reads.withLock { reads in
+            guard reads < Self.maxReads else { return false }
+            reads += 1
+            return true
+        }
+        guard isTaken else {
+            throw .atCapacity("Too many pictures are being read: try again.", retryAfter: .seconds(2))
+        }
+        defer { reads.withLock { $0 -= 1 } }
+        let bytes = await withCheckedContinuation { continuation in
+            queue.async { [self] in continuation.resume(returning: folder.withLock { $0.read(id) }) }
+        }
+        guard let bytes else { throw .pictureNotFound }
+        return bytes
+    }
+
+    // MARK: - Metrics
+
+    var samples: [MetricSample] {
+        let counts = counts.withLock { $0 }
+        return MetricSample.limit("picture_bytes", of: configuration.maxBytes, current: counts.bytes)
+            + Refusal.allCases.map {
+                MetricSample.refusals("picture_bytes", reason: $0.rawValue, counts.refused[$0] ?? 0)
+            } + [
+                MetricSample(
+                    "tessera_pictures_stored_total", "Pictures of chats that were stored.", .counter,
+                    Double(counts.stored)),
+                MetricSample(
+                    "tessera_pictures_deleted_total", "Stored pictures that were deleted for newer ones.", .counter,
+                    Double(counts.deleted)),
+            ]
+    }
+}
