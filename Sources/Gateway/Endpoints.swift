@@ -86,7 +86,10 @@ struct Endpoints: Sendable {
 
     /// The endpoints that `doors` turns on.
     private static func families(_ services: FamilyServices) -> [any FamilyEndpoint] {
-        let families: [(any FamilyEndpoint)?] = []
+        let doors = services.configuration.doors
+        let families: [(any FamilyEndpoint)?] = [
+            doors.appRTC ? AppRTCEndpoint(services) : nil
+        ]
         return families.compactMap { $0 }
     }
 

@@ -88,7 +88,7 @@ struct GatewayResponder: HTTPResponder {
     ///   which no browser adds by itself, or a signed link.
     private func checkOrigin(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         let method = asked.request.method
-        guard route.access != .everyone, method != .options, asked.bearer == nil,
+        guard route.access != .everyone, !route.takesEveryOrigin, method != .options, asked.bearer == nil,
             !access.links.allow(asked.recordingLink, at: .now)
         else { return }
         let origin = asked.pageOrigin
@@ -104,10 +104,14 @@ struct GatewayResponder: HTTPResponder {
         response.headers[.referrerPolicy] = "no-referrer"
         if usesTLS { response.headers[.strictTransportSecurity] = "max-age=15552000" }
         guard let origin = request.headers[.origin] else { return }
-        response.headers[.vary] = "Origin"
-        guard rules.origins.allows(origin: origin, hosts: []) else { return }
-        // CORS for the pages that http.allowedOrigins lists.
-        response.headers[.accessControlAllowOrigin] = origin
+        if table.takesEveryOrigin(request.uri.path) {
+            response.headers[.accessControlAllowOrigin] = "*"
+        } else {
+            response.headers[.vary] = "Origin"
+            guard rules.origins.allows(origin: origin, hosts: []) else { return }
+            // CORS for the pages that http.allowedOrigins lists.
+            response.headers[.accessControlAllowOrigin] = origin
+        }
         response.headers[.accessControlExposeHeaders] =
             "Location, ETag, Link, Accept-Patch, Accept-Post, Retry-After, Allow"
         if request.method == .options {

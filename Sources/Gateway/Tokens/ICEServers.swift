@@ -19,10 +19,12 @@ struct ICEServers: Sendable {
         }
     }
 
+    /// The STUN servers only.
+    var entriesWithoutCredentials: [Entry] { configuration.stun.isEmpty ? [] : [Entry(urls: configuration.stun)] }
+
     /// - Parameter now: seconds since 1970; the credentials end `turn.ttl` later.
     func entries(for user: String, now: Int) -> [Entry] {
-        var entries: [Entry] = []
-        if !configuration.stun.isEmpty { entries.append(Entry(urls: configuration.stun)) }
+        var entries = entriesWithoutCredentials
         if !configuration.turn.urls.isEmpty {
             let username = "\(now + Int(configuration.turn.ttl.inSeconds)):\(user)"
             let key = SymmetricKey(data: Data(configuration.turn.secret.utf8))

@@ -1,0 +1,245 @@
+import Basics
+import Conference
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Threads
+
+/// The endpoint of AppRTC's web, Android and iOS clients: their room server by HTTP, and their signalling server
+/// (Collider) by WebSocket and HTTP.
+///
+/// The server is the other client of every call: each client is the initiator and offers, and gets its answer over the
+/// WebSocket.
+final class AppRTCEndpoint: FamilyEndpoint {
+    private let joins: JoinService
+    private let iceServers: ICEServers
+    private let limits: TesseraConfiguration.Limits
+    private let allowsLegacyDTLS: Bool
+    private let clients = AppRTCClients(at: MonotonicClock.now())
+    private let connections = Guarded<(next: UInt64, open: [UInt64: AppRTCConnection])>((0, [:]))
+
+    init(_ services: FamilyServices) {
+        joins = services.joins
+        iceServers = services.iceServers
+        limits = services.configuration.limits
+        allowsLegacyDTLS = services.configuration.doors.legacyDTLS
+    }
+
+    // MARK: The endpoint among others
+
+    func addRoutes(to table: inout RouteTable) { table.addAppRTC(self) }
+
+    var webSocketEndpoints: [WebSocketEndpoint] {
+        [
+            // The AppRTC page may be at another address, and no cookie proves a client.
+            WebSocketEndpoint(
+                pattern: .path("/ws"), checksOrigin: false, maxMessageBytes: limits.messageBytes,
+                oversized: { _ in String(buffer: AppRTCFrame.error(.unreadable("too long")).buffer) },
+                serve: { [self] in await serve($0) })
+        ]
+    }
+
+    var samples: [MetricSample] {
+        [
+            MetricSample(
+                "tessera_apprtc_clients", "AppRTC clients with a seat, or about to get one.", .gauge,
+                Double(clients.count)),
+            MetricSample(
+                "tessera_apprtc_connections", "WebSockets of AppRTC clients.", .gauge,
+                Double(connections.withLock { $0.open.count })),
+        ]
+    }
+
+    func announcement(at server: PublicAddress) -> String {
+        "AppRTC (doors.appRTC): room server URL \(server.http("")), signalling at \(server.webSocket("/ws"))"
+    }
+
+    /// Closes the WebSockets of clients that have no seat. The seats end with their rooms.
+    func drain() {
+        for served in connections.withLock({ Array($0.open.values) }) where served.client == nil { served.drain() }
+    }
+
+    // MARK: The room server
+
+    /// `GET /params`: the iOS app asks for these before it joins.
+    func parameters(_ asked: RouteRequest) -> Response { .json(parameters(asked, key: "").json) }
+
+    private func parameters(_ asked: RouteRequest, key: String) -> AppRTCParameters {
+        let address = asked.publicAddress
+        return AppRTCParameters(
+            addresses: AppRTCParameters.Addresses(
+                webSocket: address.webSocket("/ws"), post: address.http("/collider"),
+                iceServers: address.http("/v1alpha/iceconfig?key=\(key)")),
+            switches: AppRTCParameters.Switches(
+                relaysOnly: asked.query("it") == "relay",
+                turnTransport: asked.query("tt").flatMap { ["udp", "tcp"].contains($0) ? $0 : nil } ?? "",
+                hasAudio: asked.query("audio") != "false", hasVideo: asked.query("video") != "false"))
+    }
+
+    /// `POST /join/{room}`: takes a seat for a new client.
+    ///
+    /// The web app appends its own query, so that `?name=` and `?token=` of its page come here.
+    func join(_ asked: RouteRequest) async -> Response {
+        do {
+            return .json(try await seated(asked))
+        } catch {
+            return .json(AppRTCResult.refused(Refusal(any: error)))
+        }
+    }
+
+    private func seated(_ asked: RouteRequest) async throws(Refusal) -> JSONValue {
+        let room = asked.parameter("room")
+        guard Names.isRoom(room) else { throw Refusal(.badMessage, "a room's id is \(Names.roomRule)") }
+        let client = clients.add(room: room, address: asked.source.client)
+        var request = JoinRequest(
+            room: room, name: asked.query("name").flatMap { Names.shown($0) } ?? "Guest \(client.id.suffix(4))")
+        request.roleIsProven = false
+        request.client.address = asked.source.client
+        request.media.allowsLegacyDTLS = allowsLegacyDTLS
+        do throws(Refusal) {
+            let seat = try await joins.join(request, as: .appRTC, token: asked.bearer ?? asked.query("token")) {
+                [weak client] shared in
+                client?.step { $0.handleEvent(shared.event, at: MonotonicClock.now()) }
+            }.seat
+            guard client.take(seat) else { throw Refusal(.conflict, "the call has ended") }
+        } catch {
+            clients.remove(client)
+            throw error
+        }
+        let page = room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? room
+        return parameters(asked, key: "\(client.id)-\(client.secret)").joined(
+            AppRTCParameters.Client(id: client.id, room: room, link: asked.publicAddress.http("/r/\(page)")))
+    }
+
+    /// `POST /message/{room}/{client}`: an offer, a candidate, or `bye`.
+    func message(_ asked: RouteRequest) async -> Response {
+        guard let client = client(asked) else { return .json(AppRTCResult.unknownClient.json) }
+        do {
+            try await handle(try await asked.body(upTo: limits.messageBytes), of: client)
+            return .json(AppRTCResult.success.json)
+        } catch {
+            return .json((client.seat == nil ? AppRTCResult.unknownClient : .error).json)
+        }
+    }
+
+    /// `POST /leave/{room}/{client}`: the client has ended its call. The answer is empty, for unknown clients too.
+    func leave(_ asked: RouteRequest) -> Response {
+        client(asked)?.step { $0.left() }
+        return Response(status: .ok)
+    }
+
+    /// `POST /v1alpha/iceconfig?key=KEY`: the STUN and TURN servers, with credentials.
+    ///
+    /// The key in a client's `ice_server_url` proves its join. The web and iOS clients ask before they join: they get
+    /// credentials where everybody may join and so may have them anyway, or with a token for a room.
+    func iceServers(_ asked: RouteRequest) async -> Response {
+        let client = clients.find(key: asked.query("key") ?? "", from: asked.source.client, at: MonotonicClock.now())
+        var mayJoin = client != nil || !joins.needsTokens
+        if !mayJoin, let token = asked.bearer ?? asked.query("token"), let room = asked.query("room") {
+            let request = JoinRequest(room: room, name: "")
+            mayJoin = (try? await joins.admit(request, token: token)) != nil
+        }
+        let entries =
+            mayJoin
+            ? iceServers.entries(for: client?.id ?? "guest", now: Int(Date().timeIntervalSince1970))
+            : iceServers.entriesWithoutCredentials
+        return .json([
+            "lifetimeDuration": .string("\(Int(iceServers.configuration.turn.ttl.inSeconds))s"),
+            "iceServers": .array(entries.map(\.json)),
+        ])
+    }
+
+    private func client(_ asked: RouteRequest) -> AppRTCClient? {
+        clients.find(
+            asked.parameter("client"), in: asked.parameter("room"), from: asked.source.client, at: MonotonicClock.now())
+    }
+
+    // MARK: The signalling server
+
+    /// `POST /collider/{room}/{client}`: a message of a client whose WebSocket is not open.
+    func post(_ asked: RouteRequest) async -> Response {
+        do {
+            let body = try await asked.body(upTo: limits.messageBytes)
+            guard let client = client(asked) else {
+                // The web app says `bye` here if its WebSocket has closed after `/leave`.
+                let isBye = try AppRTCMessage(body, sdpLimit: limits.sdpBytes) == .bye
+                return isBye ? .text("OK\n") : failure(AppRTCFault.notRegistered.text)
+            }
+            try await handle(body, of: client)
+            return .text("OK\n")
+        } catch {
+            return failure(AppRTCFault.unreadable(Refusal(any: error).message).text)
+        }
+    }
+
+    /// `DELETE /collider/{room}/{client}`: the client has ended its call.
+    func delete(_ asked: RouteRequest) -> Response {
+        client(asked)?.step { $0.left() }
+        return .text("OK\n")
+    }
+
+    private func failure(_ text: String) -> Response { .text(text + "\n", status: .internalServerError) }
+
+    /// Serves one WebSocket until it ends.
+    func serve(_ connection: WebSocketConnection) async {
+        let (id, served) = connections.withLock { connections in
+            let id = connections.next
+            connections.next += 1
+            let served = AppRTCConnection(connection, at: MonotonicClock.now())
+            connections.open[id] = served
+            return (id, served)
+        }
+        await connection.run { [self] message in await receive(message, served) }
+        _ = connections.withLock { $0.open.removeValue(forKey: id) }
+        served.client?.step { $0.socketClosed(at: MonotonicClock.now()) }
+    }
+
+    private func receive(_ message: WebSocketConnection.Message, _ served: AppRTCConnection) async {
+        guard served.takesMessage(at: MonotonicClock.now()) else { return await served.pause() }
+        do {
+            switch try AppRTCCommand(message.bytes, isRegistered: served.client != nil) {
+            case .register(let room, let id):
+                let address = served.connection.handshake.remote
+                guard let client = clients.find(id, in: room, from: address, at: MonotonicClock.now()) else {
+                    throw AppRTCFault.noSeat
+                }
+                try client.register(served.connection)
+                served.registered(client)
+            case .send(let text):
+                guard let client = served.client else { return }
+                try await handle(Array(text.utf8), of: client)
+            }
+        } catch let fault as AppRTCFault {
+            served.report(fault, isFatal: fault.isFatal, at: MonotonicClock.now())
+        } catch {
+            let fault = AppRTCFault.unreadable(Refusal(any: error).message)
+            served.report(fault, isFatal: false, at: MonotonicClock.now())
+        }
+    }
+
+    // MARK: Messages
+
+    /// Handles a client's message, whichever way it came. Returns when the answer to an offer is on its way.
+    private func handle(_ bytes: [UInt8], of client: AppRTCClient) async throws {
+        let message = try AppRTCMessage(bytes, sdpLimit: limits.sdpBytes)
+        guard let seat = client.seat else { return }
+        switch message {
+        case .offer(let sdp):
+            let answer = try await seat.offer(sdp)
+            client.step { $0.answered(answer.text) }
+        case .candidate(let line): seat.addCandidate(line)
+        case .bye: client.step { $0.left() }
+        case .other: break
+        }
+    }
+}
+
+extension WebSocketConnection.Message {
+    /// The JSON text of a frame. Collider reads text and binary frames alike.
+    fileprivate var bytes: [UInt8] {
+        switch self {
+        case .text(let text): Array(text.utf8)
+        case .binary(let bytes): bytes
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import HTTPTypes
+import Hummingbird
+
+/// The routes of AppRTC's room server and of its signalling server. Pages of every origin may use them: the AppRTC page
+/// may be at another address, and no route uses cookies.
+extension RouteTable {
+    mutating func addAppRTC(_ endpoint: AppRTCEndpoint) {
+        let result = Schema.object(["result": Schema.string, "params": ["type": "object"]], required: ["result"])
+        let switches: [RouteDescription.Parameter] = [
+            .query("it", "`relay`: the client uses TURN only."),
+            .query("tt", "`udp` or `tcp`: the transport of the TURN servers to use."),
+            .query("audio", "`false`: no audio."), .query("video", "`false`: no video."),
+        ]
+        let message: (type: String, schema: JSONValue) = (
+            "text/plain", ["type": "string", "description": "A signalling message of AppRTC, as JSON"]
+        )
+        add(.get, "/params", "The parameters of AppRTC calls", switches, answer: Schema.object([:])) { asked in
+            endpoint.parameters(asked)
+        }
+        add(
+            .post, "/join/{room}", "AppRTC: joins a room",
+            [.query("name", "The name to show."), .query("token", "In mode `token`: the token.")] + switches,
+            answer: result
+        ) { asked in await endpoint.join(asked) }
+        add(.post, "/message/{room}/{client}", "AppRTC: an offer, a candidate, or bye", body: message, answer: result) {
+            asked in await endpoint.message(asked)
+        }
+        add(.post, "/leave/{room}/{client}", "AppRTC: ends the call") { asked in endpoint.leave(asked) }
+        add(
+            .post, "/v1alpha/iceconfig", "AppRTC: the STUN and TURN servers",
+            [
+                .query("key", "The key in the `ice_server_url` of a join."),
+                .query("token", "In mode `token`, without a key: a token for `room`."), .query("room", "A room."),
+            ], answer: Schema.object([:])
+        ) { asked in await endpoint.iceServers(asked) }
+        add(.post, "/collider/{room}/{client}", "AppRTC: a message, without the WebSocket", body: message) { asked in
+            await endpoint.post(asked)
+        }
+        add(.delete, "/collider/{room}/{client}", "AppRTC: ends the call") { asked in endpoint.delete(asked) }
+        add(
+            Route(
+                .get, "/ws", .endpoint,
+                RouteDescription(
+                    tag: "doors", summary: "AppRTC's signalling over WebSocket",
+                    answers: [.empty(101, "The connection is a WebSocket now.")], failures: [426])
+            ) { _ in
+                throw APIError(
+                    .upgradeRequired, "this is a WebSocket endpoint, version 13",
+                    headers: [.upgrade: "websocket", .connection: "Upgrade"])
+            })
+    }
+
+    /// Adds a route whose answer has status 200 whatever happens, as AppRTC's has.
+    ///
+    /// - Parameter answer: the schema of the JSON answer; nil: the answer is empty, or a word.
+    private mutating func add(
+        _ method: HTTPRequest.Method, _ path: String, _ summary: String,
+        _ parameters: [RouteDescription.Parameter] = [], body: (type: String, schema: JSONValue)? = nil,
+        answer: JSONValue? = nil, handler: @escaping Route.Handler
+    ) {
+        let description = RouteDescription(
+            tag: "doors", summary: summary, parameters: parameters, body: body,
+            answers: [answer.map { .json("The result; errors too.", $0) } ?? .empty(200, "Done.")])
+        add(Route(method, path, .endpoint, description, takesEveryOrigin: true, handler: handler))
+    }
+}
