@@ -15,6 +15,9 @@ final class AppRTCEndpoint: FamilyEndpoint {
     private let iceServers: ICEServers
     private let limits: TesseraConfiguration.Limits
     private let allowsLegacyDTLS: Bool
+    /// The Android app sends this origin, whatever its server is. No other page has it: the site is shut down.
+    static let appOrigins = Set([WebOrigin("https://appr.tc")].compactMap { $0 })
+
     private let clients = AppRTCClients(at: MonotonicClock.now())
     private let connections = Guarded<(next: UInt64, open: [UInt64: AppRTCConnection])>((0, [:]))
 
@@ -31,9 +34,8 @@ final class AppRTCEndpoint: FamilyEndpoint {
 
     var webSocketEndpoints: [WebSocketEndpoint] {
         [
-            // The AppRTC page may be at another address, and no cookie proves a client.
             WebSocketEndpoint(
-                pattern: .path("/ws"), checksOrigin: false, maxMessageBytes: limits.messageBytes,
+                pattern: .path("/ws"), appOrigins: Self.appOrigins, maxMessageBytes: limits.messageBytes,
                 oversized: { _ in String(buffer: AppRTCFrame.error(.unreadable("too long")).buffer) },
                 serve: { [self] in await serve($0) })
         ]

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// The routes of AppRTC's room server and of its signalling server. Pages of every origin may use them: the AppRTC page
-/// may be at another address, and no route uses cookies.
+/// The routes of AppRTC's room server and of its signalling server. Unlike the originals they do not answer pages of
+/// every origin: any page that somebody in a private network visits could join the rooms of a server there.
 extension RouteTable {
     mutating func addAppRTC(_ endpoint: AppRTCEndpoint) {
         let result = Schema.object(["result": Schema.string, "params": ["type": "object"]], required: ["result"])
@@ -61,6 +61,6 @@ extension RouteTable {
         let description = RouteDescription(
             tag: "doors", summary: summary, parameters: parameters, body: body,
             answers: [answer.map { .json("The result; errors too.", $0) } ?? .empty(200, "Done.")])
-        add(Route(method, path, .endpoint, description, takesEveryOrigin: true, handler: handler))
+        add(Route(method, path, .endpoint, description, appOrigins: AppRTCEndpoint.appOrigins, handler: handler))
     }
 }

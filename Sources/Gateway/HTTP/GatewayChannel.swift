@@ -199,7 +199,8 @@ struct WebSocketAdmission: Sendable {
             headers: ProxyHeaders(head.headers))
         let origin = head.headers.first(name: "origin")
         guard !rules.hosts.mayBeRebinding(source),
-            !endpoint.checksOrigin || rules.origins.allows(origin: origin, hosts: source.hosts)
+            !endpoint.checksOrigin
+                || rules.origins.allows(origin: origin, hosts: source.hosts, apps: endpoint.appOrigins)
         else { return nil }
         return (endpoint, source)
     }

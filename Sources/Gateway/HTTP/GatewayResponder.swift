@@ -88,11 +88,11 @@ struct GatewayResponder: HTTPResponder {
     ///   which no browser adds by itself, or a signed link.
     private func checkOrigin(_ route: Route, _ asked: RouteRequest) throws(APIError) {
         let method = asked.request.method
-        guard route.access != .everyone, !route.takesEveryOrigin, method != .options, asked.bearer == nil,
+        guard route.access != .everyone, method != .options, asked.bearer == nil,
             !access.links.allow(asked.recordingLink, at: .now)
         else { return }
         let origin = asked.pageOrigin
-        guard !rules.origins.allows(origin: origin, hosts: asked.source.hosts) else { return }
+        guard !rules.origins.allows(origin: origin, hosts: asked.source.hosts, apps: route.appOrigins) else { return }
         statistics.countRefusedRequest(.origin)
         throw APIError(
             .forbidden, "pages of \(origin ?? "other sites") may not use this server; http.allowedOrigins lists who may"
@@ -104,14 +104,10 @@ struct GatewayResponder: HTTPResponder {
         response.headers[.referrerPolicy] = "no-referrer"
         if usesTLS { response.headers[.strictTransportSecurity] = "max-age=15552000" }
         guard let origin = request.headers[.origin] else { return }
-        if table.takesEveryOrigin(request.uri.path) {
-            response.headers[.accessControlAllowOrigin] = "*"
-        } else {
-            response.headers[.vary] = "Origin"
-            guard rules.origins.allows(origin: origin, hosts: []) else { return }
-            // CORS for the pages that http.allowedOrigins lists.
-            response.headers[.accessControlAllowOrigin] = origin
-        }
+        response.headers[.vary] = "Origin"
+        guard rules.origins.allows(origin: origin, hosts: []) else { return }
+        // CORS for the pages that http.allowedOrigins lists.
+        response.headers[.accessControlAllowOrigin] = origin
         response.headers[.accessControlExposeHeaders] =
             "Location, ETag, Link, Accept-Patch, Accept-Post, Retry-After, Allow"
         if request.method == .options {

@@ -21,12 +21,12 @@ struct OriginPolicy: Sendable {
     /// and listed origins may.
     ///
     /// `hosts`: the server's names in the request (`Host` and, from a trusted proxy, `X-Forwarded-Host`). The scheme is
-    /// not compared, since a proxy may terminate TLS.
-    func allows(origin text: String?, hosts: [String]) -> Bool {
+    /// not compared, since a proxy may terminate TLS. `apps`: fixed origins that apps send, which are no web pages.
+    func allows(origin text: String?, hosts: [String], apps: Set<WebOrigin> = []) -> Bool {
         guard let text else { return true }
         if allowsAll { return true }
         guard let origin = WebOrigin(text) else { return false }
-        if allowed.contains(origin) || ownHosts.contains(origin.host) { return true }
+        if allowed.contains(origin) || apps.contains(origin) || ownHosts.contains(origin.host) { return true }
         return hosts.contains { host in
             guard let own = WebOrigin.split(host), own.host == origin.host else { return false }
             return own.port.map { $0 == origin.port } ?? (origin.port == 80 || origin.port == 443)

@@ -14,8 +14,8 @@ struct Route: Sendable {
     var description: RouteDescription?
     /// The most bytes of a body, where they are more than usual.
     var bodyLimit: Int
-    /// Whether pages of every origin may use the route, not only those that `http.allowedOrigins` lists.
-    var takesEveryOrigin: Bool
+    /// Fixed origins that apps send, beside those that `http.allowedOrigins` lists.
+    var appOrigins: Set<WebOrigin>
     var handler: Handler
     /// Whether the route answers under every host name: programs that check health know only the address.
     var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
@@ -24,7 +24,7 @@ struct Route: Sendable {
 
     init(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ description: RouteDescription?,
-        bodyLimit: Int = LargeBodies.freeBytes, takesEveryOrigin: Bool = false,
+        bodyLimit: Int = LargeBodies.freeBytes, appOrigins: Set<WebOrigin> = [],
         handler: @escaping Handler
     ) {
         self.method = method
@@ -32,7 +32,7 @@ struct Route: Sendable {
         self.access = access
         self.description = description
         self.bodyLimit = bodyLimit
-        self.takesEveryOrigin = takesEveryOrigin
+        self.appOrigins = appOrigins
         self.handler = handler
         segments = path.split(separator: "/").map { Segment($0) }
     }
@@ -79,12 +79,6 @@ struct RouteTable: Sendable {
             case .found(let route, _) = find(method, String(path))
         else { return 0 }
         return route.bodyLimit
-    }
-
-    /// Whether pages of every origin may use a path.
-    func takesEveryOrigin(_ path: String) -> Bool {
-        let parts = path.split(separator: "/").compactMap { $0.removingPercentEncoding }
-        return routes.contains { $0.takesEveryOrigin && $0.match(parts) != nil }
     }
 
     enum Match: Sendable {

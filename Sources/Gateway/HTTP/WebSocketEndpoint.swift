@@ -14,6 +14,8 @@ struct WebSocketEndpoint: Sendable {
     var pattern: Pattern
     /// Whether pages of other origins are refused.
     var checksOrigin = true
+    /// Fixed origins that apps send, beside those that `http.allowedOrigins` lists.
+    var appOrigins: Set<WebOrigin> = []
     /// The largest message of a client in bytes; after a larger one the client gets an error, and the connection ends
     /// with code 1009.
     var maxMessageBytes: Int
