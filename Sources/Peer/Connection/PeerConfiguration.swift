@@ -35,7 +35,7 @@ public struct PeerConfiguration: Sendable {
     public var audioBandwidth: BitRate?
     /// The same for video.
     public var videoBandwidth: BitRate?
-    /// Whether our offers omit what a peer can do without, such as stream names, for signalling in small messages.
+    /// Whether our offers omit what a peer can do without, such as RTX, for signalling in small messages.
     public var isCompactOffer = false
     /// The media stream that our tracks belong to (`a=msid`, RFC 8830).
     public var streamID = "tessera"

@@ -98,7 +98,9 @@ struct CodecMatching {
             switch codec.name {
             case .opus:
                 name = "opus"
-                parameters = configuration.opusParameters
+                // The default of every other parameter is fit for speech.
+                parameters =
+                    configuration.isCompact ? FormatParameters(parsing: "useinbandfec=1") : configuration.opusParameters
             case .vp8: name = "VP8"
             case .h264:
                 name = "H264"

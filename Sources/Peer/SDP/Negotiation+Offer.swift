@@ -37,7 +37,7 @@ extension Negotiation {
         }
         pendingOffer = offer
         pendingCredentials = credentials
-        return offer
+        return configuration.isCompact ? offer.sharingTransport : offer
     }
 
     /// Takes the answer to the last offer.
@@ -132,7 +132,7 @@ extension Negotiation {
 
     private func firstSections() -> [MediaDescription] {
         var sections: [MediaDescription] = []
-        let feedback = configuration.feedback
+        let feedback: CodecFeedback = configuration.isCompact ? [] : configuration.feedback
         func add(_ kind: MediaKind, proto: String, formats: [String] = [], _ fill: (inout MediaDescription) -> Void) {
             var section = MediaDescription(kind: kind, port: 9, proto: proto, formats: formats)
             section.mid = String(sections.count)
@@ -140,7 +140,7 @@ extension Negotiation {
             if section.isRTP {
                 section.formats = section.codecs.map { String($0.payloadType) }
                 section.rtcpMux = true
-                section.rtcpReducedSize = true
+                section.rtcpReducedSize = !configuration.isCompact
                 section.extensions = offeredExtensions(kind)
                 addBandwidth(&section)
             }
@@ -171,18 +171,23 @@ extension Negotiation {
         return sections
     }
 
+    /// A compact offer has no RTX: lost packets come again with their own SSRC. And of two kinds of feedback for one
+    /// purpose it has the one that every peer knows.
     private func offered(_ codec: VideoCodec) -> NegotiatedCodec {
-        switch codec {
+        let isCompact = configuration.isCompact
+        let feedback =
+            isCompact ? configuration.feedback.subtracting([.fir, .tmmbr]) : configuration.feedback
+        return switch codec {
         case .vp8:
             NegotiatedCodec(
-                name: .vp8, payloadType: 96, rtxPayloadType: 97, clockRate: 90_000, parameters: FormatParameters(),
-                feedback: configuration.feedback)
+                name: .vp8, payloadType: 96, rtxPayloadType: isCompact ? nil : 97, clockRate: 90_000,
+                parameters: FormatParameters(), feedback: feedback)
         case .h264:
             NegotiatedCodec(
-                name: .h264, payloadType: 102, rtxPayloadType: 103, clockRate: 90_000,
+                name: .h264, payloadType: 102, rtxPayloadType: isCompact ? nil : 103, clockRate: 90_000,
                 parameters: FormatParameters(
                     parsing: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
-                feedback: configuration.feedback)
+                feedback: feedback)
         }
     }
 
@@ -190,9 +195,43 @@ extension Negotiation {
         let order: [HeaderExtension] = [.audioLevel, .absSendTime, .transportCC, .mid, .playoutDelay]
         return order.enumerated().compactMap { index, item in
             guard configuration.headerExtensions.contains(item), item.applies(to: kind),
-                !(configuration.isCompact && item == .absSendTime)
+                !configuration.isCompact || Self.isInCompactOffers(item, of: kind)
             else { return nil }
             return ExtensionMapping(id: UInt8(index + 1), uri: item.rawValue)
         }
+    }
+
+    /// The audio level shows who speaks, and the transport's numbers show what its path carries, for which those of
+    /// video suffice. The sources are named, so that nothing is found by MID.
+    private static func isInCompactOffers(_ item: HeaderExtension, of kind: MediaKind) -> Bool {
+        switch item {
+        case .audioLevel: true
+        case .transportCC: kind == .video
+        default: false
+        }
+    }
+}
+
+extension SessionDescription {
+    /// The same with the transport's attributes once for all sections (RFC 8839 §5.4, RFC 8122 §5), and without lines
+    /// that state what is so anyway.
+    fileprivate var sharingTransport: SessionDescription {
+        var result = self
+        guard let first = media.first(where: { !$0.isRejected }) else { return result }
+        result.msidSemantic = nil
+        result.connection = first.connection
+        result.attributes += [("ice-ufrag", first.iceUfrag), ("ice-pwd", first.icePassword)].compactMap { name, value in
+            value.map { SDPAttribute(name, $0) }
+        }
+        result.attributes += first.fingerprints.map { SDPAttribute("fingerprint", "\($0)") }
+        if let setup = first.setup { result.attributes.append(SDPAttribute("setup", setup.rawValue)) }
+        for index in result.media.indices {
+            result.media[index].connection = nil
+            (result.media[index].iceUfrag, result.media[index].icePassword) = (nil, nil)
+            result.media[index].fingerprints = []
+            result.media[index].setup = nil
+            result.media[index].endOfCandidates = false
+        }
+        return result
     }
 }

@@ -20,6 +20,8 @@ public struct SessionDescription: Hashable, Sendable {
 
     var origin: Origin
     var name = "-"
+    /// `c=` of all sections that have none of their own, in a description of ours.
+    var connection: String?
     /// The mids of each `a=group:BUNDLE`.
     var bundles: [[String]] = []
     /// `a=ice-lite`: session level only (RFC 8839 §5.3).
@@ -61,8 +63,10 @@ extension SessionDescription: CustomStringConvertible {
     /// The description as text, lines ending in CRLF.
     public var description: String {
         var lines = [
-            "v=0", "o=\(origin.username) \(origin.sessionID) \(origin.version) \(origin.address)", "s=\(name)", "t=0 0",
+            "v=0", "o=\(origin.username) \(origin.sessionID) \(origin.version) \(origin.address)", "s=\(name)",
         ]
+        if let connection { lines.append("c=\(connection)") }
+        lines.append("t=0 0")
         if isIceLite { lines.append("a=ice-lite") }
         lines += bundles.map { (["a=group:BUNDLE"] + $0).joined(separator: " ") }
         if extmapAllowMixed { lines.append("a=extmap-allow-mixed") }
