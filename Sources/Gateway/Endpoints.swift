@@ -88,10 +88,15 @@ struct Endpoints: Sendable {
     private static func families(_ services: FamilyServices) -> [any FamilyEndpoint] {
         let doors = services.configuration.doors
         let families: [(any FamilyEndpoint)?] = [
-            doors.appRTC ? AppRTCEndpoint(services) : nil
+            doors.appRTC ? AppRTCEndpoint(services) : nil,
+            doors.webrtcDemo ? WebRTCDemoEndpoint(services) : nil,
+            doors.rawTCP == nil ? nil : RawTCPEndpoint(services),
         ]
         return families.compactMap { $0 }
     }
+
+    /// The endpoint of `doors.rawTCP`, which has a listening socket of its own.
+    var rawTCP: RawTCPEndpoint? { families.lazy.compactMap { $0 as? RawTCPEndpoint }.first }
 
     /// Ends the connections of all clients outside of rooms.
     func drain() {

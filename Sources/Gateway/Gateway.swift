@@ -43,11 +43,12 @@ public struct Gateway: Sendable {
         }
         let endpoints = await Endpoints(
             configuration, conference: conference, usesTLS: tls != nil, budget: budget, logger: logger)
-        let lifecycle = ServiceGroup(
-            configuration: .init(
-                services: [application(endpoints, tls: tls, budget: budget)], gracefulShutdownSignals: [],
-                logger: logger))
         do {
+            let rawTCP = try await listenForRawTCP(endpoints)
+            let lifecycle = ServiceGroup(
+                configuration: .init(
+                    services: [application(endpoints, tls: tls, budget: budget)] + rawTCP, gracefulShutdownSignals: [],
+                    logger: logger))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await lifecycle.run() }
                 group.addTask { await waitAndDrain(signals, conference, endpoints, lifecycle) }
@@ -60,7 +61,24 @@ public struct Gateway: Sendable {
         } catch let error as SocketAddressError {
             await conference.drain(within: .seconds(1))
             throw ConfigurationFaults([listenFault("there is no such host: \(error)")])
+        } catch let faults as ConfigurationFaults {
+            await conference.drain(within: .seconds(1))
+            throw faults
         }
+    }
+
+    /// The service of `doors.rawTCP`, if that is set.
+    private func listenForRawTCP(_ endpoints: Endpoints) async throws -> [any Service] {
+        guard let endpoint = endpoints.rawTCP, let listen = configuration.doors.rawTCP else { return [] }
+        let what: String
+        do {
+            return [try await RawTCPServer(endpoint, listen: listen, gate: endpoints.gate)]
+        } catch let error as IOError {
+            what = bindFault(error, flag: "").what
+        } catch let error as SocketAddressError {
+            what = "there is no such host: \(error)"
+        }
+        throw ConfigurationFaults([ConfigurationFault(key: "doors.rawTCP", value: "\(listen)", what: what)])
     }
 
     /// Raises the limit of open files to the settings' need, and logs a warning where the system allows fewer.
@@ -167,13 +185,12 @@ public struct Gateway: Sendable {
             key: "media.listen", value: configuration.media.listen.description, what: error.message)
     }
 
-    private func bindFault(_ error: IOError) -> ConfigurationFault {
+    /// - Parameter flag: where else another port can be named.
+    private func bindFault(_ error: IOError, flag: String = " with --listen HOST:PORT") -> ConfigurationFault {
         switch error.errnoCode {
-        case EADDRINUSE:
-            listenFault("another program has this port; end it, or name another port with --listen HOST:PORT")
+        case EADDRINUSE: listenFault("another program has this port; end it, or name another port\(flag)")
         case EACCES:
-            listenFault(
-                "ports below 1024 need privileges (CAP_NET_BIND_SERVICE); name another port with --listen HOST:PORT")
+            listenFault("ports below 1024 need privileges (CAP_NET_BIND_SERVICE); name another port\(flag)")
         case EADDRNOTAVAIL: listenFault("this machine has no such address; 0.0.0.0 is every one of its own")
         default: listenFault("cannot be listened on: \(error)")
         }

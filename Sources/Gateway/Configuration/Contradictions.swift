@@ -59,6 +59,9 @@ extension TesseraConfiguration {
                 "media.listen", media.listen.description,
                 "http.listen has this TCP port already; name another, or set media.tcp: false")
         }
+        if let rawTCP = doors.rawTCP, rawTCP.port != 0, rawTCP.port == http.listen.port {
+            fault("doors.rawTCP", "\(rawTCP)", "http.listen has this TCP port already; name another")
+        }
         return faults
     }
 

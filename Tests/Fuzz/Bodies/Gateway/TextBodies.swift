@@ -7,7 +7,7 @@ import Peer
 
 /// Texts that are received over HTTP and WebSocket, and the configuration file.
 enum TextBodies {
-    static let all = [fragment, message, request, configuration]
+    static let all = [fragment, message, request, configuration, demo, rawTCP]
 
     /// Trickled candidates of WHIP (RFC 8840).
     static let fragment = FuzzTarget(
@@ -53,6 +53,78 @@ enum TextBodies {
         work.step(bytes: input.bytes.count)
         _ = try? ClientMessage.parse(String(decoding: input.bytes, as: UTF8.self))
         work.weigh()
+    }
+
+    /// Frames of WebRTC demo clients, through their session.
+    static let demo = FuzzTarget(
+        "demo", covers: "JSON messages of WebRTC demo clients", limits: WorkLimits(perByte: .microseconds(2)),
+        maximumLength: 65_536,
+        words: jsonWords + WebRTCDemoMessage.types.map { "\"\($0)\"" } + ["\"payload\":", "\"offer\""],
+        seeds: {
+            [
+                #"{"type":"SessionDescription","payload":{"sdp":"v=0\r\na=rtpmap:111 opus\/48000\/2\r\n","type":"offer"}}"#,
+                #"{"type":"IceCandidate","payload":{"sdpMLineIndex":0,"sdpMid":"0","sdp":"candidate:1 1 udp 1 10.0.0.1 9 typ host"}}"#,
+                #"{"type":"SessionDescription","payload":{"type":"prAnswer","sdp":""}}"#,
+            ].map { Array($0.utf8) }
+        }
+    ) { input, work in
+        work.step(bytes: input.bytes.count)
+        var session = WebRTCDemoSession(sdpLimit: 65_536)
+        for action in session.received(input.bytes) {
+            guard case .join(let offer) = action else { continue }
+            work.step(bytes: offer.utf8.count)
+            _ = DTLSFingerprints(of: offer)
+            session.joined()
+            _ = session.answered(offer)
+        }
+        _ = session.received(input.bytes)
+        let text = String(decoding: input.bytes, as: UTF8.self)
+        _ = WebRTCDemoTarget(uri: text, defaultRoom: "lobby")
+        work.weigh()
+    }
+
+    /// The bytes of one raw TCP connection.
+    static let rawTCP = FuzzTarget(
+        "rawtcp", covers: "frames and messages of raw TCP clients", limits: WorkLimits(perByte: .microseconds(2)),
+        maximumLength: 65_600,
+        words: jsonWords + RawTCPMessage.types.map { "\"\($0)\"" } + ["\"detail_info\":{", "\u{0}\u{61}"],
+        seeds: {
+            [
+                #"{"type":"login_req","source":0,"destination":0,"status":0,"detail_info":{"device_type":"ios"}}"#,
+                #"{"type":"heartbeat_req","source":7,"detail_info":{"":""}}"#,
+                #"{"type":"sdp","source":7,"detail_info":{"sdp":{"sdp":"v=0\r\n","type":"answer"}}}"#,
+                #"{"type":"icecandidate","detail_info":{"icecandidate":{"candidate":"candidate:1","sdpMLineIndex":0,"sdpMid":"0"}}}"#,
+            ].map { RawTCPFrame.encode(Array($0.utf8)) ?? [] }
+        }
+    ) { input, work in
+        // Whole, and in reads of a few bytes: the result is the same.
+        let whole = rawTCPMessages(input.bytes, read: max(1, input.bytes.count), work)
+        let pieces = rawTCPMessages(input.bytes, read: 7, work)
+        precondition(whole == pieces, "the reader depends on the size of reads")
+        work.weigh()
+    }
+
+    private static func rawTCPMessages(_ bytes: [UInt8], read size: Int, _ work: borrowing Work) -> [RawTCPMessage] {
+        var reader = RawTCPFrameReader(maxJSON: RawTCPFrame.maxJSON)
+        var session = RawTCPSession(sdpLimit: 65_536, at: .zero)
+        var messages: [RawTCPMessage] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            reader.append(bytes[start..<min(start + size, bytes.count)])
+            do {
+                while let json = try reader.next() {
+                    messages.append(try RawTCPMessage.parse(json))
+                    for action in session.received(messages[messages.count - 1], at: .zero) {
+                        guard case .join = action else { continue }
+                        _ = session.joined(as: 7, isAgain: false, at: .zero)
+                        _ = session.offered(json, at: .zero)
+                    }
+                }
+            } catch {
+                break
+            }
+        }
+        while session.nextFrame(at: .zero) != nil {}
+        return messages
     }
 
     /// Bodies of the API.

@@ -1,0 +1,93 @@
+import Basics
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// The listening socket of the raw TCP endpoint. Its connections count as those of HTTP do (`limits.connections`).
+struct RawTCPServer: Service {
+    /// A connection that the gate let in; nil: one that it refused.
+    private typealias Accepted = (
+        channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>, address: IPAddress?, entered: @Sendable () -> Void
+    )?
+
+    private let endpoint: RawTCPEndpoint
+    private let listening: NIOAsyncChannel<Accepted, Never>
+
+    /// The port; the system's choice where the setting has port 0.
+    var port: Int? { listening.channel.localAddress?.port }
+
+    /// Listens.
+    ///
+    /// - Throws: `IOError` or `SocketAddressError` for an address that cannot be listened on.
+    init(_ endpoint: RawTCPEndpoint, listen: Endpoint, gate: ConnectionGate) async throws {
+        self.endpoint = endpoint
+        listening = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 512)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Frames leave at once: a client takes what it reads at once as one frame.
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .bind(host: listen.host, port: Int(listen.port)) { channel in
+                channel.eventLoop.makeCompletedFuture { try Self.accept(channel, gate) }
+            }
+    }
+
+    private static func accept(_ channel: any Channel, _ gate: ConnectionGate) throws -> Accepted {
+        let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress(withoutZone: $0) }
+        let ticket: ConnectionGate.Ticket
+        switch gate.open(address, end: { channel.close(promise: nil) }) {
+        case .success(let taken): ticket = taken
+        case .failure:
+            channel.close(promise: nil)
+            return nil
+        }
+        channel.closeFuture.whenComplete { _ in ticket.close() }
+        ticket.become(.outside)
+        if let options = channel.syncOptions {
+            try options.setOption(
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: GatewayChannel.readBytes))
+            try options.setOption(.maxMessagesPerRead, value: 1)
+        }
+        let connection = ConnectionGuard(ticket, wait: .nothing)
+        connection.allow(bytes: ConnectionGuard.outsideBytes)
+        try channel.pipeline.syncOperations.addHandler(connection)
+        let here = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+        let loop = channel.eventLoop
+        return (
+            try NIOAsyncChannel(
+                wrappingChannelSynchronously: channel,
+                configuration: .init(
+                    backPressureStrategy: NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark(
+                        lowWatermark: 1, highWatermark: 4))),
+            address?.unmapped,
+            {
+                ticket.become(.busy)
+                loop.execute { here.value.allow(bytes: nil) }
+            }
+        )
+    }
+
+    /// Serves until the server is told to end.
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            // Only the end of the listening socket ends the sequence.
+            try? await listening.executeThenClose { connections in
+                await withDiscardingTaskGroup { group in
+                    do {
+                        for try await accepted in connections {
+                            guard let accepted else { continue }
+                            group.addTask {
+                                await endpoint.serve(
+                                    accepted.channel, from: accepted.address, entered: accepted.entered)
+                            }
+                        }
+                    } catch {
+                        // The socket is closed.
+                    }
+                }
+            }
+        } onGracefulShutdown: {
+            listening.channel.close(promise: nil)
+        }
+    }
+}
