@@ -1,0 +1,31 @@
+import Conference
+import Foundation
+
+/// What the URL of a WebRTC demo client says: `/ROOM?name=N&token=T`. The protocol itself has neither room nor name.
+struct WebRTCDemoTarget: Sendable, Equatable {
+    var room: String
+    /// nil where the URL has none, or none that can be shown.
+    var name: String?
+    var token: String?
+
+    /// - Parameters:
+    ///   - uri: the path and the query of the handshake, of which `WebSocketEndpoint.Pattern.room` took the path.
+    ///   - defaultRoom: the room of the path `/`.
+    init(uri: String, defaultRoom: String) {
+        let parts = uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = String(parts[0].drop { $0 == "/" })
+        room = path.isEmpty ? defaultRoom : path.removingPercentEncoding ?? path
+        guard parts.count == 2 else { return }
+        for pair in parts[1].split(separator: "&").prefix(32) {
+            let member = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard member.count == 2, let value = member[1].replacing("+", with: " ").removingPercentEncoding else {
+                continue
+            }
+            switch member[0] {
+            case "name": name = name ?? Names.shown(value)
+            case "token": token = token ?? value
+            default: break
+            }
+        }
+    }
+}
