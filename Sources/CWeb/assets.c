@@ -19,6 +19,9 @@ static const unsigned char address_js[] = {
 static const unsigned char call_js[] = {
 #embed "../Gateway/Web/call.js"
 };
+static const unsigned char chat_js[] = {
+#embed "../Gateway/Web/chat.js"
+};
 static const unsigned char controls_js[] = {
 #embed "../Gateway/Web/controls.js"
 };
@@ -58,6 +61,7 @@ static const struct web_asset assets[] = {
     ASSET("main.js", main_js),
     ASSET("address.js", address_js),
     ASSET("call.js", call_js),
+    ASSET("chat.js", chat_js),
     ASSET("controls.js", controls_js),
     ASSET("lobby.js", lobby_js),
     ASSET("sending.js", sending_js),

@@ -209,8 +209,11 @@ public final class Conference: Sendable {
     /// The participant with this secret, beside the endpoint that holds its seat: for requests that the client makes
     /// elsewhere.
     public func participant(_ id: String, secret: String, in room: String) throws(ConferenceError) -> Participant {
-        guard let hosted = registry[room] else { throw .roomNotFound(room) }
-        try hosted.read { slot throws(ConferenceError) in try slot.room.requireSecret(secret, of: id) }
+        // A room without this seat is not told from a room that does not exist.
+        let known: Void? = try registry[room]?.read { slot throws(ConferenceError) in
+            try slot.room.requireSecret(secret, of: id)
+        }
+        guard known != nil else { throw .unauthorized("This seat is not kept any more: join anew.") }
         return Participant(id: id, room: room, resumeSecret: secret, conference: self)
     }
 

@@ -57,8 +57,10 @@ struct Endpoints: Sendable {
             return common + families.flatMap(\.samples)
         }
         table.addRooms(conference, limits: limits)
+        let downloads = Places(budget.downloads)
         table.addRecordings(
-            conference, links: links, downloads: budget.downloads, publicURL: configuration.http.publicURL)
+            conference, links: links, downloads: downloads, publicURL: configuration.http.publicURL)
+        table.addPictures(conference, downloads: downloads)
         table.addLayouts(conference)
         table.addSignalling()
         table.addWHIP(whip)

@@ -177,6 +177,19 @@ enum OpenAPI {
                 "changed": Schema.list(of: Schema.ref("Participant")), "left": Schema.list(of: Schema.string),
                 "viewers": ["type": "integer", "description": "The number of viewers that are not listed."],
             ], required: ["type", "joined", "changed", "left", "viewers"]),
+        // A message of `/signal`, and of `chat` in `joined`.
+        "ChatMessage": Schema.object(
+            [
+                "type": Schema.choice(["chat"]), "id": Schema.string, "from": Schema.string, "name": Schema.string,
+                "to": ["type": "string", "description": "The only receiver; everyone without it."],
+                "text": ["type": "string", "description": "Empty where there is a picture."],
+                "picture": Schema.ref("ChatPicture"), "at": Schema.date,
+            ], required: ["type", "id", "from", "name", "text", "at"]),
+        "ChatPicture": Schema.object(
+            [
+                "url": ["type": "string", "description": "The path at this server."],
+                "type": Schema.choice(ChatPicture.Format.allCases.map(\.type)), "bytes": Schema.integer,
+            ], required: ["url", "type", "bytes"]),
         "Tile": Schema.object(
             [
                 "participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer,

@@ -6,12 +6,11 @@ import Hummingbird
 /// The routes of recordings: start, pause, stop, list, download.
 extension RouteTable {
     /// - Parameters:
-    ///   - downloads: the most files that are sent at the same time.
+    ///   - downloads: the places of files that are sent at the same time.
     ///   - publicURL: the beginning of links; empty: links begin with the path.
     mutating func addRecordings(
-        _ conference: any ConferenceService, links: RecordingLinks, downloads: Int, publicURL: String
+        _ conference: any ConferenceService, links: RecordingLinks, downloads: Places, publicURL: String
     ) {
-        let downloads = Places(downloads)
         let one = RouteDescription.Answer.json("The recording.", Schema.ref("Recording"))
         add(
             Route(

@@ -7,7 +7,7 @@ struct DescriptorBudget: Equatable, Sendable {
     var connections: Int
     var connectionsPerAddress: Int
     var mediaConnections: Int
-    /// Simultaneous downloads of recordings; each holds a file open.
+    /// Simultaneous downloads of recordings and pictures; each holds a file open.
     var downloads: Int
     /// Whether the system allows less than the settings need.
     var isShort: Bool

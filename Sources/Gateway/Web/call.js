@@ -1,10 +1,11 @@
 // One call: what the server tells of the room, and what the page tells the server.
 
 import * as address from '/assets/address.js';
+import { addMessage } from '/assets/chat.js';
 import { Connection } from '/assets/connection.js';
 import { showControls, showLine, showRecording } from '/assets/controls.js';
 import { Line } from '/assets/line.js';
-import { addMessage, isChatOpen, notice, showNames, showPeople, unread } from '/assets/panels.js';
+import { isChatOpen, notice, showNames, showPeople, unread } from '/assets/panels.js';
 import { People } from '/assets/people.js';
 import { Signalling } from '/assets/signalling.js';
 
@@ -58,7 +59,9 @@ export class Call extends EventTarget {
     this.people.take(message);
     this.layout = message.layout;
     this.recordingChanged(message.recording);
+    this.room = message.room;
     notice(null);
+    if (this.connection) for (const missed of message.chat ?? []) this.chatted(missed);
     if (message.resumed && this.connection) {
       this.sendState();
       this.refresh();
@@ -68,7 +71,10 @@ export class Call extends EventTarget {
     this.mine = layout && layout !== this.layout ? { name: layout, pin: null } : null;
     const isNew = !this.connection;
     this.connect(message.iceServers ?? []);
-    if (isNew) this.emit('entered', message.room);
+    if (isNew) {
+      this.emit('entered', message.room);
+      for (const earlier of message.chat ?? []) addMessage(earlier, earlier.name);
+    }
     this.stayAwake();
     this.sendState();
     if (this.sending.screen) this.send({ type: 'present', on: true });
@@ -174,11 +180,11 @@ export class Call extends EventTarget {
   toggleRecording() { this.send({ type: 'record', action: this.recording ? 'stop' : 'start' }); }
 
   chatted(message) {
-    const from = message.from ?? message.participant;
-    const name = message.name ?? this.people.find(from)?.name ?? 'Someone';
-    addMessage({ name, text: message.text, at: message.at ?? message.time, isPrivate: Boolean(message.to) });
-    if (!isChatOpen() && from !== this.signalling.id) unread();
+    if (addMessage(message, message.name) && !isChatOpen() && message.from !== this.signalling.id) unread();
   }
+
+  /// What shows that a request beside the socket is of this call: the room, the seat's id and its secret.
+  get seat() { return { room: this.room, ...this.signalling.resume }; }
 
   /// Chooses the view of this page: `name` with that participant first, or the room's view again.
   ownPicture(name, pinned = null) {

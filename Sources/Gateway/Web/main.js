@@ -2,9 +2,10 @@
 
 import * as address from '/assets/address.js';
 import { Call } from '/assets/call.js';
+import { bindPictures, clearMessages } from '/assets/chat.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
 import { Lobby } from '/assets/lobby.js';
-import { clearMessages, isSideOpen, notice, showLayouts, showSide, toggleSide, unread, zoom } from '/assets/panels.js';
+import { isSideOpen, notice, showLayouts, showSide, toggleSide, unread, zoom } from '/assets/panels.js';
 import { Sending } from '/assets/sending.js';
 
 const $ = id => document.getElementById(id);
@@ -119,6 +120,7 @@ $('chat-form').onsubmit = event => {
   call.send({ type: 'chat', text, ...(to ? { to } : {}) });
   $('chat-text').value = '';
 };
+bindPictures(() => call.seat);
 
 // ---- The picture
 

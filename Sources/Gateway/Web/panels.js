@@ -1,9 +1,9 @@
-// The panels around the picture: people, chat, layouts, names over tiles. Text from others is inserted as text, never
+// The panels around the picture: people, layouts, names over tiles. Text from others is inserted as text, never
 // as markup.
 
 const $ = id => document.getElementById(id);
 
-function element(tag, properties = {}, ...children) {
+export function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
   made.append(...children);
   return made;
@@ -65,14 +65,6 @@ export function showPeople(people, ownId, pinned, pin) {
   to.value = [...to.options].some(option => option.value === chosen) ? chosen : '';
 }
 
-export function addMessage({ name, text, at, isPrivate }) {
-  const list = $('messages');
-  const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
-  const time = new Date(at ?? Date.now()).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  list.append(element('li', {}, element('b', { textContent: name + (isPrivate ? ' (private)' : '') }), element('time', { textContent: time }), `\n${text}`));
-  if (isAtEnd) list.scrollTop = list.scrollHeight;
-}
-
 /// The scale and the corner of the displayed canvas in the stage.
 function placement(tiles, video) {
   const scale = Math.min(video.clientWidth / tiles.width, video.clientHeight / tiles.height);
@@ -119,8 +111,6 @@ export function showNames(tiles, people, video) {
     return label;
   }));
 }
-
-export const clearMessages = () => $('messages').replaceChildren();
 
 /// `own`: the layout of the user's own view; null: the room's view.
 export async function showLayouts(current, own, choose, token) {

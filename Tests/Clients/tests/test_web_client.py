@@ -86,14 +86,14 @@ async def people_and_chat(desk, phone):
     text = "<b onclick=1>look</b> <img src=x onerror=probe.problems.push('markup')> & done"
     await desk.click("#open-chat")
     await desk.type("#chat-text", text)
-    await desk.click("#chat-form button")
+    await desk.click("#chat-form [type=submit]")
     await phone.wait_for("document.getElementById('unread').textContent === '1' && !document.getElementById('unread').hidden")
     await phone.click("#open-chat")
     await phone.wait_for("document.querySelectorAll('#messages li').length === 1")
     assert (await phone.evaluate("document.querySelector('#messages li').textContent")).endswith("\n" + text)
     assert await phone.evaluate("document.querySelectorAll('#messages img, #messages b').length") == 1, "markup got in"
     await phone.type("#chat-text", "and back")
-    await phone.click("#chat-form button")
+    await phone.click("#chat-form [type=submit]")
     await desk.wait_for("document.getElementById('messages').textContent.includes('Борис') && document.getElementById('messages').textContent.includes('and back')")
     await phone.fits("phone with chat")
     await desk.shot("desk-chat")

@@ -144,17 +144,20 @@ final class FakeConference: ConferenceService {
         guard name == "grid" else { throw .unknownLayout(name) }
     }
 
+    /// The only picture; its file is the recording's.
+    static let picture = "aaaaaaaaaaaaaaaaaaaaaaaaaa.gif"
+
     func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
         guard let format = ChatPicture.Format(bytes) else { throw .badPicture("no picture") }
         note("store \(bytes.count)")
-        return ChatPicture(id: "picture." + format.rawValue, type: format.type, bytes: bytes.count)
+        return ChatPicture(id: Self.picture, type: format.type, bytes: bytes.count)
     }
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8] {
-        guard id == "picture.png" else { throw .pictureNotFound }
-        return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        guard id == Self.picture else { throw .pictureNotFound }
+        return Array("GIF89a".utf8)
     }
     func picturePath(_ id: String) throws(ConferenceError) -> String {
-        guard id == "picture.png" else { throw .pictureNotFound }
+        guard id == Self.picture else { throw .pictureNotFound }
         return file
     }
 
