@@ -120,10 +120,10 @@ final class WebSocketConnection: Sendable {
                     }
                     group.addTask { [self] in await watchLiveness() }
                     group.addTask { [self] in try? await read(inbound, receive) }
-                    // The writer and `watchLiveness` end on their own only with the connection; the reader ends first.
+                    // Each of the three closes the channel before it ends. The channel may still be active then; who waited
+                    // for that would learn of a client's end only with the next ping.
                     await withTaskCancellationHandler {
                         _ = await group.next()
-                        while channel.channel.isActive, await group.next() != nil {}
                     } onCancel: {
                         channel.channel.close(promise: nil)
                     }
