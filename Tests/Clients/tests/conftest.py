@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import shutil
 
 import pytest
 
 from support.aiortc_peer import GoodLine
+from support.apprtc import SIGNALING
 from support.far_network import FarNetwork
 from support.page_server import serve_pages
 from support.server import Server
@@ -61,6 +63,18 @@ def far_network(needs_far_network):
     """Makes separate networks for remote clients, and ends them with the test."""
     with contextlib.ExitStack() as networks:
         yield lambda link="": networks.enter_context(FarNetwork(link))
+
+
+@pytest.fixture
+def needs_coturn():
+    if not shutil.which("turnserver"):
+        cannot_run("this machine has no coturn")
+
+
+@pytest.fixture
+def needs_apprtc_signaling():
+    if not SIGNALING.exists():
+        cannot_run(f"{SIGNALING} is missing: scripts/packages downloads it from PyPI")
 
 
 @pytest.fixture
