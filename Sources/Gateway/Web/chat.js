@@ -14,6 +14,7 @@ const MAX_BYTES = 8 << 20;
 const shown = new Set();
 
 export function clearMessages() {
+  say('');
   shown.clear();
   $('messages').replaceChildren();
 }
@@ -82,8 +83,11 @@ async function upload(file, { room, id, secret }, to) {
 }
 
 function say(text) {
+  const wasAtEnd = isAtEnd();
   $('chat-status').textContent = text;
   $('chat-status').hidden = !text;
+  // The line takes its place from the messages.
+  if (wasAtEnd) toEnd();
   if (text && !isChatOpen()) notice(text);
 }
 
@@ -91,6 +95,7 @@ const hasFiles = transfer => transfer?.types.includes('Files');
 
 /// Binds the ways to send a picture: the button, a paste into the panel, and a drop on it.
 export function bindPictures(seat) {
+  $('chat-text').oninput = () => say('');
   $('chat-picture').onclick = () => $('picture-file').click();
   $('picture-file').onchange = () => {
     const files = [...$('picture-file').files];
