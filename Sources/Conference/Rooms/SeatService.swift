@@ -37,7 +37,7 @@ final class SeatService: Sendable {
         -> Joined
     {
         if let layout = request.layout, request.role != .viewer { try rooms.checkLayout(layout) }
-        let joined = Joined(id: Self.token(12), resumeSecret: Self.token(32), startsRecording: false)
+        let joined = Joined(id: RandomToken.make(12), resumeSecret: RandomToken.make(32), startsRecording: false)
         try registry.reserveSeat(for: request.client)
         do throws(ConferenceError) {
             return try enter(request, joined, events)
@@ -118,16 +118,6 @@ final class SeatService: Sendable {
         log.resumed(id, room: room.id)
         return room.id
     }
-
-    /// Random letters and digits from the system's secure generator.
-    static func token(_ count: Int) -> String {
-        var generator = SystemRandomNumberGenerator()
-        return String(
-            decoding: (0..<count).map { _ in
-                tokenAlphabet[Int.random(in: 0..<tokenAlphabet.count, using: &generator)]
-            }, as: UTF8.self)
-    }
-    static let tokenAlphabet = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
 
     // MARK: - Leaving
 

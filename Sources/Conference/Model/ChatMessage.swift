@@ -73,7 +73,7 @@ extension ChatPicture {
         public init?(id: String) {
             let parts = id.split(separator: ".", omittingEmptySubsequences: false)
             guard parts.count == 2, parts[0].utf8.count == ChatPicture.idLength,
-                parts[0].utf8.allSatisfy(SeatService.tokenAlphabet.contains)
+                parts[0].utf8.allSatisfy(RandomToken.alphabet.contains)
             else { return nil }
             self.init(rawValue: String(parts[1]))
         }

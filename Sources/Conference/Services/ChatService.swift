@@ -119,7 +119,7 @@ final class ChatService: Sendable {
             try Self.check(slot, from: draft.from, to: draft.to)
             let name = slot.room.member(draft.from)?.name ?? ""
             var message = ChatMessage(
-                id: SeatService.token(16), from: draft.from, fromName: name, to: draft.to, text: "", at: Date())
+                id: RandomToken.make(16), from: draft.from, fromName: name, to: draft.to, text: "", at: Date())
             switch draft.content {
             case .text(let text): message.text = text
             case .picture(let picture, _): message.picture = picture

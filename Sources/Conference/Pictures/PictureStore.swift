@@ -104,7 +104,7 @@ final class PictureStore: Sendable {
 
     /// Called on the queue.
     private func write(_ picture: [UInt8], _ format: ChatPicture.Format) -> Result<ChatPicture, ConferenceError> {
-        let id = SeatService.token(ChatPicture.idLength) + "." + format.rawValue
+        let id = RandomToken.make(ChatPicture.idLength) + "." + format.rawValue
         do throws(PictureFolder.Fault) {
             let (deleted, bytes) = try folder.withLock { folder throws(PictureFolder.Fault) in
                 (try folder.add(picture, as: id), folder.bytes)
