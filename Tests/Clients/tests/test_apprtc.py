@@ -60,7 +60,7 @@ def test_the_web_app_shares_a_room_with_a_browser_and_aiortc(server, pages):
                 assert await page.browser.evaluate("state.join.params.is_initiator") == "true"
 
             recording = begin(server, "room12345")
-            await asyncio.sleep(3)
+            await asyncio.sleep(4)
             drawn, wanted = tiles(server, "room12345"), {p.id: p.colour for p in peers}
             file = path(server, await stop(server, recording))
             for page in (alice, guest):
@@ -76,8 +76,10 @@ def test_the_web_app_shares_a_room_with_a_browser_and_aiortc(server, pages):
     plays(file, 1.5)
     picture = frame_at(file, 1.5, drawn["width"], drawn["height"])
     assert {t["participant"]: nearest_colour(colour_at(picture, t, (drawn["width"], drawn["height"]))) for t in drawn["tiles"]} == wanted
-    heard = sound(file)[48000:96000]
-    assert all(tone_level(heard, tone) > 0.02 for tone in TONES[:4])
+    # Each voice is in the recording; on a busy machine not every browser is in every second of it.
+    heard = sound(file)
+    levels = [max(tone_level(heard[start:start + 24000], tone) for start in range(0, len(heard) - 24000, 12000)) for tone in TONES[:4]]
+    assert min(levels) > 0.05 and tone_level(heard[:48000], TONES[5]) < 0.02, levels
 
 
 def test_the_web_app_leaves_in_every_way(server, pages):
