@@ -213,8 +213,8 @@ extension Negotiation {
 }
 
 extension SessionDescription {
-    /// The same with the transport's attributes once for all sections (RFC 8839 §5.4, RFC 8122 §5), and without lines
-    /// that state what is so anyway.
+    /// The same with the transport's attributes once for all sections (RFC 8839 §5.4, RFC 8122 §5), and the feedback
+    /// once for all codecs.
     fileprivate var sharingTransport: SessionDescription {
         var result = self
         guard let first = media.first(where: { !$0.isRejected }) else { return result }
@@ -231,7 +231,18 @@ extension SessionDescription {
             result.media[index].fingerprints = []
             result.media[index].setup = nil
             result.media[index].endOfCandidates = false
+            result.media[index].shareFeedback()
         }
         return result
+    }
+}
+
+extension MediaDescription {
+    /// States the feedback of all codecs once (`a=rtcp-fb:*`, RFC 4585 §4.2), where it is the same.
+    fileprivate mutating func shareFeedback() {
+        guard codecs.count > 1, let feedback = codecs.first?.feedback, codecs.allSatisfy({ $0.feedback == feedback })
+        else { return }
+        for index in codecs.indices { codecs[index].feedback = [] }
+        attributes += feedback.map { SDPAttribute("rtcp-fb", "* \($0)") }
     }
 }
