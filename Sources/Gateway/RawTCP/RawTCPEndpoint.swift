@@ -166,6 +166,7 @@ final class RawTCPEndpoint: FamilyEndpoint {
         request.media.isCompactOffer = true
         request.media.allowsLegacyDTLS = allowsLegacyDTLS
         request.media.opensChannels = [Self.channel]
+        request.chatChannel = Self.channel
         let (seat, _) = try await joins.join(request, as: .rawTCP, token: login.token) { [weak self] event in
             if case .left(let reason) = event.event, let peer = key.end(reason) { self?.ended(peer, reason) }
         }

@@ -64,6 +64,8 @@ struct RawTCPSession: Sendable {
     /// When `login_resp` left.
     private var welcomedAt: Instant?
     private var candidates: [String] = []
+    /// Whether the seat has had media, now or over an earlier connection: then it is kept for another login.
+    private var isWorthKeeping = false
     private let sdpLimit: Int
 
     /// - Parameter sdpLimit: the most bytes of an answer.
@@ -120,6 +122,7 @@ struct RawTCPSession: Sendable {
     mutating func joined(as peer: Int, isAgain: Bool, at now: Instant) -> [Action] {
         guard phase == .joining else { return [.leave(.left)] }
         self.peer = peer
+        isWorthKeeping = isAgain
         phase = .offering
         send(.loggedIn(peer: peer), as: .welcome, from: now)
         return [.makeOffer(restartsICE: isAgain)]
@@ -139,6 +142,7 @@ struct RawTCPSession: Sendable {
     mutating func accepted(at now: Instant) -> [Action] {
         guard phase == .answering else { return [] }
         phase = .inside
+        isWorthKeeping = true
         defer { candidates = [] }
         return candidates.map { .candidate($0) }
     }
@@ -170,7 +174,8 @@ struct RawTCPSession: Sendable {
     /// The connection has ended, whichever side ended it.
     mutating func disconnected() -> [Action] {
         defer { phase = .over }
-        return phase.isSeated ? [.lost] : []
+        guard phase.isSeated else { return [] }
+        return [isWorthKeeping ? .lost : .leave(.left)]
     }
 
     // MARK: Time

@@ -165,6 +165,7 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
         request.client.address = client.connection.handshake.remote
         request.media.allowsLegacyDTLS = allowsLegacyDTLS
         request.media.opensChannels = [Self.channel]
+        request.chatChannel = Self.channel
         let key = SeatKey<UInt64>()
         let (seat, _) = try await joins.join(request, as: .webRTCDemo, token: target.token) { [weak self] event in
             if case .left(let reason) = event.event, let number = key.end(reason) { self?.ended(number, reason) }

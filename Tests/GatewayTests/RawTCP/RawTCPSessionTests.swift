@@ -147,10 +147,25 @@ import Testing
     @Test func `a lost connection keeps the seat for a new login`() {
         var run = Run()
         run.login()
-        #expect(run.session.disconnected() == [.lost])
-        #expect(run.session.disconnected().isEmpty)
-        var outside = Run()
-        #expect(outside.session.disconnected().isEmpty)
+        run.offer()
+        run.pass(.seconds(1))
+        run.take(.answer(sdp: "v=0"))
+        _ = run.session.accepted(at: run.now)
+        let ends = [run.session.disconnected(), run.session.disconnected()]
+        #expect(ends == [[.lost], []])
+        var again = Run()
+        again.take(.login(.init(source: 7)))
+        _ = again.session.joined(as: 7, isAgain: true, at: again.now)
+        let lostAgain = again.session.disconnected()
+        #expect(lostAgain == [.lost])
+    }
+
+    @Test func `a connection that ends before its answer leaves no seat`() {
+        var (outside, seated) = (Run(), Run())
+        seated.login()
+        seated.offer()
+        let ends = [outside.session.disconnected(), seated.session.disconnected()]
+        #expect(ends == [[], [.leave(.left)]])
     }
 
     @Test func `a seat that is taken again gets an offer with an ICE restart`() {
