@@ -1,0 +1,101 @@
+import Foundation
+import NIOCore
+
+/// One packet of Engine.IO 3.
+struct EnginePacket: Sendable, Equatable {
+    enum Kind: UInt8, Sendable {
+        case open = 0, close, ping, pong, message, upgrade, noop
+
+        /// From the packet's first character.
+        init?(character: UInt8) { self.init(rawValue: character &- UInt8(ascii: "0")) }
+    }
+
+    enum Content: Sendable, Equatable {
+        case text(String)
+        case binary(BinaryMessage)
+    }
+
+    var kind: Kind
+    var content: Content
+
+    init(_ kind: Kind, _ text: String = "") {
+        self.kind = kind
+        content = .text(text)
+    }
+
+    /// A message of bytes; no other kind of packet has any.
+    init(_ attachment: BinaryMessage) {
+        kind = .message
+        content = .binary(attachment)
+    }
+
+    /// The packet in a text frame.
+    ///
+    /// - Throws: `.malformed` for an empty frame or an unknown kind.
+    init(frame text: String) throws(EngineFault) {
+        guard let first = text.utf8.first, let kind = Kind(character: first) else { throw .malformed }
+        self.init(kind, String(text.dropFirst()))
+    }
+
+    /// The packet in a binary frame, whose first byte is the kind as a number.
+    init(frame bytes: [UInt8]) throws(EngineFault) {
+        guard bytes.first == Kind.message.rawValue else { throw .malformed }
+        self.init(BinaryMessage(frame: bytes))
+    }
+
+    /// The text of a packet without bytes, as a frame and in a polling answer.
+    static func text(_ kind: Kind, _ text: String) -> String { "\(kind.rawValue)\(text)" }
+
+    /// In bytes, as it waits for the client.
+    var count: Int {
+        switch content {
+        case .text(let text): text.utf8.count + 1
+        case .binary(let attachment): attachment.frame.readableBytes
+        }
+    }
+}
+
+/// The bytes of a binary message, shared by all its receivers, with the byte in front that a WebSocket frame of
+/// Engine.IO 3 has.
+struct BinaryMessage: Sendable, Equatable {
+    /// 0x04 and the bytes.
+    let frame: ByteBuffer
+    /// Holds the bytes' place in the server's budget until the last receiver has them.
+    let share: ByteBudget.Share?
+
+    init(_ bytes: some Collection<UInt8>, share: ByteBudget.Share? = nil) {
+        var frame = ByteBuffer()
+        frame.reserveCapacity(bytes.count + 1)
+        frame.writeInteger(EnginePacket.Kind.message.rawValue)
+        frame.writeBytes(bytes)
+        self.frame = frame
+        self.share = share
+    }
+
+    /// - Parameter frame: not empty.
+    fileprivate init(frame: [UInt8]) {
+        self.frame = ByteBuffer(bytes: frame)
+        share = nil
+    }
+
+    private init(_ frame: ByteBuffer, _ share: ByteBudget.Share?) {
+        self.frame = frame
+        self.share = share
+    }
+
+    /// The same attachment, which holds a place in a budget.
+    func holding(_ share: ByteBudget.Share) -> BinaryMessage { BinaryMessage(frame, share) }
+
+    /// The number of bytes, without the one in front.
+    var count: Int { frame.readableBytes - 1 }
+    var bytes: [UInt8] { Array(frame.readableBytesView.dropFirst()) }
+
+    static func == (one: BinaryMessage, other: BinaryMessage) -> Bool { one.frame == other.frame }
+}
+
+/// What a client of Engine.IO did against the protocol.
+enum EngineFault: Error, Equatable, Sendable {
+    case malformed
+    /// More packets in one payload than clients send.
+    case tooManyPackets
+}

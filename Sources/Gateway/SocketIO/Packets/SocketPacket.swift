@@ -1,0 +1,99 @@
+/// One packet of Socket.IO's parser protocol 4, without its attachments.
+///
+/// `TYPE[ATTACHMENTS-][/NAMESPACE,][ID][JSON]`: `42["chat",{…}]` is an Engine.IO message (4) with the event (2)
+/// `["chat",{…}]`.
+struct SocketPacket: Sendable, Equatable {
+    enum Kind: UInt8, Sendable {
+        case connect = 0, disconnect, event, ack, error, binaryEvent, binaryAck
+    }
+
+    var kind: Kind
+    var namespace = "/"
+    /// The number that the answer to the event repeats.
+    var id: Int?
+    /// The number of binary messages that follow.
+    var attachments = 0
+    var data: JSONValue?
+
+    init(_ kind: Kind, id: Int? = nil, data: JSONValue? = nil, attachments: Int = 0) {
+        self.kind = kind
+        self.id = id
+        self.data = data
+        self.attachments = attachments
+    }
+
+    /// The most attachments of an event; clients send one.
+    static let maxAttachments = 4
+    /// The most bytes of a packet: an SDP offer of `limits.sdpBytes`, escaped.
+    static let maxBytes = 256 * 1024
+    /// Chat messages of the iOS client nest three objects in the event's list.
+    private static let limits = JSONOutline.Limits(depth: 12, values: 1000)
+
+    /// - Throws: for a text that is no packet, or beyond the limits.
+    init(parsing text: String) throws(SocketFault) {
+        var rest = text.utf8[...]
+        guard rest.count <= SocketPacket.maxBytes else { throw .tooLarge }
+        guard let first = rest.popFirst(), let kind = Kind(rawValue: first &- UInt8(ascii: "0")) else {
+            throw .malformed
+        }
+        self.kind = kind
+        if kind == .binaryEvent || kind == .binaryAck {
+            guard let count = SocketPacket.number(&rest), rest.popFirst() == UInt8(ascii: "-") else { throw .malformed }
+            guard count <= SocketPacket.maxAttachments else { throw .tooManyAttachments }
+            attachments = count
+        }
+        if rest.first == UInt8(ascii: "/") {
+            let name = rest.prefix { $0 != UInt8(ascii: ",") }
+            namespace = String(Substring(name))
+            rest = rest.dropFirst(name.count + 1)
+        }
+        if let first = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
+            guard let number = SocketPacket.number(&rest) else { throw .malformed }
+            id = number
+        }
+        guard !rest.isEmpty else { return }
+        do {
+            try JSONOutline.check(rest, SocketPacket.limits)
+            data = try JSON.decode(JSONValue.self, from: rest)
+        } catch {
+            throw .malformed
+        }
+    }
+
+    /// The name and the arguments of an event.
+    var event: (name: String, arguments: ArraySlice<JSONValue>)? {
+        guard kind == .event || kind == .binaryEvent, case .array(let values)? = data,
+            case .string(let name)? = values.first
+        else { return nil }
+        return (name, values.dropFirst())
+    }
+
+    /// The packet's text.
+    var text: String {
+        var text = "\(kind.rawValue)"
+        if kind == .binaryEvent || kind == .binaryAck { text += "\(attachments)-" }
+        if namespace != "/" { text += "\(namespace)," }
+        if let id { text += "\(id)" }
+        if let data { text += String(decoding: data.bytes, as: UTF8.self) }
+        return text
+    }
+
+    private static func number(_ text: inout Substring.UTF8View) -> Int? {
+        let digits = text.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        // Eighteen digits always fit.
+        guard (1...18).contains(digits.count) else { return nil }
+        text = text.dropFirst(digits.count)
+        return Int(Substring(digits))
+    }
+}
+
+/// What a client of Socket.IO did against the protocol or its limits.
+enum SocketFault: Error, Equatable, Sendable {
+    case malformed
+    case tooLarge
+    case tooManyAttachments
+    /// A binary message that no event announced, or text where attachments are missing.
+    case unexpected
+    /// The bytes of waiting attachments of all clients have reached their limit.
+    case busy
+}
