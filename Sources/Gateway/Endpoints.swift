@@ -93,6 +93,7 @@ struct Endpoints: Sendable {
             doors.appRTC ? AppRTCEndpoint(services) : nil,
             doors.webrtcDemo ? WebRTCDemoEndpoint(services) : nil,
             doors.rawTCP == nil ? nil : RawTCPEndpoint(services),
+            doors.socketIO ? SocketIOEndpoint(services) : nil,
         ]
         return families.compactMap { $0 }
     }

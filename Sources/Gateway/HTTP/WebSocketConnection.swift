@@ -83,6 +83,9 @@ final class WebSocketConnection: Sendable {
     /// Queues a binary message; never waits.
     func send(binary data: ByteBuffer) { enqueue(.binary(data)) }
 
+    /// The bytes of queued messages that have not been written yet.
+    var waitingBytes: Int { outbox.withLock { $0.bytes } }
+
     /// Queues a close frame behind all waiting messages, then ends the connection.
     func close(_ code: UInt16, _ reason: String) { enqueue(.close(code, reason)) }
 

@@ -57,6 +57,9 @@ final class JoinService: Sendable {
         }
     }
 
+    /// The claims of a valid token; nil for any other, and where clients need none.
+    func claims(of token: String) async -> TokenClaims? { try? await authorizer.verifier?.verify(token) }
+
     /// Checks a token for a room without taking a seat: for what a client may do there before its call.
     func admit(_ request: JoinRequest, asksRole: Bool = false, token: String?) async throws(Refusal) -> JoinRequest {
         try await authorizer.admit(request, asksRole: asksRole, token: token)

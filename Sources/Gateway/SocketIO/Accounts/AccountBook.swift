@@ -1,0 +1,100 @@
+import Crypto
+import Foundation
+
+/// The accounts, and the tokens of their clients. No file and no clock inside.
+struct AccountBook: Codable, Equatable, Sendable {
+    struct Account: Codable, Equatable, Sendable {
+        var id: String
+        var name: String
+        var password: PasswordHash
+        var createdAt: Date
+        /// The newest last.
+        var tokens: [Token] = []
+    }
+
+    /// A client's token, of which the file has only a digest: it has 128 random bits, so no salt is needed.
+    struct Token: Codable, Equatable, Sendable {
+        var digest: Data
+        var createdAt: Date
+
+        static func digest(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
+    }
+
+    static let maxAccounts = 10_000
+    /// Clients of one account that stay logged in; the one that logged in first is logged out.
+    static let maxTokens = 8
+
+    private(set) var version = 1
+    private(set) var accounts: [Account] = []
+    /// Places of accounts by name in lower case, so that no two names look alike.
+    private var places: [String: Int] = [:]
+    private var owners: [Data: Int] = [:]
+
+    init() {}
+
+    /// FLSocketIM's rule for names: 4 to 15 letters, digits and `_`, no `_` at the ends.
+    static func isName(_ text: String) -> Bool {
+        (4...15).contains(text.utf8.count) && text.first != "_" && text.last != "_"
+            && text.utf8.allSatisfy { byte in
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
+            }
+    }
+
+    func account(named name: String) -> Account? {
+        places[name.lowercased()].map { accounts[$0] }.flatMap { $0.name == name ? $0 : nil }
+    }
+
+    /// Whether an account has the name, or one that differs only in upper and lower case.
+    func isTaken(_ name: String) -> Bool { places[name.lowercased()] != nil }
+
+    /// The name of the account with this token.
+    func owner(ofToken token: String) -> String? { owners[Token.digest(token)].map { accounts[$0].name } }
+
+    /// Adds an account. Returns false if the name is taken or there are too many accounts.
+    mutating func register(_ name: String, _ password: PasswordHash, id: String, at date: Date) -> Bool {
+        guard !isTaken(name), accounts.count < AccountBook.maxAccounts else { return false }
+        places[name.lowercased()] = accounts.count
+        accounts.append(Account(id: id, name: name, password: password, createdAt: date))
+        return true
+    }
+
+    mutating func addToken(_ token: String, to name: String, at date: Date) {
+        guard let place = places[name.lowercased()] else { return }
+        let entry = Token(digest: Token.digest(token), createdAt: date)
+        accounts[place].tokens.append(entry)
+        owners[entry.digest] = place
+        while accounts[place].tokens.count > AccountBook.maxTokens {
+            owners[accounts[place].tokens.removeFirst().digest] = nil
+        }
+    }
+
+    // MARK: The file's form
+
+    private enum CodingKeys: String, CodingKey { case version, accounts }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        version = try container.decode(Int.self, forKey: .version)
+        accounts = try container.decode([Account].self, forKey: .accounts)
+        guard version == 1, accounts.count <= AccountBook.maxAccounts else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .version, in: container, debugDescription: "of another version, or with too many accounts")
+        }
+        for (place, account) in accounts.enumerated() {
+            guard AccountBook.isName(account.name), account.password.cost.isSane,
+                places.updateValue(place, forKey: account.name.lowercased()) == nil
+            else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .accounts, in: container, debugDescription: "account \(place) is not valid")
+            }
+            for token in account.tokens.suffix(AccountBook.maxTokens) { owners[token.digest] = place }
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(version, forKey: .version)
+        try container.encode(accounts, forKey: .accounts)
+    }
+}

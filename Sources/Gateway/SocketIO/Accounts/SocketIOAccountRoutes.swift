@@ -1,0 +1,153 @@
+import Basics
+import Conference
+import Foundation
+import Hummingbird
+import Threads
+
+/// The REST of FLSocketIM's apps: `{"code":1,"message":…,"data":…}`, and `code` -1 for failures, with status 200.
+struct SocketIOAccountRoutes: Sendable {
+    let login: SocketIOLogin
+    let sessions: SocketIOSessions
+    let calls: SocketIOCalls
+    let conference: any ConferenceService
+    /// Pictures of one address, a second and at once.
+    private let uploads = BucketTable<IPAddress>(rate: 0.2, burst: 20, at: MonotonicClock.now())
+
+    init(
+        login: SocketIOLogin, sessions: SocketIOSessions, calls: SocketIOCalls, conference: any ConferenceService
+    ) {
+        (self.login, self.sessions, self.calls, self.conference) = (login, sessions, calls, conference)
+    }
+
+    /// A name and a password, or a token of the server.
+    private static let maxFormBytes = 16_384
+
+    func add(to table: inout RouteTable) {
+        let credentials = Schema.object(
+            ["userName": Schema.string, "password": Schema.string], required: ["userName", "password"])
+        let data = Schema.object(["auth_token": Schema.string, "auth_date": Schema.integer])
+        let answer = Schema.object(
+            ["code": Schema.choice(["1", "-1"]).with("type", "integer"), "message": Schema.string, "data": data])
+        table.add(
+            Route(
+                .post, "/mobileLogin", .endpoint,
+                RouteDescription(
+                    tag: "doors", summary: "Logs an FLSocketIM user in",
+                    body: ("application/x-www-form-urlencoded", credentials),
+                    answers: [.json("The token for the handshake; code -1: refused.", answer)], failures: [413, 429])
+            ) { asked in
+                try await logIn(asked, "logged in") { name, password, address throws(Accounts.Refusal) in
+                    try await login.logIn(name, password, from: address)
+                }
+            })
+        table.add(
+            Route(
+                .post, "/register", .endpoint,
+                RouteDescription(
+                    tag: "doors", summary: "Adds an account for FLSocketIM, unless auth.mode is token",
+                    body: ("application/x-www-form-urlencoded", credentials),
+                    answers: [.json("The token for the handshake; code -1: refused.", answer)], failures: [413, 429])
+            ) { asked in
+                try await logIn(asked, "registered") { name, password, address throws(Accounts.Refusal) in
+                    try await login.register(name, password, from: address)
+                }
+            })
+        let user = Schema.object([
+            "_id": Schema.string, "name": Schema.string, "nickname": Schema.string, "headImageUrl": Schema.string,
+        ])
+        let users = Schema.object(["allUser": Schema.list(of: user), "onLineUsers": Schema.list(of: Schema.string)])
+        table.add(
+            Route(
+                .get, "/allUsers", .endpoint,
+                RouteDescription(
+                    tag: "doors", summary: "The users of FLSocketIM, and the rooms as users",
+                    parameters: [.query("auth_token", "In mode token: for whom, unless the address has a session.")],
+                    answers: [.json("Everyone, and who is online.", Schema.object(["data": users]))],
+                    failures: [429])
+            ) { asked in await allUsers(asked) })
+    }
+
+    /// Adds `POST /uploadFiles`, for the pictures of users.
+    func addUploads(to table: inout RouteTable) {
+        let answer = Schema.object(["code": Schema.integer, "message": Schema.string, "data": Schema.string])
+        table.add(
+            Route(
+                .post, "/uploadFiles", .endpoint,
+                RouteDescription(
+                    tag: "doors", summary: "Stores a picture: the field `image` of a form",
+                    body: ("multipart/form-data", Schema.object(["image": Schema.string], required: ["image"])),
+                    answers: [.json("The picture's path; code -1: refused.", answer)], failures: [400, 413, 415, 429]),
+                bodyLimit: SocketIOAccountRoutes.maxUploadBytes
+            ) { asked in try await upload(asked) })
+    }
+
+    /// A picture of the largest size, and a few short fields.
+    private static let maxUploadBytes = ChatPicture.maxBytes + 65_536
+
+    private func upload(_ asked: RouteRequest) async throws -> Response {
+        guard await !readers(asked).isEmpty else { return failure("log in first") }
+        let address = asked.source.client?.clientPrefix ?? .v4(0)
+        guard uploads.take(address, at: MonotonicClock.now()) == .zero else {
+            return failure("too many pictures at once: try again in a minute")
+        }
+        let form = try MultipartBody(
+            try await asked.body(upTo: SocketIOAccountRoutes.maxUploadBytes),
+            contentType: asked.headers[.contentType])
+        guard let picture = form.content("image") else { return failure("the form has no field image") }
+        do throws(ConferenceError) {
+            return success("stored", .string(ChatEnvelope.path(try await conference.storePicture(picture))))
+        } catch {
+            return failure(error.message)
+        }
+    }
+
+    private func logIn(
+        _ asked: RouteRequest, _ done: String,
+        _ body: (String, String, IPAddress?) async throws(Accounts.Refusal) -> String
+    ) async throws -> Response {
+        let form = FormBody(try await asked.body(upTo: SocketIOAccountRoutes.maxFormBytes))
+        do throws(Accounts.Refusal) {
+            let token = try await body(form["userName"] ?? "", form["password"] ?? "", asked.source.client)
+            let date = Int(Date().timeIntervalSince1970 * 1000)
+            return success(done, ["auth_token": .string(token), "auth_date": .integer(date)])
+        } catch {
+            return failure(error.message)
+        }
+    }
+
+    private func success(_ message: String, _ data: JSONValue) -> Response {
+        .json(["code": 1, "message": .string(message), "data": data])
+    }
+
+    private func failure(_ message: String) -> Response {
+        .json(["code": -1, "message": .string(message), "data": ""])
+    }
+
+    // MARK: Users
+
+    private func allUsers(_ asked: RouteRequest) async -> Response {
+        let readers = await readers(asked)
+        let people = readers.isEmpty ? [] : people()
+        let rooms = conference.rooms().map(\.id).filter { room in
+            !calls.isPrivate(room) && readers.contains { $0.covers(room: room) }
+        }
+        let all = people + rooms.map { (id: SocketIORooms.user($0), name: SocketIORooms.user($0)) }
+        let onLine = readers.isEmpty ? [] : sessions.users.sorted() + rooms.map { SocketIORooms.user($0) }
+        let users: [JSONValue] = all.map { user in
+            ["_id": .string(user.id), "name": .string(user.name), "nickname": "", "headImageUrl": ""]
+        }
+        return success("users", ["allUser": .array(users), "onLineUsers": .array(onLine.map { .string($0) })])
+    }
+
+    /// For whom a request asks. The apps send no token with it: in mode `token` the address's sessions count.
+    private func readers(_ asked: RouteRequest) async -> [SocketIOIdentity] {
+        guard login.needsTokens else { return [SocketIOIdentity(user: "")] }
+        if let token = asked.query("auth_token") { return [await login.identity(ofToken: token)].compactMap { $0 } }
+        return sessions.clients(at: asked.source.client).map(\.identity)
+    }
+
+    private func people() -> [(id: String, name: String)] {
+        guard login.needsTokens else { return login.accounts.book.accounts.map { ($0.id, $0.name) } }
+        return sessions.users.sorted().map { ($0, $0) }
+    }
+}

@@ -1,0 +1,121 @@
+import Basics
+import Conference
+import Foundation
+
+/// Chat from person to person, and between a client and the room in which it is.
+final class SocketIOChat: Sendable {
+    private let sessions: SocketIOSessions
+
+    private let conference: any ConferenceService
+    /// The pictures that are being read for clients of their rooms.
+    private let readings = Guarded<[String: Task<BinaryMessage?, Never>]>([:])
+
+    init(_ sessions: SocketIOSessions, conference: any ConferenceService) {
+        self.sessions = sessions
+        self.conference = conference
+    }
+
+    // MARK: From clients
+
+    /// `chat`: brings the message to its recipient, and acknowledges it with the server's data, whether or not the
+    /// recipient is online. A message that cannot be brought has no acknowledgement: the app marks it as not sent.
+    func received(_ argument: JSONValue, _ attachments: [BinaryMessage], _ id: Int?, _ client: SocketIOClient) async {
+        guard var message = ChatEnvelope(argument, attachments, from: client.user) else { return }
+        do {
+            if let room = SocketIORooms.room(message.to) {
+                guard let seat = client.read({ $0.call.room == room ? $0.seat : nil }) else {
+                    tell(client, "Join the call of this room to write here: call \(message.to).", from: room)
+                    throw ConferenceError.forbidden("not in the call")
+                }
+                stamp(&message, path: try await write(message, seat, client))
+            } else {
+                stamp(&message, path: try await store(message))
+                for recipient in sessions.clients(of: message.to) { deliver(message, to: recipient) }
+            }
+        } catch {
+            return
+        }
+        sessions.acknowledge(id, message.acknowledgement, to: client)
+    }
+
+    private func stamp(_ message: inout ChatEnvelope, path: String?) {
+        message.stamp(id: UUID().uuidString.lowercased(), at: Date(), path: path)
+    }
+
+    /// Stores a picture. Returns its path; nil for all else: the store takes no recordings.
+    private func store(_ message: ChatEnvelope) async throws(ConferenceError) -> String? {
+        guard message.kind == .picture, let file = message.file else { return nil }
+        return ChatEnvelope.path(try await conference.storePicture(file.bytes))
+    }
+
+    /// Writes into the chat of the room in which the client is. Returns the path of a stored picture.
+    private func write(
+        _ message: ChatEnvelope, _ seat: any ConferenceSeat, _ client: SocketIOClient
+    ) async throws(ConferenceError) -> String? {
+        do throws(ConferenceError) {
+            if let text = message.text { try seat.chat(text, to: nil) }
+            guard let file = message.file else { return nil }
+            if message.kind == .picture { return ChatEnvelope.path(try await seat.sendPicture(file.bytes, to: nil)) }
+        } catch {
+            tell(client, error.message, from: seat.room)
+            throw error
+        }
+        // Only apps of this family play recordings: those that are in the room.
+        for other in sessions.clients(in: seat.room) where other.id != client.id {
+            var copy = message.sent(from: SocketIORooms.user(seat.room), to: other.user)
+            stamp(&copy, path: nil)
+            deliver(copy, to: other)
+        }
+        return nil
+    }
+
+    private func tell(_ client: SocketIOClient, _ text: String, from room: String) {
+        var message = ChatEnvelope(from: SocketIORooms.user(room), to: client.user, text: text)
+        stamp(&message, path: nil)
+        deliver(message, to: client)
+    }
+
+    /// The Android app fails on a message that asks for no acknowledgement.
+    private func deliver(_ message: ChatEnvelope, to client: SocketIOClient) {
+        let (argument, attachments) = message.delivery
+        sessions.emit("chat", argument, attachments, ack: client.nextAck(), to: client)
+    }
+
+    // MARK: From rooms
+
+    /// A message of the client's room, which the client sees as one of the user that stands for the room.
+    func said(_ message: ChatMessage, in seat: any ConferenceSeat, to client: SocketIOClient) {
+        guard message.from != seat.id else { return }
+        let room = seat.room
+        guard let picture = message.picture else {
+            return tell(client, "\(message.fromName): \(message.text)", from: room)
+        }
+        let reading = read(picture)
+        Task {
+            guard let file = await reading.value else {
+                let link = ChatEnvelope.path(picture)
+                return self.tell(client, "\(message.fromName): \(link)", from: room)
+            }
+            var copy = ChatEnvelope(
+                from: SocketIORooms.user(room), to: client.user, picture: file, name: picture.id)
+            self.stamp(&copy, path: ChatEnvelope.path(picture))
+            self.deliver(copy, to: client)
+        }
+    }
+
+    /// Reads a picture once for all clients of its room. nil: it is gone, or too many bytes wait for slow readers.
+    private func read(_ picture: ChatPicture) -> Task<BinaryMessage?, Never> {
+        readings.withLock { readings in
+            if let reading = readings[picture.id] { return reading }
+            let reading = Task<BinaryMessage?, Never> { [conference, sessions, readings = self.readings] in
+                defer { _ = readings.withLock { $0.removeValue(forKey: picture.id) } }
+                guard let share = sessions.budget.take(picture.bytes),
+                    let bytes = try? await conference.picture(picture.id)
+                else { return nil }
+                return BinaryMessage(bytes, share: share)
+            }
+            readings[picture.id] = reading
+            return reading
+        }
+    }
+}

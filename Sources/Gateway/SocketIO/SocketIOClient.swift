@@ -1,0 +1,174 @@
+import Basics
+import Conference
+import NIOCore
+
+/// One session of a logged-in client: its Engine.IO session, its unfinished packet and its call, behind one lock.
+///
+/// Frames and answers leave while the lock is held, so that they keep their order.
+final class SocketIOClient: Sendable {
+    let id: String
+    let identity: SocketIOIdentity
+    /// The address whose limits apply.
+    let address: IPAddress?
+
+    struct State {
+        var engine: EngineSession
+        var assembler: PacketAssembler
+        var call = CallSession()
+        var seat: (any ConferenceSeat)?
+        var allowance: SocketIOAllowance
+        /// The number of the last event that the client was asked to acknowledge.
+        var ack = 0
+        fileprivate var polls: [EngineSession.Poll: CheckedContinuation<[EnginePacket]?, Never>] = [:]
+        fileprivate var sockets: [EngineSession.Socket: WebSocketConnection] = [:]
+        fileprivate var count = 0
+        /// What frames in the WebSocket's outbox hold.
+        fileprivate var shares: [ByteBudget.Share] = []
+    }
+
+    /// What a step left to do: the client's messages, and the session's end.
+    struct Outcome {
+        var messages: [EnginePacket.Content] = []
+        var end: EngineSession.End?
+    }
+
+    private let state: Guarded<State>
+
+    init(
+        id: String, identity: SocketIOIdentity, address: IPAddress?, engine: EngineSession, budget: ByteBudget,
+        at now: Instant
+    ) {
+        self.id = id
+        self.identity = identity
+        self.address = address
+        state = Guarded(
+            State(
+                engine: engine, assembler: PacketAssembler(budget: budget), allowance: SocketIOAllowance(at: now)))
+    }
+
+    var user: String { identity.user }
+
+    func read<Result>(_ body: (State) -> Result) -> Result { state.withLock { body($0) } }
+
+    /// Changes anything but the Engine.IO session.
+    func change<Result, Failure: Error>(_ body: (inout State) throws(Failure) -> Result) throws(Failure) -> Result {
+        try state.withLock { state throws(Failure) in try body(&state) }
+    }
+
+    /// Runs a step of the Engine.IO session, and performs its actions.
+    func step(_ body: (inout EngineSession) -> [EngineSession.Action]) -> Outcome {
+        state.withLock { state in SocketIOClient.perform(body(&state.engine), &state) }
+    }
+
+    private static func perform(_ actions: [EngineSession.Action], _ state: inout State) -> Outcome {
+        var outcome = Outcome()
+        for action in actions {
+            switch action {
+            case .answer(let poll, let packets): state.polls.removeValue(forKey: poll)?.resume(returning: packets)
+            case .refuse(let poll): state.polls.removeValue(forKey: poll)?.resume(returning: nil)
+            case .send(let packet, let socket): send(packet, socket, &state)
+            case .deliver(let content): outcome.messages.append(content)
+            case .close(let socket): state.sockets.removeValue(forKey: socket)?.close(1000, "")
+            case .ended(let reason): outcome.end = reason
+            }
+        }
+        return outcome
+    }
+
+    private static func send(_ packet: EnginePacket, _ socket: EngineSession.Socket, _ state: inout State) {
+        guard let connection = state.sockets[socket] else { return }
+        switch packet.content {
+        case .text(let text):
+            connection.send(ByteBuffer(string: EnginePacket.text(packet.kind, text)))
+        case .binary(let attachment):
+            if let share = attachment.share { state.shares.append(share) }
+            connection.send(binary: attachment.frame)
+        }
+    }
+
+    /// Holds a GET until the session has an answer. Returns nil packets for a GET that may not be.
+    func poll(at now: Instant, _ finish: (Outcome) -> Void) async -> [EnginePacket]? {
+        await withCheckedContinuation { continuation in
+            finish(
+                state.withLock { state in
+                    state.count += 1
+                    state.polls[state.count] = continuation
+                    return SocketIOClient.perform(state.engine.polled(state.count, at: now), &state)
+                })
+        }
+    }
+
+    /// Adds a WebSocket of the client: the session's probe, or its only transport.
+    func open(_ connection: WebSocketConnection, isProbe: Bool, at now: Instant) -> EngineSession.Socket {
+        state.withLock { state in
+            state.count += 1
+            let socket = isProbe ? state.count : SocketIOClient.firstSocket
+            state.sockets[socket] = connection
+            if isProbe { _ = SocketIOClient.perform(state.engine.opened(socket, at: now), &state) }
+            return socket
+        }
+    }
+
+    /// The WebSocket of a session that begins on one.
+    static let firstSocket: EngineSession.Socket = 0
+
+    func closed(_ socket: EngineSession.Socket) -> Outcome {
+        state.withLock { state in
+            state.sockets[socket] = nil
+            return SocketIOClient.perform(state.engine.closed(socket), &state)
+        }
+    }
+
+    /// Gives back the budget of frames that have left.
+    func releaseShares() {
+        state.withLock { state in
+            guard !state.shares.isEmpty, state.sockets.values.allSatisfy({ $0.waitingBytes == 0 }) else { return }
+            state.shares = []
+        }
+    }
+}
+
+/// Who a client is.
+struct SocketIOIdentity: Sendable, Equatable {
+    var user: String
+    /// The server's token (`auth.mode: token`) with which the client logged in; nil in mode `open`.
+    var token: String?
+    /// The rooms that the token opens: `*` is every one. nil in mode `open`.
+    var rooms: String?
+
+    func covers(room: String) -> Bool { rooms == nil || rooms == "*" || rooms == room }
+}
+
+/// The events that one session may send.
+struct SocketIOAllowance: Sendable {
+    /// Events a second, and at once: the candidates of a call come in a burst.
+    private static let (eventRate, eventBurst) = (20.0, 200.0)
+    /// Bytes of attachments a second, and at once: four pictures of the largest size.
+    private static let (byteRate, byteBurst) = (1_048_576.0, 33_554_432.0)
+    /// Calls a second, and at once: each makes others ring.
+    private static let (ringRate, ringBurst) = (0.5, 5.0)
+    /// Events beyond the rate are ignored, and a session that sends this many of them ends.
+    private static let maxIgnored = 500
+
+    private var events: TokenBucket
+    private var bytes: TokenBucket
+    private var rings: TokenBucket
+    private var ignored = 0
+
+    enum Verdict { case take, ignore, end }
+
+    init(at now: Instant) {
+        events = TokenBucket(rate: Self.eventRate, size: Self.eventBurst, at: now)
+        bytes = TokenBucket(rate: Self.byteRate, size: Self.byteBurst, at: now)
+        rings = TokenBucket(rate: Self.ringRate, size: Self.ringBurst, at: now)
+    }
+
+    /// - Parameter count: bytes of the event's attachments.
+    mutating func event(bytes count: Int, at now: Instant) -> Verdict {
+        if events.take(at: now), count == 0 || bytes.take(Double(count), at: now) { return .take }
+        ignored += 1
+        return ignored < Self.maxIgnored ? .ignore : .end
+    }
+
+    mutating func ring(at now: Instant) -> Bool { rings.take(at: now) }
+}

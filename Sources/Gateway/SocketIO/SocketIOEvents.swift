@@ -1,0 +1,78 @@
+import Basics
+import Conference
+import Threads
+
+/// Takes the messages of all clients apart, and passes each event on.
+final class SocketIOEvents: Sendable {
+    private let sessions: SocketIOSessions
+    private let calls: SocketIOCalls
+    private let chat: SocketIOChat
+    private let counts = Guarded(Counts())
+
+    private struct Counts {
+        var taken = 0
+        var ignored = 0
+    }
+
+    init(_ sessions: SocketIOSessions, calls: SocketIOCalls, chat: SocketIOChat) {
+        self.sessions = sessions
+        self.calls = calls
+        self.chat = chat
+        sessions.onEnd = { [weak calls] client in calls?.gone(client) }
+        sessions.onTick = { [weak calls] client, now in calls?.timePassed(client, at: now) }
+    }
+
+    func handle(_ messages: [EnginePacket.Content], _ client: SocketIOClient) async {
+        for message in messages {
+            do {
+                let assembled = try client.change { state throws(SocketFault) in try state.assembler.take(message) }
+                if let assembled { await handle(assembled, client) }
+            } catch {
+                return sessions.end(client, .malformed)
+            }
+        }
+    }
+
+    private func handle(_ assembled: PacketAssembler.Assembled, _ client: SocketIOClient) async {
+        let packet = assembled.packet
+        guard packet.namespace == "/" else {
+            guard packet.kind == .connect else { return }
+            var refusal = SocketPacket(.error, data: "Invalid namespace")
+            refusal.namespace = String(packet.namespace.prefix(64))
+            return sessions.send(refusal, [], to: client)
+        }
+        if packet.kind == .disconnect { return sessions.end(client, .closed) }
+        guard let (name, arguments) = packet.event else { return }
+        let bytes = assembled.attachments.reduce(0) { $0 + $1.count }
+        let verdict = client.change { $0.allowance.event(bytes: bytes, at: MonotonicClock.now()) }
+        counts.withLock { verdict == .take ? ($0.taken += 1) : ($0.ignored += 1) }
+        switch verdict {
+        case .take: break
+        case .ignore: return
+        case .end: return sessions.end(client, .tooFast)
+        }
+        let argument = arguments.first ?? .null
+        switch name {
+        case "chat": await chat.received(argument, assembled.attachments, packet.id, client)
+        case "videoChat": calls.call(argument, packet.id, client)
+        case "cancelVideoChat": calls.cancel(argument, client)
+        case "__join": calls.join(argument, client)
+        case "__offer": calls.offer(argument, client)
+        case "__ice_candidate": calls.candidate(argument, client)
+        case "closeRoom": calls.close(client)
+        // The original server ignores what it does not know, too.
+        default: break
+        }
+    }
+
+    var samples: [MetricSample] {
+        let counts = counts.withLock { $0 }
+        return [
+            MetricSample(
+                "tessera_socketio_events_total", "Events of Socket.IO clients.", .counter, Double(counts.taken)),
+            MetricSample(
+                "tessera_socketio_events_ignored_total", "Events of Socket.IO clients beyond their rate.", .counter,
+                Double(counts.ignored)),
+        ]
+    }
+}

@@ -1,0 +1,246 @@
+import Basics
+import Foundation
+import HTTPTypes
+import JWTKit
+import Testing
+
+@testable import Conference
+@testable import Gateway
+
+/// The endpoint over its routes, without sockets.
+@Suite struct SocketIOEndpointTests {
+    /// A host in mode `token`, whose logins need no hashes.
+    private func host(_ service: FakeConference = FakeConference()) async -> Host {
+        await Host(service) { settings in
+            settings.auth.mode = .token
+            settings.auth.secret = "correct"
+            settings.doors.directory = NSTemporaryDirectory() + "none-\(UUID().uuidString)"
+        }
+    }
+
+    private func token(_ name: String, room: String) async throws -> String {
+        try await JWTKeyCollection().add(
+            hmac: HMACKey(from: TokenVerifier.key("correct")), digestAlgorithm: .sha256
+        ).sign(TokenClaims(room: room, name: name, exp: ExpirationClaim(value: .distantFuture)))
+    }
+
+    private func login(_ host: Host, _ name: String, room: String = "*") async throws -> String {
+        let token = try await token(name, room: room)
+        let answer = try await host.ask(.post, "/mobileLogin", body: "userName=\(name)&password=\(token)")
+        guard case .string(let auth)? = answer.json["data"]?["auth_token"] else {
+            Issue.record("\(answer.json)")
+            return ""
+        }
+        return auth
+    }
+
+    /// Begins a session. Returns the path of its requests.
+    private func connect(_ host: Host, _ name: String, room: String = "*") async throws -> String {
+        let token = try await login(host, name, room: room)
+        let answer = try await host.ask(.get, "/socket.io/?transport=polling&b64=1&auth_token=\(token)")
+        let packets = try EnginePayload.decode(text: answer.body)
+        #expect(answer.status == 200 && packets.count == 2 && packets[1] == EnginePacket(.message, "0"))
+        guard case .text(let open)? = packets.first?.content,
+            case .string(let id)? = try JSON.decode(JSONValue.self, from: open.utf8)["sid"]
+        else { return "" }
+        return "/socket.io/?transport=polling&sid=\(id)"
+    }
+
+    private func post(_ host: Host, _ path: String, _ packet: String) async throws -> Int {
+        try await host.ask(.post, path, body: "\(packet.utf16.count):\(packet)").status
+    }
+
+    /// The waiting packets' texts.
+    private func poll(_ host: Host, _ path: String) async throws -> [String] {
+        try EnginePayload.decode(text: try await host.ask(.get, path).body).map { packet in
+            if case .text(let text) = packet.content { EnginePacket.text(packet.kind, text) } else { "bytes" }
+        }
+    }
+
+    /// Polls until a packet with this text comes. Returns it.
+    private func wait(_ host: Host, _ path: String, for text: String) async throws -> String {
+        for _ in 0..<50 {
+            if let packet = try await poll(host, path).first(where: { $0.contains(text) }) { return packet }
+        }
+        Issue.record("no \(text)")
+        return ""
+    }
+
+    @Test(arguments: ["4", "2", "x", ""]) func `other versions are refused politely`(version: String) async throws {
+        let answer = try await host().ask(.get, "/socket.io/?EIO=\(version)&transport=polling")
+        #expect(answer.status == 400)
+        #expect(answer.json == ["code": 5, "message": "Unsupported protocol version"])
+    }
+
+    @Test func `requests out of the protocol get its codes`() async throws {
+        let host = await host()
+        for (method, path, status, code) in [
+            (.get, "?transport=polling", 403, 4), (.get, "?transport=polling&auth_token=x.y", 403, 4),
+            (.get, "?transport=flash", 400, 0), (.get, "", 400, 0), (.get, "?transport=websocket", 400, 3),
+            (.get, "?transport=polling&j=0", 400, 3), (.get, "?transport=polling&sid=none", 400, 1),
+            (.post, "?transport=polling&sid=none", 400, 1), (.post, "?transport=polling", 400, 2),
+        ] as [(HTTPRequest.Method, String, Int, Int)] {
+            let answer = try await host.ask(method, "/socket.io/" + path)
+            #expect(answer.status == status && answer.json["code"] == .integer(code), "\(path)")
+        }
+    }
+
+    @Test func `an event before its poll, and a poll before its event`() async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice"), try await connect(host, "bobby"))
+        #expect(try await poll(host, alice) == [#"42["onLine",{"user":"bobby"}]"#])
+        async let waiting = poll(host, bobby)
+        let message = #"{"to_user":"bobby","bodies":{"type":"txt","msg":"你好 😀"}}"#
+        #expect(try await post(host, alice, #"427["chat",\#(message)]"#) == 200)
+        let received = try await waiting
+        #expect(received.count == 1 && received[0].hasPrefix(#"421["chat",{"#) && received[0].contains("你好 😀"))
+        #expect(received[0].contains(#""from_user":"alice""#) && received[0].contains(#""msg_id":""#))
+        let acknowledgement = try await poll(host, alice)
+        #expect(acknowledgement.count == 1 && acknowledgement[0].hasPrefix(#"437[{"#))
+    }
+
+    @Test func `a message to nobody is acknowledged`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        _ = try await post(host, alice, #"421["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#)
+        #expect(try await poll(host, alice).first?.hasPrefix("431[{") == true)
+    }
+
+    @Test func `two polls at once close the session`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        async let first = host.ask(.get, alice)
+        try await Task.sleep(for: .milliseconds(50))
+        async let second = host.ask(.get, alice)
+        #expect(try await Set([first.status, second.status]) == [200, 400])
+        #expect(try await host.ask(.get, alice).json["code"] == 1)
+    }
+
+    @Test(arguments: ["999:4", "2:4", "junk", "3:42{", "6:451-[]"]) func `a broken payload ends only its session`(
+        body: String
+    ) async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice"), try await connect(host, "bobby"))
+        _ = try await poll(host, alice)
+        _ = try await host.ask(.post, alice, body: body)
+        // `451-[]` waits for its attachment; text in its place ends the session.
+        _ = try await host.ask(.post, alice, body: "1:2")
+        _ = try await host.ask(.post, alice, body: "6:42[\"a\"]")
+        #expect(try await host.ask(.get, alice).status == 400)
+        #expect(try await poll(host, bobby) == [#"42["offLine",{"user":"alice"}]"#])
+    }
+
+    @Test func `a call to a person rings there, and its refusal ends it here`() async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice"), try await connect(host, "bobby"))
+        _ = try await poll(host, alice)
+        _ = try await post(host, alice, #"420["videoChat",{"from_user":"x","to_user":"bobby","chat_type":0}]"#)
+        let acknowledgement = try await poll(host, alice)[0]
+        let ring = try await poll(host, bobby)[0]
+        let room = acknowledgement.dropFirst(#"430[""#.count).dropLast(2)
+        #expect(UUID(uuidString: String(room)) != nil)
+        #expect(ring == #"421["videoChat",{"chat_type":0,"from_user":"alice","room":"\#(room)"}]"#)
+        _ = try await post(host, bobby, #"42["cancelVideoChat",{"room":"\#(room)"}]"#)
+        #expect(try await poll(host, alice) == [#"42["cancelVideoChat",{}]"#])
+    }
+
+    @Test func `a join takes a seat under the user's name, and the offer is answered`() async throws {
+        let service = FakeConference()
+        let host = await host(service)
+        let alice = try await connect(host, "alice")
+        _ = try await post(host, alice, #"420["videoChat",{"to_user":"room_demo"}]"#)
+        #expect(try await poll(host, alice) == [#"430["demo"]"#])
+        _ = try await post(host, alice, #"42["__join",{"room":"demo"}]"#)
+        #expect(try await wait(host, alice, for: "_peers").contains(#"{"connections":["mcu-1"],"you":""#))
+        #expect(service.asked.contains("join demo alice participant"))
+        for sdp in ["old", "older", "newest"] {
+            _ = try await post(host, alice, #"42["__offer",{"sdp":{"type":"offer","sdp":"\#(sdp)"}}]"#)
+        }
+        _ = try await post(
+            host, alice, #"42["__ice_candidate",{"id":"audio","label":0,"candidate":"candidate:1"}]"#)
+        let answer = try await wait(host, alice, for: "_answer")
+        #expect(answer.contains(#""socketId":"mcu-1""#) && answer.contains("s=answer"))
+        #expect(service.asked.contains("candidate candidate:1"))
+        // The room ends.
+        for event in service.state.withLock({ $0.events }) { event(SharedEvent(.left(.roomEnded))) }
+        #expect(try await poll(host, alice) == [#"42["_remove_peer",{"socketId":"mcu-1"}]"#])
+    }
+
+    @Test func `a full room closes the call screen`() async throws {
+        let service = FakeConference()
+        service.state.withLock { $0.joinError = .roomFull("demo") }
+        let host = await host(service)
+        let alice = try await connect(host, "alice")
+        _ = try await post(host, alice, #"42["__join",{"room":"demo"}]"#)
+        #expect(try await wait(host, alice, for: "_remove_peer").contains("mcu-1"))
+    }
+
+    @Test func `chat of the room goes both ways, without the sender's own`() async throws {
+        let service = FakeConference()
+        let host = await host(service)
+        let alice = try await connect(host, "alice")
+        _ = try await post(host, alice, #"421["chat",{"to_user":"room_demo","bodies":{"type":"txt","msg":"x"}}]"#)
+        #expect(try await wait(host, alice, for: "room_demo").contains("Join the call"))
+        _ = try await post(host, alice, #"42["__join",{"room":"demo"}]"#)
+        _ = try await wait(host, alice, for: "_peers")
+        _ = try await post(host, alice, #"422["chat",{"to_user":"room_demo","bodies":{"type":"txt","msg":"hello"}}]"#)
+        #expect(try await wait(host, alice, for: "432[").contains("hello"))
+        #expect(service.asked.contains("chat hello to all"))
+        let own = ChatMessage(id: "1", from: "p2", fromName: "alice", to: nil, text: "hello", picture: nil, at: .now)
+        let other = ChatMessage(id: "2", from: "p1", fromName: "Anna", to: nil, text: "hi", picture: nil, at: .now)
+        for event in service.state.withLock({ $0.events }) {
+            event(SharedEvent(.chat(own)))
+            event(SharedEvent(.chat(other)))
+        }
+        let packets = try await poll(host, alice)
+        #expect(packets.count == 1 && packets[0].contains(#""msg":"Anna: hi""#) && packets[0].contains("room_demo"))
+    }
+
+    @Test func `users are listed, and the rooms that the reader's token opens`() async throws {
+        let host = await host()
+        #expect(try await host.ask(.get, "/allUsers", from: "192.0.2.9").json["data"]?["allUser"] == [])
+        _ = try await connect(host, "alice", room: "other")
+        #expect(try await host.ask(.get, "/allUsers").json["data"]?["onLineUsers"] == ["alice"])
+        let token = try await login(host, "bobby", room: "r")
+        let users = try await host.ask(.get, "/allUsers?auth_token=\(token)").json["data"]
+        #expect(users?["onLineUsers"] == ["alice", "room_r"])
+        #expect(
+            users?["allUser"] == [
+                ["_id": "alice", "name": "alice", "nickname": "", "headImageUrl": ""],
+                ["_id": "room_r", "name": "room_r", "nickname": "", "headImageUrl": ""],
+            ])
+    }
+
+    @Test func `in mode token nobody registers, and a token has one name`() async throws {
+        let host = await host()
+        #expect(try await host.ask(.post, "/register", body: "userName=alice&password=x").json["code"] == -1)
+        let token = try await token("alice", room: "*")
+        let answer = try await host.ask(.post, "/mobileLogin", body: "userName=bobby&password=\(token)")
+        #expect(answer.status == 200 && answer.json["code"] == -1)
+        #expect(answer.json["message"] == "this token is for the name alice" && answer.json["data"] == "")
+        #expect(try await host.ask(.post, "/mobileLogin", body: "userName=bobby&password=x").json["code"] == -1)
+    }
+
+    @Test func `a session beyond the rate loses events, and then ends`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        let body = String(repeating: "7:42[\"a\"]", count: 200)
+        for _ in 0..<4 { #expect(try await host.ask(.post, alice, body: body).status == 200) }
+        #expect(try await host.ask(.get, alice).status == 400)
+    }
+
+    @Test func `drain ends the sessions`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        async let waiting = poll(host, alice)
+        try await Task.sleep(for: .milliseconds(50))
+        host.endpoints.drain()
+        #expect(try await waiting == ["1"])
+    }
+
+    @Test func `without its key the endpoint is not there`() async throws {
+        let host = await Host { $0.doors.socketIO = false }
+        for path in ["/socket.io/", "/allUsers"] { #expect(try await host.ask(.get, path).status == 404) }
+        #expect(try await host.ask(.post, "/mobileLogin").status == 404)
+    }
+}
