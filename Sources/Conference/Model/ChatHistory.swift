@@ -20,6 +20,11 @@ struct ChatHistory: Sendable {
         messages.removeFirst(gone)
     }
 
+    mutating func clear() {
+        messages = []
+        bytes = 0
+    }
+
     private static func size(of message: ChatMessage) -> Int {
         message.text.utf8.count + message.fromName.utf8.count + 128
     }

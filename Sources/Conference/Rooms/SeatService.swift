@@ -203,9 +203,16 @@ final class SeatService: Sendable {
     func expire(at now: Instant) {
         var (expired, abandoned): ([String], [String]) = ([], [])
         for room in registry.rooms {
-            room.read { slot in
+            let isOldChat = room.read { slot in
                 expired += slot.room.expired(at: now)
                 if isAbandoned(slot, at: now) { abandoned.append(room.id) }
+                return !slot.history.messages.isEmpty && isEmpty(slot, at: now)
+            }
+            // Rooms of the API stay without anyone; who comes next is of another meeting.
+            if isOldChat == true {
+                _ = try? room.change { slot throws(ConferenceError) in
+                    if isEmpty(slot, at: now) { slot.history.clear() }
+                }
             }
         }
         for id in expired { leave(id, .timeout) }
@@ -215,7 +222,11 @@ final class SeatService: Sendable {
 
     private func isAbandoned(_ slot: RoomSlot, at now: Instant) -> Bool {
         if slot.isReserved || configuration.rooms.create == .api { return false }
-        return slot.room.isAbandoned(after: configuration.rooms.emptyTimeout, at: now)
+        return isEmpty(slot, at: now)
+    }
+
+    private func isEmpty(_ slot: RoomSlot, at now: Instant) -> Bool {
+        slot.room.isAbandoned(after: configuration.rooms.emptyTimeout, at: now)
     }
 
     /// Removes a peer that did not connect in time. A participant with signalling may offer again; others leave.

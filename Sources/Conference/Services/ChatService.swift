@@ -138,16 +138,16 @@ final class ChatService: Sendable {
     /// The message as data channels carry it. They have no place for a name, so that a text begins with it; a picture
     /// goes as it is.
     private func channelForm(of draft: Draft, from name: String) -> ChannelMessage {
-        var form = ChannelMessage(from: draft.from, to: draft.to, besides: draft.channel, contents: [])
+        var message = ChannelMessage(from: draft.from, to: draft.to, besides: draft.channel, forms: [])
         switch draft.content {
-        case .text(let text): form.contents = [Array("\(name): \(text)".utf8)]
+        case .text(let text): message.forms = [Array("\(name): \(text)".utf8)]
         case .picture(let picture, let bytes):
-            if bytes.count <= ChannelMessage.maxBytes { form.contents.append(bytes) }
+            if bytes.count <= ChannelMessage.maxBytes { message.forms.append(bytes) }
             let size = String(format: "%.1f MB", Double(picture.bytes) / 1_000_000)
             let link = publicURL.isEmpty ? "" : " " + publicURL + ChatPicture.path(of: picture.id)
-            form.contents.append(Array("\(name): picture of \(size)\(link)".utf8))
+            message.forms.append(Array("\(name): picture of \(size)\(link)".utf8))
         }
-        return form
+        return message
     }
 }
 

@@ -69,6 +69,7 @@ async function send(files, seat) {
 
 /// Returns a sentence for the user where the picture was not sent.
 async function upload(file, { room, id, secret }, to) {
+  if (!id) return `${file.name || 'The picture'} was not sent: the connection to the server is lost.`;
   const address = `/api/rooms/${encodeURIComponent(room)}/chat/pictures${to ? `?to=${encodeURIComponent(to)}` : ''}`;
   try {
     const answer = await fetch(address, {

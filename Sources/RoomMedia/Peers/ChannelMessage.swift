@@ -1,6 +1,6 @@
 /// A chat message for the peers that get chat by a data channel.
 package struct ChannelMessage: Sendable {
-    /// The largest content, in bytes: what these peers take at most.
+    /// The largest form, in bytes: what these peers take at most.
     package static let maxBytes = 262_144
 
     /// The sender, who does not get it.
@@ -9,14 +9,14 @@ package struct ChannelMessage: Sendable {
     package var to: String?
     /// The label of the channels that have the message already; nil: none.
     package var besides: String?
-    /// The forms of the message, the best first. A peer gets the first one that fits into a message of its channel, as
-    /// binary.
-    package var contents: [[UInt8]]
+    /// The forms of the message, the best first. A peer gets the first one that fits into a message of its channel and
+    /// into its backlog, as binary.
+    package var forms: [[UInt8]]
 
-    package init(from: String, to: String?, besides: String?, contents: [[UInt8]]) {
+    package init(from: String, to: String?, besides: String?, forms: [[UInt8]]) {
         self.from = from
         self.to = to
         self.besides = besides
-        self.contents = contents
+        self.forms = forms
     }
 }

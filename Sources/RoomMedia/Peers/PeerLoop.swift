@@ -392,26 +392,23 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         var receivers = 0
         for seat in peers.inRoom(room) where seat.id != message.from {
             guard let channel = seat.channels[message.label] else { continue }
-            send(content, on: channel, to: seat, at: now)
+            send([content], on: channel, to: seat, at: now)
             receivers += 1
         }
         return receivers
     }
 
-    /// Sends a message. Returns false where the peer does not get it.
-    @discardableResult
+    /// Sends the first of these forms of a message that fits into the channel and its backlog.
     private func send(
-        _ content: DataChannelMessage, on channel: ChannelID, to seat: HostedPeer, at now: Instant
-    ) -> Bool {
+        _ forms: [DataChannelMessage], on channel: ChannelID, to seat: HostedPeer, at now: Instant
+    ) {
         touch(seat)
-        if seat.peer.sendMessage(content, on: channel, at: now) { return true }
-        if seat.peer.leavesHole(content, on: channel) {
-            // The peer reads too slowly and the message is lost. A reliable channel must not have such a gap, so it is
-            // closed behind the messages before, and the peer may open another.
-            seat.peer.closeChannel(channel, at: now)
-            counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
-        }
-        return false
+        if forms.contains(where: { seat.peer.sendMessage($0, on: channel, at: now) }) { return }
+        guard let last = forms.last, seat.peer.leavesHole(last, on: channel) else { return }
+        // The peer reads too slowly and the message is lost. A reliable channel must not have such a gap, so it is
+        // closed behind the messages before, and the peer may open another.
+        seat.peer.closeChannel(channel, at: now)
+        counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// Sends a chat message to the peers of the room on this loop that chat by data channel.
@@ -420,7 +417,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             guard let label = seat.chatChannel, label != message.besides, let channel = seat.channels[label] else {
                 continue
             }
-            _ = message.contents.first { send(.binary($0), on: channel, to: seat, at: now) }
+            send(message.forms.map { .binary($0) }, on: channel, to: seat, at: now)
         }
     }
 

@@ -1,6 +1,8 @@
 import Basics
+import Dispatch
 import Foundation
 import Peer
+import Sockets
 import TestSupport
 import Testing
 
@@ -137,6 +139,25 @@ struct ChatChannelRealTimeTests {
             let link = publicURL.isEmpty ? "" : " https://meet.example/images/\(picture.id)"
             let expected = [.binary(small), Self.text("Ann: picture of 1.2 MB\(link)")]
             #expect(await eventually { call.bobs == expected && call.cems == expected })
+        }
+    }
+
+    @Test(
+        "a peer that reads too slowly for pictures gets lines in their place, and keeps its channel",
+        .timeLimit(.minutes(1)))
+    func slowReader() async throws {
+        try await withCall { call in
+            let gate = DispatchSemaphore(value: 0)
+            call.bob.loop.execute { gate.wait() }
+            // Four of them fill the backlog of 1 MiB.
+            let pictures = (0..<5).map { fakePicture(bytes: 260_000, fill: UInt8($0)) }
+            for picture in pictures { try await call.ann.sendPicture(picture) }
+            try call.ann.chat("and?")
+            #expect(await eventually { call.cems.count == 6 })
+            gate.signal()
+            let expected =
+                pictures.prefix(4).map { .binary($0) } + ["Ann: picture of 0.3 MB", "Ann: and?"].map(Self.text)
+            #expect(await eventually { call.bobs == expected })
         }
     }
 

@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import TestSupport
 import Testing
+import Threads
 
 @testable import Conference
 
@@ -110,6 +111,26 @@ struct ChatTests {
             gone.seat.leave()
             await #expect(throws: ConferenceError.self) { try await gone.seat.sendPicture(fakePicture()) }
             #expect(!isFolderThere && ann.seat.chatHistory.isEmpty)
+        }
+    }
+
+    @Test("a room that stays without anyone forgets its chat when other rooms end")
+    func forgetting() async throws {
+        try await withConference({ $0.rooms.create = .api }) { conference in
+            try conference.createRoom("r", RoomSettingsChange())
+            let ann = try join(conference, "Ann")
+            try ann.seat.chat("for now")
+            ann.seat.leave()
+            let left = MonotonicClock.now()
+            conference.seats.expire(at: left + .seconds(29))
+            let back = try join(conference, "Back")
+            #expect(back.seat.chatHistory.map(\.text) == ["for now"])
+            conference.seats.expire(at: left + .seconds(3600))
+            #expect(back.seat.chatHistory.map(\.text) == ["for now"], "as long as somebody is there")
+            back.seat.leave()
+            conference.seats.expire(at: MonotonicClock.now() + .seconds(31))
+            #expect(conference.room("r") != nil)
+            #expect(try join(conference, "Next day").seat.chatHistory.isEmpty)
         }
     }
 
