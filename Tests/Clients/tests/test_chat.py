@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from support.app_peer import within
 from support.browser import Firefox
+from support.media import TONES
 from support.page import Page
 from support.server import Server
 from support.signalling import ask, connect, read
+from support.webrtc_demo_client import DemoPeer
 
 LAST = "document.querySelector('#messages li:last-child')"
 SHOWN = "[...document.querySelectorAll('#messages img')].filter(image => image.complete && image.naturalWidth > 0)"
@@ -141,6 +144,63 @@ def test_texts_and_pictures_between_pages_and_the_history_for_who_comes_late(ser
         finally:
             await asyncio.gather(desk.close(), phone.close(), *([late.close()] if late else []))
     asyncio.run(asyncio.wait_for(run(), 120))
+
+
+@pytest.mark.usefixtures("needs_address", "good_line")
+def test_the_page_and_apps_with_data_channels_chat_with_each_other(tmp_path):
+    """Between the page and two clients of the WebRTC demo, who send on the channel that the server opened and hear on their own."""
+    (tmp_path / "small.jpg").write_bytes(small := picture())
+    (tmp_path / "large.jpg").write_bytes(large := picture(width=1280, height=960))
+    assert len(small) < 262_144 < len(large)
+
+    async def run(server):
+        page = await Page().open(f"{server.url}/r/team?name=Di&join=1", 390, 844, True, tmp_path)
+        apps = []
+        try:
+            await page.wait_for("!document.getElementById('call').hidden")
+            await page.click("#open-chat")
+            for name, colour, tone in (("Ada", "red", TONES[0]), ("Bo", "green", TONES[1])):
+                apps.append(await DemoPeer(server, "team", name, colour, tone).join())
+            ada, bo = apps
+            await within(10, lambda: all(app.sends_on and app.channel.readyState == "open" for app in apps), "a channel each way to each app")
+
+            def both(count):
+                return ada.received_data == bo.received_data and ada.received_data[count:]
+
+            await write(page, "from the page 👋")
+            await within(10, lambda: both(0) == ["Di: from the page 👋".encode()], "the page's text, with the name")
+            await choose(page, tmp_path / "small.jpg")
+            await within(10, lambda: both(1) == [small], "the page's picture, as it is")
+            await choose(page, tmp_path / "large.jpg")
+            await within(10, lambda: both(2), "a line for the page's large picture")
+            line = ada.received_data[2].decode()
+            assert line.startswith(f"Di: picture of {len(large) / 1e6:.1f} MB https://meet.example/images/"), line
+            assert server.get(line.removeprefix("Di: ").split("https://meet.example")[1])[2] == large
+
+            ada.say("grüße".encode())
+            await said(page, "grüße")
+            assert (await page.evaluate(f"{LAST}.textContent")).startswith("Ada")
+            bo.say(picture(seed=7))
+            await page.wait_for(f"{SHOWN}.length === 3")
+            assert (await page.evaluate(f"{LAST}.textContent")).startswith("Bo")
+            ada.say(bytes([0xC3, 0x28, 0, 1]))
+            await within(5, lambda: bo.received_data[-1] == bytes([0xC3, 0x28, 0, 1]), "bytes, between the apps alone")
+            assert [len(app.received_data) for app in apps] == [4, 5], "nobody hears itself"
+            await asyncio.sleep(0.5)
+            assert await page.evaluate("document.querySelectorAll('#messages li').length") == 5, "each once"
+
+            late = await connect(server)
+            history = (await ask(late, "joined", type="join", room="team", name="Late"))["chat"]
+            assert [(message["name"], message["text"], "picture" in message) for message in history] == [
+                ("Di", "from the page 👋", False), ("Di", "", True), ("Di", "", True), ("Ada", "grüße", False), ("Bo", "", True)]
+            await late.close()
+            await page.shot("phone-with-apps")
+            assert not await page.evaluate("probe.problems")
+        finally:
+            await asyncio.gather(page.close(), *(app.close() for app in apps))
+
+    with Server(tmp_path / "server", "http: { publicURL: 'https://meet.example' }\n") as server:
+        asyncio.run(asyncio.wait_for(run(server), 90))
 
 
 async def write_in_firefox(page, text):
