@@ -161,6 +161,8 @@ final class RawTCPEndpoint: FamilyEndpoint {
         let name = login.name.flatMap { Names.shown($0) }
         var request = JoinRequest(room: room, name: name ?? "peer-\(client.id + 2)")
         request.roleIsProven = false
+        // The app cannot begin a new DTLS association, so that a seat whose media has ended has no use any more.
+        request.endsWithMedia = true
         request.client.address = client.address
         request.media.videoCodecs = [.h264, .vp8]
         request.media.isCompactOffer = true

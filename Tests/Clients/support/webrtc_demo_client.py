@@ -29,6 +29,8 @@ class DemoPeer(AppPeer):
         self.path = path if path is not None else f"/{room}?name={name}"
         # Every frame of the server, over all sockets; the app drops text.
         self.frames, self.answers, self.reader, self.closed = [], [], None, None
+        # The app sends binary frames; other clients of its first servers sent text.
+        self.sends_text = False
 
     async def connect(self):
         url = self.server.signal_url.removesuffix("/signal") + self.path
@@ -64,7 +66,8 @@ class DemoPeer(AppPeer):
         count = len(self.answers)
         if lines:
             await self.socket.send(candidate(lines[0]))
-        await self.socket.send(encoded({"type": "SessionDescription", "payload": {"sdp": sdp, "type": "offer"}}))
+        offer = encoded({"type": "SessionDescription", "payload": {"sdp": sdp, "type": "offer"}})
+        await self.socket.send(offer.decode() if self.sends_text else offer)
         for line in lines[1:]:
             await self.socket.send(candidate(line))
         return count

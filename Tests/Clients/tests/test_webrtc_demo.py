@@ -17,6 +17,8 @@ from support.browser import Chromium
 from support.media import TONES, colour_at, nearest_colour, tone_level
 from support.people import BrowserPeer, eventually, page_url, picture_is_right, sound_is_right
 from support.recorded import begin, frame_at, is_whole, path, sound, stop
+from support.server import Server
+from support.tokens import SECRET, token
 from support.webrtc_demo_client import DemoPeer, candidate, encoded
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
@@ -187,10 +189,17 @@ def test_idle_sockets_are_no_participants(server):
             DemoPeer(server, "lobby", "iPhone 1", "red", TONES[0], path="/"), DemoPeer(server, "lobby", "iPhone 2", "green", TONES[1], path="/"),
             DemoPeer(server, "a room", "Zoë", "blue", TONES[2], path="/a%20room?name=Zo%C3%AB"),
         ]
+        peers[1].sends_text = True
+        # What is too large is refused without a text frame too.
+        await idle[0].send(bytes(300_000))
+        with pytest.raises(websockets.ConnectionClosed):
+            await asyncio.wait_for(idle[0].recv(), 5)
+        assert idle[0].close_code == 1009
         try:
             for peer in peers:
                 await peer.connect()
                 await peer.answered(await peer.offer())
+            assert all(isinstance(frame, bytes) for peer in peers for frame in peer.frames)
             assert set(people_of(server, "lobby")) == {"iPhone 1", "iPhone 2"}
             assert set(people_of(server, "a%20room")) == {"Zoë"}
         finally:
@@ -247,3 +256,26 @@ def test_kick_full_and_crash(server):
             for peer in peers:
                 await peer.close()
     asyncio.run(asyncio.wait_for(run(), 100))
+
+
+def test_token_mode_takes_the_token_of_the_url(tmp_path):
+    config = f"auth: {{mode: token, secret: '{SECRET}'}}\n"
+
+    async def run(server):
+        stranger = DemoPeer(server, "team", "Eve", "red", TONES[0])
+        pass_ = token({"room": "team", "name": "Ada", "exp": int(time.time()) + 60})
+        ada = DemoPeer(server, "team", "Ada", "green", TONES[1], path=f"/team?name=Eve&token={pass_}")
+        try:
+            await stranger.connect()
+            await stranger.offer()
+            assert await stranger.end() == (1008, "unauthorized")
+            await ada.connect()
+            await ada.answered(await ada.offer())
+            await within(5, lambda: "tessera_joins_total{family=\"webrtc_demo\"} 1" in server.get("/metrics")[2].decode(), "one join")
+            assert "room=team" in server.log_text()
+        finally:
+            await stranger.close()
+            await ada.close()
+
+    with Server(tmp_path / "server", config=config) as server:
+        asyncio.run(asyncio.wait_for(run(server), 30))

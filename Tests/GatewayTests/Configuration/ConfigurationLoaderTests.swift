@@ -174,7 +174,7 @@ import Testing
         "limits: {connections: 1}", "limits: {connections: 100, connectionsPerAddress: 200}",
         "limits: {seats: 5, seatsPerAddress: 6}",
         "limits: {loopShare: 0}", "limits: {loopShare: 1.5}", "recording: {minimumFree: -1}",
-        "recording: {minimumFree: much}",
+        "recording: {minimumFree: much}", "doors: {rawTCP: 8000}", "doors: {rawTCP: \"0.0.0.0:8080\"}",
     ])
     func `impossible values stop the start with one line each`(yaml: String) {
         let lines = faults(yaml)
