@@ -83,7 +83,7 @@ def http_rubbish(server, seeded):
         for body in ["", "=", "&" * 60_000, "userName=%", "userName=%zz&password=%00", "userName=" + "a" * 100_000, deep, "--x\r\n\r\n--x--", seeded.randbytes(3000)]:
             for path in ("/mobileLogin", "/register", "/uploadFiles"):
                 assert post(server, path, body, kind) in (200, 400, 401, 403, 413, 415, 429, 503, None), (path, kind)
-    for body in ["", ":", "1:", "99999999999999999999:4", "-1:4", "3:42", "2:42" * 5000, "5:4\U0001f600\U0001f600", b"\x00\x01\xff4", b"\x00\x09" * 400 + b"\xff", b"\xff" * 1000, "4:b4!!"]:
+    for body in ["", ":", "1:", "99999999999999999999:4", "-1:4", "3:42", "2:42" * 5000, "5:4\U0001f600\U0001f600".encode(), b"\x00\x01\xff4", b"\x00\x09" * 400 + b"\xff", b"\xff" * 1000, "4:b4!!"]:
         assert post(server, SOCKET_IO + "&sid=none", body) in (400, 403, 404, 413, None)
     # 16 MiB and one byte: the limit of this endpoint.
     assert post(server, SOCKET_IO + "&sid=none", bytes(16 * MEBI + 1)) in (400, 403, 404, 413, 503, None)
