@@ -154,11 +154,12 @@ def test_raw_tcp_clients_share_a_room_with_others(server, pages):
 
 
 def test_a_login_with_the_old_id_gets_the_seat_back(server, pages):
-    """C4: the connection is cut for five seconds: the same participant, media within two seconds of the answer."""
+    """C4: the connection is cut for five seconds: the same participant, media within two seconds of the answer; nobody else gets its seat."""
     async def run():
         room = "again"
         page = await RawPage.start(pages, server, room, "Cam", "blue", TONES[2])
-        other = RawTCPClient(server.raw_port, room=room, name="Thief")
+        other = RawTCPClient(server.raw_port, room=room, name="Other")
+        thief = RawTCPPeer(server, server.raw_port, room, "Thief", "red", TONES[0])
         try:
             old = page.client.peer
             # While the client's connection lives, its id gives nobody its seat.
@@ -170,7 +171,13 @@ def test_a_login_with_the_old_id_gets_the_seat_back(server, pages):
             await within(3, lambda: set(people_of(server, room)) == {"Cam"}, "the other is gone")
 
             page.client.cut()
-            await asyncio.sleep(5)
+            # Who knows the id but has another certificate gets an offer, and neither the seat nor its media.
+            thief.client.peer = old
+            await thief.client.connect()
+            notify = await thief.client.next("peer_disconnected_notify")
+            assert thief.client.peer == old and notify["detail_info"]["reason"] == "unauthorized"
+            await thief.client.end()
+            await asyncio.sleep(4)
             assert people_of(server, room) == {"Cam": page.id}
             offers = page.client.count("sdp")
             ufrag = [line for m in page.client.messages if m["type"] == "sdp" for line in m["detail_info"]["sdp"]["sdp"].splitlines() if "ufrag" in line]
@@ -191,6 +198,7 @@ def test_a_login_with_the_old_id_gets_the_seat_back(server, pages):
             assert page.client.reader.faults == []
         finally:
             other.cut()
+            await thief.close()
             await page.close()
     asyncio.run(asyncio.wait_for(run(), 60))
 
