@@ -108,9 +108,18 @@ final class AppRTCEndpoint: FamilyEndpoint {
             clients.remove(client)
             throw error
         }
-        let page = room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? room
         return parameters(asked, key: "\(client.id)-\(client.secret)").joined(
-            AppRTCParameters.Client(id: client.id, room: room, link: asked.publicAddress.http("/r/\(page)")))
+            AppRTCParameters.Client(id: client.id, room: room, link: link(to: room, asked)))
+    }
+
+    /// The page of a room. A web app at another address gets a page of its own site: it puts the link into its address
+    /// bar (`history.pushState`), which its browser refuses for every other origin, and then does not start the call.
+    private func link(to room: String, _ asked: RouteRequest) -> String {
+        let path = "/r/\(room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? room)"
+        guard let text = asked.headers[.origin], let origin = WebOrigin(text), !Self.appOrigins.contains(origin) else {
+            return asked.publicAddress.http(path)
+        }
+        return text + path
     }
 
     /// `POST /message/{room}/{client}`: an offer, a candidate, or `bye`.

@@ -311,9 +311,11 @@ import Testing
         let page: HTTPFields = [.origin: "https://apprtc.example"]
         let answer = try await host.ask(.post, "/join/r", page, from: "203.0.113.9")
         #expect(answer.status == 200 && answer.headers[.accessControlAllowOrigin] == "https://apprtc.example")
+        #expect(answer.json["params"]?["room_link"] == "https://apprtc.example/r/r")
         let preflight = try await host.ask(.options, "/collider/r/1", page, from: "203.0.113.9")
         #expect(preflight.status == 204 && preflight.headers[.accessControlAllowMethods]?.contains("DELETE") == true)
-        #expect(try await host.ask(.post, "/join/r", [.origin: "https://appr.tc"]).status == 200)
+        let app = try await host.ask(.post, "/join/r", [.origin: "https://appr.tc"])
+        #expect(app.status == 200 && app.json["params"]?["room_link"] == "http://localhost:8080/r/r")
         #expect(try await host.ask(.post, "/join/r", [.origin: "https://evil.example"]).status == 403)
         #expect(try await host.ask(.post, "/whip/r", [.origin: "https://appr.tc"]).status == 403)
     }

@@ -32,6 +32,8 @@ async function startAppRTC() {
   const [answer] = await Promise.all([joined, opened]);
   state.join = answer;
   if (answer.result !== 'SUCCESS') throw new Error(answer.result);
+  // The web app puts the link into its address bar, which a browser refuses for another site's.
+  if (new URL(answer.params.room_link).origin !== location.origin) throw new Error(`room_link: ${answer.params.room_link}`);
   apprtc.client = answer.params.client_id;
   apprtc.post = answer.params.wss_post_url;
   apprtc.config = { ...JSON.parse(answer.params.pc_config), iceServers: await servers };
