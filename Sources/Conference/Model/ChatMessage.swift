@@ -27,6 +27,8 @@ public struct ChatPicture: Hashable, Sendable {
     /// The media type, such as `image/jpeg`.
     public var type: String
     public var bytes: Int
+    /// The path at which the server's pages find it.
+    public var path: String { "/images/" + id }
 
     public init(id: String, type: String, bytes: Int) {
         self.id = id

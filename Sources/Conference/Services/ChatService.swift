@@ -66,43 +66,47 @@ final class ChatService: Sendable {
     // MARK: - By data channels
 
     /// Takes a message that came on the channel of the sender's chat. The channels of the others have it already.
-    /// Called on a loop: looks at the bytes and hands them on.
-    ///
-    /// Text and pictures become messages for everyone else; other bytes, and what exceeds the sender's rate, stay on
-    /// the channels alone.
+    /// Called on a loop: looks at the bytes, and hands text and pictures to the control thread. Other bytes stay on the
+    /// channels alone.
     func received(_ message: RelayedMessage, in room: String) {
-        let bytes: [UInt8]
         switch message.content {
-        case .text(let text): return received(text, message, in: room)
-        case .binary(let binary): bytes = binary
-        }
-        if ChatPicture.Format(bytes) != nil {
-            guard let place = try? pictures.place(for: bytes), isAllowed(.picture, message.from) else { return }
-            pictures.store(bytes, place) { [self] result in
-                guard let stored = try? result.get() else { return }
-                post(.picture(stored, bytes: bytes), message, in: room)
+        case .text(let text): received(text, message, in: room)
+        case .binary(let bytes):
+            if ChatPicture.Format(bytes) != nil {
+                received(picture: bytes, message, in: room)
+            } else if ChatMessage.allowedLength.contains(bytes.count),
+                let text = String(validating: bytes, as: UTF8.self)
+            {
+                received(text, message, in: room)
             }
-        } else if ChatMessage.allowedLength.contains(bytes.count),
-            let text = String(validating: bytes, as: UTF8.self)
-        {
-            received(text, message, in: room)
         }
     }
 
     private func received(_ text: String, _ message: RelayedMessage, in room: String) {
-        guard ChatMessage.allowedLength.contains(text.utf8.count), isAllowed(.chat, message.from) else { return }
-        post(.text(text), message, in: room)
+        guard ChatMessage.allowedLength.contains(text.utf8.count) else { return }
+        control.postIfRoom { [weak self] in
+            guard let self, isAllowed(.chat, message.from) else { return }
+            // A data channel has no way to tell the sender why others did not get the message.
+            try? deliver(Draft(from: message.from, room: room, content: .text(text), channel: message.label))
+        }
+    }
+
+    private func received(picture: [UInt8], _ message: RelayedMessage, in room: String) {
+        guard let place = try? pictures.place(for: picture) else { return }
+        control.postIfRoom { [weak self] in
+            guard let self, isAllowed(.picture, message.from) else { return }
+            pictures.store(picture, place) { [self] result in
+                guard let stored = try? result.get() else { return }
+                let draft = Draft(
+                    from: message.from, room: room, content: .picture(stored, bytes: picture), channel: message.label)
+                control.postIfRoom { [weak self] in try? self?.deliver(draft) }
+            }
+        }
     }
 
     /// Takes one request of the sender's allowance; a refusal is counted.
     private func isAllowed(_ request: RatedRequest, _ id: String) -> Bool {
         (try? rooms.registry.allow(request, id, at: MonotonicClock.now())) != nil
-    }
-
-    private func post(_ content: Draft.Content, _ message: RelayedMessage, in room: String) {
-        let draft = Draft(from: message.from, room: room, content: content, channel: message.label)
-        // A data channel has no way to tell the sender why nobody got the message.
-        control.postIfRoom { [weak self] in try? self?.deliver(draft) }
     }
 
     // MARK: - Delivery
@@ -144,14 +148,9 @@ final class ChatService: Sendable {
         case .picture(let picture, let bytes):
             if bytes.count <= ChannelMessage.maxBytes { message.forms.append(bytes) }
             let size = String(format: "%.1f MB", Double(picture.bytes) / 1_000_000)
-            let link = publicURL.isEmpty ? "" : " " + publicURL + ChatPicture.path(of: picture.id)
+            let link = publicURL.isEmpty ? "" : " " + publicURL + picture.path
             message.forms.append(Array("\(name): picture of \(size)\(link)".utf8))
         }
         return message
     }
-}
-
-extension ChatPicture {
-    /// The path at which the server's pages find a picture.
-    public static func path(of id: String) -> String { "/images/" + id }
 }

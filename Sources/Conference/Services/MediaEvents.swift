@@ -40,7 +40,7 @@ final class MediaEvents: Sendable {
                 control.post(.link(id)) { [self] in rooms?.notify(id, .link(link)) }
             },
             chat: { [self] room, message in
-                // Looks at the bytes on the loop, so that only what is chat comes to the control thread.
+                // Looks at the bytes on the loop, and posts what is chat to the control thread.
                 chat?.received(message, in: room)
             })
     }

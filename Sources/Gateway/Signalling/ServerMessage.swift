@@ -174,10 +174,3 @@ extension ChatMessage {
             ], where: ["to": to.map { .string($0) }, "picture": picture?.json])
     }
 }
-
-extension ChatPicture {
-    /// The picture in chat messages and in the answer to who sent it.
-    var json: JSONValue {
-        ["url": .string(ChatPicture.path(of: id)), "type": .string(type), "bytes": .integer(bytes)]
-    }
-}

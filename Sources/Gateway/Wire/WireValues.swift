@@ -112,6 +112,13 @@ extension ParticipantStatistics.Stream {
     }
 }
 
+extension ChatPicture {
+    /// The picture in chat messages and in the answer to who sent it.
+    var json: JSONValue {
+        ["url": .string(path), "type": .string(type), "bytes": .integer(bytes)]
+    }
+}
+
 // Values that clients choose by name.
 extension Role: Decodable {}
 extension LayoutScope: Decodable {}
