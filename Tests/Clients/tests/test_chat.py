@@ -184,9 +184,10 @@ def test_the_page_and_apps_with_data_channels_chat_with_each_other(tmp_path):
             await page.wait_for(f"{SHOWN}.length === 3")
             assert (await page.evaluate(f"{LAST}.textContent")).startswith("Bo")
             ada.say(bytes([0xC3, 0x28, 0, 1]))
-            await within(5, lambda: bo.received_data[-1] == bytes([0xC3, 0x28, 0, 1]), "bytes, between the apps alone")
-            assert [len(app.received_data) for app in apps] == [4, 5], "nobody hears itself"
+            await within(10, lambda: bo.received_data[-1] == bytes([0xC3, 0x28, 0, 1]), "bytes, between the apps alone")
+            await within(10, lambda: ada.received_data[-1] == picture(seed=7), "Bo's picture, as it is")
             await asyncio.sleep(0.5)
+            assert [len(app.received_data) for app in apps] == [4, 5], "nobody hears itself"
             assert await page.evaluate("document.querySelectorAll('#messages li').length") == 5, "each once"
 
             late = await connect(server)
