@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import random
 import threading
 import time
 
@@ -11,6 +12,9 @@ import requests
 import websocket
 
 from support.socketio_client import Raw, SocketIOPeer, account, length, post_form
+
+# A JPEG by its first bytes, and a megabyte of anything.
+PICTURE = b"\xff\xd8\xff\xe0" + random.Random(1).randbytes(1 << 20)
 
 
 def test_accounts_and_users(server):
@@ -99,6 +103,18 @@ def test_the_java_client_s_two_posts(server):
     assert alice.wait("436[")
 
 
+def test_uploading_a_picture(server):
+    """The app's picture of a user: a form with the field `image`."""
+    answer = requests.post(f"{server.url}/uploadFiles", files={"image": ("a.jpg", PICTURE, "image/jpg")}, data={"name": "ü"}, timeout=20).json()
+    assert answer["code"] == 1 and answer["data"].startswith("images/"), answer
+    status, headers, data = server.get("/" + answer["data"])
+    assert status == 200 and data == PICTURE and headers["X-Content-Type-Options"] == "nosniff"
+    assert requests.post(f"{server.url}/uploadFiles", files={"image": ("a.jpg", b"<html>", "image/jpg")}, timeout=20).json()["code"] == -1
+    assert requests.post(f"{server.url}/uploadFiles", files={"other": ("a.jpg", PICTURE, "image/jpg")}, timeout=20).json()["code"] == -1
+    large = requests.post(f"{server.url}/uploadFiles", files={"image": ("a.jpg", PICTURE * 9, "image/jpg")}, timeout=20)
+    assert large.status_code == 413, large.text
+
+
 def test_two_gets_at_once_close_the_session(server):
     alice = Raw(server, account(server, "alice")).connect()
     answers = []
@@ -124,7 +140,7 @@ def test_newer_clients_are_refused_politely(server):
 
 @pytest.mark.parametrize("transports", [None, ["polling"], ["websocket"]], ids=["upgrade", "polling", "websocket"])
 def test_two_people_chat(server, transports):
-    """Text, a place and a recording of a megabyte, each acknowledged; presence; a message to somebody who is away."""
+    """Text, a place, a recording, and a picture of a megabyte each way, each acknowledged; presence; a message to somebody who is away."""
     async def run():
         alice = await SocketIOPeer(server, "alice", transports=transports).connect()
         bobby = await SocketIOPeer(server, "bobby", transports=transports).connect()
@@ -135,6 +151,15 @@ def test_two_people_chat(server, transports):
             message = await bobby.event("chat")
             assert message["bodies"]["msg"] == text and message["from_user"] == "alice", message
             assert message["msg_id"] == acknowledgement["msg_id"] and message["timestamp"] == acknowledgement["timestamp"] > 1e12
+
+            for sender, receiver in ((alice, bobby), (bobby, alice)):
+                acknowledgement = await sender.say(receiver.name, {"type": "img", "fileName": "a.jpg", "size": {"width": 9}, "fileData": PICTURE})
+                stored = acknowledgement["bodies"]
+                assert "fileData" not in stored and stored["size"] == {"width": 9}, stored
+                message = await receiver.event("chat")
+                assert message["bodies"].pop("fileData") == PICTURE and message == acknowledgement
+                status, _, data = await asyncio.to_thread(server.get, "/" + stored["thumbnailRemotePath"])
+                assert status == 200 and data == PICTURE
 
             sound = bytes(range(256)) * 4096
             acknowledgement = await bobby.say("alice", {"type": "audio", "fileName": "a.amr", "duration": 3.5, "fileData": sound})

@@ -137,7 +137,15 @@ def test_a_room_with_clients_of_other_families(server, pages):
             await until(lambda: [m for m in native.messages if m["type"] == "chat" and "picture" in m], "picture")
             status, headers, data = await asyncio.to_thread(server.get, f"/{file}")
             assert status == 200 and data == PICTURE and headers["X-Content-Type-Options"] == "nosniff", (status, len(data))
-            # Nobody hears an echo.
+            claim = f"{native.resume['id']}.{native.resume['secret']}"
+            status, _, _ = await asyncio.to_thread(
+                server.request, "POST", "/api/rooms/mixed/chat/pictures", PICTURE[:4] + PICTURE[:3:-1],
+                {"Authorization": f"Bearer {claim}", "Content-Type": "image/jpeg"})
+            assert status == 201
+            for peer in (alice, bobby):
+                received = await peer.event("chat", where=lambda m: m["bodies"]["type"] == "img")
+                assert received["bodies"]["fileData"] == PICTURE[:4] + PICTURE[:3:-1] and received["from_user"] == "room_mixed"
+            # Nobody gets an echo.
             assert not [event for event in bobby.events if event[0] == "chat"], bobby.events
             await asyncio.sleep(4)
             finished = await stop(server, recording)

@@ -13,7 +13,7 @@ public enum FuzzTargets {
             ]
         ),
         ("media", [LayoutBody.target, AudioBody.target, PictureBody.target]),
-        ("gateway", TextBodies.all + RequestBodies.all + [AppRTCBody.target]),
+        ("gateway", TextBodies.all + RequestBodies.all + SocketIOBodies.all + [AppRTCBody.target]),
     ]
 
     public static let all = groups.flatMap(\.targets)

@@ -243,4 +243,47 @@ import Testing
         for path in ["/socket.io/", "/allUsers"] { #expect(try await host.ask(.get, path).status == 404) }
         #expect(try await host.ask(.post, "/mobileLogin").status == 404)
     }
+
+    @Test func `a picture is stored, goes to its recipient with its path, and can be uploaded`() async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice"), try await connect(host, "bobby"))
+        _ = try await poll(host, alice)
+        let bodies = #"{"type":"img","fileName":"a","fileData":{"_placeholder":true,"num":0}}"#
+        let event = #"451-3["chat",{"to_user":"bobby","bodies":\#(bodies)}]"#
+        // GIF89a
+        let answer = try await host.ask(.post, alice, body: "\(event.utf16.count):\(event)10:b4R0lGODlh")
+        #expect(answer.status == 200)
+        #expect(try await poll(host, alice)[0].contains(#""fileRemotePath":"images/picture.gif""#))
+        let received = try await poll(host, bobby)
+        #expect(received.count == 2 && received[0].hasPrefix("451-1[") && received[1] == "bytes")
+
+        let wrong = event.replacing("451-3", with: "451-4")
+        _ = try await host.ask(.post, alice, body: "\(wrong.utf16.count):\(wrong)6:b4AAAA")
+        let text = #"425["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"next"}}]"#
+        _ = try await post(host, alice, text)
+        #expect(try await poll(host, alice)[0].hasPrefix("435["), "no acknowledgement for what is no picture")
+
+        let form = "--b\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\nGIF89a\r\n--b--"
+        let type: HTTPFields = [.contentType: "multipart/form-data; boundary=b"]
+        let upload = try await host.ask(.post, "/uploadFiles", type, body: form)
+        #expect(upload.json["code"] == 1 && upload.json["data"] == "images/picture.gif")
+        let other = try await host.ask(.post, "/uploadFiles", type, body: form.replacing("GIF", with: "PDF"))
+        #expect(other.json["code"] == -1)
+        #expect(try await host.ask(.post, "/uploadFiles", type, body: form, from: "192.0.2.9").json["code"] == -1)
+        #expect(try await host.ask(.post, "/uploadFiles", [.contentType: "text/plain"], body: form).status == 415)
+    }
+
+    @Test func `a picture of the room comes with its bytes`() async throws {
+        let service = FakeConference()
+        let host = await host(service)
+        let alice = try await connect(host, "alice")
+        _ = try await post(host, alice, #"42["__join",{"room":"demo"}]"#)
+        _ = try await wait(host, alice, for: "_peers")
+        let picture = ChatPicture(id: "picture.png", type: "image/png", bytes: 8)
+        let message = ChatMessage(
+            id: "1", from: "p1", fromName: "Anna", to: nil, text: "", picture: picture, at: .now)
+        for event in service.state.withLock({ $0.events }) { event(SharedEvent(.chat(message))) }
+        let packets = try await poll(host, alice)
+        #expect(packets.count == 2 && packets[1] == "bytes" && packets[0].contains("images/picture.png"))
+    }
 }
