@@ -43,7 +43,8 @@ final class SocketIOClient: Sendable {
         self.address = address
         state = Guarded(
             State(
-                engine: engine, assembler: PacketAssembler(budget: budget), allowance: SocketIOAllowance(at: now)))
+                engine: engine, assembler: PacketAssembler(budget: budget, address: address),
+                allowance: SocketIOAllowance(at: now)))
     }
 
     var user: String { identity.user }

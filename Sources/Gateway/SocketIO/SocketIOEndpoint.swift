@@ -29,7 +29,7 @@ final class SocketIOEndpoint: FamilyEndpoint {
         }
         events = SocketIOEvents(sessions, calls: calls, chat: chat)
         accountRoutes = SocketIOAccountRoutes(
-            login: login, sessions: sessions, calls: calls, conference: services.joins.conference)
+            login: login, sessions: sessions, conference: services.joins.conference)
     }
 
     // MARK: FamilyEndpoint
@@ -68,7 +68,7 @@ final class SocketIOEndpoint: FamilyEndpoint {
     var samples: [MetricSample] { sessions.samples + events.samples }
 
     func announcement(at server: PublicAddress) -> String {
-        "FLSocketIM (Socket.IO 2): BaseUrl = \(server.http(""))"
+        "FLSocketIM (doors.socketIO): BaseUrl \(server.http(""))"
     }
 
     func drain() { sessions.endAll(.draining) }

@@ -7,8 +7,9 @@ import Threads
 final class SocketIOSessions: Sendable {
     /// Sessions of all clients together, and of one address: an office behind one address.
     static let (maxSessions, maxPerAddress) = (4096, 1024)
-    /// Bytes of pictures and recordings of all sessions that wait for their ends, or for their readers.
-    static let maxFileBytes = 64 << 20
+    /// Bytes of pictures and recordings that wait for their ends, or for their readers: of all senders, and of those of
+    /// one address.
+    static let (maxFileBytes, maxFileBytesPerAddress) = (64 << 20, 24 << 20)
     /// How often sessions look at the time.
     private static let tick = Duration.milliseconds(100)
     /// Presence is not told to a client with so many waiting packets: it asks for the list when it comes back.
@@ -23,7 +24,7 @@ final class SocketIOSessions: Sendable {
     }
 
     private let state = Guarded(State())
-    let budget = ByteBudget(maxFileBytes)
+    let budget = ByteBudget(maxFileBytes, perAddress: maxFileBytesPerAddress)
     private let now: @Sendable () -> Instant
 
     /// - Parameter now: an argument for tests.

@@ -80,6 +80,8 @@ def test_two_people_call_each_other(server):
             assert await alice.event("_remove_peer") == {"socketId": "mcu-1"}
             assert time.monotonic() - before < 1
             await room_has(server, room, [])
+            users = await asyncio.to_thread(server.json, "GET", "/allUsers")
+            assert users["data"]["onLineUsers"] == ["alice", "bobby"], "nor is the room of a call that is over"
 
             # Refused, and given up: each ends at the other.
             room = await alice.ring("bobby")

@@ -12,7 +12,7 @@ import Testing
     private let directory = NSTemporaryDirectory() + "accounts-\(UUID().uuidString)"
     private var file: AccountFile { AccountFile(directory: directory) }
 
-    private func accounts() -> Accounts { Accounts(file, cost: Self.cheap, logger: Logger(label: "test")) }
+    private func accounts() -> Accounts { Accounts(file, cost: Self.cheap, logger: Logger(label: "test")) { .zero } }
 
     /// Why a login is refused; nil: it is not.
     private func login(

@@ -32,7 +32,7 @@ import Testing
 
     @Test func `the Java client's octets`() throws {
         // Text of two bytes, then an attachment of three behind its kind.
-        let body: [UInt8] = [0, 2, 0xFF, 0x34, 0x32, 1, 0, 4, 0xFF, 4, 9, 8, 7]
+        let body: [UInt8] = [0, 2, 0xFF, 0x34, 0x32, 1, 4, 0xFF, 4, 9, 8, 7]
         #expect(
             try EnginePayload.decode(octets: body)
                 == [EnginePacket(.message, "2"), EnginePacket(BinaryMessage([9, 8, 7]))])

@@ -43,7 +43,7 @@ import Testing
         guard case .text(let open)? = packets.first?.content,
             case .string(let id)? = try JSON.decode(JSONValue.self, from: open.utf8)["sid"]
         else { return "" }
-        return "/socket.io/?transport=polling&sid=\(id)"
+        return "/socket.io/?transport=polling&b64=1&sid=\(id)"
     }
 
     private func post(_ host: Host, _ path: String, _ packet: String) async throws -> Int {

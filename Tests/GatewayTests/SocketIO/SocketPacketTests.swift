@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import Gateway
@@ -43,7 +44,7 @@ import Testing
     private let header = EnginePacket.Content.text(#"52-["chat",{"a":{"_placeholder":true,"num":0}}]"#)
 
     @Test func `an event is complete with its last attachment`() throws {
-        var assembler = PacketAssembler(budget: ByteBudget(100))
+        var assembler = assembler()
         #expect(try assembler.take(.text(#"2["a"]"#))?.packet.event?.name == "a")
         #expect(try assembler.take(header) == nil && assembler.take(.binary(BinaryMessage([1]))) == nil)
         #expect(
@@ -51,28 +52,45 @@ import Testing
     }
 
     @Test func `text between attachments and bytes without an event are unexpected`() throws {
-        var assembler = PacketAssembler(budget: ByteBudget(100))
+        var assembler = assembler()
         #expect(throws: SocketFault.unexpected) { try assembler.take(.binary(BinaryMessage([1]))) }
         _ = try assembler.take(header)
         #expect(throws: SocketFault.unexpected) { try assembler.take(.text("1")) }
     }
 
-    @Test func `the bytes of all clients share a budget, which the last reader gives back`() throws {
-        let budget = ByteBudget(10)
-        var (one, other) = (PacketAssembler(budget: budget), PacketAssembler(budget: budget))
-        _ = try one.take(header)
-        _ = try one.take(.binary(BinaryMessage([UInt8](repeating: 0, count: 6))))
-        #expect(budget.used == 6)
-        _ = try other.take(header)
-        #expect(throws: SocketFault.busy) { try other.take(.binary(BinaryMessage([UInt8](repeating: 0, count: 5)))) }
-        one = PacketAssembler(budget: budget)
-        #expect(budget.used == 0)
+    @Test func `an event that finds no place is dropped, and the next one is taken`() throws {
+        let budget = ByteBudget(20, perAddress: 10)
+        let six = BinaryMessage([UInt8](repeating: 0, count: 6))
+        var (one, two, other) = (assembler(budget), assembler(budget), assembler(budget, .v4(2)))
+        for _ in 0..<2 {
+            _ = try one.take(header)
+            _ = try one.take(.binary(six))
+            #expect(budget.used == 6)
+            // A second client of the address.
+            _ = try two.take(header)
+            #expect(try two.take(.binary(six)) == nil && two.take(.binary(BinaryMessage([1]))) == nil)
+            #expect(try two.take(.text("2[\"a\"]"))?.packet.event?.name == "a")
+            // A client of another address.
+            _ = try other.take(header)
+            #expect(try other.take(.binary(BinaryMessage([1]))) == nil && budget.used == 7)
+            #expect(try other.take(.binary(BinaryMessage([2]))) != nil)
+            // The packet's last reader is gone.
+            #expect(try one.take(.binary(BinaryMessage([3])))?.attachments.count == 2)
+            #expect(budget.used == 0)
+        }
     }
 
     @Test func `an event has a limited number of bytes`() throws {
-        var assembler = PacketAssembler(budget: ByteBudget(.max))
+        var assembler = assembler(ByteBudget(.max, perAddress: .max))
         _ = try assembler.take(header)
         _ = try assembler.take(.binary(BinaryMessage([UInt8](repeating: 0, count: PacketAssembler.maxBytes))))
-        #expect(throws: SocketFault.tooLarge) { try assembler.take(.binary(BinaryMessage([0]))) }
+        #expect(try assembler.take(.binary(BinaryMessage([0]))) == nil)
+        #expect(try assembler.take(.text("1"))?.packet.kind == .disconnect)
+    }
+
+    private func assembler(
+        _ budget: ByteBudget = ByteBudget(100, perAddress: 100), _ address: IPAddress = .v4(1)
+    ) -> PacketAssembler {
+        PacketAssembler(budget: budget, address: address)
     }
 }

@@ -43,12 +43,18 @@ final class Accounts: Sendable {
     private let jobs = Condition(Jobs())
     private let addresses: BucketTable<IPAddress>
     private let logger: Logger
+    private let now: @Sendable () -> Instant
 
-    init(_ file: AccountFile, cost: PasswordHash.Cost = .usual, logger: Logger) {
+    /// - Parameter now: an argument for tests, as `cost`.
+    init(
+        _ file: AccountFile, cost: PasswordHash.Cost = .usual, logger: Logger,
+        now: @escaping @Sendable () -> Instant = { MonotonicClock.now() }
+    ) {
+        self.now = now
         self.file = file
         self.cost = cost
         self.logger = logger
-        addresses = BucketTable(rate: Accounts.rate, burst: Accounts.burst, at: MonotonicClock.now())
+        addresses = BucketTable(rate: Accounts.rate, burst: Accounts.burst, at: now())
         var initial = State()
         do throws(AccountFile.Fault) {
             initial.book = try file.read()
@@ -105,7 +111,7 @@ final class Accounts: Sendable {
 
     private func check(_ password: String, _ address: IPAddress?) throws(Refusal) {
         guard (1...128).contains(password.count), password.utf8.count <= 512 else { throw .badPassword }
-        let wait = addresses.take(address?.clientPrefix ?? .v4(0), at: MonotonicClock.now())
+        let wait = addresses.take(address?.clientPrefix ?? .v4(0), at: now())
         guard wait == .zero else { throw .busy }
         if let fault = state.withLock({ $0.fault }) {
             logger.error("A login by Socket.IO failed: \(fault.message)")

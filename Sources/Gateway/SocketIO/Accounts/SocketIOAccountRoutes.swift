@@ -8,15 +8,12 @@ import Threads
 struct SocketIOAccountRoutes: Sendable {
     let login: SocketIOLogin
     let sessions: SocketIOSessions
-    let calls: SocketIOCalls
     let conference: any ConferenceService
     /// Pictures of one address, a second and at once.
     private let uploads = BucketTable<IPAddress>(rate: 0.2, burst: 20, at: MonotonicClock.now())
 
-    init(
-        login: SocketIOLogin, sessions: SocketIOSessions, calls: SocketIOCalls, conference: any ConferenceService
-    ) {
-        (self.login, self.sessions, self.calls, self.conference) = (login, sessions, calls, conference)
+    init(login: SocketIOLogin, sessions: SocketIOSessions, conference: any ConferenceService) {
+        (self.login, self.sessions, self.conference) = (login, sessions, conference)
     }
 
     /// A name and a password, or a token of the server.
@@ -129,7 +126,7 @@ struct SocketIOAccountRoutes: Sendable {
         let readers = await readers(asked)
         let people = readers.isEmpty ? [] : people()
         let rooms = conference.rooms().map(\.id).filter { room in
-            !calls.isPrivate(room) && readers.contains { $0.covers(room: room) }
+            !SocketIORooms.isCall(room) && readers.contains { $0.covers(room: room) }
         }
         let all = people + rooms.map { (id: SocketIORooms.user($0), name: SocketIORooms.user($0)) }
         let onLine = readers.isEmpty ? [] : sessions.users.sorted() + rooms.map { SocketIORooms.user($0) }

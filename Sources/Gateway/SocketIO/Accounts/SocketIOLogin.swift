@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import Foundation
 
 /// Says who a client of Socket.IO is: by an account, or in `auth.mode: token` by a token of the server.
 final class SocketIOLogin: Sendable {
@@ -58,6 +59,8 @@ enum SocketIORooms {
     private static let prefix = "room_"
 
     static func user(_ room: String) -> String { prefix + room }
+    /// Whether a room belongs to a call between two people, whose ids are UUIDs: it is no room for others.
+    static func isCall(_ room: String) -> Bool { UUID(uuidString: room) != nil }
     static func isRoom(_ user: String) -> Bool { user.lowercased().hasPrefix(prefix) }
     /// The room that a user stands for; nil: a person.
     static func room(_ user: String) -> String? {

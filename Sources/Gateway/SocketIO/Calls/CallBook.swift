@@ -30,10 +30,8 @@ struct CallBook: Sendable {
 
     private var calls: [String: Call] = [:]
 
+    /// The calls that ring or go on.
     var count: Int { calls.count }
-
-    /// Whether a room belongs to a call between people.
-    func isCall(_ room: String) -> Bool { calls[room] != nil }
 
     /// Adds a call. Returns false if there are too many.
     mutating func ring(_ room: String, from caller: String, session: String, to callee: String, at now: Instant) -> Bool

@@ -27,9 +27,6 @@ final class SocketIOCalls: Sendable {
         self.onChat = onChat
     }
 
-    /// Whether a room belongs to a call between two people, which is no room for others.
-    func isPrivate(_ room: String) -> Bool { book.withLock { $0.isCall(room) } }
-
     // MARK: Rings
 
     /// `videoChat`: acknowledges the room, and rings where the other is a person.
@@ -47,9 +44,9 @@ final class SocketIOCalls: Sendable {
             && book.withLock { $0.ring(room, from: client.user, session: client.id, to: other, at: now()) }
         sessions.acknowledge(id, .string(room), to: client)
         guard isRinging else { return sessions.emit("cancelVideoChat", [:], to: client) }
-        let ring: JSONValue = [
-            "from_user": .string(client.user), "room": .string(room), "chat_type": argument["chat_type"] ?? 0,
-        ]
+        var type = JSONValue.integer(0)
+        if case .integer? = argument["chat_type"] { type = argument["chat_type"] ?? type }
+        let ring: JSONValue = ["from_user": .string(client.user), "room": .string(room), "chat_type": type]
         for callee in callees where callee.identity.covers(room: room) {
             sessions.emit("videoChat", ring, ack: callee.nextAck(), to: callee)
         }

@@ -109,7 +109,7 @@ final class SocketIOChat: Sendable {
             if let reading = readings[picture.id] { return reading }
             let reading = Task<BinaryMessage?, Never> { [conference, sessions, readings = self.readings] in
                 defer { _ = readings.withLock { $0.removeValue(forKey: picture.id) } }
-                guard let share = sessions.budget.take(picture.bytes),
+                guard let share = sessions.budget.take(picture.bytes, for: nil),
                     let bytes = try? await conference.picture(picture.id)
                 else { return nil }
                 return BinaryMessage(bytes, share: share)

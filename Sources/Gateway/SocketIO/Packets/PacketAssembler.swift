@@ -1,3 +1,5 @@
+import Basics
+
 /// Joins the packets of one client with their attachments, which come as messages of their own: in the frames that
 /// follow, or in later POSTs.
 struct PacketAssembler: Sendable {
@@ -10,11 +12,21 @@ struct PacketAssembler: Sendable {
     static let maxBytes = 8 << 20
 
     private let budget: ByteBudget
+    private let address: IPAddress?
     private var open: Assembled?
+    /// Attachments of the open event that have come, and their bytes.
+    private var count = 0
     private var bytes = 0
+    /// The attachments of the open event are too large, or find no place: the event is dropped with the last of them.
+    private var isDropped = false
 
-    /// - Parameter budget: the bytes of attachments of all clients together.
-    init(budget: ByteBudget) { self.budget = budget }
+    /// - Parameters:
+    ///   - budget: the bytes of attachments of all clients together.
+    ///   - address: the client's, for whom they count.
+    init(budget: ByteBudget, address: IPAddress?) {
+        self.budget = budget
+        self.address = address
+    }
 
     /// Takes a message. Returns a packet that is complete with it.
     mutating func take(_ content: EnginePacket.Content) throws(SocketFault) -> Assembled? {
@@ -29,21 +41,23 @@ struct PacketAssembler: Sendable {
         let packet = try SocketPacket(parsing: text)
         guard packet.attachments > 0 else { return Assembled(packet: packet) }
         open = Assembled(packet: packet)
-        bytes = 0
+        (count, bytes, isDropped) = (0, 0, false)
         return nil
     }
 
     private mutating func take(_ attachment: BinaryMessage) throws(SocketFault) -> Assembled? {
         guard var assembled = open else { throw .unexpected }
+        count += 1
         bytes += attachment.count
-        guard bytes <= PacketAssembler.maxBytes else { throw .tooLarge }
-        guard let share = budget.take(attachment.count) else { throw .busy }
-        assembled.attachments.append(attachment.holding(share))
-        guard assembled.attachments.count == assembled.packet.attachments else {
-            open = assembled
-            return nil
+        if !isDropped, bytes <= PacketAssembler.maxBytes, let share = budget.take(attachment.count, for: address) {
+            assembled.attachments.append(attachment.holding(share))
+        } else {
+            isDropped = true
+            assembled.attachments = []
         }
+        open = assembled
+        guard count == assembled.packet.attachments else { return nil }
         open = nil
-        return assembled
+        return isDropped ? nil : assembled
     }
 }

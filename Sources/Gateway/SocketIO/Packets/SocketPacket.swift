@@ -94,6 +94,4 @@ enum SocketFault: Error, Equatable, Sendable {
     case tooManyAttachments
     /// A binary message that no event announced, or text where attachments are missing.
     case unexpected
-    /// The bytes of waiting attachments of all clients have reached their limit.
-    case busy
 }

@@ -13,7 +13,7 @@ enum SocketIOBodies {
         "engineio", covers: "payloads of Engine.IO 3", limits: WorkLimits(perByte: .microseconds(2)),
         maximumLength: 65_536, words: ["1:2", "6:b4AAAA", "85:0{", "\u{1F600}", "0:", "999999999:"],
         seeds: {
-            [Array("7:42[\"a\"]6:b4AP8B3:4\u{1F600}".utf8), [0, 2, 0xFF, 0x34, 0x32, 1, 0, 4, 0xFF, 4, 9, 8, 7]]
+            [Array("7:42[\"a\"]6:b4AP8B3:4\u{1F600}".utf8), [0, 2, 0xFF, 0x34, 0x32, 1, 4, 0xFF, 4, 9, 8, 7]]
         }
     ) { input, work in
         work.step(bytes: input.bytes.count)
@@ -53,8 +53,8 @@ enum SocketIOBodies {
         }
     ) { input, work in
         var script = input
-        let budget = ByteBudget(1 << 20)
-        var assembler = PacketAssembler(budget: budget)
+        let budget = ByteBudget(1 << 20, perAddress: 1 << 19)
+        var assembler = PacketAssembler(budget: budget, address: .v4(1))
         while !script.isEmpty {
             let isText = script.byte() % 2 == 0
             let chunk = script.chunk()
