@@ -253,7 +253,7 @@ import Testing
         // GIF89a
         let answer = try await host.ask(.post, alice, body: "\(event.utf16.count):\(event)10:b4R0lGODlh")
         #expect(answer.status == 200)
-        #expect(try await poll(host, alice)[0].contains(#""fileRemotePath":"images/picture.gif""#))
+        #expect(try await poll(host, alice)[0].contains(#""fileRemotePath":"images/\#(FakeConference.picture)""#))
         let received = try await poll(host, bobby)
         #expect(received.count == 2 && received[0].hasPrefix("451-1[") && received[1] == "bytes")
 
@@ -266,7 +266,7 @@ import Testing
         let form = "--b\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\nGIF89a\r\n--b--"
         let type: HTTPFields = [.contentType: "multipart/form-data; boundary=b"]
         let upload = try await host.ask(.post, "/uploadFiles", type, body: form)
-        #expect(upload.json["code"] == 1 && upload.json["data"] == "images/picture.gif")
+        #expect(upload.json["code"] == 1 && upload.json["data"] == .string("images/\(FakeConference.picture)"))
         let other = try await host.ask(.post, "/uploadFiles", type, body: form.replacing("GIF", with: "PDF"))
         #expect(other.json["code"] == -1)
         #expect(try await host.ask(.post, "/uploadFiles", type, body: form, from: "192.0.2.9").json["code"] == -1)
@@ -279,11 +279,11 @@ import Testing
         let alice = try await connect(host, "alice")
         _ = try await post(host, alice, #"42["__join",{"room":"demo"}]"#)
         _ = try await wait(host, alice, for: "_peers")
-        let picture = ChatPicture(id: "picture.png", type: "image/png", bytes: 8)
+        let picture = ChatPicture(id: FakeConference.picture, type: "image/gif", bytes: 6)
         let message = ChatMessage(
             id: "1", from: "p1", fromName: "Anna", to: nil, text: "", picture: picture, at: .now)
         for event in service.state.withLock({ $0.events }) { event(SharedEvent(.chat(message))) }
         let packets = try await poll(host, alice)
-        #expect(packets.count == 2 && packets[1] == "bytes" && packets[0].contains("images/picture.png"))
+        #expect(packets.count == 2 && packets[1] == "bytes" && packets[0].contains("images/\(FakeConference.picture)"))
     }
 }
