@@ -15,22 +15,17 @@ import websockets
 from aiortc import RTCSessionDescription
 
 from support.aiortc_peer import AiortcPeer
+from support.app_peer import tiles_of
 from support.browser import Chromium
 from support.media import nearest_colour
 from support.people import BrowserPeer, page_url
-from support.server import ADDRESS, SMALL, free_port
+from support.server import ADDRESS, free_port
 
 
 def members(server, room):
     """The people in a room by their names; none where the room does not exist."""
     status, _, body = server.request("GET", f"/api/rooms/{room}")
     return {p["name"]: p for p in json.loads(body)["participants"]} if status == 200 else {}
-
-
-def tiles(server, room):
-    """A room's tiles in the form of a `tiles` message."""
-    return {"width": int(SMALL["TESSERA_ROOMS_WIDTH"]), "height": int(SMALL["TESSERA_ROOMS_HEIGHT"]),
-            "tiles": server.json("GET", f"/api/rooms/{room}")["tiles"]}
 
 
 class AppRTCPage(BrowserPeer):
@@ -57,7 +52,7 @@ class AppRTCPage(BrowserPeer):
         return await self.browser.evaluate("[...state.errors, ...apprtc.errors].map(String)")
 
     async def tile_colours(self):
-        now = json.dumps(await asyncio.to_thread(tiles, self.server, self.room))
+        now = json.dumps(await asyncio.to_thread(tiles_of, self.server, self.room))
         return {t["participant"]: nearest_colour(t["rgb"]) for t in await self.browser.evaluate(f"(state.tiles = {now}, tileColours())") or []}
 
 
@@ -89,10 +84,6 @@ class SignalingPeer(AiortcPeer):
         await self.pc.setRemoteDescription(await asyncio.wait_for(self.signaling.receive(), 10))
         self.id = (await asyncio.to_thread(members, self.server, self.room))[self.name]["id"]
         return self
-
-    async def look(self):
-        """Gets the room's tiles, of which AppRTC clients are not told."""
-        self.tiles = await asyncio.to_thread(tiles, self.server, self.room)
 
     async def close(self):
         for task in self.tasks:

@@ -10,7 +10,7 @@ from support.aiortc_peer import GoodLine
 from support.apprtc import SIGNALING
 from support.far_network import FarNetwork
 from support.page_server import serve_pages
-from support.server import Server
+from support.server import Server, free_port
 
 
 @contextlib.contextmanager
@@ -32,6 +32,15 @@ def server(tmp_path, pages):
 def full_server(tmp_path, pages):
     """A server with the default rooms: 1280×720 at 30 frames a second."""
     with running(tmp_path, pages, full=True) as server:
+        yield server
+
+
+@pytest.fixture
+def raw_tcp_server(tmp_path, pages):
+    """A server with an endpoint for raw TCP clients at `raw_port`; who names no room there joins the room "hall"."""
+    port = free_port()
+    with running(tmp_path, pages, config=f"doors: {{rawTCP: '127.0.0.1:{port}', rawTCPRoom: hall}}\n") as server:
+        server.raw_port = port
         yield server
 
 

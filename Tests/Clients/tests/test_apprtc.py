@@ -9,7 +9,8 @@ import pytest
 import websockets
 
 from support.aiortc_peer import AiortcPeer
-from support.apprtc import AppRTCPage, Client, Coturn, SignalingPeer, accept, closed, frame, members, signaling, tiles, tls_proxy
+from support.app_peer import AppViewer, tiles_of
+from support.apprtc import AppRTCPage, Client, Coturn, SignalingPeer, accept, closed, frame, members, signaling, tls_proxy
 from support.browser import Chromium
 from support.media import TONES, colour_at, nearest_colour, tone_level
 from support.people import BrowserPeer, PythonPeer, eventually, goes_on, page_url, picture_is_right, sound_is_right
@@ -51,7 +52,7 @@ def test_the_web_app_shares_a_room_with_a_browser_and_aiortc(server, pages):
             await eventually(lambda: sound_is_right(peers), 20, "sound")
             people = members(server, "room12345")
             assert set(people) == {"Ada", "alice", guest.name, "Native"}
-            shown = {tile["participant"] for tile in tiles(server, "room12345")["tiles"]}
+            shown = {tile["participant"] for tile in tiles_of(server, "room12345")["tiles"]}
             assert people["alice"]["id"] in shown
             for page in (alice, guest):
                 # Every request had status 200, and everyone is an initiator.
@@ -61,7 +62,7 @@ def test_the_web_app_shares_a_room_with_a_browser_and_aiortc(server, pages):
 
             recording = begin(server, "room12345")
             await asyncio.sleep(4)
-            drawn, wanted = tiles(server, "room12345"), {p.id: p.colour for p in peers}
+            drawn, wanted = tiles_of(server, "room12345"), {p.id: p.colour for p in peers}
             file = path(server, await stop(server, recording))
             for page in (alice, guest):
                 assert await page.faults() == []
@@ -298,8 +299,7 @@ def test_apprtc_signaling_of_aiortc_shares_a_room(server):
         real = SignalingPeer(server, "real", "", "green", TONES[1])
         try:
             await real.join(signaling())
-            await real.look()
-            peers = [ada, await PythonPeer(real).joined()]
+            peers = [ada, await AppViewer(real).joined()]
             await eventually(lambda: picture_is_right(peers), 15, "picture")
             await eventually(lambda: sound_is_right(peers), 15, "sound")
             await real.close()

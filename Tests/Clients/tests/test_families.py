@@ -12,7 +12,6 @@ from support.media import TONES, colour_at, nearest_colour, tone_level
 from support.people import BrowserPeer, eventually, page_url, picture_is_right, sound_is_right
 from support.raw_tcp_client import RawTCPPeer
 from support.recorded import begin, frame_at, is_whole, path, sound, stop
-from support.server import Server, free_port
 from support.socketio_client import SocketIOPeer
 from support.webrtc_demo_client import DemoPeer
 
@@ -24,11 +23,8 @@ PICTURE = b"\xff\xd8\xff\xe0" + random.Random(2).randbytes(100_000)
 
 
 @pytest.fixture
-def server(tmp_path, pages):
-    port = free_port()
-    with Server(tmp_path / "server", origin=pages, config=f"doors: {{rawTCP: '127.0.0.1:{port}'}}\n") as server:
-        server.raw_port = port
-        yield server
+def server(raw_tcp_server):
+    return raw_tcp_server
 
 
 def test_all_families_share_a_room_its_chat_and_its_recording(server, pages):

@@ -14,7 +14,7 @@ import websockets
 from support.aiortc_peer import AiortcPeer
 from support.media import TONES
 from support.people import PythonPeer, eventually
-from support.server import Server, free_port
+from support.server import Server
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
@@ -23,11 +23,8 @@ SOCKET_IO = "/socket.io/?transport=polling&EIO=3"
 
 
 @pytest.fixture
-def server(tmp_path, pages):
-    port = free_port()
-    with Server(tmp_path / "server", origin=pages, config=f"doors: {{rawTCP: '127.0.0.1:{port}', rawTCPRoom: calm}}") as server:
-        server.raw_port = port
-        yield server
+def server(raw_tcp_server):
+    return raw_tcp_server
 
 
 def resident(server):
@@ -74,9 +71,9 @@ def http_rubbish(server, seeded):
     """Every request has an answer, or ends its connection; none is a success of something."""
     deep, text = "[" * 100_000, "x" * 300_000
     for path, body in [
-        ("/join/" + "r" * 500, ""), ("/join/a%2Fb", ""), ("/join/%ff", ""), ("/message/calm/12345678", '{"type":"offer","sdp":"v=0"}'),
-        ("/message/calm/12345678", deep), ("/message/calm/" + "9" * 5000, "x"), ("/leave/calm/12345678", ""), ("/collider/calm/12345678", text),
-        ("/collider/calm/1", "\x00"), ("/v1alpha/iceconfig?key=" + "k" * 3000, deep),
+        ("/join/" + "r" * 500, ""), ("/join/a%2Fb", ""), ("/join/%ff", ""), ("/message/hall/12345678", '{"type":"offer","sdp":"v=0"}'),
+        ("/message/hall/12345678", deep), ("/message/hall/" + "9" * 5000, "x"), ("/leave/hall/12345678", ""), ("/collider/hall/12345678", text),
+        ("/collider/hall/1", "\x00"), ("/v1alpha/iceconfig?key=" + "k" * 3000, deep),
     ]:
         assert post(server, path, body) in (200, 400, 403, 404, 413, 414, 429, 500, 503, None), path
     for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "multipart/form-data", "application/json"):
@@ -93,7 +90,7 @@ async def socket_rubbish(server):
     base = f"ws://127.0.0.1:{server.port}"
     texts = ["", "{", "null", deep := "[" * 50_000, '{"cmd":"send"}', '{"cmd":"register"}', '{"cmd":7}', '{"type":"SessionDescription","payload":{"type":"offer","sdp":"v=0"}}',
              '{"type":"SessionDescription","payload":' + deep, '{"type":"IceCandidate","payload":{"sdp":"candidate:","sdpMLineIndex":-1}}', "2probe", "42[", "451-[]", "x" * 200_000]
-    for path in ("/ws", "/calm?name=Eve", "/", "/socket.io/?transport=websocket&EIO=3&sid=none"):
+    for path in ("/ws", "/hall?name=Eve", "/", "/socket.io/?transport=websocket&EIO=3&sid=none"):
         for text in texts:
             for message in (text, text.encode()):
                 with contextlib.suppress(OSError, websockets.WebSocketException, asyncio.TimeoutError):
@@ -115,8 +112,8 @@ def test_rubbish_at_every_family_disturbs_nobody_and_fills_no_memory(server):
     seeded = random.Random(10)
 
     async def run():
-        ada = await PythonPeer(await AiortcPeer(server, "calm", "Ada", "red", TONES[0]).join()).joined()
-        bo = await PythonPeer(await AiortcPeer(server, "calm", "Bo", "green", TONES[1]).join()).joined()
+        ada = await PythonPeer(await AiortcPeer(server, "hall", "Ada", "red", TONES[0]).join()).joined()
+        bo = await PythonPeer(await AiortcPeer(server, "hall", "Bo", "green", TONES[1]).join()).joined()
         opened = []
         try:
             async def right():
@@ -129,14 +126,14 @@ def test_rubbish_at_every_family_disturbs_nobody_and_fills_no_memory(server):
             streams = await asyncio.to_thread(raw_tcp_rubbish, server, seeded)
             await asyncio.to_thread(http_rubbish, server, seeded)
             await socket_rubbish(server)
-            for path in ("/calm", "/ws"):
+            for path in ("/hall", "/ws"):
                 opened += await idle(server, 60, path)
             # Handshakes without anything after them: the server counts and bounds them.
             for _ in range(200):
                 await asyncio.to_thread(server.request, "GET", SOCKET_IO)
             for stream in streams:
                 stream.close()
-            people = server.json("GET", "/api/rooms/calm")["participants"]
+            people = server.json("GET", "/api/rooms/hall")["participants"]
             await eventually(right, 5, "after")
             assert {p["name"] for p in people} == {"Ada", "Bo"}, people
             assert await ada.longest_gap() < 700, f"the call froze for {await ada.longest_gap():.0f} ms"

@@ -24,11 +24,8 @@ pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
 
 @pytest.fixture
-def server(tmp_path, pages):
-    port = free_port()
-    with Server(tmp_path / "server", origin=pages, config=f"doors: {{rawTCP: '127.0.0.1:{port}', rawTCPRoom: hall}}\n") as server:
-        server.raw_port = port
-        yield server
+def server(raw_tcp_server):
+    return raw_tcp_server
 
 
 class RawPage(BrowserPeer):
