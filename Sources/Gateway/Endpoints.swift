@@ -40,7 +40,9 @@ struct Endpoints: Sendable {
             connections: budget.connections, perAddress: budget.connectionsPerAddress,
             trustedProxies: configuration.http.trustedProxies)
         rules = RequestRules(configuration.http, machineName: machineName)
-        let joins = JoinService(conference, authorizer: authorizer, limiter: limiter, statistics: statistics)
+        let joins = JoinService(
+            conference, authorizer: authorizer, limiter: limiter, statistics: statistics,
+            allowsLegacyDTLS: configuration.doors.legacyDTLS)
         let signalling = SignallingEndpoint(
             joins, iceServers: iceServers, statistics: statistics, limits: configuration.limits, logger: logger)
         whip = WHIPEndpoint(joins, iceServers: iceServers, sdpLimit: configuration.limits.sdpBytes)

@@ -14,7 +14,6 @@ final class AppRTCEndpoint: FamilyEndpoint {
     private let joins: JoinService
     private let iceServers: ICEServers
     private let limits: TesseraConfiguration.Limits
-    private let allowsLegacyDTLS: Bool
     /// The Android app sends this origin, whatever its server is. No other page has it: the site is shut down.
     static let appOrigins = Set([WebOrigin("https://appr.tc")].compactMap { $0 })
 
@@ -25,7 +24,6 @@ final class AppRTCEndpoint: FamilyEndpoint {
         joins = services.joins
         iceServers = services.iceServers
         limits = services.configuration.limits
-        allowsLegacyDTLS = services.configuration.doors.legacyDTLS
     }
 
     // MARK: The endpoint among others
@@ -93,11 +91,9 @@ final class AppRTCEndpoint: FamilyEndpoint {
         let room = asked.parameter("room")
         guard Names.isRoom(room) else { throw Refusal(.badMessage, "a room's id is \(Names.roomRule)") }
         let client = clients.add(room: room, address: asked.source.client)
-        var request = JoinRequest(
-            room: room, name: asked.query("name").flatMap { Names.shown($0) } ?? "Guest \(client.id.suffix(4))")
-        request.roleIsProven = false
-        request.client.address = asked.source.client
-        request.media.allowsLegacyDTLS = allowsLegacyDTLS
+        let request = joins.request(
+            room: room, name: asked.query("name").flatMap { Names.shown($0) } ?? "Guest \(client.id.suffix(4))",
+            from: asked.source.client)
         do throws(Refusal) {
             let seat = try await joins.join(request, as: .appRTC, token: asked.bearer ?? asked.query("token")) {
                 [weak client] shared in
@@ -115,7 +111,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
     /// The page of a room. A web app at another address gets a page of its own site: it puts the link into its address
     /// bar (`history.pushState`), which its browser refuses for every other origin, and then does not start the call.
     private func link(to room: String, _ asked: RouteRequest) -> String {
-        let path = "/r/\(room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? room)"
+        let path = "/r/\(PublicAddress.segment(room))"
         guard let text = asked.headers[.origin], let origin = WebOrigin(text), !Self.appOrigins.contains(origin) else {
             return asked.publicAddress.http(path)
         }
@@ -241,16 +237,6 @@ final class AppRTCEndpoint: FamilyEndpoint {
         case .candidate(let line): seat.addCandidate(line)
         case .bye: client.step { $0.left() }
         case .other: break
-        }
-    }
-}
-
-extension WebSocketConnection.Message {
-    /// The JSON text of a frame. Collider reads text and binary frames alike.
-    fileprivate var bytes: [UInt8] {
-        switch self {
-        case .text(let text): Array(text.utf8)
-        case .binary(let bytes): bytes
         }
     }
 }

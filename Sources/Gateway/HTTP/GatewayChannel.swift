@@ -70,7 +70,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                             let connection = here.value
                             ticket.become(.outside)
                             connection.expect(.nothing)
-                            connection.allow(bytes: endpoint.outsideBytes)
+                            connection.allow(bytes: ConnectionGuard.outsideBytes)
                             connection.limitMessages { largeBodies.take(source.client) }
                             return try GatewayChannel.serve(endpoint, channel, connection, source, head, ticket)
                         }
@@ -136,7 +136,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             endpoint,
             WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) { isInside in
                 ticket.become(isInside ? .busy : .outside)
-                loop.execute { here.value.allow(bytes: isInside ? nil : endpoint.outsideBytes) }
+                loop.execute { here.value.allow(bytes: isInside ? nil : ConnectionGuard.outsideBytes) }
             } count: {
                 ticket.count($0)
             })
@@ -199,8 +199,7 @@ struct WebSocketAdmission: Sendable {
             headers: ProxyHeaders(head.headers))
         let origin = head.headers.first(name: "origin")
         guard !rules.hosts.mayBeRebinding(source),
-            !endpoint.checksOrigin
-                || rules.origins.allows(origin: origin, hosts: source.hosts, apps: endpoint.appOrigins)
+            rules.origins.allows(origin: origin, hosts: source.hosts, apps: endpoint.appOrigins)
         else { return nil }
         return (endpoint, source)
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The address by which a client reaches this server, for the URLs in answers: `http.publicURL`, or what the request
 /// and a trusted proxy name.
 struct PublicAddress: Hashable, Sendable {
@@ -34,9 +36,8 @@ struct PublicAddress: Hashable, Sendable {
     /// `wss://meet.example/ws`.
     func webSocket(_ path: String) -> String { (isSecure ? "wss://" : "ws://") + authority + path }
 
-    /// The authority with its port, also where that is the usual one: `meet.example:443`.
-    var authorityWithPort: String {
-        guard let (host, port) = WebOrigin.split(authority) else { return authority }
-        return "\(host):\(port ?? (isSecure ? 443 : 80))"
+    /// A room's id as one segment of a path.
+    static func segment(_ room: String) -> String {
+        room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? room
     }
 }

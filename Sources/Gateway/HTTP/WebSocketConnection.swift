@@ -12,6 +12,14 @@ final class WebSocketConnection: Sendable {
         case text(String)
         case binary([UInt8])
 
+        /// The content, for protocols that read text and binary frames alike.
+        var bytes: [UInt8] {
+            switch self {
+            case .text(let text): Array(text.utf8)
+            case .binary(let bytes): bytes
+            }
+        }
+
         /// In bytes.
         var count: Int {
             switch self {

@@ -12,8 +12,6 @@ struct WebSocketEndpoint: Sendable {
     }
 
     var pattern: Pattern
-    /// Whether pages of other origins are refused.
-    var checksOrigin = true
     /// Fixed origins that apps send, beside those that `http.allowedOrigins` lists.
     var appOrigins: Set<WebOrigin> = []
     /// The largest message of a client in bytes; after a larger one the client gets an error, and the connection ends
@@ -21,8 +19,6 @@ struct WebSocketEndpoint: Sendable {
     var maxMessageBytes: Int
     /// The most bytes that wait for the client; beyond them the connection ends.
     var maxOutboxBytes = Outbox.maxBytes
-    /// Bytes that a client outside of any room may send in total.
-    var outsideBytes = ConnectionGuard.outsideBytes
     /// The time in which a client must enter a room; nil: it may wait, until its place is needed for another.
     var outsideLimit: Duration? = .seconds(30)
     /// The text frame that a client gets after a message above the limit, before the connection closes with 1009;

@@ -29,3 +29,12 @@ struct FamilyServices: Sendable {
     let configuration: TesseraConfiguration
     let logger: Logger
 }
+
+extension JoinRequest {
+    /// Chat by the data channel of the apps that descend from the WebRTC demo. The server opens one too: these apps send
+    /// on the server's channel, and hear on their own.
+    mutating func chatsByAppChannel() {
+        media.opensChannels = ["WebRTCData"]
+        chatChannel = "WebRTCData"
+    }
+}

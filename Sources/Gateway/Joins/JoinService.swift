@@ -1,3 +1,4 @@
+import Basics
 import Conference
 
 /// Lets the clients of all families into rooms: checks their tokens, makes them wait for their turn, and counts.
@@ -6,11 +7,14 @@ final class JoinService: Sendable {
     private let authorizer: JoinAuthorizer
     private let limiter: JoinLimiter
     private let statistics: GatewayMetrics
+    private let allowsLegacyDTLS: Bool
 
+    /// - Parameter allowsLegacyDTLS: `doors.legacyDTLS`.
     init(
         _ conference: any ConferenceService, authorizer: JoinAuthorizer, limiter: JoinLimiter,
-        statistics: GatewayMetrics
+        statistics: GatewayMetrics, allowsLegacyDTLS: Bool
     ) {
+        self.allowsLegacyDTLS = allowsLegacyDTLS
         self.conference = conference
         self.authorizer = authorizer
         self.limiter = limiter
@@ -19,6 +23,15 @@ final class JoinService: Sendable {
 
     /// Whether clients need tokens (`auth.mode: token`).
     var needsTokens: Bool { authorizer.verifier != nil }
+
+    /// The request of another family's client, whose role nothing proves but a token.
+    func request(room: String, name: String, from address: IPAddress?) -> JoinRequest {
+        var request = JoinRequest(room: room, name: name)
+        request.roleIsProven = false
+        request.client.address = address
+        request.media.allowsLegacyDTLS = allowsLegacyDTLS
+        return request
+    }
 
     /// Joins when it is the client's turn.
     ///

@@ -17,22 +17,17 @@ final class RawTCPEndpoint: FamilyEndpoint {
     private let joins: JoinService
     private let room: String
     private let limits: TesseraConfiguration.Limits
-    private let allowsLegacyDTLS: Bool
     private let logger: Logger
     private let listen: Endpoint?
     /// A stranger may send rubbish again and again.
     private let faultLines = LogAllowance(perSecond: 1, atOnce: 10, at: MonotonicClock.now())
     private let state = Guarded(State())
 
-    /// The label of the data channel of the app, which the server opens too: the app sends on the server's channel only.
-    static let channel = "WebRTCData"
-
     init(_ services: FamilyServices) {
         let doors = services.configuration.doors
         joins = services.joins
         room = doors.rawTCPRoom.isEmpty ? "lobby" : doors.rawTCPRoom
         limits = services.configuration.limits
-        allowsLegacyDTLS = doors.legacyDTLS
         logger = services.logger
         listen = doors.rawTCP
         if joins.needsTokens {
@@ -159,16 +154,12 @@ final class RawTCPEndpoint: FamilyEndpoint {
         guard Names.isRoom(room) else { throw Refusal(.badMessage, "room: \(Names.roomRule)") }
         let key = SeatKey<Int>()
         let name = login.name.flatMap { Names.shown($0) }
-        var request = JoinRequest(room: room, name: name ?? "peer-\(client.id + 2)")
-        request.roleIsProven = false
+        var request = joins.request(room: room, name: name ?? "peer-\(client.id + 2)", from: client.address)
         // The app cannot begin a new DTLS association, so that a seat whose media has ended has no use any more.
         request.endsWithMedia = true
-        request.client.address = client.address
         request.media.videoCodecs = [.h264, .vp8]
         request.media.isCompactOffer = true
-        request.media.allowsLegacyDTLS = allowsLegacyDTLS
-        request.media.opensChannels = [Self.channel]
-        request.chatChannel = Self.channel
+        request.chatsByAppChannel()
         let (seat, _) = try await joins.join(request, as: .rawTCP, token: login.token) { [weak self] event in
             if case .left(let reason) = event.event, let peer = key.end(reason) { self?.ended(peer, reason) }
         }

@@ -8,21 +8,19 @@ final class SocketIOCalls: Sendable {
     private let sessions: SocketIOSessions
     private let joins: JoinService
     private let sdpLimit: Int
-    private let allowsLegacyDTLS: Bool
     private let book = Guarded(CallBook())
     /// Called for each chat message of a client's room.
     private let onChat: @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void
     private let now: @Sendable () -> Instant
 
     init(
-        _ sessions: SocketIOSessions, joins: JoinService, sdpLimit: Int, allowsLegacyDTLS: Bool,
+        _ sessions: SocketIOSessions, joins: JoinService, sdpLimit: Int,
         now: @escaping @Sendable () -> Instant = { MonotonicClock.now() },
         onChat: @escaping @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void
     ) {
         self.sessions = sessions
         self.joins = joins
         self.sdpLimit = sdpLimit
-        self.allowsLegacyDTLS = allowsLegacyDTLS
         self.now = now
         self.onChat = onChat
     }
@@ -127,10 +125,7 @@ final class SocketIOCalls: Sendable {
     }
 
     private func join(_ room: String, _ call: Int, _ client: SocketIOClient) async {
-        var request = JoinRequest(room: room, name: client.user)
-        request.roleIsProven = false
-        request.client.address = client.address
-        request.media.allowsLegacyDTLS = allowsLegacyDTLS
+        let request = joins.request(room: room, name: client.user, from: client.address)
         do {
             let (seat, _) = try await joins.join(request, as: .socketIO, token: client.identity.token) {
                 [weak self, weak client] event in

@@ -22,8 +22,7 @@ final class SocketIOEndpoint: FamilyEndpoint {
         login = SocketIOLogin(services.joins, accounts: accounts)
         let chat = SocketIOChat(sessions, conference: services.joins.conference)
         let calls = SocketIOCalls(
-            sessions, joins: services.joins, sdpLimit: services.configuration.limits.sdpBytes,
-            allowsLegacyDTLS: doors.legacyDTLS
+            sessions, joins: services.joins, sdpLimit: services.configuration.limits.sdpBytes
         ) { client, seat, message in
             chat.said(message, in: seat, to: client)
         }

@@ -136,8 +136,7 @@ final class WHIPEndpoint: Sendable {
             removeSession(id)
             throw error
         }
-        let path =
-            "/\(direction.rawValue)/\(request.room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? request.room)/\(id)"
+        let path = "/\(direction.rawValue)/\(PublicAddress.segment(request.room))/\(id)"
         let session = Session(
             seat: seat, path: path, ufrag: answer.remoteUfrag,
             changes: TokenBucket(

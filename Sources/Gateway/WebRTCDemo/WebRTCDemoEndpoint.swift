@@ -15,12 +15,8 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
     private let statistics: GatewayMetrics
     private let defaultRoom: String
     private let limits: TesseraConfiguration.Limits
-    private let allowsLegacyDTLS: Bool
     private let state = Guarded(State())
 
-    /// The label of the data channel of the app, which the server opens too: the app sends on the server's channel, and
-    /// hears on its own.
-    static let channel = "WebRTCData"
     /// How long an offer waits for the end of the connection that holds its client's seat: a socket whose network is
     /// gone ends within `WebSocketConnection.silenceLimit`, and so would this one.
     private static let holdLimit = Duration.seconds(25)
@@ -33,7 +29,6 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
         statistics = services.statistics
         defaultRoom = services.configuration.doors.webrtcDemoRoom
         limits = services.configuration.limits
-        allowsLegacyDTLS = services.configuration.doors.legacyDTLS
     }
 
     var webSocketEndpoints: [WebSocketEndpoint] {
@@ -81,13 +76,8 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
         let pace = Guarded(MessagePace(at: MonotonicClock.now()))
         await connection.run { [self] message in
             statistics.countMessage(isBad: false)
-            let bytes =
-                switch message {
-                case .text(let text): Array(text.utf8)
-                case .binary(let bytes): bytes
-                }
-            await perform(client.step { $0.received(bytes) }, client)
-            let pause = pace.withLock { $0.pause(after: bytes.count, at: MonotonicClock.now()) }
+            await perform(client.step { $0.received(message.bytes) }, client)
+            let pause = pace.withLock { $0.pause(after: message.count, at: MonotonicClock.now()) }
             if pause > .zero { try? await Task.sleep(for: pause) }
         }
         state.withLock { state in
@@ -158,14 +148,12 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
         _ fingerprints: DTLSFingerprints, _ client: WebRTCDemoConnection
     ) async throws(Refusal) -> any ConferenceSeat {
         let target = client.target
-        var request = JoinRequest(room: target.room, name: target.name ?? freeName(in: target.room))
-        request.roleIsProven = false
+        var request = joins.request(
+            room: target.room, name: target.name ?? freeName(in: target.room),
+            from: client.connection.handshake.remote)
         // The app opens another socket when it has lost one, and says nothing there: only ICE shows that it is gone.
         (request.hasSignalling, request.endsWithMedia) = (false, true)
-        request.client.address = client.connection.handshake.remote
-        request.media.allowsLegacyDTLS = allowsLegacyDTLS
-        request.media.opensChannels = [Self.channel]
-        request.chatChannel = Self.channel
+        request.chatsByAppChannel()
         let key = SeatKey<UInt64>()
         let (seat, _) = try await joins.join(request, as: .webRTCDemo, token: target.token) { [weak self] event in
             if case .left(let reason) = event.event, let number = key.end(reason) { self?.ended(number, reason) }
