@@ -93,6 +93,11 @@ class Server:
     def log_text(self):
         return self.log_path.read_text(errors="replace")[-8000:]
 
+    def resident(self):
+        """The process's resident memory in MB."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(next(line for line in status if line.startswith("VmRSS:")).split()[1]) / 1024
+
     def stop(self, how=signal.SIGTERM, timeout=12):
         """Ends the server and returns its exit status."""
         if self.process.poll() is None:

@@ -118,11 +118,6 @@ def test_changes_of_a_participant_have_their_effect(server):
     asyncio.run(asyncio.wait_for(run(), 90))
 
 
-def resident(server):
-    text = open(f"/proc/{server.process.pid}/status").read()
-    return int(next(line for line in text.splitlines() if line.startswith("VmRSS:")).split()[1]) / 1024
-
-
 def test_rubbish_at_every_door_disturbs_nobody_and_fills_no_memory(server):
     seeded = random.Random(7)
 
@@ -214,7 +209,7 @@ def test_rubbish_at_every_door_disturbs_nobody_and_fills_no_memory(server):
             await eventually(right, 8, "before")
             await asyncio.sleep(1)
             ufrag = next(line for line in ada.peer.pc.remoteDescription.sdp.split("\r\n") if line.startswith("a=ice-ufrag:"))[12:].encode()
-            memory = resident(server)
+            memory = server.resident()
             await ada.forget_gaps()
             await asyncio.to_thread(media_rubbish, ufrag, (ADDRESS, server.media_port))
             streams = await asyncio.to_thread(tcp_rubbish)
@@ -223,7 +218,7 @@ def test_rubbish_at_every_door_disturbs_nobody_and_fills_no_memory(server):
             await asyncio.sleep(0.5)
             await eventually(right, 2, "after")
             assert await ada.longest_gap() < 700, f"the call froze for {await ada.longest_gap():.0f} ms"
-            assert resident(server) - memory < 60, f"{resident(server) - memory:.0f} MB more"
+            assert server.resident() - memory < 60, f"{server.resident() - memory:.0f} MB more"
             assert server.get("/healthz")[0] == 200
             for stream in streams:
                 stream.close()

@@ -27,11 +27,6 @@ def server(raw_tcp_server):
     return raw_tcp_server
 
 
-def resident(server):
-    with open(f"/proc/{server.process.pid}/status") as status:
-        return int(next(line for line in status if line.startswith("VmRSS:")).split()[1]) / 1024
-
-
 def post(server, path, body, kind="text/plain"):
     """The status of a POST, or None where the server ended the connection."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
@@ -121,7 +116,7 @@ def test_rubbish_at_every_family_disturbs_nobody_and_fills_no_memory(server):
                 return None if seen == {ada.id: "red", bo.id: "green"} else str(seen)
             await eventually(right, 8, "before")
             await asyncio.sleep(1)
-            memory = resident(server)
+            memory = server.resident()
             await ada.forget_gaps()
             streams = await asyncio.to_thread(raw_tcp_rubbish, server, seeded)
             await asyncio.to_thread(http_rubbish, server, seeded)
@@ -137,7 +132,7 @@ def test_rubbish_at_every_family_disturbs_nobody_and_fills_no_memory(server):
             await eventually(right, 5, "after")
             assert {p["name"] for p in people} == {"Ada", "Bo"}, people
             assert await ada.longest_gap() < 700, f"the call froze for {await ada.longest_gap():.0f} ms"
-            assert resident(server) - memory < 80, f"{resident(server) - memory:.0f} MB more"
+            assert server.resident() - memory < 80, f"{server.resident() - memory:.0f} MB more"
             assert server.get("/healthz")[0] == 200
         finally:
             for connection in opened:

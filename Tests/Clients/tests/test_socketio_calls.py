@@ -357,10 +357,6 @@ def test_logging_in_with_the_server_s_tokens(tmp_path):
 @pytest.mark.usefixtures("needs_address")
 def test_a_thousand_sessions_that_only_shake_hands(tmp_path):
     """They cost little memory, the longest silent ones make room for more, and a call goes on."""
-    def memory(server):
-        with open(f"/proc/{server.process.pid}/status") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1)) / 1024
-
     async def body(server):
         alice = await SocketIOPeer(server, "alice", "red", TONES[0]).connect()
         try:
@@ -368,14 +364,14 @@ def test_a_thousand_sessions_that_only_shake_hands(tmp_path):
             await CallPeer(alice).joined()
             await asyncio.sleep(1)
             other = await asyncio.to_thread(account, server, "bobby")
-            before = memory(server)
+            before = server.resident()
             first = await asyncio.to_thread(lambda: Raw(server, other).connect())
 
             def shake_hands():
                 for _ in range(1100):
                     Raw(server, other).connect()
             await asyncio.to_thread(shake_hands)
-            grown = memory(server) - before
+            grown = server.resident() - before
             metrics = server.get("/metrics")[2].decode()
             sessions = int(re.search(r"tessera_socketio_sessions (\d+)", metrics).group(1))
             assert sessions == 1024 and grown < 40, (sessions, grown)
