@@ -66,16 +66,12 @@ struct WorkPoolTests {
             }
         }
         let ours = SerialLane(pool: pool, meter: StageMeter("encode"), limit: 20)
-        let ended = Guarded(0)
-        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+        let waitingAtOurEnd = await withCheckedContinuation { (done: CheckedContinuation<Int, Never>) in
             for number in 1...10 {
-                ours.submit {
-                    ended.withLock { $0 += 1 }
-                    if number == 10 { done.resume() }
-                }
+                ours.submit { if number == 10 { done.resume(returning: slow.reduce(0) { $0 + $1.waiting }) } }
             }
         }
-        #expect(slow.reduce(0) { $0 + $1.waiting } > 3, "ours went first")
+        #expect(waitingAtOurEnd > 3, "ours went first")
         #expect(running.withLock { $0.most } <= 1)
         for lane in slow { lane.close() }
     }

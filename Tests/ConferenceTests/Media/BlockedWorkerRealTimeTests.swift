@@ -12,6 +12,7 @@ import Threads
 struct BlockedWorkerRealTimeTests {
     private func withBlockedWorker(workers: Int?, _ body: (Conference, () -> Void) async throws -> Void) async throws {
         try await withConference({ settings in
+            settings.savesWorkWhenOverloaded = true
             settings.rooms.settings.width = 320
             settings.rooms.settings.height = 180
             settings.workers = workers
