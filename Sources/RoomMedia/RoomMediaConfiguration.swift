@@ -24,7 +24,10 @@ public enum RoomMediaConfiguration {
     }
 
     public struct Audio: Sendable, Equatable {
+        /// Whether every voice is brought to a common loudness.
+        public enum Level: String, Sendable, CaseIterable { case auto, off }
         public var bitRate: BitRate = .kilobits(32)
+        public var level = Level.auto
         /// How many of the loudest participants are mixed at once.
         public var maxSpeakers = 6
         public init() {}

@@ -93,6 +93,7 @@ enum ConfigurationSchema {
                 count: 1...8)),
         ConfigurationKey("audio.bitrate", \.audio.mix.bitRate, .bitRate(.kilobits(6)...(.kilobits(510)))),
         ConfigurationKey("audio.maxSpeakers", \.audio.mix.maxSpeakers, .integer(1...100)),
+        ConfigurationKey("audio.level", \.audio.mix.level, .choice),
         ConfigurationKey("audio.threads", \.audio.threads, .optional(.integer(1...64))),
         ConfigurationKey("recording.directory", \.recording.files.directory, path),
         ConfigurationKey("recording.start", \.recording.files.start, .choice),

@@ -69,6 +69,9 @@ final class AudioRoom {
 
     private let mixer: AudioMixer
     private let bitRate: BitRate
+    private let levelsVoices: Bool
+    /// Of the participants whose audio has been heard, where voices are brought to a common loudness.
+    private var levellers: [String: VoiceLeveller] = [:]
     private var audible = AudibleVoices()
     private var detector = SpeakerDetector()
     private var speakers = Speakers()
@@ -96,6 +99,7 @@ final class AudioRoom {
         mixer = AudioMixer(configuration: mixing)
         (previous.full, previousPair.full) = (mixer.full, mixer.full)
         bitRate = configuration.bitRate
+        levelsVoices = configuration.level == .auto
         self.speakersChanged = speakersChanged
     }
 
@@ -119,7 +123,7 @@ final class AudioRoom {
         let sources = collect(now)
         keepPreviousTick()
         mix(sources, at: 0, inputs: [])
-        for id in leaving.keys { sampleBuffers[id] = nil }
+        for id in leaving.keys { (sampleBuffers[id], levellers[id]) = (nil, nil) }
         leaving.removeAll()
         detectSpeakers(now)
         let timestamp = now.ticks(at: 48_000)
@@ -154,25 +158,40 @@ final class AudioRoom {
     /// Takes the audio of all participants and returns the ids of those who are not silent.
     private func collect(_ now: Instant) -> [String] {
         var sources: [String] = []
-        for seat in seats.values { seat.intake.collect(at: now, gain: seat.gain) }
+        for (id, seat) in seats { seat.intake.collect(at: now, gain: seat.gain * levelling(id)) }
         let loudest = loudest(now)
         for (id, seat) in seats {
             var samples = sampleBuffers.removeValue(forKey: id) ?? []
             let isAudible =
                 seat.isHeard && seat.gain > 0
                 && loudest.map { $0.contains(id) || seat.intake.rating(at: now) == nil } ?? true
-            if seat.intake.pull(at: now, isAudible: isAudible, into: &samples) { sources.append(id) }
+            let isSource = seat.intake.pull(at: now, isAudible: isAudible, into: &samples)
+            if isSource { sources.append(id) }
+            if levelsVoices { level(id, &samples, isSource: isSource) }
             sampleBuffers[id] = samples
         }
         for (id, intake) in leaving {
             intake.collect(at: now)
             var samples = sampleBuffers.removeValue(forKey: id) ?? []
             if intake.pull(at: now, into: &samples) { sources.append(id) }
+            if levelsVoices { level(id, &samples, isSource: true) }
             sampleBuffers[id] = samples
         }
         // In a fixed order, so that equal levels give the same choice each tick.
         return sources.sorted()
     }
+
+    /// Brings a tick of a participant's voice to the common loudness.
+    private func level(_ id: String, _ samples: inout [Float], isSource: Bool) {
+        guard isSource else {
+            levellers[id]?.skip()
+            return
+        }
+        samples.withUnsafeMutableBufferPointer { levellers[id, default: VoiceLeveller()].process($0) }
+    }
+
+    /// The factor that brings a participant's voice to the common loudness.
+    private func levelling(_ id: String) -> Float { levellers[id].map { Float(pow(10, $0.gain / 20)) } ?? 1 }
 
     /// The participants to decode where more are there than are mixed at once; nil: all who do not rest.
     private func loudest(_ now: Instant) -> Set<String>? {
@@ -181,7 +200,7 @@ final class AudioRoom {
         for (id, seat) in seats where seat.isHeard {
             guard let rating = seat.intake.rating(at: now), rating > -Double(AudioRest.quiet) else { continue }
             // A gain above 1 is in the rating already (`AudioIntake.collect`).
-            ratings.append((id, rating + 20 * log10(Double(min(1, max(seat.gain, 0.001))))))
+            ratings.append((id, rating + 20 * log10(Double(min(1, max(seat.gain * levelling(id), 0.001))))))
         }
         return audible.choose(ratings, most: mixer.configuration.maxSpeakers, at: now)
     }

@@ -14,7 +14,9 @@ struct AudioRestRoomTests {
         level: ((Int, Int) -> UInt8)? = nil
     ) throws -> (heard: [Float], decoded: Int, rested: Int) {
         let counters = IntakeCounters()
-        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
+        var configuration = RoomMediaConfiguration.Audio()
+        configuration.level = .off
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
         let talkers = try (0..<count).map { _ in try Talker(tone: 500, counters: counters) }
         for (number, talker) in talkers.enumerated() { room.seats["\(number)"] = talker.seat("\(number)") }
         room.seats["ear"] = AudioRoom.Seat("ear")

@@ -20,6 +20,7 @@ struct AudioRoomTests {
     {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.bitRate = .kilobits(64)
+        configuration.level = .off
         let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
         let talker = try Talker(tone: 600)
         room.seats["a"] = talker.seat("a")
@@ -105,11 +106,34 @@ struct AudioRoomTests {
         #expect((12...16).contains(heard.last?.level ?? 0))
     }
 
+    @Test("a quiet and a loud participant are heard alike, and with levels off as they are", arguments: [true, false])
+    func loudness(isLevelled: Bool) throws {
+        var peaks: [Float] = []
+        for amplitude in [0.03, 0.3] as [Float] {
+            var configuration = RoomMediaConfiguration.Audio()
+            configuration.level = isLevelled ? .auto : .off
+            let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+            let tape = Tape()
+            room.recorder = { samples, _ in tape.append(samples) }
+            let talker = try Talker(tone: 600)
+            room.seats["a"] = talker.seat("a")
+            for tick in 0..<250 {
+                try talker.send(tick: tick, amplitude: amplitude)
+                _ = room.run(tick: tick)
+            }
+            peaks.append(tape.all.suffix(9600).map(abs).max() ?? 0)
+        }
+        // 4 dB are a factor of 1.58.
+        #expect((peaks[1] / peaks[0] < 1.58) == isLevelled, "\(peaks)")
+    }
+
     enum End: CaseIterable { case leave, mute, stop }
 
     @Test("audio that ends abruptly fades without a click", arguments: End.allCases)
     func end(_ end: End) throws {
-        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
+        var configuration = RoomMediaConfiguration.Audio()
+        configuration.level = .off
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
         let tape = Tape()
         room.recorder = { samples, _ in tape.append(samples) }
         let talker = try Talker(tone: 600)

@@ -21,6 +21,7 @@ struct EncoderChangeTests {
     /// The decoded audio that b gets: a constant tone of a's, while b itself speaks now and then or its link changes.
     private func heard(_ change: Change, profile: AudioProfile) throws -> [Float] {
         var configuration = RoomMediaConfiguration.Audio()
+        configuration.level = .off
         configuration.bitRate = .kilobits(32)
         let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
         let talkers = [
