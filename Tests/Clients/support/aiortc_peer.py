@@ -43,9 +43,9 @@ class ColourTrack(VideoStreamTrack):
 
 
 class ToneTrack(AudioStreamTrack):
-    def __init__(self, frequency):
+    def __init__(self, frequency, amplitude=0.2):
         super().__init__()
-        self.frequency, self.position, self.started = frequency, 0, None
+        self.frequency, self.amplitude, self.position, self.started = frequency, amplitude, 0, None
 
     async def recv(self):
         if self.readyState != "live":
@@ -54,7 +54,7 @@ class ToneTrack(AudioStreamTrack):
             self.started = time.monotonic()
         else:
             await asyncio.sleep(max(0, self.started + self.position / 48000 - time.monotonic()))
-        samples = (tone(self.frequency, 960, self.position) * 32767).astype(np.int16)
+        samples = (tone(self.frequency, 960, self.position, amplitude=self.amplitude) * 32767).astype(np.int16)
         frame = AudioFrame.from_ndarray(samples.reshape(1, -1), format="s16", layout="mono")
         frame.sample_rate, frame.pts, frame.time_base = 48000, self.position, fractions.Fraction(1, 48000)
         self.position += 960
@@ -76,8 +76,8 @@ class GoodLine:
 
 
 class AiortcPeer:
-    def __init__(self, server, room, name, colour, frequency, codec="VP8", data_channel=None, direction="sendrecv", camera=True):
-        self.direction, self.camera, self.socket_options = direction, camera, {}
+    def __init__(self, server, room, name, colour, frequency, codec="VP8", data_channel=None, direction="sendrecv", camera=True, amplitude=0.2):
+        self.direction, self.camera, self.amplitude, self.socket_options = direction, camera, amplitude, {}
         self.server, self.room, self.name, self.colour, self.frequency, self.codec = server, room, name, colour, frequency, codec
         self.messages, self.tiles, self.id, self.participants = [], None, None, []
         self.picture, self.picture_times, self.sound, self.samples = None, [], np.zeros(0, np.float32), 0
@@ -104,7 +104,7 @@ class AiortcPeer:
         self.pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self.pc.on("track", self.on_track)
         sends = self.direction in ("sendrecv", "sendonly")
-        self.pc.addTransceiver(ToneTrack(self.frequency) if sends else "audio", direction=self.direction)
+        self.pc.addTransceiver(ToneTrack(self.frequency, self.amplitude) if sends else "audio", direction=self.direction)
         if self.camera:
             video = self.pc.addTransceiver(ColourTrack(self.colour) if sends else "video", direction=self.direction)
             capabilities = RTCRtpSender.getCapabilities("video").codecs
